@@ -12,9 +12,9 @@
 #	                    wrapper and its sources, etcd, Redis, and keys in the caller's
 #	                    transaction
 #	make everything     all tests with all of their choices, under the race detector and
-#	                    without it where that shortens them, and make newest: every night,
-#	                    and before an issue is closed. It prints the tree's hash, minutes,
-#	                    load and result
+#	                    without it where that shortens them, make newest and make
+#	                    oldsqlite: every night, and before an issue is closed. It prints
+#	                    the tree's hash, minutes, load and result
 #	make loaded         make test beside eight busy loops: no test may fail because a machine
 #	                    is slow
 #	make faults         the faults of faults/faults.jsonl: is each still found by the test
@@ -24,6 +24,8 @@
 #	                    fails if that is less than in BEFORE=before.txt, by more than half
 #	                    a point or than AGAIN=again.txt differs from it
 #	make newest         the tests of what only a newer Go has, by NEWEST=go1.27.1
+#	make oldsqlite      the tests of the states of a session of SQLite with the library of
+#	                    the system, which is older than the one in the drivers
 #	make lint           what must be clean before a commit
 #	make sim            the simulator: looks for all mutants, and then runs all trials in turn
 #	                    from as many seeds as SIMTIME=1h gives; TRIAL=regexp for some of
@@ -42,7 +44,7 @@
 #	make bench          what keyfill costs beside named rivals, and whether the bars are
 #	                    met: 13 minutes; ROUNDS=5 ONLY='null|keys' for less. The groups
 #	                    are null, keys, compile, cache, blocked, size, engines,
-#	                    selects and proofs. With BASE, a commit, both are measured in turns,
+#	                    selects, kept and proofs. With BASE, a commit, both are measured in turns,
 #	                    ROUNDS=7 of them, and it fails if a figure is worse by more than
 #	                    its A/A spread
 #	make profiles       where the time of the same ways goes, by function and beside the
@@ -67,7 +69,9 @@
 #	                    a server does
 #	make corpus         what becomes of the SQL statements in CORPUS=folder, judged by
 #	                    parsers that know nothing of keyfill, also with unknown words in
-#	                    the clauses; CORPUSFLAGS=-speed for how long they take to compile.
+#	                    the clauses, and by the law that a text with an unknown function or
+#	                    statement in it is never taken for one that changes nothing;
+#	                    CORPUSFLAGS=-speed for how long they take to compile.
 #	                    Of the INSERTs of applications it prints how many are refused, by
 #	                    dialect and source. Where tables can be made of the CREATE TABLE
 #	                    statements, each explanation has to be what the driver does, and a
@@ -76,6 +80,10 @@
 #	                    proxy, plain and filled, and whether the same tests fail:
 #	                    SUITES='gorp|xorm' for some of them. KEYFILL_SUITES_OUTPUT=folder
 #	                    keeps what each run has written; half an hour
+#	make losses         loses the state of each source in each store in every way, and writes
+#	                    what becomes of INSERTs then into e2e/faults/testdata/losses.txt and
+#	                    docs/guarantees.md: look at the difference. LOSSES='etcd|Redis' for
+#	                    some stores; 10 minutes
 #	make reference      docs/reference.md, from the JSON Schema of the policy file
 #	make release        the command for six platforms by VERSION=v1.2.3, with checksums and
 #	                    lists of its modules, into DIST=dist: all of it built twice and
@@ -136,6 +144,8 @@ CONNECTIONS ?=
 ENGINES     ?=
 FORMS       ?=
 METHODS     ?=
+# Of the stores of "make losses", by their names.
+LOSSES ?= .
 # Of the suites of other projects, by the names of their files in suites/list.
 SUITES ?= .
 # Of a release: see CONTRIBUTING.md and release/main.go.
@@ -150,7 +160,7 @@ VULNDB    ?=
 golangci    := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-.PHONY: test testrun race everything loaded quick faults coverage newest lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites reference release tag demo servers
+.PHONY: test testrun race everything loaded quick faults coverage newest oldsqlite lint sim soak roundtrips bench cost profiles layouts charts benchmarks approaches fuzz corpus suites losses reference release tag demo servers
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
@@ -192,12 +202,20 @@ ifneq ($(BEFORE),)
 	cd faults && GOWORK=off go run . compare "$(abspath $(BEFORE))" "$(abspath $(OUT))" $(if $(AGAIN),"$(abspath $(AGAIN))")
 endif
 
-# database/sql scans columns in another way from Go 1.27 on.
+# database/sql scans columns in another way from Go 1.27 on, and knows a UUID of the
+# standard library, which keyfillgorm sets in structs.
 newest: export GOTOOLCHAIN = $(NEWEST)
 newest: export GOWORK = off
 newest: servers
 	go test -count=1 $(TESTFLAGS) .
+	cd keyfillgorm && go test -count=1 $(TESTFLAGS) .
 	cd e2e && KEYFILL_TEST_REQUIRE=1 go test -count=1 $(TESTFLAGS) ./columnscan
+
+# mattn/go-sqlite3 has a library of SQLite in it, unless it is built with this tag.
+oldsqlite: export GOWORK = off
+oldsqlite: servers
+	cd e2e && KEYFILL_TEST_REQUIRE=1 ../scripts/quickly go test -count=1 -tags=libsqlite3 -ldflags=-s \
+		-run '^(TestSessionStateSQLite|TestSQLite.*)$$/mattn|sqlite3' $(TESTFLAGS) ./statements
 
 # Simulations are shorter here, and tests go by turns. What starts servers is left out:
 # internal/testdb, auto, e2e, bench and judge. The tests of the command wait most of their
@@ -335,6 +353,10 @@ endif
 suites: servers
 	cd suites && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SUITES='$(SUITES)' \
 		../scripts/quickly go test -count=1 -timeout=3h -v -run '^TestSuites$$' $(TESTFLAGS) .
+
+losses: servers
+	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \
+		../scripts/quickly go test ./faults -count=1 -timeout=2h -run '^TestLosses$$/$(LOSSES)' $(TESTFLAGS) -update
 
 reference:
 	go test ./policy -run '^TestSchemaIsUpToDate$$' -update

@@ -87,7 +87,7 @@ func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn)
 	}
 	s.once.Do(func() {
 		if db.StatesOnConnection() {
-			logCheck(ctx, db, g.Raw)
+			logCheck(ctx, db, g.Own())
 			return
 		}
 		// The connection's context ends with the statement that has opened it.

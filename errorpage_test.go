@@ -250,8 +250,10 @@ func (r *pageReader) generated(page string) string {
 				continue
 			}
 			fmt.Fprintf(&b, "\n### %s\n\n", section)
+			cause := "" // two texts may have one
 			for _, e := range bySection[section] {
-				if e.cause != "" {
+				if e.cause != "" && e.cause != cause {
+					cause = e.cause
 					fmt.Fprintf(&b, "Refused %s\n\n", strings.ReplaceAll(strings.ReplaceAll(e.cause, "[", ""), "]", ""))
 				}
 			}

@@ -93,6 +93,8 @@ var noInstruction = []struct {
 		"%w: %s cannot be read: %v",
 		"using %q: the connection broke: %v",
 		"%v; and creating it: %w",
+		"%w; creating it before: %v",
+		"the search_path is empty, and %s",
 		"%w; the last error was: %v",
 		"%w: %w; the last error was: %v",
 		"%w for %s",

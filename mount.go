@@ -1,6 +1,8 @@
 package keyfill
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -77,6 +79,23 @@ func (m *Mount) SetMode(mode policy.Mode) {
 	for _, one := range m.opened {
 		one.Mode.Store(uint32(mode))
 	}
+}
+
+// Forget makes the sources take their states as they stand now: they give up the integers
+// that they hold, and forget how far each state had come, by which they tell that a store
+// has gone back. The next key is compared with the table again, as the first one was.
+//
+// It is for test suites, after they have restored a snapshot of the database. Other
+// processes, and transactions that are open, must not use the database meanwhile: their
+// integers would be given again. A snowflake goes on as it was. Forget returns the errors of
+// series that could not be given back; these are lost numbers, and nothing else.
+func (m *Mount) Forget(ctx context.Context) error {
+	all, _ := m.databases()
+	var errs []error
+	for _, one := range all {
+		errs = append(errs, keys.ForgetStates(ctx, one.Tables))
+	}
+	return errors.Join(errs...)
 }
 
 // Stats returns the counts so far. On the mount of a registered name they are

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -22,6 +23,12 @@ const (
 
 // answersMode makes a driver of MySQL answer the question for sql_mode.
 func answersMode(d *fakeDriver, answer driver.Value, err error) {
+	switch modes := answer.(type) { // a client's character set comes behind them
+	case string:
+		answer = modes + ",utf8mb4"
+	case []byte:
+		answer = append(modes, ",latin1"...)
+	}
 	d.query = func(query string, _ []driver.NamedValue) (driver.Rows, error) {
 		if !asksMode(query) {
 			return &fakeRows{}, nil
@@ -30,7 +37,7 @@ func answersMode(d *fakeDriver, answer driver.Value, err error) {
 	}
 }
 
-func asksMode(query string) bool { return query == "SELECT @@SESSION.sql_mode" }
+func asksMode(query string) bool { return query == dialect.MySQL().Setting.Query }
 
 // questionsIn counts the questions for sql_mode, and returns the last INSERT that was sent:
 // under dry_run a check asks beside it.

@@ -21,6 +21,10 @@ type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
 	// into configured tables. Statements without such a word are not counted.
 	Passed uint64
+	// SessionReads counts the statements that ask the session for a number which keyfill
+	// has made instead of the engine, as by lastval(), and were sent: outside of
+	// transactions on a pool, and with session_reads: warn.
+	SessionReads uint64
 	// Tables holds the counts by table, under the name that the policy matched.
 	// The caller owns the map.
 	Tables map[string]TableStats
@@ -251,7 +255,7 @@ func sourcesOf(all []*fill.Database, past keys.PastSources) []SourceStats {
 // statsOf returns the counts of one database.
 func statsOf(db *fill.Database) Stats {
 	passed, tables := db.Tally.Counts()
-	s := Stats{Passed: passed, Tables: make(map[string]TableStats, len(tables))}
+	s := Stats{Passed: passed, SessionReads: db.Tally.SessionReads.Load(), Tables: make(map[string]TableStats, len(tables))}
 	for name, c := range tables {
 		t := TableStats{
 			Filled: c.Filled, Keys: c.Keys, Kept: c.Kept,
@@ -274,6 +278,7 @@ func statsOf(db *fill.Database) Stats {
 // add adds other to s and keeps nothing of it.
 func (s *Stats) add(other Stats) {
 	s.Passed += other.Passed
+	s.SessionReads += other.SessionReads
 	for name, from := range other.Tables {
 		if s.Tables == nil {
 			s.Tables = map[string]TableStats{}

@@ -147,6 +147,10 @@ type Lexis struct {
 	UnicodeSpaces  bool // U+00A0, U+3000 and their like are white space
 	ByteOrderMark  bool // U+FEFF is white space where a token could begin
 	ReturnEndsLine bool // a carriage return alone ends a comment
+
+	// Wide are the characters of two bytes in the client's character set; nil where none
+	// of them holds a byte below 0x80.
+	Wide *WideBytes
 }
 
 // Params is how an engine and its Go drivers spell and number placeholders.

@@ -14,6 +14,11 @@ type Latest struct {
 	// waits for a row that is not committed.
 	Wait string
 
+	// LeftOut asks for the warnings of the statement before, with the number and the text of
+	// an error in the second and third column: each row that IGNORE has left out makes one.
+	// It locks nothing. "" where there are none.
+	LeftOut string
+
 	// Dirty says that a session may be set to see rows that are not committed, which a
 	// query that waits does not show.
 	Dirty bool
@@ -29,7 +34,7 @@ type Latest struct {
 // range of a unique index, and a list of keys, were seen to lock the rows behind
 // them on MariaDB 10.11, and the whole table where it has few rows; a row of its own
 // that a transaction asks for was seen to lock nothing that it had not.
-var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true, Wait: " LOCK IN SHARE MODE", Dirty: true}
+var mysqlLatest = Latest{Lock: " FOR UPDATE", NoWait: " FOR UPDATE NOWAIT", Gaps: true, Wait: " LOCK IN SHARE MODE", LeftOut: "SHOW WARNINGS", Dirty: true}
 
 // PostgreSQL 18 documentation, section 13.3.2: FOR KEY SHARE waits only for
 // transactions that delete the row or change its key.

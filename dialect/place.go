@@ -5,10 +5,11 @@ package dialect
 // ones.
 type Place struct {
 	// Query is answered with one text: a schema, in PostgreSQL a search path.
-	// NULL stands for "".
+	// NULL stands for "". Where a session may take another role, a second text is the user
+	// whose rights hold.
 	Query string
 
-	// Tables is Query with a second text: the names of the session's temporary tables that
+	// Tables is Query with one text more: the names of the session's temporary tables that
 	// hide another table, one a line. "" where only texts make such tables.
 	Tables string
 
@@ -69,8 +70,8 @@ var mysqlPlace = Place{Query: "SELECT DATABASE()", Early: true}
 // PostgreSQL 18 documentation, "System Information Functions" and "PREPARE".
 // Schemas that are not there, or that the user may not use, are left out.
 var postgresPlace = Place{
-	Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text)",
-	Tables: `SELECT CAST(pg_catalog.current_schemas(false) AS text), CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN (
+	Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text), CAST(current_user AS text)",
+	Tables: `SELECT CAST(pg_catalog.current_schemas(false) AS text), CAST(current_user AS text), CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN (
 SELECT pg_catalog.string_agg(CAST(c.relname AS text), pg_catalog.chr(10)) FROM pg_catalog.pg_class c
 WHERE c.relnamespace = pg_catalog.pg_my_temp_schema() AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND o.oid <> c.oid AND o.relkind IN ('r', 'p', 'v', 'm', 'f'))) END`,

@@ -1,11 +1,14 @@
 package dialect
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
 // Settings are the settings of a session that change how its engine splits text into
 // tokens, as a set of bits. 0 is how a session begins unless a server, a user or
 // a connection is configured otherwise.
-type Settings uint8
+type Settings uint16
 
 const (
 	// ANSIQuotes is sql_mode ANSI_QUOTES, also as a part of another mode: "…" is
@@ -28,6 +31,14 @@ const (
 	// QuotedIdentifierOff is QUOTED_IDENTIFIER OFF: "…" is a string.
 	// Transact-SQL reference, "SET QUOTED_IDENTIFIER".
 	QuotedIdentifierOff
+	// GBKClient is a client's character set gbk or gb18030: a byte over 0x7F takes the next
+	// one with it, which may be a backslash or a backtick. MySQL 8.4, section 12.3.3,
+	// "Connection Character Sets and Collations".
+	GBKClient
+	// Big5Client is likewise big5.
+	Big5Client
+	// SJISClient is likewise sjis or cp932.
+	SJISClient
 
 	allSettings = iota // how many there are
 )
@@ -44,6 +55,10 @@ type Setting struct {
 	// that is not among them means nothing.
 	Words map[string]Settings
 
+	// Clients are the character sets, in upper case, that a client may have. The answer
+	// to Query has the session's behind all words; nil where it has none.
+	Clients map[string]Settings
+
 	// Touchy are the bytes without which a text is read alike whatever is set,
 	// each with the settings that change its meaning.
 	Touchy map[byte]Settings
@@ -56,8 +71,9 @@ type Setting struct {
 // sqlMode is MySQL's. The modes of other engines were in it up to 5.7 (5.7
 // manual, section 5.1.10).
 var sqlMode = Setting{
-	Name:  "sql_mode",
-	Query: "SELECT @@SESSION.sql_mode",
+	Name:    "sql_mode",
+	Query:   "SELECT CONCAT(@@SESSION.sql_mode, ',', @@SESSION.character_set_client)",
+	Clients: clientCharsets,
 	Words: map[string]Settings{
 		"ANSI_QUOTES":          ANSIQuotes,
 		"ANSI":                 ANSIQuotes,
@@ -72,11 +88,28 @@ var sqlMode = Setting{
 	OneByOne: true,
 }
 
+// clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12 but those
+// of two bytes for every character, which no client may have. In those without settings no
+// backslash, backtick or quote is a part of another character: big5's and gbk's bytes are
+// in strings/ctype-big5.c and ctype-gbk.c, and were seen on MariaDB 10.11.
+var clientCharsets = func() map[string]Settings {
+	all := map[string]Settings{
+		"GBK": GBKClient, "GB18030": GBKClient, "BIG5": Big5Client, "SJIS": SJISClient, "CP932": SJISClient,
+	}
+	for name := range strings.FieldsSeq(`ARMSCII8 ASCII BINARY CP1250 CP1251 CP1256 CP1257 CP850 CP852 CP866 DEC8
+		EUCJPMS EUCKR GB2312 GEOSTD8 GREEK HEBREW HP8 KEYBCS2 KOI8R KOI8U LATIN1 LATIN2 LATIN5 LATIN7 MACCE MACROMAN
+		SWE7 TIS620 UJIS UTF8 UTF8MB3 UTF8MB4`) {
+		all[name] = 0
+	}
+	return all
+}()
+
 // mariadbMode is MariaDB's, which has kept the modes of other engines: what
 // they hold was asked of 10.11.
 var mariadbMode = Setting{
-	Name:  sqlMode.Name,
-	Query: sqlMode.Query,
+	Name:    sqlMode.Name,
+	Query:   sqlMode.Query,
+	Clients: clientCharsets,
 	Words: map[string]Settings{
 		"ANSI_QUOTES":          ANSIQuotes,
 		"ANSI":                 ANSIQuotes,
@@ -113,6 +146,17 @@ func (s *Setting) Read(answer string) (set Settings) {
 	return set
 }
 
+// ReadAnswer is Read for a session's answer to the Query; false where the session has a
+// character set that is not among the Clients.
+func (s *Setting) ReadAnswer(answer string) (set Settings, known bool) {
+	if s.Clients == nil {
+		return s.Read(answer), true
+	}
+	at := strings.LastIndexByte(answer, ',')
+	client, known := s.Clients[strings.ToUpper(answer[at+1:])]
+	return s.Read(answer[:max(at, 0)]) | client, known
+}
+
 // In returns the settings on which the tokens of a text may depend.
 func (s *Setting) In(text string) (set Settings) {
 	for c, settings := range s.Touchy {
@@ -120,7 +164,25 @@ func (s *Setting) In(text string) (set Settings) {
 			set |= settings
 		}
 	}
+	if s.Clients != nil && (isBehindWide(text, '\\') || isBehindWide(text, '`')) {
+		set |= GBKClient | Big5Client | SJISClient
+	}
 	return set
+}
+
+// isBehindWide reports whether a byte of a text follows one over 0x7F, with which it may be
+// one character.
+func isBehindWide(text string, c byte) bool {
+	for i := 0; ; {
+		n := strings.IndexByte(text[i:], c)
+		if n < 0 {
+			return false
+		}
+		if i += n; i > 0 && text[i-1] > 0x7F {
+			return true
+		}
+		i++
+	}
 }
 
 // Of returns the part of a session's settings that counts for a text which
@@ -176,17 +238,21 @@ func (s *Setting) all() (all Settings) {
 	for _, set := range s.Touchy {
 		all |= set
 	}
+	for _, set := range s.Clients {
+		all |= set
+	}
 	return all
 }
 
 // possible are the settings that a session of each dialect can have: MariaDB's
-// modes of other engines hold ANSI_QUOTES.
+// modes of other engines hold ANSI_QUOTES, and a client has one character set.
 var possible = func() map[string][]Settings {
 	all := map[string][]Settings{}
 	for _, d := range All() {
 		for s := range Settings(1 << allSettings) {
 			has := s == 0 || d.Setting != nil && s&^d.Setting.all() == 0
-			if has && (s&(OracleMode|MSSQLMode) == 0 || s&ANSIQuotes != 0) {
+			oneClient := bits.OnesCount16(uint16(s&(GBKClient|Big5Client|SJISClient))) <= 1
+			if has && oneClient && (s&(OracleMode|MSSQLMode) == 0 || s&ANSIQuotes != 0) {
 				all[d.Name] = append(all[d.Name], s)
 			}
 		}
@@ -238,6 +304,14 @@ func (d *Dialect) vary(s Settings) *Dialect {
 	}
 	if s&QuotedIdentifierOff != 0 {
 		lex.DoubleQuotedStrings = true
+	}
+	switch {
+	case s&GBKClient != 0:
+		lex.Wide = &gbkBytes
+	case s&Big5Client != 0:
+		lex.Wide = &big5Bytes
+	case s&SJISClient != 0:
+		lex.Wide = &sjisBytes
 	}
 	return &v
 }

@@ -3,7 +3,8 @@
 // and kind how many were filled, kept, passed and refused, for which reasons,
 // and which answers are wrong. It puts words that nobody knows into the clauses of the
 // INSERTs that are filled: an INSERT that is still filled, and that the parser does not take,
-// is wrong. It exits with 1 when an answer is wrong or a bar is missed.
+// is wrong. So is a text that is taken for harmless although it calls a function, or has a
+// statement, that nobody knows. It exits with 1 when an answer is wrong or a bar is missed.
 //
 //	go run . -corpus folder
 package main
@@ -16,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/corpus"
+	"github.com/keyfill/keyfill/judge/quiet"
 	"github.com/keyfill/keyfill/judge/report"
 	"github.com/keyfill/keyfill/judge/speed"
 	"github.com/keyfill/keyfill/judge/tree"
@@ -96,6 +98,11 @@ func run(w io.Writer, o *options) (bool, error) {
 			}
 			r.Print(w, o.examples)
 			reports = append(reports, r)
+			law, err := quietness(w, o, d, statements)
+			if err != nil {
+				return false, err
+			}
+			passed = passed && law.Wrong == 0
 		}
 	}
 	for _, r := range reports {
@@ -104,6 +111,19 @@ func run(w io.Writer, o *options) (bool, error) {
 		}
 	}
 	return passed && (o.speed || judged || len(reports) > 0), nil
+}
+
+// quietness judges what is said of the statements that change nothing.
+func quietness(w io.Writer, o *options, dialectName string, statements []corpus.Statement) (*quiet.Report, error) {
+	r, err := quiet.New(dialectName)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range statements {
+		r.Add(s.ID, s.SQL)
+	}
+	r.Print(w, o.examples)
+	return r, nil
 }
 
 // takes reports whether a dialect is asked for.

@@ -18,7 +18,7 @@ import (
 var (
 	errParameters = anchor.New("parameters", "its state in etcd was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
 	errKind       = anchor.New("parameters", "its state in etcd was made for another kind of source: take another name")
-	errTaken      = anchor.New("shared-state", "the column is filled from another state in etcd too: delete the key columns/<column> with the prefix of the store, which says so, or say exclusive: true where both are meant")
+	errTaken      = anchor.New("shared-state", "the column is filled from another state in etcd too: delete the key columns/<column> with the prefix of the store, which says so, or say exclusive: true if that one no longer fills it")
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
 	errValue      = anchor.New("store-state", "a key of its state in etcd holds something else than this version of keyfilletcd writes: use the version that has made it, or mend the value")
 	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")

@@ -1,11 +1,10 @@
 package keyfillgorm
 
 import (
-	"bytes"
 	"context"
-	"database/sql/driver"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -13,7 +12,6 @@ import (
 	"gorm.io/gorm/schema"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // setter sets keys in structs.
@@ -42,6 +40,11 @@ type drawn struct {
 	// row, also where it was there: MariaDB's does, since GORM writes DO NOTHING there
 	// as an update.
 	scanned, told bool
+
+	// selects and omits are the program's where the plugin has chosen the key's column in
+	// addition, changed says that it has.
+	selects, omits []string
+	changed        bool
 }
 
 // draw sets keys where they are missing. It runs before GORM writes the INSERT.
@@ -69,7 +72,7 @@ func (s *setter) draw(db *gorm.DB) {
 		return
 	}
 	for i, rv := range d.structs {
-		value, err := set(ctx, d.field, rv, keys[i])
+		value, err := d.set(ctx, rv, keys[i])
 		if err != nil {
 			d.zero(ctx)
 			_ = db.AddError(err)
@@ -80,6 +83,7 @@ func (s *setter) draw(db *gorm.DB) {
 	if _, has := db.Statement.Clauses["RETURNING"]; s.returning && !has && d.conflict != nil && db.Name() == "mysql" {
 		db.Statement.AddClause(returningOf(db.Statement.Schema, d.field))
 	}
+	d.choose(db)
 	d.scanned = s.returns(db, d.field)
 	d.told = d.scanned && d.conflict != nil && (db.Name() == "mysql" || !d.conflict.DoNothing)
 	db.InstanceSet(drawnKey, d)
@@ -87,10 +91,11 @@ func (s *setter) draw(db *gorm.DB) {
 }
 
 // missing returns the structs that lack the key and are to get it, else nil. It is an
-// error where GORM would store 0 for a key that no struct can get.
+// error where GORM would store 0 for a key that no struct can get, or hand a zero one on to
+// other rows.
 func (s *setter) missing(db *gorm.DB) (*drawn, error) {
-	table, ok := tableOf(db)
-	if !ok {
+	table, known := tableOf(db)
+	if table == "" {
 		return nil, nil
 	}
 	column, anytime := s.mount.KeyColumn(table)
@@ -98,12 +103,10 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 		return nil, nil
 	}
 	field := fieldOf(db.Statement.Schema, column)
-	if field == nil || s.readsBack(db, field) || !inserted(db, field) {
+	if field == nil || s.readsBack(db, field) {
 		return nil, nil
 	}
-	if !anytime {
-		return nil, unset(db, field)
-	}
+	l := lacking{db, field}
 	d := &drawn{table: table, field: field}
 	c, conflict := db.Statement.Clauses["ON CONFLICT"]
 	_, insert := db.Statement.Clauses["INSERT"] // with IGNORE, say
@@ -111,65 +114,46 @@ func (s *setter) missing(db *gorm.DB) (*drawn, error) {
 	if written, ok := c.Expression.(clause.OnConflict); ok {
 		d.conflict = &written
 	}
-
+	switch {
+	case !known:
+		return nil, l.unknown()
+	case !anytime:
+		return nil, l.unset()
+	case !field.Creatable || d.conflict != nil && d.conflict.UpdateAll && !field.PrimaryKey && !inserted(db, field):
+		// The column, if it were chosen, would be one that an upsert changes.
+		return nil, l.uncreated()
+	}
+	twice := false
 	seen := map[any]bool{}
 	for _, rv := range structs(db.Statement.ReflectValue) {
 		if !rv.IsValid() || rv.Kind() != reflect.Struct {
 			return nil, nil // GORM has an error for it, or it is a map
 		}
 		if !rv.CanAddr() {
-			return nil, copied(db, field, rv) // it is a copy of the program's struct
+			return nil, l.copied() // it is a copy of the program's struct
+		}
+		d.rows++
+		if _, zero := field.ValueOf(db.Statement.Context, rv); !zero {
+			continue
 		}
 		if seen[rv.Addr().Interface()] {
-			return nil, nil // two rows of one struct have two keys
+			twice = true
+			continue
 		}
 		seen[rv.Addr().Interface()] = true
-		d.rows++
-		if _, zero := field.ValueOf(db.Statement.Context, rv); zero {
-			d.structs = append(d.structs, rv)
-		}
+		d.structs = append(d.structs, rv)
+	}
+	if twice && !isAssociation(db) {
+		return nil, l.twice() // two rows of one struct have two keys
 	}
 	return d, nil
-}
-
-// copied returns an error for a struct that is given by value, where GORM would send 0
-// for its integer key, and only MySQL and MariaDB take 0 for no key.
-func copied(db *gorm.DB, field *schema.Field, rv reflect.Value) error {
-	if !storesZero(db, field, rv) {
-		return nil
-	}
-	return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", db.Statement.Table, field.Name)
-}
-
-// storesZero reports whether GORM would store 0 for the integer key of a struct. MySQL and
-// MariaDB take 0 for no key, and a column with a default is left out where it is zero.
-func storesZero(db *gorm.DB, field *schema.Field, rv reflect.Value) bool {
-	if field.GORMDataType != schema.Int && field.GORMDataType != schema.Uint || db.Name() == "mysql" || field.HasDefaultValue {
-		return false
-	}
-	_, zero := field.ValueOf(db.Statement.Context, rv)
-	return zero
-}
-
-// unset returns an error for a struct whose key is drawn in the transaction of its INSERT,
-// so that no struct can get it beforehand, where GORM would send 0 for it.
-func unset(db *gorm.DB, field *schema.Field) error {
-	for _, rv := range structs(db.Statement.ReflectValue) {
-		if !rv.IsValid() || rv.Kind() != reflect.Struct {
-			return nil // GORM has an error for it, or it is a map
-		}
-		if storesZero(db, field, rv) {
-			return anchor.Lastf("policy", "keyfillgorm: the key %s of table %q would be stored as 0, since GORM sends it and its number is drawn with the INSERT: tag the field primaryKey, or call Omit(%[1]q)", field.Name, db.Statement.Table)
-		}
-	}
-	return nil
 }
 
 // oneDatabase returns an error where the mount is not of one database, so that it has
 // no keys, and GORM would send a zero value for one.
 func (s *setter) oneDatabase(db *gorm.DB) error {
-	table, ok := tableOf(db)
-	if !ok || !sendsZero(db) {
+	table, known := tableOf(db)
+	if !known || !sendsZero(db) {
 		return nil
 	}
 	if column, _ := s.mount.KeyColumn(table); column != "" {
@@ -200,20 +184,21 @@ func sendsZero(db *gorm.DB) bool {
 	return false
 }
 
-// tableOf returns the name of a statement's table, and false where the plugin does not
-// know it, or not the database that it is in.
-func tableOf(db *gorm.DB) (string, bool) {
+// tableOf returns the name of a statement's table, "" where it has none or brings its own
+// SQL. known says that the plugin knows the table, and the database that it is in.
+func tableOf(db *gorm.DB) (table string, known bool) {
 	stmt := db.Statement
-	if _, resolves := db.Plugins["gorm:db_resolver"]; resolves || stmt.Schema == nil || stmt.SQL.Len() > 0 {
+	if stmt.Schema == nil || stmt.SQL.Len() > 0 {
 		return "", false
 	}
+	_, resolves := db.Plugins["gorm:db_resolver"]
 	switch expr := stmt.TableExpr; {
 	case expr == nil, expr.SQL == stmt.Quote(stmt.Table):
-		return stmt.Table, true
+		return stmt.Table, !resolves
 	case expr.SQL == stmt.Quote(stmt.Schema.Table): // with its schema
-		return stmt.Schema.Table, true
+		return stmt.Schema.Table, !resolves
 	}
-	return "", false
+	return stmt.Table, false
 }
 
 // fieldOf returns the field of a column, whose case the policy may have folded.
@@ -277,6 +262,40 @@ func inserted(db *gorm.DB, field *schema.Field) bool {
 	return field.Creatable && (named && chosen || !named && !restricted)
 }
 
+// choose chooses the key's column where Select or Omit leaves it out: the row would get
+// another key than the struct has.
+func (d *drawn) choose(db *gorm.DB) {
+	if inserted(db, d.field) {
+		return
+	}
+	stmt := db.Statement
+	d.selects, d.omits, d.changed = stmt.Selects, stmt.Omits, true
+	stmt.Omits = nil
+	for _, name := range d.omits {
+		switch _, column, _ := strings.Cut(name, "."); {
+		case stmt.Schema.LookUpField(name) == d.field, column == d.field.DBName && strings.HasPrefix(name, stmt.Table):
+		case name == "*", column == "*" && strings.HasPrefix(name, stmt.Table):
+			for _, other := range stmt.Schema.DBNames {
+				if other != d.field.DBName {
+					stmt.Omits = append(stmt.Omits, other)
+				}
+			}
+		default:
+			stmt.Omits = append(stmt.Omits, name)
+		}
+	}
+	if !inserted(db, d.field) {
+		stmt.Selects = append(slices.Clip(stmt.Selects), d.field.DBName)
+	}
+}
+
+// restore takes back what choose has done.
+func (d *drawn) restore(db *gorm.DB) {
+	if d.changed {
+		db.Statement.Selects, db.Statement.Omits = d.selects, d.omits
+	}
+}
+
 // structs returns the structs that an INSERT stores.
 func structs(v reflect.Value) []reflect.Value {
 	switch v.Kind() {
@@ -288,33 +307,6 @@ func structs(v reflect.Value) []reflect.Value {
 		return all
 	}
 	return []reflect.Value{v}
-}
-
-// set sets a key and returns it as GORM binds it. The two must be the same, or the key
-// is stored in another form than keyfill's.
-func set(ctx context.Context, field *schema.Field, rv reflect.Value, key driver.Value) (any, error) {
-	if err := field.Set(ctx, rv, key); err != nil {
-		return nil, err
-	}
-	value, _ := field.ValueOf(ctx, rv)
-	sent, err := driver.DefaultParameterConverter.ConvertValue(value)
-	if err != nil {
-		return nil, err
-	}
-	if !equal(sent, key) {
-		return nil, anchor.Lastf("policy", "keyfillgorm: field %s sends its key, as %T, in another form than the policy's %T: set layout: in the policy, or choose another type", field.Name, sent, key)
-	}
-	return value, nil
-}
-
-// equal compares two values of a driver.
-func equal(a, b driver.Value) bool {
-	x, isBytes := a.([]byte)
-	y, areBytes := b.([]byte)
-	if isBytes || areBytes {
-		return isBytes && areBytes && bytes.Equal(x, y)
-	}
-	return a == b
 }
 
 // zero takes all keys away.

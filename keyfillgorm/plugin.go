@@ -32,15 +32,33 @@
 // children. In a transaction of the program's own, and in CreateInBatches, structs keep
 // the keys of the INSERTs before the error: they are in no row after a rollback.
 //
+// # One struct in several places
+//
+// Where several parents have one struct, as in User{Company: co} twice, GORM stores it
+// with a clause for rows that are there, and the plugin gives it one key: it is one row,
+// to which all of them refer. A struct that stands twice in the slice that the program
+// gives to Create is two rows, which have two keys, and the struct learns none of them.
+//
+// # Select and Omit
+//
+// Where the program leaves the key's column out, and GORM could not read the key back, the
+// plugin chooses the column too, so that the row has the key of its struct.
+//
 // # Caveats
 //
 // The plugin leaves keys to the INSERT under GORM's dbresolver, in maps instead of
 // structs, under DryRun, in a statement that names its schema or an expression by the
-// method Table, and where one struct stands twice in a slice, or is given by value. A
-// field without a default in its tag sends a zero value there. Under the policy's fill:
-// zero, the default but for integers, the row gets a key, which the struct does not
-// learn. A Create of a struct by value whose key is such an integer fails before
-// anything is sent, but on MySQL and MariaDB, where 0 is no key.
+// method Table, and where one struct stands twice in the program's slice, or is given by
+// value. A field without a default in its tag sends a zero value there. Under the policy's
+// fill: zero, the default but for integers, the row gets a key, which the struct does not
+// learn. A Create fails before anything is sent where the zero key would be stored in
+// rows that refer to the struct, and where it is an integer that is stored as 0, but on
+// MySQL and MariaDB, where 0 is no key.
+//
+// A field gets its key by sql.Scanner, or as GORM sets a text, an integer or bytes. An
+// array without sql.Scanner, such as the UUID of the standard library from Go 1.27 on,
+// gets it by encoding.TextUnmarshaler. go-sql-driver/mysql v1.10 takes no such array as an
+// argument, with keyfill or without.
 //
 // A Create fails with [keyfill.ErrNotOne] where Mount is the mount of a registered name
 // through which no database, or more than one, is open, and GORM would send a zero key.

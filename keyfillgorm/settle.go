@@ -20,6 +20,7 @@ func (s *setter) settle(db *gorm.DB) {
 		return
 	}
 	db.InstanceSet(drawnKey, (*drawn)(nil))
+	d.restore(db)
 	ctx := db.Statement.Context
 	if db.Error != nil {
 		d.zero(ctx)
@@ -92,8 +93,7 @@ func (d *drawn) query(db *gorm.DB) *gorm.DB {
 // the clause of the conflict says which one it is, and none otherwise.
 func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 	ctx := db.Statement.Context
-	field := d.field.ReflectValueOf(ctx, rv)
-	field.SetZero()
+	d.field.ReflectValueOf(ctx, rv).SetZero()
 	c := d.conflict
 	if c == nil || c.DoNothing || len(c.Columns) == 0 || c.OnConstraint != "" || len(c.TargetWhere.Exprs) > 0 {
 		return nil
@@ -106,14 +106,23 @@ func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 		}
 		q = q.Where(same)
 	}
-	found := reflect.New(reflect.SliceOf(field.Type()))
-	if err := q.Limit(2).Pluck(d.field.DBName, found.Interface()).Error; err != nil {
+	rows, err := q.Limit(2).Rows()
+	if err != nil {
 		return err
 	}
-	if found.Elem().Len() == 1 {
-		field.Set(found.Elem().Index(0))
+	defer rows.Close()
+	var found []any // as the driver gives them: the field may be of a type that database/sql cannot scan
+	for rows.Next() {
+		var key any
+		if err := rows.Scan(&key); err != nil {
+			return err
+		}
+		found = append(found, key)
 	}
-	return nil
+	if err := rows.Err(); err != nil || len(found) != 1 {
+		return err
+	}
+	return d.assign(ctx, rv, found[0])
 }
 
 // sameAs returns the condition that a column has the struct's value, and false where

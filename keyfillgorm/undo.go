@@ -28,6 +28,13 @@ func begin(db *gorm.DB) {
 	}
 }
 
+// isAssociation reports whether a statement stores the associations of another one, with a
+// clause for rows that are there.
+func isAssociation(db *gorm.DB) bool {
+	j := journalOf(db)
+	return j != nil && j.owner != db.Statement
+}
+
 // note writes down what was drawn for a statement.
 func note(db *gorm.DB, d *drawn) {
 	if j := journalOf(db); j != nil {

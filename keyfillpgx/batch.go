@@ -13,8 +13,9 @@ import (
 )
 
 // SendBatch is [pgx.Conn.SendBatch]. Each INSERT of the batch gets its keys before the
-// batch is sent, and the texts of b are changed, as pgx changes them for a QueryRewriter.
-// An INSERT that cannot be filled is an error of the whole batch, before anything is sent.
+// batch is sent. An INSERT that cannot be filled is an error of the whole batch, before
+// anything is sent. b stays as it was queued, so it may be sent again, and gets other keys
+// then.
 //
 // Keys that belong to the transaction of their INSERT are filled in a transaction that
 // was begun before the batch, if no text of the batch begins or ends one. Keys of the kind
@@ -34,13 +35,13 @@ func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *bat
 			r.free()
 		}
 	}()
-	err := r.fill(b)
+	filled, err := r.fill(b)
 	panics = false
 	if err != nil {
 		r.BatchResults = pgx.FailedBatchResults(b, err)
 		return r
 	}
-	r.BatchResults = c.native.conn.SendBatch(ctx, b)
+	r.BatchResults = c.native.conn.SendBatch(ctx, filled)
 	if begun := r.BatchResults.Tx(); begun != nil {
 		c.native.begun = begun
 		if keyfills, err := c.keyfill.BeginTx(ctx, driver.TxOptions{}); err == nil {
@@ -73,17 +74,18 @@ type batchResults struct {
 	rows   pgx.Rows
 }
 
-// fill gives the texts of a batch their keys.
-func (r *batchResults) fill(b *pgx.Batch) error {
+// fill returns a copy of a batch whose texts have their keys. pgx changes what it sends,
+// and b belongs to the application, which may send it again or on two connections.
+func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	calls := make([]call, len(b.QueuedQueries))
 	queries := make([]string, len(calls))
 	r.tells = true
 	// Under the simple protocol pgx sends the names of prepared statements as texts.
-	simple := r.conn.native.conn.Config().DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol
+	simple := r.conn.native.mode == pgx.QueryExecModeSimpleProtocol
 	for i, q := range b.QueuedQueries {
 		k, err := r.conn.readQueued(r.ctx, q, !simple)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		calls[i], queries[i] = k, k.text
 		if simple && !hasOneResult(k.text) {
@@ -100,25 +102,34 @@ func (r *batchResults) fill(b *pgx.Batch) error {
 		k := &calls[i]
 		text, args, err := batch.Add(r.ctx, k.text, bound(k.args))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		queries[i], k.args = k.sent(text), values(args)
+		k.args = values(args)
+		if queries[i], err = r.conn.native.sent(r.ctx, k, text); err != nil {
+			return nil, err
+		}
 	}
 	r.batch = batch
 	batch.Sent()
+	filled := *b // with what BeginTx has noted
+	filled.QueuedQueries = make([]*pgx.QueuedQuery, len(calls))
 	for i, q := range b.QueuedQueries {
-		q.SQL, q.Arguments = queries[i], calls[i].args
-		own := q.Fn
-		q.Fn = func(pgx.BatchResults) error {
-			if own != nil {
-				r.own = own(r)
-				return r.own
-			}
-			_, _ = r.Exec() // pgx keeps the errors that end the batch
-			return nil
-		}
+		filled.QueuedQueries[i] = &pgx.QueuedQuery{SQL: queries[i], Arguments: calls[i].args, Fn: r.readsBy(q)}
 	}
-	return nil
+	return &filled, nil
+}
+
+// readsBy returns the function that reads the result of a queued text. It calls the
+// application's, which may be set after the batch was sent.
+func (r *batchResults) readsBy(q *pgx.QueuedQuery) func(pgx.BatchResults) error {
+	return func(pgx.BatchResults) error {
+		if q.Fn != nil {
+			r.own = q.Fn(r)
+			return r.own
+		}
+		_, _ = r.Exec() // pgx keeps the errors that end the batch
+		return nil
+	}
 }
 
 // hasOneResult reports whether a text of the simple protocol is known to have one result:

@@ -129,18 +129,3 @@ func TestTracerPanicsInTransaction(t *testing.T) {
 	exec(t, p.filled, "INSERT INTO t (a) VALUES (2)")
 	gapFree(t, p, 2)
 }
-
-// TestBatchIsChanged: the texts and arguments of a batch that is sent are those that were
-// sent, as pgx does it for a rewriter.
-func TestBatchIsChanged(t *testing.T) {
-	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
-	b := &pgx.Batch{}
-	b.Queue("INSERT INTO t (a) VALUES ($1)", 7)
-	if err := p.filled.SendBatch(t.Context(), b).Close(); err != nil {
-		t.Fatal(err)
-	}
-	q := b.QueuedQueries[0]
-	if q.SQL != `INSERT INTO t (a, "id") VALUES ($1, $2)` || len(q.Arguments) != 2 || q.Fn == nil {
-		t.Errorf("queued is %q with %v", q.SQL, q.Arguments)
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -67,7 +68,7 @@ func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, er
 
 // newConn returns a connection around one of pgx.
 func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) (*Conn, error) {
-	n := &native{conn: conn}
+	n := &native{conn: conn, mode: conn.Config().DefaultQueryExecMode}
 	opened, err := connector.Connect(context.WithValue(ctx, givenKey{}, &given{n}))
 	if err != nil {
 		return nil, err
@@ -195,8 +196,12 @@ func (c *Conn) Prepare(ctx context.Context, name, sql string) (*pgconn.Statement
 // Deallocate is [pgx.Conn.Deallocate].
 func (c *Conn) Deallocate(ctx context.Context, name string) error {
 	err := c.native.conn.Deallocate(ctx, name)
-	if err == nil {
-		delete(c.prepared, name)
+	if err != nil {
+		return err
+	}
+	delete(c.prepared, name)
+	for _, text := range slices.Clone(c.native.filled[name]) {
+		err = errors.Join(err, c.native.deallocateFilled(ctx, name, text))
 	}
 	return err
 }
@@ -216,6 +221,7 @@ func (c *Conn) tagged(tag pgconn.CommandTag) {
 // DeallocateAll is [pgx.Conn.DeallocateAll].
 func (c *Conn) DeallocateAll(ctx context.Context) error {
 	clear(c.prepared) // pgx forgets its names first, whatever the server says
+	clear(c.native.filled)
 	return c.native.conn.DeallocateAll(ctx)
 }
 

@@ -18,6 +18,9 @@ import (
 // Arguments go to pgx as they come.
 type native struct {
 	conn *pgx.Conn
+	mode pgx.QueryExecMode // of calls that name no other
+
+	filled map[string][]string // the filled texts that are prepared, by the names of their statements
 
 	// Of the text of the application that is on its way:
 	call call
@@ -63,7 +66,7 @@ func (n *native) ExecContext(ctx context.Context, query string, args []driver.Na
 	if n.copying {
 		return nil, errCopying
 	}
-	tag, err := n.conn.Exec(ctx, query, values(args)...)
+	tag, err := n.conn.Exec(ctx, query, n.ownArguments(args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -75,12 +78,24 @@ func (n *native) QueryContext(ctx context.Context, query string, args []driver.N
 	if n.copying {
 		return nil, errCopying
 	}
-	rows, err := n.conn.Query(ctx, query, values(args)...)
+	rows, err := n.conn.Query(ctx, query, n.ownArguments(args)...)
 	a := newAnswer(n.conn, rows)
 	if err = a.first(err); err != nil {
 		return nil, err
 	}
 	return a, nil
+}
+
+// ownArguments returns the arguments of a statement of keyfill's, behind an option where pgx
+// refuses it under the simple protocol.
+func (n *native) ownArguments(args []driver.NamedValue) []any {
+	plain := values(args)
+	server := n.conn.PgConn()
+	if n.mode == pgx.QueryExecModeSimpleProtocol &&
+		(server.ParameterStatus("standard_conforming_strings") != "on" || server.ParameterStatus("client_encoding") != "UTF8") {
+		return append([]any{pgx.QueryExecModeExec}, plain...)
+	}
+	return plain
 }
 
 // PrepareContext returns the COPY that is on its way, or a statement that is sent without
@@ -201,8 +216,11 @@ type texts struct{ *native }
 // ExecContext keeps the command tag of the answer for the application.
 func (t texts) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	n := t.native
-	var err error
-	n.tag, err = n.conn.Exec(ctx, n.call.sent(query), n.call.with(args)...)
+	sent, err := n.sent(ctx, &n.call, query)
+	if err != nil {
+		return nil, err
+	}
+	n.tag, err = n.conn.Exec(ctx, sent, n.call.with(args)...)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +231,11 @@ func (t texts) ExecContext(ctx context.Context, query string, args []driver.Name
 // server says only then whether the statement has failed, unless the text passes.
 func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	n := t.native
-	rows, err := n.conn.Query(ctx, n.call.sent(query), n.call.with(args)...)
+	sent, err := n.sent(ctx, &n.call, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := n.conn.Query(ctx, sent, n.call.with(args)...)
 	a := newAnswer(n.conn, rows)
 	a.keeps, a.early = true, err
 	n.rows = a
@@ -239,9 +261,11 @@ var (
 
 // isOnce says that pgx is not to keep the statement, where its mode would keep one.
 func (s unkept) isOnce() {
-	switch s.native.conn.Config().DefaultQueryExecMode {
+	switch n := s.native; n.mode {
 	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe:
-		s.native.call.once = true
+		n.call.once = true
+	default:
+		n.call.once = n.call.name != "" // whose parameters have types
 	}
 }
 

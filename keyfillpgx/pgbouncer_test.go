@@ -61,7 +61,7 @@ func TestPgBouncer(t *testing.T) {
 	for _, mode := range []string{"cache_describe", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
 			p := open(t, keyed(sequence()), "CREATE TABLE u (id UUID PRIMARY KEY, a INT UNIQUE); CREATE TABLE n (id BIGINT PRIMARY KEY, a INT UNIQUE); CREATE TABLE j (id BIGINT PRIMARY KEY, a INT UNIQUE)")
-			pooler := testdb.Start(t, testdb.PgBouncer(server, clients+2))
+			pooler := testdb.Start(t, testdb.PgBouncer(server, "transaction", clients+2))
 			config, err := pgxpool.ParseConfig(pooler.DSN(databaseOf(t, p)) + "&default_query_exec_mode=" + mode)
 			if err != nil {
 				t.Fatal(err)

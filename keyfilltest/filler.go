@@ -49,14 +49,38 @@ func (f *Filler) Fill(query string, args ...any) (sent string, bound []driver.Va
 	if _, err := f.db.Exec(query, args...); err != nil {
 		f.t.Fatalf("keyfilltest: %v", err)
 	}
-	for _, a := range f.last.args {
+	return f.last.query, f.last.bound()
+}
+
+// Prepared is [Filler.Fill] for a statement that the application prepares and then executes
+// with these arguments: the text is what the mock gets for ExpectPrepare, and the arguments
+// are those of the execution. A statement without arguments has a placeholder for its key
+// then, where Fill returns a literal. The text is the same for each execution.
+func (f *Filler) Prepared(query string, args ...any) (sent string, bound []driver.Value) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	stmt, err := f.db.Prepare(query)
+	if err == nil {
+		defer stmt.Close() //nolint:errcheck // there is no engine
+		_, err = stmt.Exec(args...)
+	}
+	if err != nil {
+		f.t.Fatalf("keyfilltest: %v", err)
+	}
+	return f.last.query, f.last.bound()
+}
+
+// bound returns the arguments that were sent last, for WithArgs.
+func (s *sent) bound() (bound []driver.Value) {
+	for _, a := range s.args {
 		if a.Name != "" {
 			bound = append(bound, sql.Named(a.Name, a.Value))
 		} else {
 			bound = append(bound, a.Value)
 		}
 	}
-	return f.last.query, bound
+	return bound
 }
 
 // sent is a connection, its driver and its connector, which keeps what was sent last
@@ -71,7 +95,7 @@ var errOnlyExec = anchor.Last("keyfilltest", "keyfilltest: a Filler executes sta
 func (s *sent) Connect(context.Context) (driver.Conn, error) { return s, nil }
 func (s *sent) Driver() driver.Driver                        { return s }
 func (s *sent) Open(string) (driver.Conn, error)             { return s, nil }
-func (s *sent) Prepare(string) (driver.Stmt, error)          { return nil, errOnlyExec }
+func (s *sent) Prepare(query string) (driver.Stmt, error)    { return prepared{s, query}, nil }
 func (s *sent) Begin() (driver.Tx, error)                    { return nil, errOnlyExec }
 func (s *sent) Close() error                                 { return nil }
 
@@ -84,6 +108,21 @@ func (s *sent) CheckNamedValue(v *driver.NamedValue) (err error) {
 func (s *sent) ExecContext(_ context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s.query, s.args = query, args
 	return driver.RowsAffected(1), nil
+}
+
+// prepared is a prepared statement of the connection.
+type prepared struct {
+	conn  *sent
+	query string
+}
+
+func (prepared) Close() error                               { return nil }
+func (prepared) NumInput() int                              { return -1 }
+func (prepared) Exec([]driver.Value) (driver.Result, error) { return nil, errOnlyExec }
+func (prepared) Query([]driver.Value) (driver.Rows, error)  { return nil, errOnlyExec }
+
+func (p prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	return p.conn.ExecContext(ctx, p.query, args)
 }
 
 // CountedRows is as of [New]'s mock.

@@ -57,6 +57,49 @@ func TestFiller(t *testing.T) {
 	}
 }
 
+// TestFillerPrepared: what a Filler says of a prepared statement is what the mock gets, for
+// every source, also where the statement has no arguments.
+func TestFillerPrepared(t *testing.T) {
+	for name, source := range sources {
+		for query, args := range map[string][]any{
+			"INSERT INTO orders (parent_id, a) VALUES ($1, $2)": {1, "x"},
+			"INSERT INTO orders (parent_id, a) VALUES (1, 'a')": nil,
+			"UPDATE orders SET a = $1":                          {"z"},
+		} {
+			cfg, err := policy.Parse([]byte("version: 1\ndialect: postgres\ntables: {orders: {column: id, source: " + source + "}}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := keyfill.Options{Policy: cfg}
+			db, mock := keyfilltest.New(t, o)
+			filler := keyfilltest.NewFiller(t, o)
+			text, first := filler.Prepared(query, args...)
+			again, second := filler.Prepared(query, args...)
+			if again != text {
+				t.Errorf("%s: %s: the text is\n%q and then\n%q", name, query, text, again)
+			}
+			expected := mock.ExpectPrepare(text)
+			expected.ExpectExec().WithArgs(first...).WillReturnResult(sqlmock.NewResult(0, 1))
+			expected.ExpectExec().WithArgs(second...).WillReturnResult(sqlmock.NewResult(0, 1))
+			stmt, err := db.Prepare(query)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, query, err)
+			}
+			for range 2 {
+				if _, err := stmt.Exec(args...); err != nil {
+					t.Errorf("%s: %s: %v", name, query, err)
+				}
+			}
+			if err := stmt.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := mock.ExpectationsWereMet(); err != nil {
+				t.Errorf("%s: %s: %v", name, query, err)
+			}
+		}
+	}
+}
+
 // TestFillerKeys: the keys of a Filler are those of Keys, and a key of the wrong table or
 // out of its turn is told from the right one.
 func TestFillerKeys(t *testing.T) {

@@ -14,7 +14,8 @@
 // still until it is told to step.
 //
 // The mock gets the statements of the application and nothing else. keyfill asks it
-// neither for the catalog nor for settings, and begins no transaction on it.
+// neither for the catalog nor for settings, and begins no transaction on it. What the driver
+// refuses without asking the engine is refused here too.
 //
 // # Caveats
 //

@@ -160,7 +160,7 @@ func (c *claim) open(ctx context.Context) (Series, error) {
 			inUse = c.end
 			s, err = c.store.Open(ctx, inUse)
 		default:
-			err = c.refuse(standsAt(cause, low, inUse))
+			err = c.refuse(standsAt(cause, low, inUse, nil))
 		}
 		if err == nil && s.First < inUse {
 			err = errUnsteady
@@ -183,7 +183,7 @@ func (c *claim) refuse(err error) error {
 
 // refuseSeries is refuse for a series.
 func (c *claim) refuseSeries(cause error, s Series, least int64) error {
-	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least), s.First, s.Last))
+	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
 
 // judge takes a series whose row this process has not moved last, unless it

@@ -64,8 +64,9 @@ const (
 	RemedyError Remedy = "error"
 	// RemedyAdvance moves the store above the keys in use and goes on.
 	RemedyAdvance Remedy = "advance"
-	// RemedyWarn goes on as if nothing were wrong; see [SequenceStats].Behind.
-	// It applies to OnBehind only.
+	// RemedyWarn goes on as if nothing were wrong; see [SequenceStats].Behind and
+	// [SequenceOptions].Warn. As OnStoreRollback it is for a [Sequence] with a store
+	// of its own, which then takes what the store gives, wherever that stands.
 	RemedyWarn Remedy = "warn"
 )
 
@@ -107,6 +108,14 @@ type SequenceOptions struct {
 	OnBehind Remedy
 	// OnStoreRollback says what to do about a store that has gone back since.
 	OnStoreRollback Remedy
+
+	// Warn is called when the store stands below MaxKey and the source goes on by
+	// RemedyWarn; nil: nobody is told. It may ask the store.
+	Warn func(context.Context)
+	// Raise returns what raises the store so that it gives to or greater, for the
+	// texts of [ErrStoreBehind] and [ErrStoreBack]. nil stands for a store that may
+	// be advanced, or raised in any other way.
+	Raise func(to int64) string
 }
 
 // Sequence counts through a store that other processes share. It reserves
@@ -147,7 +156,8 @@ type SequenceOptions struct {
 // asked, and then the store once more. If the store stands below the keys in
 // use, it is advanced, or requests fail with [ErrStoreBack] until it has been
 // set right. Meanwhile it is asked at most once a second, when there is a
-// request.
+// request. With [RemedyWarn] what the store gives is handed out, and is compared
+// with the greatest key only so that Warn of the options can be called.
 //
 // What other processes hold of the lost part, and what this one has handed out
 // before its next fetch, cannot be found: with asynchronous replication the
@@ -169,6 +179,8 @@ type Sequence struct {
 	exact    bool // nothing is kept while the store has more: Block is 1
 	onBehind Remedy
 	onBack   Remedy
+	warn     func(context.Context) // never nil
+	raise    func(to int64) string // nil: see raised
 
 	fetcher // its mu guards what follows, and the stock
 
@@ -200,7 +212,8 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		return nil, anchor.Endf("%w: the last integer, %d, is less than 1", ErrOptions, o.Max)
 	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnBehind):
 		return nil, anchor.Endf("%w: no remedy for a store that is behind: %q", ErrOptions, o.OnBehind)
-	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance}, o.OnStoreRollback):
+	case !slices.Contains([]Remedy{"", RemedyError, RemedyAdvance, RemedyWarn}, o.OnStoreRollback),
+		o.OnStoreRollback == RemedyWarn && o.OnConnection:
 		return nil, anchor.Endf("%w: no remedy for a store that has gone back: %q", ErrOptions, o.OnStoreRollback)
 	}
 	s := &Sequence{
@@ -209,6 +222,11 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 		exact:    o.Block == 1,
 		onBehind: o.OnBehind,
 		onBack:   o.OnStoreRollback,
+		warn:     o.Warn,
+		raise:    o.Raise,
+	}
+	if s.warn == nil {
+		s.warn = func(context.Context) {}
 	}
 	s.max, s.atEnd = o.Max, cmp.Or(o.EndRemedy, "a wider column and max_bits")
 	s.now, s.patience, s.waited, s.onConn = env.Now, env.patience(), env.waited(), o.OnConnection
@@ -254,19 +272,31 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	if s.onConn {
 		return s.ReserveOn(ctx, n, At{})
 	}
+	if first, ok := s.Take(n); ok {
+		return first, nil
+	}
+	first, w, err := s.join(n)
+	if w == nil {
+		return first, err
+	}
+	return s.await(ctx, w)
+}
+
+// Take returns the first of n ≥ 1 consecutive integers of the block in hand. It is not ok
+// where [Sequence.Reserve] might have to wait for the store.
+func (s *Sequence) Take(n int64) (first int64, ok bool) {
 	b := s.current.Load()
 	used, ok := b.take(n)
 	if !ok {
-		first, w, err := s.join(n)
-		if w == nil {
-			return first, err
-		}
-		return s.await(ctx, w)
+		return 0, false
 	}
 	if used < b.mark && used+n >= b.mark {
-		s.prefetch() // one request of a block sees its mark go by
+		// One request of a block sees its mark go by.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.refill()
 	}
-	return b.first + used, nil
+	return b.first + used, true
 }
 
 // Traits says that keys are integers, ordered, and consecutive in a request.

@@ -22,6 +22,7 @@ type answer struct {
 	behind      int64 // how far the store stood below the keys in use, at first
 	err         error
 	moved       bool // the remedy has moved the store
+	back        bool // the store stands lower than before, and is followed there
 	late        bool // the attempt was given up
 	fault       bool // err says that the store must not be used as it stands
 }
@@ -33,6 +34,9 @@ type answer struct {
 func (a *ask) reserve(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
+	}
+	if a.src.onBack == RemedyWarn {
+		return a.reserveAnyway(ctx)
 	}
 	server, look := a.server, a.doubt
 	for range 3 { // as it is, compared, and compared with another server's table
@@ -60,6 +64,40 @@ func (a *ask) reserve(ctx context.Context) answer {
 		a.distrust()
 	}
 	return answer{err: errUnsteady}
+}
+
+// reserveAnyway is reserve for a store that is followed wherever it stands. Where there
+// are doubts, the table is asked, and before the store, as in reserve. An answer that
+// raises some is good, and the next attempt asks.
+func (a *ask) reserveAnyway(ctx context.Context) answer {
+	inUse := int64(0)
+	if a.doubt && a.maxKey != nil {
+		key, err := a.maxKey(ctx)
+		if err != nil {
+			return answer{err: err}
+		}
+		inUse = after(key, 1)
+	}
+	r, err := a.reserver.Reserve(ctx, a.n, 0)
+	if err != nil {
+		return answer{err: err}
+	}
+	got := good(r)
+	if got.err != nil || r.Apart {
+		return got
+	}
+	if got.back = r.First < a.seen || a.server != "" && r.Server != "" && r.Server != a.server; got.back {
+		a.distrust()
+	}
+	switch {
+	case r.First >= inUse:
+		return got
+	case !a.greeted && !got.back && a.src.onBehind != RemedyWarn:
+		return a.remedy(ctx, r, inUse)
+	}
+	got.behind = inUse - r.First
+	a.src.warn(ctx)
+	return got
 }
 
 // distrust gives up the integers in hand, and the integers that others are
@@ -107,8 +145,12 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 	return max(a.seen, after(key, 1)), nil
 }
 
-// standsAt returns the error of a store that stands at low, below least.
-func standsAt(cause error, low, least int64) error {
+// standsAt returns the error of a store that stands at low, below least. raise is as in
+// [SequenceOptions].
+func standsAt(cause error, low, least int64, raise func(to int64) string) error {
+	if raise != nil {
+		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: run %s", cause, low, least, raise(least))
+	}
 	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }
 
@@ -129,7 +171,7 @@ func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 	case RemedyWarn:
 		least = a.seen
 	default:
-		return answer{err: standsAt(cause, low.First, inUse), fault: true}
+		return answer{err: standsAt(cause, low.First, inUse, a.src.raise), fault: true}
 	}
 	r, err := a.reserver.Reserve(ctx, a.n, least)
 	switch {
@@ -143,6 +185,9 @@ func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 	got.moved = remedy == RemedyAdvance
 	if !a.greeted {
 		got.behind = inUse - low.First
+	}
+	if remedy == RemedyWarn {
+		a.src.warn(ctx)
 	}
 	return got
 }

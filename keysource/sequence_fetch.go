@@ -26,13 +26,6 @@ type ask struct {
 	drops, turn int64 // of the sequence, when the attempt was begun
 }
 
-// prefetch sees to it that the next block is fetched.
-func (s *Sequence) prefetch() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refill()
-}
-
 // refill starts a fetch if one is needed and none is in flight. The caller
 // holds mu.
 func (s *Sequence) refill() {
@@ -168,14 +161,18 @@ func (r Reservation) count(n int64) int64 {
 // follows.
 func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
-	s.trust(a, got)
+	a.trust(got)
 	s.spent = got.First > s.max-a.n
+	if got.back {
+		s.seen, s.suspect = 0, !a.doubt
+	}
 	s.seen = max(s.seen, after(got.First, a.n))
 	return s.within(got.First, a.n)
 }
 
-// trust notes that the store has been found fit for use.
-func (s *Sequence) trust(a ask, got answer) {
+// trust notes that the store has been found fit for use. The caller holds the source's mu.
+func (a *ask) trust(got answer) {
+	s := a.src
 	if !s.greeted || got.behind > 0 {
 		s.behind = got.behind
 	}

@@ -221,7 +221,7 @@ func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	}
 	s.fetches++
 	if !got.moved {
-		s.trust(a, got)
+		a.trust(got)
 	}
 	return s.within(got.First, a.n)
 }

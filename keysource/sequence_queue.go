@@ -58,7 +58,7 @@ func (s *Sequence) join(n int64) (int64, *waiter, error) {
 		s.refill()
 		return first, nil, nil
 	}
-	if s.spent || n > s.max {
+	if s.spent && s.onBack != RemedyWarn || n > s.max {
 		return 0, nil, s.exhausted()
 	}
 	if s.fault != nil && s.fetch == nil && !s.probeDue(s.now()) {

@@ -67,7 +67,8 @@ func TestSequenceOptions(t *testing.T) {
 		{"block and bounds", keysource.SequenceOptions{Reserver: new(ledger), Block: 10, MaxBlock: 20}},
 		{"bounds", keysource.SequenceOptions{Reserver: new(ledger), MinBlock: 20, MaxBlock: 10}},
 		{"behind", keysource.SequenceOptions{Reserver: new(ledger), OnBehind: "shrug"}},
-		{"back", keysource.SequenceOptions{Reserver: new(ledger), OnStoreRollback: keysource.RemedyWarn}},
+		{"back", keysource.SequenceOptions{Reserver: new(ledger), OnStoreRollback: "shrug"}},
+		{"back, on connections", keysource.SequenceOptions{OnConnection: true, OnStoreRollback: keysource.RemedyWarn}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if s, err := keysource.NewSequence(tt.o, keysource.Env{}); !errors.Is(err, keysource.ErrOptions) || s != nil {

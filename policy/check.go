@@ -34,6 +34,9 @@ func (k checker) check() {
 	}
 	k.checkSettings()
 	k.checkWords(place{}, c.Fill, c.Mode, c.Unsupported)
+	if w := string(c.SessionReads); w != "" && !slices.Contains(sessionReadsWords, w) {
+		k.wrongField(place{}.in("session_reads"), unknownWord(sessionReadsWhat, w, sessionReadsWords))
+	}
 	if c.Check != "" && !slices.Contains(checkWords, c.Check) {
 		k.wrongField(place{}.in("check"), unknownWord("word for check:", c.Check, checkWords))
 	}

@@ -127,7 +127,7 @@ policy: source "s": unknown kind "x"; there are uuidv7, uuidv4, ulid, comb, sequ
 policy: table "orders": source.start: -7 is less than 1`},
 		{"remedy", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "sequence", OnBehind: "x", OnStoreRollback: "warn"}}),
 			`policy: table "orders": source: unknown word for on_behind: "x"; there are error, advance and warn
-policy: table "orders": source: unknown word for on_store_rollback: "warn"; there are error and advance`},
+policy: table "orders": source.on_store_rollback: a sequence that went on from there would give keys twice; say error or advance`},
 		{"field of another kind", one(policy.Table{Column: "id", InPlace: &policy.Source{Kind: "ulid", Worker: new(0), Create: new(false)}}),
 			`policy: table "orders": source.create: ulid has none; leave it out, as it belongs to sequence, pseudorandom, scatter, coprime and recycled
 policy: table "orders": source.worker: ulid has none; leave it out, as it belongs to composite and snowflake`},

@@ -33,6 +33,10 @@ type Config struct {
 	// Server, on or off. "" is not known: then a session is asked where it matters.
 	SQLMode, StandardConformingStrings, QuotedIdentifier string
 
+	// SessionReads says what happens to a statement that asks the session for a number
+	// which keyfill has made instead of the engine; "" is [SessionReadsError].
+	SessionReads SessionReads
+
 	// Mode says how the statements of all tables are treated.
 	Mode Mode
 

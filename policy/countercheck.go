@@ -14,7 +14,7 @@ func (m *mistakes) checkCounter(p place, s Source) {
 	m.checkState(p, s)
 	m.checkStored(p, s)
 	m.checkBlocks(p, s)
-	checkWord(m, p, "on_store_rollback", s.OnStoreRollback, rollbackRemedies)
+	m.checkRollback(p, s)
 	switch {
 	case s.Lock == LockRange || s.Lock == LockNone:
 		m.wrong(p.in("lock"), "%s is for maxplusone; say pessimistic or optimistic", s.Lock)
@@ -24,6 +24,15 @@ func (m *mistakes) checkCounter(p place, s Source) {
 	if s.Table != nil {
 		m.checkKeyTable(p, s)
 	}
+}
+
+// checkRollback checks what the source at p does when its state has gone back.
+func (m *mistakes) checkRollback(p place, s Source) {
+	if s.OnStoreRollback == keysource.RemedyWarn {
+		m.wrong(p.in("on_store_rollback"), "a %s that went on from there would give keys twice; say error or advance", s.Kind)
+		return
+	}
+	checkWord(m, p, "on_store_rollback", s.OnStoreRollback, remedies)
 }
 
 // checkStored refuses a source at p without a store.

@@ -99,7 +99,7 @@
 //	              lock: pessimistic | optimistic, table, via: table | procedure, procedure,
 //	              transaction: autonomous | joined, scope
 //	native        sequence (left out: the column's own), block: what it increments by, exclusive,
-//	              on_behind: error | warn; not on MySQL and SQLite
+//	              on_behind and on_store_rollback: error | warn; not on MySQL and SQLite
 //	maxplusone    lock: range | none, ensure_schema, exclusive
 //	pseudorandom  as a sequence, up to create and exclusive, and on_store_rollback, lock and table;
 //	              start: the first seed, 1 to 2147483646

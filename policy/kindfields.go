@@ -86,7 +86,7 @@ var kinds = []kind{
 		integer:   true,
 		stateful:  true,
 		layouts:   asText,
-		fields:    []string{"sequence", "block", "exclusive", "on_behind"},
+		fields:    []string{"sequence", "block", "exclusive", "on_behind", "on_store_rollback"},
 		check:     (*mistakes).checkNative,
 		suit:      namer.suitNative,
 		defaults:  completeNative,

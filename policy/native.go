@@ -15,10 +15,18 @@ func (m *mistakes) checkNative(p place, s Source) {
 	if s.Block < 0 {
 		m.wrong(p.in("block"), "%d is less than 1", s.Block)
 	}
-	if s.OnBehind == keysource.RemedyAdvance {
-		m.wrong(p.in("on_behind"), "keyfill does not move a sequence of the engine; say error or warn")
-	} else {
-		checkWord(m, p, "on_behind", s.OnBehind, remedies)
+	for _, f := range []struct {
+		name   string
+		remedy keysource.Remedy
+	}{{"on_behind", s.OnBehind}, {"on_store_rollback", s.OnStoreRollback}} {
+		if f.remedy == keysource.RemedyAdvance {
+			m.wrong(p.in(f.name), "keyfill does not move a sequence of the engine; say error or warn")
+		} else {
+			checkWord(m, p, f.name, f.remedy, remedies)
+		}
+	}
+	if s.OnStoreRollback == keysource.RemedyWarn && s.Block > 1 {
+		m.wrong(p.in("on_store_rollback"), "with block: %d other processes may still have numbers that the sequence gives again; say error", s.Block)
 	}
 }
 
@@ -35,10 +43,15 @@ func (n namer) suitNative(m *mistakes, p place, s Source) {
 }
 
 // completeNative sets the fields that a native source leaves out: engines increment by one
-// where nothing else is said.
+// where nothing else is said. With that, the source gives what the engine itself would,
+// wherever the sequence stands; with larger blocks others may have the same numbers.
 func completeNative(s *Source, _ *dialect.Dialect) {
 	s.Block = cmp.Or(s.Block, 1)
-	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
+	remedy := keysource.RemedyError
+	if s.Block == 1 {
+		remedy = keysource.RemedyWarn
+	}
+	s.OnBehind, s.OnStoreRollback = cmp.Or(s.OnBehind, remedy), cmp.Or(s.OnStoreRollback, remedy)
 }
 
 // ofColumn names the part of the column that a source counts through, which no two

@@ -41,7 +41,7 @@ func (m *mistakes) checkRecycled(p place, s Source) {
 		m.wrong(p.in("lease"), "%v is not from %v to %v", s.Lease, minLease, maxLease)
 	}
 	checkWord(m, p, "on_behind", s.OnBehind, remedies)
-	checkWord(m, p, "on_store_rollback", s.OnStoreRollback, rollbackRemedies)
+	m.checkRollback(p, s)
 }
 
 // completeRecycled sets the fields that a recycled source leaves out.

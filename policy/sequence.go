@@ -75,9 +75,6 @@ func (m *mistakes) checkJoined(p place, s Source) {
 	if s.Store != "" && s.Store != StoreNone {
 		m.wrong(p.in("store"), "a %s sequence is kept in the application's own database, with the rows that it numbers; leave it out", what)
 	}
-	if s.OnStoreRollback != "" {
-		m.wrong(p.in("on_store_rollback"), "a %s sequence goes back with the rows that it numbers, never without them; leave it out", what)
-	}
 	if s.Lock == LockOptimistic {
 		m.wrong(p.in("lock"), "a %s sequence holds the lock of its row until the transaction ends; leave it out", what)
 	}
@@ -133,7 +130,8 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	case s.FollowExplicit:
 		// Its process may end between an INSERT that brings a key and the raise.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyAdvance)
-	case !s.Exclusive && s.Below == 0: // else the column says: it may have a counter of the engine's
+	case s.joined() || s.Table != nil || (d == nil || !d.LastRowID) && !s.Exclusive && s.Below == 0:
+		// Elsewhere the column says: the engine may number it too.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	}
 	completeUpstream(s)

@@ -74,14 +74,15 @@ type Source struct {
 	Create *bool
 
 	// Exclusive says that nothing else fills the column of a sequence or snowflake:
-	// neither another source nor a default of the column.
+	// neither another source nor a default or a counter of the column.
 	Exclusive bool
 
 	// FollowExplicit moves a sequence above the keys that INSERTs bring.
 	FollowExplicit bool
 
-	OnBehind        keysource.Remedy // "" is [keysource.RemedyError]
-	OnStoreRollback keysource.Remedy // of a sequence; "" is [keysource.RemedyError]
+	// "" is [keysource.RemedyWarn] for a native source with Block 1, and
+	// [keysource.RemedyError] for any other.
+	OnBehind, OnStoreRollback keysource.Remedy
 
 	// Worker, WorkerEnv and WorkerOrdinal are where a snowflake takes the number
 	// of its worker from, as Worker, WorkerEnv and Ordinal of

@@ -169,7 +169,6 @@ var (
 	remedies = []string{
 		string(keysource.RemedyError), string(keysource.RemedyAdvance), string(keysource.RemedyWarn),
 	}
-	rollbackRemedies = []string{string(keysource.RemedyError), string(keysource.RemedyAdvance)}
 
 	snowflakeWidths = []int{53, 63}
 )

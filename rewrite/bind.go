@@ -143,9 +143,9 @@ func isZero(b []byte) bool {
 }
 
 // BoundText returns the text with a placeholder for every key: the text to
-// prepare. It is the same for every execution. With session the first row's
-// key of the column that wants it is written LAST_INSERT_ID(?); without effect
-// unless [Plan.Session]. [Plan.Bind] gives the arguments of both texts.
+// prepare. It is the same for every execution. With session it is the text with
+// LAST_INSERT_ID(?), for executions that fill a key; without effect unless
+// [Plan.Session]. [Plan.Bind] gives the arguments of both texts.
 func (pl *Plan) BoundText(session bool) string {
 	session = session && pl.Session()
 	b := &pl.bound
@@ -158,6 +158,10 @@ func (pl *Plan) BoundText(session bool) string {
 
 // boundText writes the text that BoundText keeps.
 func (pl *Plan) boundText(session bool) string {
+	if session && pl.listed != nil {
+		mark := pl.spell.text(1)
+		return pl.writeListed(func(e *sessionEdit) string { return e.inCall(mark) })
+	}
 	if len(pl.edits) == 0 {
 		return pl.query
 	}
@@ -169,18 +173,31 @@ func (pl *Plan) boundText(session bool) string {
 		b = append(b, e.text...)
 		if e.slot >= 0 {
 			n++
-			wrapped := session && pl.slots[e.slot].session
-			if wrapped {
-				b = append(b, sessionOpen...)
-			}
-			b = append(b, pl.spell.text(pl.number(e.slot, n))...)
-			if wrapped {
-				b = append(b, sessionClose...)
-			}
+			mark := pl.spell.text(pl.number(e.slot, n))
+			b = append(b, pl.slots[e.slot].wrapIn(session).around(mark, mark)...)
 		}
 		at = e.end
 	}
 	return string(append(b, pl.query[at:]...))
+}
+
+// wrapIn returns how the key of a slot is written.
+func (s *slot) wrapIn(session bool) wrap {
+	if !session {
+		return wrapNone
+	}
+	return s.wrap
+}
+
+// around returns the text of a key, as the first of its statement's is written, and it.
+func (w wrap) around(first, key string) string {
+	switch w {
+	case wrapKey:
+		return sessionOpen + key + sessionClose
+	case wrapLast:
+		return "IF(" + sessionOpen + first + sessionClose + ", " + key + ", " + key + ")"
+	}
+	return key
 }
 
 // ofBound returns the edits of the bound text.
@@ -203,7 +220,29 @@ func (pl *Plan) number(slot, n int) int {
 // Bind returns the arguments for [Plan.BoundText]: the caller's with the keys
 // at the places that the text demands. keys holds, for each draw, as many keys
 // as the holes count. The caller's slice is not written to.
-func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
+func (pl *Plan) Bind(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
+	if session && pl.listed != nil {
+		return pl.bindListed(args, h, keys)
+	}
+	out := pl.bind(args, h, keys)
+	if !session || len(pl.lasts) == 0 {
+		if pl.dropped == nil {
+			return out
+		}
+		return pl.without(out, func(index int) int { return pl.placed(index, false) })
+	}
+	for _, l := range slices.Backward(pl.lasts) {
+		at := l.placeholder + pl.before(l.placeholder)
+		out = slices.Insert(out, at, driver.NamedValue{Value: keys[l.draw][0]}, out[at])
+	}
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return pl.without(out, func(index int) int { return pl.placed(index, true) })
+}
+
+// bind is Bind without session.
+func (pl *Plan) bind(args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	own, added := pl.assign(args, h, keys)
 	if pl.spell.style&stylePosition == 0 || len(args) > 0 && args[0].Name != "" {
 		out := make([]driver.NamedValue, 0, len(args)+pl.added)
@@ -244,13 +283,25 @@ func (pl *Plan) before(n int) int {
 
 // Final returns the index at which the caller's argument of the given index
 // travels in the arguments that Bind returns.
-func (pl *Plan) Final(index int) int {
-	if pl.spell.style&stylePosition == 0 {
+func (pl *Plan) Final(index int, session bool) int {
+	return max(0, pl.placed(index, session)-pl.droppedBefore(index))
+}
+
+// placed is Final as if all of the caller's arguments were sent.
+func (pl *Plan) placed(index int, session bool) int {
+	switch {
+	case session && pl.listed != nil:
+		return pl.finalListed(index)
+	case pl.spell.style&stylePosition == 0:
 		return index
 	}
 	// database/sql asks for every argument of a batch.
 	n, _ := slices.BinarySearch(pl.befores, index+1)
-	return index + n
+	more := 0
+	for session && more < len(pl.lasts) && pl.lasts[more].placeholder < n {
+		more++
+	}
+	return index + n + 2*more
 }
 
 // assign gives each slot its key: own are the caller's arguments with the keys
@@ -303,6 +354,9 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 // it must not be prepared for more than one execution. session is as for
 // [Plan.BoundText].
 func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
+	if session && pl.listed != nil {
+		return pl.inlineListed(args, h, keys, (*sessionEdit).inCall)
+	}
 	own, added := pl.assign(args, h, keys)
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
 	at, n := 0, 0
@@ -314,18 +368,25 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value,
 		b = append(b, pl.query[at:e.start]...)
 		b = append(b, e.text...)
 		if e.slot >= 0 {
-			b = pl.literal(b, added[n], session && pl.slots[e.slot].session)
+			b = pl.literal(b, keys[pl.slots[e.slot].draw], added[n], pl.slots[e.slot].wrapIn(session))
 			n++
 		}
 		at = e.end
 	}
-	return string(append(b, pl.query[at:]...)), own
+	return string(append(b, pl.query[at:]...)), pl.without(own, sameIndex)
 }
+
+// sameIndex is where an argument stands among those of a text whose keys are literals.
+func sameIndex(index int) int { return index }
 
 // InlineAssumed is [Plan.Inline] for the holes that [Plan.Assumed] returns: no
 // arguments are needed, and the caller's placeholders stay. session is as for
 // [Plan.BoundText].
 func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) string {
+	if session && pl.listed != nil && !pl.AtExecution {
+		text, _ := pl.inlineListed(nil, h, keys, (*sessionEdit).inCall)
+		return text
+	}
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
 	at := 0
 	used := make([]int, len(pl.Draws))
@@ -337,7 +398,7 @@ func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) stri
 		b = append(b, e.text...)
 		if e.slot >= 0 {
 			d := pl.slots[e.slot].draw
-			b = pl.literal(b, keys[d][used[d]], session && pl.slots[e.slot].session)
+			b = pl.literal(b, keys[d], keys[d][used[d]], pl.slots[e.slot].wrapIn(session))
 			used[d]++
 		}
 		at = e.end
@@ -345,12 +406,32 @@ func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) stri
 	return string(append(b, pl.query[at:]...))
 }
 
-// literal appends a key as a literal, in LAST_INSERT_ID( ) where it is wrapped.
-func (pl *Plan) literal(b []byte, key driver.Value, wrapped bool) []byte {
-	if !wrapped {
+// literal appends a key of a draw as a literal.
+func (pl *Plan) literal(b []byte, drawn []driver.Value, key driver.Value, how wrap) []byte {
+	if how == wrapNone {
 		return pl.d.AppendLiteral(b, key)
 	}
-	b = append(b, sessionOpen...)
-	b = pl.d.AppendLiteral(b, key)
-	return append(b, sessionClose...)
+	return append(b, how.around(string(pl.d.AppendLiteral(nil, drawn[0])), string(pl.d.AppendLiteral(nil, key)))...)
+}
+
+// without returns the arguments that are sent, of those of the text with the clauses that are
+// cut (cutclause.go). at returns where one of the caller's stands among them.
+func (pl *Plan) without(args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
+	if len(pl.dropped) == 0 {
+		return args
+	}
+	args = slices.Clone(args)
+	for _, index := range slices.Backward(pl.dropped) {
+		args = slices.Delete(args, at(index), at(index)+1)
+	}
+	for i := range args {
+		args[i].Ordinal = i + 1
+	}
+	return args
+}
+
+// droppedBefore returns how many of the caller's arguments in front of one are not sent.
+func (pl *Plan) droppedBefore(index int) int {
+	n, _ := slices.BinarySearch(pl.dropped, index)
+	return n
 }

@@ -189,7 +189,7 @@ func TestBind(t *testing.T) {
 			if got := p.BoundText(false); got != tt.text {
 				t.Errorf("BoundText of %q = %q, want %q", tt.query, got, tt.text)
 			}
-			out := p.Bind(tt.args, h, keys)
+			out := p.Bind(tt.args, h, keys, false)
 			if got := show(out); got != tt.bound {
 				t.Errorf("Bind(%s) of %q = %s, want %s", show(tt.args), tt.query, got, tt.bound)
 			}
@@ -221,7 +221,7 @@ func TestBindLeavesArguments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Bind(args, h, integerKeys(p, h))
+		p.Bind(args, h, integerKeys(p, h), false)
 		p.Inline(args, h, integerKeys(p, h), false)
 		if !slices.Equal(room, before) {
 			t.Errorf("Bind of %q wrote the caller's arguments: %s, were %s", query, show(room), show(before))
@@ -254,8 +254,8 @@ func TestTooMany(t *testing.T) {
 			}
 			query := fmt.Sprintf("INSERT INTO orders (%s) VALUES (%s)", strings.Join(columns, ", "), strings.Join(row, ", "))
 			p := compile(t, d, query)
-			if p.Action != rewrite.Fill || p.Placeholders() != callers || p.Added() != 1 {
-				t.Fatalf("%s: with %d arguments the plan is to %s, %d placeholders and %d more", d.Name, callers, p.Action, p.Placeholders(), p.Added())
+			if p.Action != rewrite.Fill || p.Placeholders() != callers || p.Added(false) != 1 {
+				t.Fatalf("%s: with %d arguments the plan is to %s, %d placeholders and %d more", d.Name, callers, p.Action, p.Placeholders(), p.Added(false))
 			}
 			if got := p.TooMany(); got != (over > 0) {
 				t.Errorf("%s: TooMany with %d arguments and a key = %v", d.Name, callers, got)
@@ -298,9 +298,9 @@ func TestPlaces(t *testing.T) {
 					}
 				}
 				keys := testKeys(p, h)
-				out := p.Bind(args, h, keys)
+				out := p.Bind(args, h, keys, false)
 				used := make([]int, len(p.Draws))
-				for _, place := range p.Places() {
+				for _, place := range p.Places(false) {
 					draw := slices.Index(p.Draws, rewrite.Draw{Insert: place.Insert, Key: place.Key})
 					want := keys[draw][used[draw]]
 					used[draw]++
@@ -331,7 +331,7 @@ func TestFinal(t *testing.T) {
 	} {
 		p := compile(t, tt.d, tt.query)
 		for i, want := range tt.want {
-			if got := p.Final(i); got != want {
+			if got := p.Final(i, false); got != want {
 				t.Errorf("%s: Final(%d) of %q = %d, want %d", tt.d.Name, i, tt.query, got, want)
 			}
 		}
@@ -353,9 +353,9 @@ func TestPlanConcurrent(t *testing.T) {
 				p.BoundText(false)
 				p.BoundText(true)
 				p.Reads()
-				p.Bind(args, h, integerKeys(p, h))
+				p.Bind(args, h, integerKeys(p, h), false)
 				p.Inline(args, h, integerKeys(p, h), false)
-				p.Places()
+				p.Places(false)
 			}
 		})
 	}

@@ -45,13 +45,17 @@ const maxBuiltin = 25
 
 // bracketWords are the words of MySQL's and MariaDB's grammar that a bracket
 // may follow in an INSERT without being a call.
-var bracketWords = newWordSet(`values value row partition in and or not xor like rlike regexp div mod between
-	case when then else interval binary as returning`)
+var bracketWords = newWordSet(bracketList)
+
+const bracketList = `values value row partition in and or not xor like rlike regexp div mod between
+	case when then else interval binary as returning `
 
 // builtins are functions of MySQL and MariaDB that INSERTs often call and that
 // read nothing of the last statement: MySQL 8.4, chapter 14. What is missing
 // costs only the session's LAST_INSERT_ID.
-var builtins = newWordSet(`
+var builtins = newWordSet(builtinList)
+
+const builtinList = `
 	now current_timestamp localtime localtimestamp sysdate curdate current_date curtime current_time
 	utc_date utc_time utc_timestamp unix_timestamp from_unixtime from_days to_days to_seconds
 	date time timestamp datetime year month day hour minute second microsecond date_add date_sub adddate
@@ -77,4 +81,4 @@ var builtins = newWordSet(`
 	pointfromtext geomfromtext
 	count max min sum avg std stddev stddev_pop stddev_samp variance var_pop var_samp bit_and bit_or bit_xor
 	group_concat json_arrayagg json_objectagg any_value
-	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value`)
+	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value`

@@ -145,13 +145,13 @@ func (c *Cache) evict() {
 
 // size estimates the bytes that a plan keeps alive, its bound texts included.
 func (pl *Plan) size(query int) int {
-	const plan, perEdit, perSlot, perInsert, perDraw = 660, 64, 112, 64, 16
+	const plan, perEdit, perSlot, perInsert, perDraw, perListed = 730, 64, 112, 64, 16, 72
 	n := plan + query + perEdit*len(pl.edits) + perSlot*len(pl.slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)
 	if len(pl.edits) > 0 {
 		n += query
 	}
 	if pl.Session() {
-		n += query
+		n += query + perListed*len(pl.listed)
 	}
 	if pl.proof != nil {
 		n += 2*query + perEdit*len(pl.proof.edits)

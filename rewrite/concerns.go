@@ -89,7 +89,7 @@ func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 // without any is passed without a scan; a word may be in a string, so none is
 // certain. It allocates nothing.
 func Concerns(d *dialect.Dialect, query string) Concern {
-	c := controlOf(d)
+	c := vocabularyOf(d)
 	others := c.anywhere | namesSet
 	if d.Grammar.TempTables {
 		others |= temporarySet
@@ -195,7 +195,7 @@ func numberBefore(query string, i int) bool {
 
 // begins reports whether a statement of the text begins with a word that may
 // change the transaction.
-func (c *control) begins(d *dialect.Dialect, query string) bool {
+func (v *vocabulary) begins(d *dialect.Dialect, query string) bool {
 	if query != "" && classes[query[0]]&classLetter == 0 {
 		s := scanner{d: d, q: query}
 		t := s.next()
@@ -204,5 +204,5 @@ func (c *control) begins(d *dialect.Dialect, query string) bool {
 		}
 		query = query[t.start:]
 	}
-	return c.suspects(d, query) || !d.Grammar.NoSemicolon && c.suspectsBehind(d, query)
+	return v.suspects(d, query) || !d.Grammar.NoSemicolon && v.suspectsBehind(d, query)
 }

@@ -1,6 +1,9 @@
 package rewrite
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Reason is why an INSERT on a configured table is refused, as a short word that
 // will not change, for counters. It is an error and comparable, so that
@@ -231,8 +234,26 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
 }
 
+// scopeTexts are the reasons that read otherwise for a key that is numbered within other
+// columns, which has no other transaction.
+var scopeTexts = map[Reason]string{
+	ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
+}
+
+// worded is a reason with another text.
+type worded struct {
+	Reason
+	text string
+}
+
+func (w worded) Error() string { return w.text }
+func (w worded) Unwrap() error { return w.Reason }
+
 // Cause returns the reason, with the detail if there is one.
 func (r *Refusal) Cause() error {
+	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
+		return worded{r.Reason, text}
+	}
 	if r.Detail == "" {
 		return r.Reason
 	}

@@ -27,7 +27,7 @@ func ExampleCompile() {
 		return
 	}
 	fmt.Println(holes.Counts, "keys")
-	for _, arg := range plan.Bind(args, holes, [][]driver.Value{{"key1", "key2"}}) {
+	for _, arg := range plan.Bind(args, holes, [][]driver.Value{{"key1", "key2"}}, false) {
 		fmt.Println(arg.Ordinal, arg.Value)
 	}
 	fmt.Println(plan.BoundText(false))
@@ -123,6 +123,13 @@ func ExampleMakesNames() {
 	// Output:
 	// true
 	// false
+}
+
+// All questions about a text are answered at once.
+func ExampleLeft() {
+	left := rewrite.Leaves(dialect.PostgreSQL(), "INSERT INTO orders (name) VALUES (unheard_of($1))")
+	fmt.Println(left&rewrite.CatalogLeft != 0, left&rewrite.PlaceLeft != 0)
+	// Output: true false
 }
 
 func ExampleSetsSearchPath() {
@@ -221,4 +228,65 @@ func ExampleEndsInBody() {
 	// Output:
 	// true
 	// false
+}
+
+// What a text asks the session for, statement by statement.
+func ExampleSessionSteps() {
+	d := dialect.PostgreSQL()
+	for _, s := range rewrite.SessionSteps(d, "INSERT INTO parent (a) VALUES ('x'); SELECT currval('parent_id_seq')") {
+		for _, r := range s.Reads {
+			fmt.Println(r.Text, r.Of)
+		}
+	}
+	// Output: currval() [parent_id_seq]
+}
+
+// A statement keeps the last number of the session if it draws none.
+func ExampleSessionStep() {
+	d := dialect.PostgreSQL()
+	for _, s := range rewrite.SessionSteps(d, "SELECT 1; SELECT nextval('s')") {
+		fmt.Println(s.Keeps)
+	}
+	// Output:
+	// true
+	// false
+}
+
+// An INSERT that reads no number ends what was known of the last one.
+func ExampleEndsSession() {
+	d := dialect.PostgreSQL()
+	fmt.Println(rewrite.EndsSession(d, "INSERT INTO t (a) VALUES (1)"))
+	fmt.Println(rewrite.EndsSession(d, "INSERT INTO t (a) VALUES (lastval())"))
+	// Output:
+	// true
+	// false
+}
+
+// Words in strings and comments are no reads.
+func ExampleMayReadSession() {
+	d := dialect.PostgreSQL()
+	fmt.Println(rewrite.MayReadSession(d, "SELECT lastval()"))
+	fmt.Println(rewrite.MayReadSession(d, "SELECT 'lastval()'"))
+	// Output:
+	// true
+	// false
+}
+
+// The sequence of a serial column.
+func ExampleDrawnFrom() {
+	fmt.Println(rewrite.DrawnFrom(dialect.PostgreSQL(), "nextval('app.orders_id_seq'::regclass)"))
+	// Output: [app orders_id_seq]
+}
+
+// A default may draw a number where it calls a function of the application.
+func ExampleDrawsNothing() {
+	d := dialect.PostgreSQL()
+	fmt.Println(rewrite.DrawsNothing(d, "now()"), rewrite.DrawsNothing(d, "f()"))
+	// Output: true false
+}
+
+// Names that are not quoted compare in lower case.
+func ExampleNameOf() {
+	fmt.Println(rewrite.NameOf(dialect.PostgreSQL(), `App."Orders"`))
+	// Output: [app Orders]
 }

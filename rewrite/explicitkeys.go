@@ -14,8 +14,9 @@ type Explicit struct {
 	Sure int64
 
 	// Open says that there is more, which the engine alone can read: an expression, the
-	// rows of a query, a text that is not decimal digits, a fraction, a date. Guess is
-	// the greatest integer that some engine may read in it, as far as that can be told.
+	// rows of a query, a text that is not decimal digits, a fraction, a date; or that the
+	// engine may number the row itself, as for NULL and 0. Guess is the greatest integer
+	// that some engine may read in it, as far as that can be told.
 	Open  bool
 	Guess int64
 }
@@ -28,9 +29,9 @@ func (e *Explicit) Add(o Explicit) {
 	e.Sure, e.Guess, e.Open = max(e.Sure, o.Sure), max(e.Guess, o.Guess), e.Open || o.Open
 }
 
-// take adds an integer that was read.
+// take adds an integer that was read. The engine may number a row whose key is 0.
 func (e *Explicit) take(n int64, sure bool) {
-	if sure {
+	if sure && n != 0 {
 		e.Sure = max(e.Sure, n)
 		return
 	}
@@ -63,11 +64,7 @@ func (pl *Plan) Explicit(args []driver.NamedValue, h Holes, insert, key int) Exp
 	if l := pl.Inserts[insert].explicit; l != nil {
 		e = l[key].Explicit
 	}
-	pl.ownValues(args, h, insert, key, func(v driver.Value) {
-		if v != nil {
-			e.take(integerOf(v))
-		}
-	})
+	pl.ownValues(args, h, insert, key, func(v driver.Value) { e.take(integerOf(v)) })
 	return e
 }
 
@@ -99,12 +96,14 @@ func (pl *Plan) ownValues(args []driver.NamedValue, h Holes, insert, key int, f 
 	}
 }
 
-// integerOf returns the integer that a driver binds for v, 0 where v is no integer,
+// integerOf returns the integer that a driver binds for v, 0 where v is none,
 // and whether every engine reads the same integer.
 func integerOf(v driver.Value) (n int64, sure bool) {
 	switch v := v.(type) {
+	case nil:
+		return 0, false
 	case int64:
-		return max(v, 0), true
+		return v, true
 	case uint64:
 		return int64(min(v, math.MaxInt64)), true
 	case float64:
@@ -134,7 +133,7 @@ func integerOf(v driver.Value) (n int64, sure bool) {
 func integerIn(text string) (n int64, sure bool) {
 	if digits := strings.TrimPrefix(text, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
 		n, err := strconv.ParseInt(text, 10, 64)
-		return max(n, 0), err == nil || n == math.MaxInt64 || n == math.MinInt64
+		return n, err == nil || n == math.MaxInt64 || n == math.MinInt64
 	}
 	text = strings.TrimSpace(text)
 	if n, err := strconv.ParseInt(strings.TrimLeft(text, "0"), 10, 64); err == nil || n == math.MaxInt64 {
@@ -171,6 +170,16 @@ func (in *insertState) bring(key int, text string) {
 func (in *insertState) open(key int) {
 	if in.Target.Keys[key].Follow {
 		in.brings(key).Open = true
+	}
+}
+
+// openMissing notes the keys that the INSERT leaves to the engine: it does not name them,
+// and the policy does not fill them then.
+func (in *insertState) openMissing() {
+	for key := range in.Target.Keys {
+		if in.listed.of(key) < 0 && in.Target.Keys[key].Fill&FillMissing == 0 {
+			in.open(key)
+		}
 	}
 }
 

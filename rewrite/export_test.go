@@ -149,9 +149,9 @@ func TooLong() (words []string) {
 			}
 		}
 	}
-	for _, c := range []*control{mysqlControl, postgresControl, sqliteControl, sqlserverControl, oracleControl} {
-		for w := range c.words {
-			if len(w) > maxControlWord {
+	for _, d := range dialect.All() {
+		for w := range vocabularyOf(d).words {
+			if len(w) > maxWord {
 				words = append(words, w)
 			}
 		}
@@ -173,3 +173,6 @@ func (pl *Plan) StringTarget() bool { return pl.stringTarget() }
 
 // Survives is survives, for tests.
 func Survives(d *dialect.Dialect, item string) bool { return survives(d, item) }
+
+// OneTransaction is oneTransaction.
+func OneTransaction(d *dialect.Dialect, query string) bool { return oneTransaction(d, query) }

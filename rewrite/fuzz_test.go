@@ -162,7 +162,7 @@ func bracketsMatch(d *dialect.Dialect, text string) bool {
 // boundKeys reports whether the bound text has a placeholder in the place of a
 // key that the policy fills when it is NULL or zero.
 func boundKeys(p *rewrite.Plan) bool {
-	for _, place := range p.Places() {
+	for _, place := range p.Places(false) {
 		in := &p.Inserts[place.Insert]
 		k := &in.Target.Keys[place.Key]
 		if in.Query == nil && !in.Selects() && !p.InCase(place) && (k.Fill&(rewrite.FillNull|rewrite.FillZero) != 0 || k.Follow) {
@@ -210,8 +210,8 @@ func checkEdits(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 			replaced++
 		}
 	}
-	if params+replaced != p.Added() && !(p.Load && params == 0) {
-		t.Fatalf("%s: Compile(%q) = %q has %d placeholders more, want %d - %d", d.Name, query, out, params, p.Added(), replaced)
+	if params+replaced != p.Added(false) && !(p.Load && params == 0) {
+		t.Fatalf("%s: Compile(%q) = %q has %d placeholders more, want %d - %d", d.Name, query, out, params, p.Added(false), replaced)
 	}
 	edits := p.Edits()
 	shift, at, undone := 0, 0, ""
@@ -251,9 +251,9 @@ func checkEdits(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 func checkPlaces(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
 	t.Helper()
 	seen := map[int]bool{}
-	for _, place := range p.Places() {
-		if place.Arg < 1 || place.Arg > p.Placeholders()+p.Added() || seen[place.Arg] {
-			t.Fatalf("%s: Places of %q: %+v", d.Name, query, p.Places())
+	for _, place := range p.Places(false) {
+		if place.Arg < 1 || place.Arg > p.Placeholders()+p.Added(false) || seen[place.Arg] {
+			t.Fatalf("%s: Places of %q: %+v", d.Name, query, p.Places(false))
 		}
 		seen[place.Arg] = true
 	}
@@ -442,7 +442,7 @@ func checkBind(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string, 
 		}
 	}
 	before := slices.Clone(args)
-	out := p.Bind(args, h, keys)
+	out := p.Bind(args, h, keys, false)
 	if !slices.Equal(before, args) {
 		t.Fatalf("%s: Bind(%q) wrote the caller's arguments: %v, were %v", d.Name, query, args, before)
 	}

@@ -161,8 +161,9 @@ func (a *archive) lookup(tb testing.TB, d *dialect.Dialect) rewrite.Lookup {
 
 // parseTarget reads "orders key=id:integer columns=id,name fill=missing,null"; a
 // key is :session when it is an integer that wants the session, :counted when
-// the rows of a query are numbered, :decimal when they are and it is text, :uuidv7 when
-// the rows of a query get a prefix and a number. scope=a,b
+// the rows of a query are numbered, :decimal when they are and it is text, :gapless when
+// they are and have no gaps, :sole when no other unique index is there in addition, :uuidv7
+// when the rows of a query get a prefix and a number. scope=a,b
 // behind a key names the columns that it is numbered within.
 func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 	words := strings.Fields(text)
@@ -176,7 +177,8 @@ func parseTarget(d *dialect.Dialect, text string) (*rewrite.Target, error) {
 			t.Keys = append(t.Keys, rewrite.Key{
 				Column:  d.Fold(column, false),
 				Integer: kind != "" && kind != "decimal" && kind != "uuidv7", Session: kind == "session",
-				Counted: kind == "counted" || kind == "decimal",
+				Counted: kind == "counted" || kind == "decimal" || kind == "gapless" || kind == "sole",
+				Gapless: kind == "gapless" || kind == "sole", Sole: kind == "sole",
 			})
 			if kind == "uuidv7" {
 				t.Keys[len(t.Keys)-1].Tail = d.Numbering.Tails.Of(d.DefaultLayout, false)
@@ -268,7 +270,7 @@ func outcome(p *rewrite.Plan, in string) map[string]string {
 		h := p.Assumed()
 		got["literal"] = p.InlineAssumed(h, testKeys(p, h), false)
 		var b strings.Builder
-		for i, place := range p.Places() {
+		for i, place := range p.Places(false) {
 			if i > 0 {
 				b.WriteByte('\n')
 			}

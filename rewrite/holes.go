@@ -11,6 +11,9 @@ type Holes struct {
 	fill   []bool // for each slot; nil when all do
 }
 
+// isHole reports whether the place of a slot takes a key.
+func (h Holes) isHole(slot int) bool { return h.fill == nil || h.fill[slot] }
+
 // Any reports whether there is a place to fill.
 func (h Holes) Any() bool {
 	for _, n := range h.Counts {

@@ -70,12 +70,15 @@ type Insert struct {
 	// elsewhere.
 	Query *Query
 
-	selects  bool       // its rows are SELECTs
-	end      int        // of its text
-	assigned bool       // the update part assigns something
-	sure     bool       // the Idiom runs whenever the update part does
-	scopes   *scoping   // the columns that keys are numbered within; nil: none
-	explicit []literals // what the text brings for each key that is followed; nil: nothing
+	selects   bool       // its rows are SELECTs
+	end       int        // of its text
+	delayed   bool       // it may be stored after its answer
+	byDefault bool       // DEFAULT stands in the place of a key
+	assigned  bool       // the update part assigns something
+	sure      bool       // the Idiom runs whenever the update part does
+	scopes    *scoping   // the columns that keys are numbered within; nil: none
+	explicit  []literals // what the text brings for each key that is followed; nil: nothing
+	listing   *listing   // its list and its rows where they name a key; nil elsewhere
 }
 
 // Conflict says what the engine does with a row whose key or other unique value
@@ -101,6 +104,7 @@ type head struct {
 	name     name
 	conflict Conflict
 	replaces bool
+	delayed  bool   // a word says so, or an executable comment may
 	reason   Reason // why the target cannot be filled, whatever follows
 	unsure   Reason // why it cannot unless the INSERT brings its keys
 	cased    bool   // the name is not in lower case
@@ -146,6 +150,7 @@ func (p *parser) head() head {
 		if said == skipsHint || p.isWord("ignore") {
 			h.conflict = ConflictSkip
 		}
+		h.delayed = h.delayed || said != noHint || p.isWord("delayed")
 		p.advance()
 	}
 	if g.Bulk && p.accept("bulk") {
@@ -247,10 +252,14 @@ func (p *parser) insert() {
 	in := &state
 	in.Nested, in.Explained = p.limit > 0, p.explained
 	in.TableText = p.q[h.name.start:h.name.end]
-	n, m := len(p.edits), len(p.slots)
+	n, m, before := len(p.edits), len(p.slots), len(p.inserts)
 	reason := p.rest(in)
+	conflict := in.Conflict
 	if reason == "" && !p.atEnd() {
 		reason = p.tail(in)
+	}
+	if reason == "" && len(p.inserts) == before {
+		p.cut(in, m, conflict)
 	}
 	if reason != "" {
 		p.refuse(h.target, p.refusedAt(), reason)
@@ -261,6 +270,7 @@ func (p *parser) insert() {
 		p.refuse(h.target, p.edits[n].start, why)
 		p.edits, p.slots = p.edits[:n], p.slots[:m]
 	}
+	in.openMissing()
 	if in.end = p.prev; in.Explained {
 		in.explicit = nil
 	}
@@ -326,6 +336,7 @@ func (p *parser) rest(in *insertState) Reason {
 		return reason
 	}
 	in.listAt = p.prev
+	at, params := p.tok.start, p.params.count
 	if p.isPunct('(') && !p.queryInBrackets() {
 		if reason := p.columnList(in); reason != "" {
 			return reason
@@ -343,7 +354,11 @@ func (p *parser) rest(in *insertState) Reason {
 		}
 	}
 	slots := len(p.slots)
-	if reason := p.body(in); reason != "" || in.overruled == "" {
+	reason := p.body(in)
+	if reason == "" && in.lists() && in.Query == nil && !in.selects {
+		in.listing = &listing{span{at, p.prev}, params}
+	}
+	if reason != "" || in.overruled == "" {
 		return reason
 	}
 	for _, s := range p.slots[slots:] {

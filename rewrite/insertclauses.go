@@ -49,17 +49,18 @@ func (p *parser) beginsStatement() bool {
 var otherStatementWords = newWordSet(`select else end break continue open close fetch deallocate bulk checkpoint reconfigure
 	backup restore readtext writetext updatetext add enable disable receive send move get shutdown setuser load revert`)
 
-// clauses reads upsert clauses and RETURNING. Their text stays as it is;
-// clauses notes only how they change the rows.
+// clauses reads upsert clauses and RETURNING. It notes only how they change the rows.
 func (p *parser) clauses(in *insertState) Reason {
 	assignment, begins := 0, false // of the update part
 	part, place := updatePart{in: in}, placeClause
 	for depth := 0; !p.atEnd(); p.advance() {
 		if depth == 0 {
-			var ok bool
-			if place, ok = p.goesOn(place); !ok {
+			next, ok := p.goesOn(place)
+			if !ok {
 				return p.grammar()
 			}
+			in.noteClauses(p, place, next)
+			place = next
 		}
 		if begins {
 			assignment = p.tok.start
@@ -98,6 +99,7 @@ func (p *parser) clauses(in *insertState) Reason {
 			}
 		}
 	}
+	in.endClause(p)
 	return ""
 }
 

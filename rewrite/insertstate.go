@@ -14,6 +14,8 @@ type insertState struct {
 	merged   bool   // it is of a MERGE, which takes no sets
 	linked   bool   // the table is behind a database link
 
+	upserts []upsertClause // in the text
+
 	conditional bool // a condition of a SELECT may leave a row out
 
 	// overruled says why the engine would take another key than the filled one;
@@ -59,7 +61,7 @@ func (l *places) set(key, column int) {
 // with before the caller returns, which spares the heap.
 func newInsertState(h head, verb int) insertState {
 	return insertState{
-		Insert:  Insert{Target: h.target, Database: h.name.outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, scopes: scopesOf(h.target)},
+		Insert:  Insert{Target: h.target, Database: h.name.outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, delayed: h.delayed, scopes: scopesOf(h.target)},
 		columns: -1,
 		name:    h.name,
 	}

@@ -76,11 +76,17 @@ func (pl *Plan) ProvenText(session bool) string {
 	}
 	t.once.Do(func() {
 		w := pl.newProofWriter()
+		if session && pl.listed != nil {
+			mark := pl.spell.text(1)
+			t.text = pl.writeListed(func(e *sessionEdit) string { return w.listed(e, mark) })
+			return
+		}
 		n := 0
 		for _, e := range pl.proof.edits {
 			w.edit(e, func(s *slot) {
 				n++
-				w.key(pl.spell.text(n), session && s.session)
+				mark := pl.spell.text(n)
+				w.b.WriteString(s.wrapIn(session).around(mark, mark))
 			})
 		}
 		t.text = w.text()
@@ -93,8 +99,11 @@ func (pl *Plan) InlineProven(args []driver.NamedValue, h Holes, keys [][]driver.
 	if pl.proof == nil {
 		return pl.Inline(args, h, keys, session)
 	}
-	own, added := pl.assign(args, h, keys)
 	w := pl.newProofWriter()
+	if session && pl.listed != nil {
+		return pl.inlineListed(args, h, keys, w.listed)
+	}
+	own, added := pl.assign(args, h, keys)
 	n := 0
 	for _, e := range pl.proof.edits {
 		if e.slot >= 0 && pl.slots[e.slot].kind != slotOwn && h.fill != nil && !h.fill[e.slot] {
@@ -102,11 +111,11 @@ func (pl *Plan) InlineProven(args []driver.NamedValue, h Holes, keys [][]driver.
 			continue
 		}
 		w.edit(e, func(s *slot) {
-			w.key(string(pl.d.AppendLiteral(nil, added[n])), session && s.session)
+			w.b.Write(pl.literal(nil, keys[s.draw], added[n], s.wrapIn(session)))
 			n++
 		})
 	}
-	return w.text(), own
+	return w.text(), pl.without(own, sameIndex)
 }
 
 // proofWriter writes a text with proofs.
@@ -165,15 +174,11 @@ func (w *proofWriter) opens(s *slot) (shut string) {
 	return shut
 }
 
-// key writes a key, in LAST_INSERT_ID( ) where it is wrapped.
-func (w *proofWriter) key(text string, wrapped bool) {
-	if wrapped {
-		w.b.WriteString(sessionOpen)
-	}
-	w.b.WriteString(text)
-	if wrapped {
-		w.b.WriteString(sessionClose)
-	}
+// listed returns the text of a key in the session's text.
+func (w *proofWriter) listed(e *sessionEdit, key string) string {
+	at := w.b.Len()
+	shut := w.opens(&w.pl.slots[e.slot])
+	return w.b.String()[at:] + e.inCall(key) + shut
 }
 
 func (w *proofWriter) text() string {

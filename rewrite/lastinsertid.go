@@ -1,62 +1,120 @@
 package rewrite
 
 import (
+	"math"
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Session reports whether the text allows the first row's key to be written as
-// LAST_INSERT_ID(key), so that LAST_INSERT_ID() and the OK packet give it:
-// MySQL 8.4, section 14.15, LAST_INSERT_ID(expr). The policy must want it
-// ([Key].Session), and it must be an INSERT or REPLACE with VALUES or SET
+// Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
+// that LAST_INSERT_ID() and the OK packet give the first row's: MySQL 8.4, section 14.15,
+// LAST_INSERT_ID(expr). The policy must want it ([Key].Session), and it must be an INSERT
+// or REPLACE with VALUES or SET, without IGNORE and DELAYED.
 //
-//   - that does not list the key's column;
-//   - that stores all its rows or fails: no IGNORE or DELAYED, and no ON
-//     DUPLICATE KEY UPDATE but one that assigns LAST_INSERT_ID(…) to a column,
-//     and not in a part of an expression that may not be worked out;
-//   - that has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or
-//     ROW_COUNT, which would read our key: 10 stored for the parent's 7777,
-//     seen on MariaDB 10.11;
-//   - without subqueries and without calls of functions that are not known as
-//     the engine's own, since a stored one may read LAST_INSERT_ID().
+// The call stands behind all other values, which read the session's old number: in a single
+// row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
+// last). A key that is listed is moved there, in executions that fill it; the keys that
+// other rows bring have to be numbers or strings then.
 //
-// The caller has to look up triggers and column defaults that are expressions.
+// Where the table has several keys, rows come back, or an ON DUPLICATE KEY UPDATE assigns
+// LAST_INSERT_ID(…) to a column, not in a part of an expression that may not be worked out,
+// the first row's key is the one that is written so, and the text
+//
+//   - does not list the key's column;
+//   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
+//     would read our key: 10 stored for the parent's 7777, seen on MariaDB 10.11;
+//   - has no subqueries and no calls of functions that are not known as the engine's own,
+//     since a stored one may read LAST_INSERT_ID().
+//
+// The caller has to look up triggers and column defaults that are expressions, and uses
+// the session's text where at least one key is filled.
 func (pl *Plan) Session() bool { return pl.session }
 
-// The first row's key stands between these.
+// A key in the session's text stands between these.
 const (
 	sessionOpen  = "LAST_INSERT_ID("
 	sessionClose = ")"
 )
 
-// sessionSlots marks the slots of first rows' keys where the text allows them to
-// be written in LAST_INSERT_ID( ), and reports whether there are any.
-func (p *parser) sessionSlots(slots []slot) (found bool) {
+// wrap says how the key of a slot is written in the session's text.
+type wrap uint8
+
+const (
+	wrapNone wrap = iota
+	wrapKey       // LAST_INSERT_ID(key)
+	wrapLast      // IF(LAST_INSERT_ID(first), key, key)
+)
+
+// lastKey is the last key of several rows: which of the placeholders that Bind adds it has,
+// counted from 0, and its draw.
+type lastKey struct {
+	placeholder int
+	draw        int32
+}
+
+// sessionForm notes how the session's text differs from the other one.
+func (p *parser) sessionForm(pl *Plan) {
 	if p.d.Family != dialect.FamilyMySQL {
-		return false
+		return
 	}
-	decided := -1        // the last INSERT that was decided
-	asked, key := -1, -1 // the last INSERT that was asked for its key, and that
-	for i := range p.edits {
-		e := &p.edits[i]
-		if e.slot < 0 || int(slots[e.slot].insert) == decided {
+	owns, room := 0, 0 // the caller's placeholders, and how many more the engine takes
+	for i := range pl.slots {
+		if pl.slots[i].kind == slotOwn {
+			owns++
+		}
+	}
+	if room = p.d.Params.Max - p.params.count - (len(pl.slots) - owns); room < 0 {
+		room = math.MaxInt // keys are literals
+	}
+	edit := 0
+	var listed []listedInsert
+	for from, to := 0, 0; from < len(pl.slots); from = to {
+		for to = from + 1; to < len(pl.slots) && pl.slots[to].insert == pl.slots[from].insert; to++ {
+		}
+		insert := int(pl.slots[from].insert)
+		in := &p.inserts[insert]
+		key := in.sessionKey()
+		if key < 0 {
 			continue
 		}
-		s := &slots[e.slot]
-		in := &p.inserts[s.insert]
-		if asked != int(s.insert) {
-			asked, key = int(s.insert), in.sessionKey()
-		}
-		if key != int(s.key) {
+		switch plain := in.isPlain(); {
+		case plain && in.listing != nil:
+			if owns > 0 && len(p.inserts) > 1 {
+				continue // an execution may fill the one and not the other
+			}
+			if edits, extra := p.sessionListed(insert); edits != nil && extra <= room {
+				listed = append(listed, listedInsert{insert, edits})
+				room -= extra
+			}
 			continue
+		case plain && in.Rows == 1:
+			pl.slots[from].wrap = wrapKey
+		case plain && room >= 2:
+			pl.slots[to-1].wrap = wrapLast
+			room -= 2
+		default:
+			first := from + slices.IndexFunc(pl.slots[from:to], func(s slot) bool { return int(s.key) == key })
+			for first >= from && p.edits[edit].slot != first {
+				edit++
+			}
+			// A key that is not listed is an insertion; a literal would be replaced.
+			if e := &p.edits[edit]; first < from || e.start < e.end || pl.slots[first].row > 0 || !p.undisturbed(in) {
+				continue
+			}
+			pl.slots[first].wrap = wrapKey
 		}
-		decided = int(s.insert)
-		// A key that is not listed is an insertion; a literal would be replaced.
-		s.session = e.start == e.end && s.row == 0 && p.undisturbed(in)
-		found = found || s.session
+		pl.session = true
 	}
-	return found
+	if listed != nil {
+		pl.session, pl.listed = true, p.withListed(pl.slots, listed)
+	}
+}
+
+// isPlain reports whether nothing is worked out behind the values of the INSERT's last row,
+// which stores it or fails.
+func (in *Insert) isPlain() bool {
+	return in.Conflict != ConflictUpdate && !in.Returning && !in.delayed && !in.selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
 }
 
 // sessionKey returns the index of the key that is to be written in

@@ -2,7 +2,7 @@ package rewrite_test
 
 import (
 	"database/sql/driver"
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +39,37 @@ func TestSessionInline(t *testing.T) {
 			name:    "no placeholders",
 			query:   "INSERT INTO orders (a) VALUES (1), (2)",
 			plain:   "INSERT INTO orders (a, `id`) VALUES (1, 1001), (2, 1002)",
-			session: "INSERT INTO orders (a, `id`) VALUES (1, LAST_INSERT_ID(1001)), (2, 1002)",
+			session: "INSERT INTO orders (a, `id`) VALUES (1, 1001), (2, IF(LAST_INSERT_ID(1001), 1002, 1002))",
+		},
+		{
+			name:    "listed",
+			query:   "INSERT INTO orders (id, a) VALUES (NULL, f()), (7, 'x'), (NULL /* n */, 2)",
+			plain:   "INSERT INTO orders (id, a) VALUES (1001, f()), (7, 'x'), (1002 /* n */, 2)",
+			session: "INSERT INTO orders (a, id) VALUES (f(), 1001), ('x', 7), ( /* n */2, IF(LAST_INSERT_ID(1001), 1002, 1002))",
+		},
+		{
+			name:    "own key last",
+			query:   "INSERT INTO orders (id, a) VALUES (NULL, 1), (7, 2)",
+			plain:   "INSERT INTO orders (id, a) VALUES (1001, 1), (7, 2)",
+			session: "INSERT INTO orders (a, id) VALUES (1, 1001), (2, IF(LAST_INSERT_ID(1001), 7, 7))",
+		},
+		{
+			name:    "listed last",
+			query:   "INSERT INTO orders (a, id) VALUES (LAST_INSERT_ID(), (NULL)), (2, -7)",
+			plain:   "INSERT INTO orders (a, id) VALUES (LAST_INSERT_ID(), (1001)), (2, -7)",
+			session: "INSERT INTO orders (a, id) VALUES (LAST_INSERT_ID(), (1001)), (2, IF(LAST_INSERT_ID(1001), -7, -7))",
+		},
+		{
+			name:    "set",
+			query:   "INSERT INTO orders SET id = NULL, a = 1",
+			plain:   "INSERT INTO orders SET id = 1001, a = 1",
+			session: "INSERT INTO orders SET a = 1, id = LAST_INSERT_ID(1001)",
+		},
+		{
+			name:    "an expression beside",
+			query:   "INSERT INTO orders (id, a) VALUES (NULL, 1), (f(), 2)",
+			plain:   "INSERT INTO orders (id, a) VALUES (1001, 1), (f(), 2)",
+			session: "INSERT INTO orders (id, a) VALUES (1001, 1), (f(), 2)",
 		},
 		{
 			name:    "placeholders",
@@ -82,24 +112,78 @@ func TestSessionInline(t *testing.T) {
 	}
 }
 
-// The session's text takes the same arguments as the plain one.
+// The session's text takes the first key once more, and the last one; the argument of a key
+// that is listed moves with it.
 func TestSessionBind(t *testing.T) {
-	d := dialect.MySQL()
-	p := rewrite.Compile(d, sessions(d), "INSERT INTO orders (a) VALUES (?), (?)")
-	args := []driver.NamedValue{{Ordinal: 1, Value: "x"}, {Ordinal: 2, Value: "y"}}
-	h, err := p.Holes(args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := p.Bind(args, h, testKeys(p, h))
-	got := resolve(d, p.BoundText(true), out)
-	want := []driver.Value{"x", int64(1001), "y", int64(1002)}
-	if len(got) != len(want) {
-		t.Fatalf("the placeholders of %q get %v, want %v", p.BoundText(true), got, want)
-	}
-	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("placeholder %d of %q gets %v, want %v", i, p.BoundText(true), got[i], want[i])
+	for _, tt := range []struct {
+		query, text string
+		args, want  []driver.Value
+	}{
+		{
+			query: "INSERT INTO orders (a) VALUES (?), (?)",
+			text:  "INSERT INTO orders (a, `id`) VALUES (?, ?), (?, IF(LAST_INSERT_ID(?), ?, ?))",
+			args:  []driver.Value{"x", "y"},
+			want:  []driver.Value{"x", int64(1001), "y", int64(1001), int64(1002), int64(1002)},
+		},
+		{
+			query: "INSERT INTO orders (id, a, b) VALUES (?, ?, ?)",
+			text:  "INSERT INTO orders (a, b, id) VALUES (?, ?, LAST_INSERT_ID(?))",
+			args:  []driver.Value{nil, "x", "y"},
+			want:  []driver.Value{"x", "y", int64(1001)},
+		},
+		{
+			query: "INSERT INTO orders (a, id, b) VALUES (?, ?, ?), (?, NULL, ?), (?, CAST(? AS SIGNED), ?)",
+			text:  "INSERT INTO orders (a, b, id) VALUES (?, ?, ?), (?, ?, ?), (?, ?, CAST(IF(LAST_INSERT_ID(?), ?, ?) AS SIGNED))",
+			args:  []driver.Value{"u", int64(7), "v", "w", "x", "y", nil, "z"},
+			want:  []driver.Value{"u", "v", int64(7), "w", "x", int64(1001), "y", "z", int64(1001), int64(1002), int64(1002)},
+		},
+		{
+			query: "INSERT INTO orders (id, a) VALUES (?, ?), (?, ?)",
+			text:  "INSERT INTO orders (a, id) VALUES (?, ?), (?, IF(LAST_INSERT_ID(?), ?, ?))",
+			args:  []driver.Value{nil, "x", int64(8), "y"},
+			want:  []driver.Value{"x", int64(1001), "y", int64(1001), int64(8), int64(8)},
+		},
+		{
+			query: "INSERT INTO orders (a, id) VALUES (?, ?)",
+			text:  "INSERT INTO orders (a, id) VALUES (?, LAST_INSERT_ID(?))",
+			args:  []driver.Value{"x", nil},
+			want:  []driver.Value{"x", int64(1001)},
+		},
+		{
+			query: "INSERT INTO orders SET id = ?, a = ?",
+			text:  "INSERT INTO orders SET a = ?, id = LAST_INSERT_ID(?)",
+			args:  []driver.Value{nil, "x"},
+			want:  []driver.Value{"x", int64(1001)},
+		},
+		{
+			query: "INSERT INTO orders (id, a) VALUES (NULL, ?); INSERT INTO orders (a) VALUES (?), (?)",
+			text:  "INSERT INTO orders (a, id) VALUES (?, LAST_INSERT_ID(?)); INSERT INTO orders (a, `id`) VALUES (?, ?), (?, IF(LAST_INSERT_ID(?), ?, ?))",
+			args:  []driver.Value{"x", "y", "z"},
+			want:  []driver.Value{"x", int64(1001), "y", int64(1002), "z", int64(1002), int64(1003), int64(1003)},
+		},
+	} {
+		d := dialect.MariaDB()
+		p := rewrite.Compile(d, sessions(d), tt.query)
+		args := make([]driver.NamedValue, len(tt.args))
+		for i, v := range tt.args {
+			args[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+		}
+		h, err := p.Holes(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.BoundText(true); got != tt.text {
+			t.Errorf("the session's text of %q is %q, want %q", tt.query, got, tt.text)
+		}
+		out := p.Bind(args, h, testKeys(p, h), true)
+		got := resolve(d, p.BoundText(true), out)
+		if !slices.Equal(got, tt.want) || len(out) != len(args)+p.Added(true) {
+			t.Errorf("the placeholders of %q get %v of %d arguments, want %v", p.BoundText(true), got, len(out), tt.want)
+		}
+		for i := range args {
+			if at := p.Final(i, true); tt.args[i] != nil && out[at].Value != tt.args[i] {
+				t.Errorf("%q: argument %d travels as %d, which is %v", tt.query, i, at, out[at].Value)
+			}
 		}
 	}
 }
@@ -161,9 +245,8 @@ func TestWordsFitTheirSets(t *testing.T) {
 	}
 }
 
-// checkSession checks that the session's texts are the plain ones but for the
-// call around the first key, that they bring their keys, and that only a text
-// that asks for nothing of the session has them.
+// checkSession checks that the session's texts are the plain ones but for the call of
+// LAST_INSERT_ID, and the keys that are listed, and that they bring their keys.
 func checkSession(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {
 	t.Helper()
 	plain, session := p.BoundText(false), p.BoundText(true)
@@ -173,75 +256,76 @@ func checkSession(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query strin
 		}
 		return
 	}
-	if p.Statements > 1 {
-		h := p.Assumed()
-		keys := testKeys(p, h)
-		unwrapAll(t, d, query, plain, session)
-		unwrapAll(t, d, query, p.InlineAssumed(h, keys, false), p.InlineAssumed(h, keys, true))
-		return
-	}
-	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || p.Inserts[0].Conflict == rewrite.ConflictSkip ||
-		!p.Inserts[0].Idiom && p.Reads() != 0 {
-		t.Fatalf("%s: Compile(%q) has a session's text %q", d.Name, query, session)
+	if n := params(d, session); n != p.Placeholders()+p.Added(true) || p.Unbound() == "" && n > d.Params.Max {
+		t.Fatalf("%s: Compile(%q) has the session's text %q with %d placeholders, want %d", d.Name, query, session, n, p.Placeholders()+p.Added(true))
 	}
 	h := p.Assumed()
 	keys := testKeys(p, h)
-	var first []string // of each column that wants the session
-	for i, draw := range p.Draws {
-		if p.Inserts[0].Target.Keys[draw.Key].Session && h.Counts[i] > 0 {
-			first = append(first, fmt.Sprint(keys[i][0]))
+	for _, texts := range [][2]string{{plain, session}, {p.InlineAssumed(h, keys, false), p.InlineAssumed(h, keys, true)}} {
+		if got := withoutCalls(texts[1], texts[0]); got != texts[0] && sorted(d, got) != sorted(d, texts[0]) {
+			t.Fatalf("%s: Compile(%q): the session's text is %q, the plain one %q", d.Name, query, texts[1], texts[0])
 		}
 	}
-	unwrap(t, d, query, plain, session, "?")
-	unwrap(t, d, query, p.InlineAssumed(h, keys, false), p.InlineAssumed(h, keys, true), first...)
+	if p.Statements > 1 {
+		return
+	}
+	if len(p.Inserts) != 1 || p.Inserts[0].Conflict == rewrite.ConflictSkip {
+		t.Fatalf("%s: Compile(%q) has a session's text %q", d.Name, query, session)
+	}
 	again := rewrite.Compile(d, fuzzLookup(d), session)
 	if again.Action != rewrite.Keep && (again.Refusal == nil || again.Refusal.Reason != rewrite.ErrColumnCount) {
 		t.Fatalf("%s: Compile(%q) = %q, which again is to %s (%v)", d.Name, query, session, again.Action, again.Refusal)
 	}
 }
 
-// unwrapAll checks that the session's text is the plain one but for calls around
-// keys.
-func unwrapAll(t *testing.T, d *dialect.Dialect, query, plain, session string) {
-	t.Helper()
-	const call = "LAST_INSERT_ID("
-	calls, at := 0, 0
-	for rest := session; ; {
-		for at < len(plain) && rest != "" && plain[at] == rest[0] {
-			at, rest = at+1, rest[1:]
-		}
-		switch {
-		case at == len(plain) && rest == "" && calls > 0:
-			return
-		case strings.HasPrefix(rest, call):
-			rest = rest[len(call):]
-			key := rest[:strings.IndexByte(rest, ')')]
-			if !strings.HasPrefix(plain[at:], key) {
-				t.Fatalf("%s: Compile(%q): in the session's text %q %q is no key of %q", d.Name, query, session, key, plain)
-			}
-			at, rest, calls = at+len(key), rest[len(key)+1:], calls+1
-		default:
-			t.Fatalf("%s: Compile(%q): the session's text is %q, the plain one %q", d.Name, query, session, plain)
+// params returns how many placeholders a text has.
+func params(d *dialect.Dialect, text string) (n int) {
+	for _, tok := range rewrite.Tokens(d, text) {
+		if tok.Kind == rewrite.KindParam {
+			n++
 		}
 	}
+	return n
 }
 
-// unwrap checks that one of the keys, as it is spelled, stands in a call in the
-// session's text and without it in the plain one, and that nothing else differs.
-func unwrap(t *testing.T, d *dialect.Dialect, query, plain, session string, keys ...string) {
-	t.Helper()
-	for _, key := range keys {
-		call := "LAST_INSERT_ID(" + key + ")"
-		for at := 0; ; at++ {
-			i := strings.Index(session[at:], call)
-			if i < 0 {
-				break
-			}
-			at += i
-			if session[:at]+key+session[at+len(call):] == plain {
-				return
-			}
+// withoutCalls returns the session's text without what is written around its keys. Both
+// texts are alike up to the first key that is moved.
+func withoutCalls(session, plain string) string {
+	const call, both = "LAST_INSERT_ID(", "IF(LAST_INSERT_ID("
+	var b strings.Builder
+	for moved := false; session != ""; {
+		if !moved && plain != "" && session[0] == plain[0] {
+			b.WriteByte(session[0])
+			session, plain = session[1:], plain[1:]
+			continue
+		}
+		key := ""
+		if rest, ok := strings.CutPrefix(session, both); ok {
+			_, rest, _ = strings.Cut(rest, "), ")
+			key = rest[:strings.Index(rest, ", ")]
+			session = rest[2*len(key)+len(", ")+len(")"):]
+		} else if rest, ok := strings.CutPrefix(session, call); ok && (rest[0] == '?' || strings.HasPrefix(rest, "10")) {
+			key, session, _ = strings.Cut(rest, ")")
+		} else {
+			moved = true
+			b.WriteByte(session[0])
+			session = session[1:]
+			continue
+		}
+		b.WriteString(key)
+		plain = strings.TrimPrefix(plain, key)
+	}
+	return b.String()
+}
+
+// sorted returns the tokens of a text in the order of the alphabet.
+func sorted(d *dialect.Dialect, text string) string {
+	var all []string
+	for _, tok := range rewrite.Tokens(d, text) {
+		if tok.Kind != rewrite.KindSpace {
+			all = append(all, text[tok.Start:tok.End])
 		}
 	}
-	t.Fatalf("%s: Compile(%q): the session's text %q is not %q with a call around one of %v", d.Name, query, session, plain, keys)
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }

@@ -40,10 +40,10 @@ func checkLoad(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) 
 		t.Fatalf("%s: Compile(%q) = %q: %v", d.Name, query, out, err)
 	}
 	n := len(from.ColumnsName)
-	if len(to.ColumnsName) != n+p.Added() || !slices.Equal(from.ColumnsName, to.ColumnsName[:n]) {
+	if len(to.ColumnsName) != n+p.Added(false) || !slices.Equal(from.ColumnsName, to.ColumnsName[:n]) {
 		t.Fatalf("%s: Compile(%q) = %q: the columns are %q", d.Name, query, out, to.ColumnsName)
 	}
-	for _, place := range p.Places() {
+	for _, place := range p.Places(false) {
 		k := p.Inserts[0].Target.Keys[place.Key].Column
 		if got := to.ColumnsName[place.Arg-1]; d.Fold(got, true) != k {
 			t.Fatalf("%s: Compile(%q) = %q: argument %d is of %q, want %q", d.Name, query, out, place.Arg, got, k)
@@ -122,7 +122,7 @@ func TestLoad(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []driver.Value
-			for i, a := range p.Bind(args, h, testKeys(p, h)) {
+			for i, a := range p.Bind(args, h, testKeys(p, h), false) {
 				if a.Ordinal != i+1 || a.Name != "" {
 					t.Errorf("argument %d is %+v", i+1, a)
 				}
@@ -135,7 +135,7 @@ func TestLoad(t *testing.T) {
 				t.Errorf("the caller's arguments are %v, were %v", args, before)
 			}
 			for i := range args {
-				if got := p.Final(i); got != i {
+				if got := p.Final(i, false); got != i {
 					t.Errorf("Final(%d) = %d", i, got)
 				}
 			}

@@ -70,5 +70,9 @@ func (p *parser) loaded(t *Target, at int, columns []string, reason Reason) {
 			return
 		}
 	}
-	p.inserts = append(p.inserts, Insert{Target: t, Offset: at, Rows: -1})
+	in := insertState{Insert: Insert{Target: t, Offset: at, Rows: -1}}
+	for key := range t.Keys {
+		in.open(key) // the engine numbers a row whose key is NULL
+	}
+	p.inserts = append(p.inserts, in.Insert)
 }

@@ -30,7 +30,7 @@ func (p *parser) declare() {
 // startsAnother reports whether the current word begins the next statement of a
 // text that needs no semicolons.
 func (p *parser) startsAnother() bool {
-	return controlOf(p.d).of(p.text(p.tok)) != effectUnknown || p.isAny("exec", "execute")
+	return vocabularyOf(p.d).of(p.text(p.tok)).effect != effectUnknown || p.isAny("exec", "execute")
 }
 
 // isLocal reports whether a placeholder is a variable that the text itself has

@@ -18,7 +18,7 @@ func (p *parser) precedes() {
 	}
 	e := effectUnknown
 	if p.tok.kind == tokWord {
-		e = controlOf(p.d).of(p.text(p.tok))
+		e = vocabularyOf(p.d).of(p.text(p.tok)).effect
 	}
 	opens := p.opensBlock()
 	switch {
@@ -66,7 +66,8 @@ func (p *parser) stillInside() {
 const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
 
 // setsCharacters reports whether a SET makes the server read what follows in
-// another character set, in which other bytes end a string.
+// another character set, in which other bytes end a string. Where the session's has
+// characters of two bytes, any other one does.
 func (p *parser) setsCharacters() bool {
 	p.advance()
 	switch {
@@ -79,7 +80,7 @@ func (p *parser) setsCharacters() bool {
 		return false
 	}
 	name := strings.ToLower(strings.Trim(p.text(p.tok), "'\"`"))
-	return !strings.Contains(safeCharacters, " "+name+" ")
+	return p.d.Lexis.Wide != nil || !strings.Contains(safeCharacters, " "+name+" ")
 }
 
 // disturbs reports whether the current token may change how the rest of the text

@@ -22,7 +22,7 @@ func TestPlacesAroundAnotherInsert(t *testing.T) {
 	}
 	const query = "INSERT INTO orders (a) VALUES (1), ((WITH c AS (INSERT INTO customers (id) VALUES (7) RETURNING id) SELECT id FROM c)), (2)"
 	p := rewrite.Compile(d, func(_, table string) *rewrite.Target { return targets[table] }, query)
-	places := p.Places()
+	places := p.Places(false)
 	if p.Action != rewrite.Fill || len(places) != 3 || len(p.Draws) != 1 {
 		t.Fatalf("Compile(%q) is to %s: places %+v, draws %+v", query, p.Action, places, p.Draws)
 	}

@@ -16,6 +16,30 @@ import (
 // execution, and other statements of the text may change them behind the count.
 func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() && pl.Parts == nil }
 
+// NeedsParts reports whether the text is executed in parts or not at all.
+func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
+
+// fillsBehindOwn reports whether an INSERT of the text brings a key that is followed, or
+// leaves it to the engine, and one after it draws keys for the same column: they are to be
+// drawn behind the first.
+func (pl *Plan) fillsBehindOwn() bool {
+	brings := map[*Target]bool{}
+	next := 0 // the first draw that was not looked at
+	for i := range pl.Inserts {
+		for ; next < len(pl.Draws) && pl.Draws[next].Insert <= i; next++ {
+			if brings[pl.Inserts[i].Target] {
+				return true
+			}
+		}
+		for key := range pl.Inserts[i].explicit {
+			if pl.Inserts[i].Target.Keys[key].Follow && pl.Inserts[i].explicit[key].Any() {
+				brings[pl.Inserts[i].Target] = true
+			}
+		}
+	}
+	return false
+}
+
 // countsBeside reports whether the text is filled although the rows of a query
 // are counted while other statements of the text may change them.
 func (p *parser) countsBeside() bool {
@@ -28,35 +52,5 @@ func (p *parser) countsBeside() bool {
 // within the one that is open: no statement of the text ends a transaction, or must
 // not stand in one.
 func oneTransaction(d *dialect.Dialect, query string) bool {
-	if !d.Transactions.Texts || TransactionOf(d, query) != TxUnchanged {
-		return false
-	}
-	p := &parser{scanner: scanner{d: d, q: query}}
-	for p.read(); p.tok.kind != tokEnd; {
-		if p.acceptPunct(';') {
-			continue
-		}
-		if !p.staysInside() {
-			return false
-		}
-		for ; !p.atEnd(); p.advance() {
-			if p.tok.kind == tokError || p.tok.kind == tokExec || p.isWord("concurrently") {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// staysInside reads the first words of a statement, and reports whether it is one of
-// those that are known to run inside of a transaction and to end none.
-func (p *parser) staysInside() bool {
-	if p.isAny("insert", "update", "delete", "select", "truncate", "comment", "lock", "analyze") {
-		return true
-	}
-	if !p.accept("create") && !p.accept("alter") && !p.accept("drop") {
-		return false
-	}
-	_ = p.accept("unlogged") || p.accept("unique")
-	return p.isAny("table", "index", "sequence", "view")
+	return d.Transactions.Texts && Leaves(d, query)&oneLeft != 0 && TransactionOf(d, query) == TxUnchanged
 }

@@ -72,6 +72,7 @@ type parser struct {
 	inserts []Insert
 	edits   []edit
 	slots   []slot
+	cuts    []upsertClause // with placeholders, which are not sent
 	refusal *Refusal
 }
 
@@ -130,34 +131,7 @@ func (p *parser) leave() {
 
 // read makes the token at pos the current one, or the first behind it that is
 // neither white space nor a comment.
-func (p *parser) read() {
-	for {
-		i := p.pos
-		for i < len(p.q) && classes[p.q[i]]&classSpace != 0 {
-			i++
-		}
-		if p.pos = i; i >= len(p.q) {
-			p.tok = token{tokEnd, i, i}
-			return
-		}
-		c := p.q[i]
-		if classes[c]&classPunct != 0 {
-			p.tok = token{tokPunct, i, i + 1}
-			p.pos = i + 1
-			return
-		}
-		if classes[c]&(classPlain|classDigit) == classPlain {
-			k := p.word()
-			p.tok = token{k, i, p.pos}
-			return
-		}
-		k := p.scan(c)
-		p.tok = token{k, i, p.pos}
-		if k != tokSpace && k != tokComment {
-			return
-		}
-	}
-}
+func (p *parser) read() { p.tok = p.following() }
 
 func (p *parser) text(t token) string { return p.q[t.start:t.end] }
 

@@ -35,9 +35,10 @@ type Plan struct {
 	Draws       []Draw   // the calls to sources that an execution may take
 	Statements  int      // how many the text has
 
-	// Parts are the statements of the text where it is executed in parts, each of them as
-	// a text of its own: the rows of a query are counted directly before its INSERT. nil
-	// elsewhere. Such a text cannot be prepared, and gives no rows.
+	// Parts are the statements of the text where it can be executed in parts, each of them as
+	// a text of its own, so that the rows of a query are counted, and keys drawn, directly
+	// before the INSERT. nil elsewhere. If it NeedsParts, it cannot be prepared, and gives no
+	// rows.
 	Parts []string
 
 	// Load says that the text opens a bulk load, and stands alone: its rows come
@@ -54,13 +55,21 @@ type Plan struct {
 	params  params
 	spell   spelling
 	added   int   // placeholders that Bind adds
+	dropped []int // the caller's arguments that are not sent, by index: see cutclause.go
 	befores []int // for each of those, the caller's placeholders in front of it
 	counts  []int // how many keys each draw takes when every slot does
 
 	boundEdits []edit // the edits of BoundText where the caller's placeholders get other numbers too
 
-	guarded bool   // see GuardsSets
-	session bool   // a slot holds the key that Session speaks of
+	guarded bool // see GuardsSets
+	session bool // a slot holds the key that Session speaks of
+
+	// lasts are the placeholders, counted from 0 among those that Bind adds, that are three
+	// in the session's text; listed are the edits of that text where a key is listed. nil
+	// elsewhere.
+	lasts  []lastKey
+	listed []sessionEdit
+
 	unbound Reason // why keys are literals even where there are placeholders
 	scoped  bool   // keys are numbered within other columns
 
@@ -75,6 +84,7 @@ type Plan struct {
 
 	bound, boundSession lazyText
 	reads               lazyReads
+	quiet               lazyQuiet
 
 	proof *proof // nil where no text proves anything
 }
@@ -139,15 +149,14 @@ const (
 
 // slot is the place of one key among the arguments.
 type slot struct {
-	kind slotKind
-	// session says that the key may be written as LAST_INSERT_ID(key).
-	session bool
-	insert  int32
-	key     int32
-	row     int32
-	draw    int32
-	before  int32  // the caller's placeholders in front of the place
-	text    string // the caller's placeholder, which is the one behind them
+	kind   slotKind
+	wrap   wrap // how the key is written in the session's text
+	insert int32
+	key    int32
+	row    int32
+	draw   int32
+	before int32  // the caller's placeholders in front of the place
+	text   string // the caller's placeholder, which is the one behind them
 }
 
 // plan decides what becomes of the text that was read.
@@ -155,6 +164,13 @@ func (p *parser) plan() *Plan {
 	pl := p.newPlan()
 	if len(p.inserts) > 0 {
 		pl.Inserts = p.inserts
+	}
+	if p.refusal == nil && len(p.cuts) > 0 {
+		var ok bool
+		if pl.dropped, ok = p.cutArguments(); !ok {
+			in := &p.inserts[len(p.inserts)-1]
+			p.refuse(in.Target, p.cuts[0].start, ErrGap)
+		}
 	}
 	query := p.firstQuery()
 	if p.refusal == nil && (len(p.slots) > 0 || query >= 0) {
@@ -181,6 +197,9 @@ func (p *parser) plan() *Plan {
 		pl.Action = Keep
 		return pl
 	}
+	if pl.spell.style == styleNumber {
+		pl.spell.base -= len(pl.dropped)
+	}
 	p.endOnce()
 	pl.params, pl.edits, pl.slots = p.params, trimmed(p.edits), trimmed(p.slots)
 	pl.Action = Keep
@@ -201,7 +220,7 @@ func (p *parser) plan() *Plan {
 		s.draw = pl.draw(Draw{int(s.insert), int(s.key)}, known)
 		pl.counts[s.draw]++
 	}
-	pl.session = p.sessionSlots(pl.slots)
+	p.sessionForm(pl)
 	pl.scoped = pl.hasScopes()
 	if pl.unbound = p.unbound; p.perStatement() {
 		pl.unbound = ErrPerStatement
@@ -222,7 +241,7 @@ func (p *parser) plan() *Plan {
 	}
 	pl.place()
 	pl.proof = pl.newProof(own)
-	if pl.Statements > 1 && pl.Counts() {
+	if pl.Statements > 1 && (pl.Counts() || p.params.count == 0 && pl.fillsBehindOwn()) {
 		pl.Parts = p.parts()
 	}
 	return pl
@@ -255,7 +274,10 @@ func (p *parser) firstQuery() int {
 // caller's if there are any that this matters for.
 func (pl *Plan) place() {
 	for i := range pl.edits {
-		if pl.edits[i].slot >= 0 {
+		if slot := pl.edits[i].slot; slot >= 0 {
+			if pl.slots[slot].wrap == wrapLast {
+				pl.lasts = append(pl.lasts, lastKey{pl.added, pl.slots[slot].draw})
+			}
 			pl.added++
 		}
 	}
@@ -416,8 +438,17 @@ func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
 // where it would fail without its upsert clause.
 func (pl *Plan) MayConflict() bool { return pl.conflicts }
 
-// Added returns how many placeholders the bound text has more than the query.
-func (pl *Plan) Added() int { return pl.added }
+// Added returns how many placeholders the bound text has more than the query. session is as
+// for [Plan.BoundText].
+func (pl *Plan) Added(session bool) int {
+	switch {
+	case !session || !pl.session:
+		return pl.added - len(pl.dropped)
+	case pl.listed != nil:
+		return pl.addedListed()
+	}
+	return pl.added + 2*len(pl.lasts) - len(pl.dropped)
+}
 
 // TooMany reports whether the bound text would have more placeholders than the
 // engine takes, or drivers would not agree on which are whose: [Plan.Unbound].
@@ -433,8 +464,12 @@ type Place struct {
 
 // Places returns where the keys travel among the final arguments when the text
 // decides alone: placeholders in a key's place are taken for keys. It applies
-// to nameless arguments where the dialect takes both kinds.
-func (pl *Plan) Places() []Place {
+// to nameless arguments where the dialect takes both kinds. session is as for
+// [Plan.BoundText].
+func (pl *Plan) Places(session bool) []Place {
+	if session && pl.listed != nil {
+		return pl.placesListed()
+	}
 	var places []Place
 	n := 0
 	for _, e := range pl.edits {
@@ -446,6 +481,9 @@ func (pl *Plan) Places() []Place {
 		if s.kind != slotKey {
 			continue
 		}
+		if session && s.wrap == wrapLast {
+			n++ // behind the first key
+		}
 		arg := int(s.before) + n
 		switch pl.spell.style {
 		case styleNumber:
@@ -454,6 +492,9 @@ func (pl *Plan) Places() []Place {
 			arg = pl.params.names + n
 		}
 		places = append(places, Place{Arg: arg, Row: int(s.row), Insert: int(s.insert), Key: int(s.key)})
+		if session && s.wrap == wrapLast {
+			n++
+		}
 	}
 	return places
 }

@@ -296,8 +296,24 @@ func (p *parser) peek() (token, scanner) {
 // following returns the next token that is neither white space nor a comment.
 func (s *scanner) following() token {
 	for {
-		if t := s.next(); t.kind != tokSpace && t.kind != tokComment {
-			return t
+		i := s.pos
+		for i < len(s.q) && classes[s.q[i]]&classSpace != 0 {
+			i++
+		}
+		if s.pos = i; i >= len(s.q) {
+			return token{tokEnd, i, i}
+		}
+		c := s.q[i]
+		if classes[c]&classPunct != 0 {
+			s.pos = i + 1
+			return token{tokPunct, i, i + 1}
+		}
+		if classes[c]&(classPlain|classDigit) == classPlain {
+			k := s.word()
+			return token{k, i, s.pos}
+		}
+		if k := s.scan(c); k != tokSpace && k != tokComment {
+			return token{k, i, s.pos}
 		}
 	}
 }

@@ -247,6 +247,10 @@ func (s *scanner) wordEnd() int {
 	wide := s.d.Lexis.UnicodeSpaces
 	for ; s.pos < len(s.q); s.pos++ {
 		c := s.q[s.pos]
+		if s.isWide(s.pos) {
+			s.pos++
+			continue
+		}
 		if !s.isPart(c) || c >= 0x80 && wide && s.wideSpace() > 0 {
 			break
 		}
@@ -266,6 +270,9 @@ func plainEnd(q string, start int) int {
 // word scans an identifier or keyword, or the literal that it is the prefix of.
 func (s *scanner) word() kind {
 	start := s.pos
+	if s.isWide(start) {
+		s.pos++
+	}
 	s.pos++
 	if s.wordEnd()-start > 2 || s.pos >= len(s.q) {
 		return tokWord

@@ -35,6 +35,9 @@ func (s *scanner) prefixed(start int) kind {
 // str scans a string that opens at offset open with quote; the quote doubled
 // stands for itself. Each byte is looked at twice at most.
 func (s *scanner) str(open int, quote byte, backslash bool) kind {
+	if s.d.Lexis.Wide != nil {
+		return s.wideStr(open, quote, backslash)
+	}
 	i, end := open+1, -1 // end is the first quote from i on
 	for {
 		if end < i {
@@ -56,6 +59,29 @@ func (s *scanner) str(open int, quote byte, backslash bool) kind {
 		}
 		i = end + 2
 	}
+}
+
+// wideStr is str in a character set in which a backslash may be half of a character. Behind
+// another backslash a byte stands alone: get_text in sql/sql_lex.cc of MariaDB.
+func (s *scanner) wideStr(open int, quote byte, backslash bool) kind {
+	for i := open + 1; i < len(s.q); i++ {
+		switch c := s.q[i]; {
+		case s.isWide(i), backslash && c == '\\':
+			i++
+		case c == quote && s.at(i+1) == quote:
+			i++
+		case c == quote:
+			s.pos = i + 1
+			return tokString
+		}
+	}
+	return s.fail()
+}
+
+// isWide reports whether a character of two bytes begins at an offset.
+func (s *scanner) isWide(i int) bool {
+	w := s.d.Lexis.Wide
+	return w != nil && s.q[i] >= 0x80 && i+1 < len(s.q) && w.Is(s.q[i], s.q[i+1])
 }
 
 // escapeString scans E'…' from its quote. White space and comments with a line
@@ -145,6 +171,9 @@ func (s *scanner) dollarQuote() (kind, bool) {
 func (s *scanner) quoted(end byte, doubled bool) kind {
 	for i := s.pos + 1; i < len(s.q); i++ {
 		if s.q[i] != end {
+			if s.isWide(i) {
+				i++
+			}
 			continue
 		}
 		if doubled && s.at(i+1) == end {

@@ -30,6 +30,24 @@ func TestLeavesPlace(t *testing.T) {
 		{"BEGIN p; END;", "oracle", false},
 		{"EXECUTE AS USER = 'x'", "sqlserver", false},
 		{"REVERT", "sqlserver", false},
+		{"p", "sqlserver", false},
+		{"SELECT 1 OPTION (USE HINT ('x'))", "sqlserver", true},
+		{"FROBNICATE", "mysql mariadb postgres sqlite sqlserver oracle", false},
+		{"SELECT 'use', \"execute\" FROM t USE INDEX (a) WHERE b = DATABASE() -- use", "mysql mariadb", true},
+		{"CREATE DATABASE t2", "mysql mariadb", true},
+		{"CREATE PROCEDURE p() BEGIN UPDATE t SET a = 1; EXECUTE s; END", "mysql mariadb", false},
+		{"CREATE PROCEDURE p() BEGIN UPDATE t SET a = 1; END; SELECT 1", "mysql mariadb", true},
+		{"BEGIN NOT ATOMIC UPDATE t SET a = 1; IF 1 THEN USE t2; END IF; END", "mariadb", false},
+		{"BEGIN NOT ATOMIC UPDATE t SET a = 1; FROBNICATE; END", "mariadb", false},
+		{"BEGIN NOT ATOMIC UPDATE t SET a = 1; IF 1 THEN SELECT 1; END IF; END", "mariadb", true},
+		{"SELECT 1; BEGIN NOT ATOMIC EXECUTE s; END", "mariadb", false},
+		{"SET STATEMENT max_statement_time = 1 FOR EXECUTE s", "mariadb", false},
+		{"SET STATEMENT max_statement_time = 1 FOR SELECT 1; EXECUTE s", "mariadb", false},
+		{"SET STATEMENT max_statement_time = 1 FOR SELECT 1; SELECT 2", "mariadb", true},
+		{`SELECT '\'; USE t2; -- '`, "mysql mariadb", false}, // with NO_BACKSLASH_ESCAPES
+		{`SELECT 'it\'s'; SELECT 2`, "mysql mariadb", true},
+		{"INSERT /*! IGNORE */ INTO t (a) VALUES (1)", "mysql mariadb", true},
+		{"CREATE PROCEDURE p IS BEGIN q; END;", "oracle", true},
 
 		{"SET search_path = t2", "postgres", false},
 		{"SET LOCAL search_path TO t2, public", "postgres", false},
@@ -56,6 +74,14 @@ func TestLeavesPlace(t *testing.T) {
 		{"DROP SCHEMA t2", "postgres", false},
 		{"ALTER TABLE t SET SCHEMA t2", "postgres", false},
 		{"CREATE TABLE t AS SELECT enter(1)", "postgres", false},
+		{"CREATE TABLE t (a int DEFAULT enter(1), b varchar(20) REFERENCES u (b))", "postgres", true},
+		{"CREATE TABLE t PARTITION OF u FOR VALUES IN (enter(1))", "postgres", false},
+		{"CREATE TABLE t PARTITION OF u FOR VALUES FROM (1) TO (2)", "postgres", true},
+		{"ALTER TABLE t ADD a varchar(20) DEFAULT 'x', ADD FOREIGN KEY (a) REFERENCES u (b)", "postgres", true},
+		{"ALTER TABLE t ADD a int DEFAULT enter(1)", "postgres", false},
+		{"EXPLAIN (ANALYZE, COSTS OFF) SELECT a FROM t", "postgres", true},
+		{"EXPLAIN ANALYZE EXECUTE p", "postgres", false},
+		{"SELECT index(1)", "postgres", false},
 		{"CREATE TABLE t (a int DEFAULT 1, UNIQUE (a))", "postgres", true},
 		{"SET LOCAL statement_timeout = 1", "postgres", true},
 		{"SET TRANSACTION READ ONLY", "postgres", true},
@@ -103,6 +129,7 @@ func TestMovesPlace(t *testing.T) {
 		{"DO $$ BEGIN PERFORM set_config('search_path', 't2', false); END $$;", "postgres", true},
 		{"RESET ALL; DISCARD ALL;", "postgres", true},
 		{"CREATE TABLE a (b int); SELECT f(); BEGIN; COMMIT;", "postgres", false},
+		{"ALTER TABLE a ADD role level(3), ADD CHECK (valid(role)); ALTER TABLE a RESET (fillfactor);", "postgres", false},
 		{"ALTER SESSION SET CURRENT_SCHEMA = t2;", "oracle", true},
 		{"BEGIN p; ", "oracle", false},
 		{"ATTACH 'x.db' AS x;", "sqlite", false},
@@ -116,6 +143,9 @@ func TestMovesPlace(t *testing.T) {
 				t.Errorf("%s: MovesPlace(%q) = %v", name, tt.text, got)
 			}
 		}
+	}
+	if rewrite.MovesPlace(dialect.MySQL(), "DROP TABLE a; ", true) {
+		t.Error("behind a change: DROP TABLE moves the place of MySQL")
 	}
 	for text, moves := range map[string]bool{"ROLLBACK; ": true, "COMMIT; ": true, "UPDATE a SET b = 1; ": false} {
 		if got := rewrite.MovesPlace(dialect.PostgreSQL(), text, true); got != moves {

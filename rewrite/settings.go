@@ -146,7 +146,7 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 	var alone [bits.UintSize]*dialect.Dialect
 	n := 0
 	for _, s := range others {
-		if changed := s ^ d.Settings; bits.OnesCount8(uint8(changed&^dialect.ANSIQuotes)) <= 1 {
+		if changed := s ^ d.Settings; bits.OnesCount16(uint16(changed&^dialect.ANSIQuotes)) <= 1 {
 			alone[n] = d.With(s)
 			n++
 		}
@@ -154,10 +154,15 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 	s := scanner{d: d, q: query}
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		switch t.kind {
-		case tokSpace, tokComment, tokWord, tokNumber:
+		case tokSpace, tokComment, tokNumber:
 			continue
+		case tokWord:
+			if query[t.end-1] < 0x80 {
+				continue
+			}
+			// In a client's character set the next byte may be a part of the name.
 		}
-		if d.Setting.In(query[t.start:t.end]) == 0 {
+		if d.Setting.In(query[t.start:min(t.end+1, len(query))]) == 0 {
 			continue
 		}
 		if t.kind == tokExec {
@@ -214,7 +219,7 @@ func (pl *Plan) same(o *Plan) bool {
 	// What is known of an INSERT is compared as a whole, so that what it gets in
 	// the future counts too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
-		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.edits, o.edits) && slices.Equal(pl.boundEdits, o.boundEdits) && slices.Equal(pl.slots, o.slots) &&
-		slices.Equal(pl.befores, o.befores) && slices.Equal(pl.counts, o.counts) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.edits, o.edits) && slices.Equal(pl.boundEdits, o.boundEdits) && slices.Equal(pl.listed, o.listed) && slices.Equal(pl.slots, o.slots) &&
+		slices.Equal(pl.befores, o.befores) && slices.Equal(pl.dropped, o.dropped) && slices.Equal(pl.counts, o.counts) &&
 		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
 }

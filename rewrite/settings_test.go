@@ -267,7 +267,7 @@ func sessionSettings(d *dialect.Dialect) []dialect.Settings {
 // plans of one text are, or named here.
 func TestSamePlanFields(t *testing.T) {
 	compared := []string{"Action", "AtExecution", "Refusal", "Inserts", "Draws", "Statements", "Load", "query", "edits",
-		"slots", "params", "spell", "added", "befores", "counts", "boundEdits", "guarded", "session", "unbound", "undoes", "reads"}
+		"slots", "params", "spell", "added", "dropped", "befores", "counts", "boundEdits", "listed", "guarded", "session", "unbound", "undoes", "reads"}
 	left := []string{
 		"d",                     // what differs
 		"readings",              // those of a plan, not of its readings
@@ -275,6 +275,8 @@ func TestSamePlanFields(t *testing.T) {
 		"first",              // is the memory of the others
 		"scoped", "byInsert", // are made of Inserts and slots
 		"conflicts", // is made of Inserts
+		"lasts",     // are made of the slots
+		"quiet",     // is made of the text, by words that mean the same
 		"Parts",     // is made of the text: settings of SQLite change no statement's end
 		"proof",     // is made of the edits, the slots and the text
 	}

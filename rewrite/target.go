@@ -55,6 +55,15 @@ type Key struct {
 	// what the table's name means: [Plan.Proves].
 	Proof Proof
 
+	// Gapless says that the numbers have no gaps, so that no row may be left out: an upsert
+	// clause whose only target is such a key is cut from the text where each row gets one.
+	Gapless bool
+
+	// Sole says that the table has no unique index but on this key, alone or with columns of
+	// its Scope, so that ON DUPLICATE KEY is about it. Where it is not known, no such clause
+	// is cut.
+	Sole bool
+
 	// Follow says that the integers that INSERTs bring are asked for:
 	// [Plan.Explicit].
 	Follow bool

@@ -90,14 +90,12 @@ func (p *parser) effect() Transaction {
 		p.unchanged()
 		return TxUnknown
 	}
-	switch controlOf(p.d).of(p.text(p.tok)) {
+	switch vocabularyOf(p.d).of(p.text(p.tok)).effect {
 	case effectNone, effectRun:
 		return p.unchanged()
-	case effectOr:
-		return p.orRollback()
 	case effectDefine:
 		start := p.tok.start
-		if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+		if p.definition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
 			return TxUnknown // the text that is taken for its body may follow it
 		}
 		return TxUnchanged
@@ -139,7 +137,7 @@ func (p *parser) unknown() Transaction {
 func (p *parser) unchanged() Transaction {
 	tx := TxUnchanged
 	for ; !p.atEnd(); p.advance() {
-		if p.tok.kind == tokError || p.tok.kind == tokExec && controlOf(p.d).suspectsBehind(p.d, p.text(p.tok)) {
+		if p.tok.kind == tokError || p.tok.kind == tokExec && vocabularyOf(p.d).suspectsBehind(p.d, p.text(p.tok)) {
 			tx = TxUnknown
 		}
 	}
@@ -178,19 +176,6 @@ func (p *parser) executed() Transaction {
 	return TxUnchanged
 }
 
-// orRollback reads a statement that does nothing unless OR ROLLBACK stands in
-// it: then an error ends the transaction.
-func (p *parser) orRollback() Transaction {
-	tx := TxUnchanged
-	for or := false; !p.atEnd(); p.advance() {
-		if p.tok.kind == tokError || or && p.isWord("rollback") {
-			tx = TxUnknown
-		}
-		or = p.isWord("or")
-	}
-	return tx
-}
-
 // commits reads DDL of an engine where DDL commits the transaction, except DDL
 // that concerns the session alone: temporary tables in MySQL 8.4, section
 // 15.3.3, and ALTER SESSION in Oracle.
@@ -207,7 +192,7 @@ func (p *parser) commits() Transaction {
 		return p.certain(TxUnchanged)
 	}
 	start := p.tok.start
-	if p.definition() && controlOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+	if p.definition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
 		return TxUnknown // what is taken for its body may be what follows it
 	}
 	return TxCommits

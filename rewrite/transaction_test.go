@@ -168,9 +168,9 @@ var transactions = []struct {
 	{"CREATE TRIGGER a AFTER UPDATE ON t BEGIN SELECT 1; BEGIN", "sqlite", rewrite.TxUnknown},
 	{"CREATE RULE r AS ON UPDATE TO t DO ALSO (SELECT 1; COMMIT", "postgres", rewrite.TxUnknown},
 
-	{"INSERT OR ROLLBACK INTO t (a) VALUES (1)", "sqlite", rewrite.TxUnknown},
-	{"WITH a AS (SELECT 1) INSERT OR ROLLBACK INTO t SELECT * FROM a", "sqlite", rewrite.TxUnknown},
-	{"UPDATE OR ROLLBACK t SET a = 1", "sqlite", rewrite.TxUnknown},
+	{"INSERT OR ROLLBACK INTO t (a) VALUES (1)", "sqlite", rewrite.TxUnchanged},
+	{"WITH a AS (SELECT 1) INSERT OR ROLLBACK INTO t SELECT * FROM a", "sqlite", rewrite.TxUnchanged},
+	{"UPDATE OR ROLLBACK t SET a = 1", "sqlite", rewrite.TxUnchanged},
 	{"INSERT OR IGNORE INTO t (a) VALUES ('or rollback')", "sqlite", rewrite.TxUnchanged},
 
 	{"BEGIN NOT ATOMIC COMMIT; END", "mariadb", rewrite.TxUnknown},

@@ -13,7 +13,7 @@ func (p *parser) tsqlBatch() Transaction {
 	e := effectUnknown
 	switch {
 	case p.tok.kind == tokWord:
-		e = controlOf(p.d).of(p.text(p.tok))
+		e = vocabularyOf(p.d).of(p.text(p.tok)).effect
 	case p.tok.kind == tokEnd, p.isPunct('('):
 		e = effectNone
 	}
@@ -88,7 +88,7 @@ func (b *tsqlBatch) rollback() Transaction {
 	if !b.accept("tran") && !b.accept("transaction") || b.atEnd() {
 		return TxEnds
 	}
-	if b.tok.kind == tokWord && (controlOf(b.d).of(b.text(b.tok)) != effectUnknown ||
+	if b.tok.kind == tokWord && (vocabularyOf(b.d).of(b.text(b.tok)).effect != effectUnknown ||
 		b.isAny("end", "else", "exec", "execute")) {
 		return TxEnds
 	}

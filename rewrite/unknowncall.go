@@ -23,7 +23,9 @@ func (p *parser) mayChange() bool {
 
 // notCalls are words that a bracket may follow in a query without being a
 // call.
-var notCalls = newWordSet(`select from where and or not in exists any all some as on using over values value by
+var notCalls = newWordSet(notCallList)
+
+const notCallList = `select from where and or not in exists any all some as on using over values value by
 	having when then else case between like ilike union except intersect distinct limit offset fetch interval
 	join lateral partition order group with filter within row array cast materialized is escape only top percent
-	table tables index key force use ignore rollup cube sets grouping returning set if`)
+	table tables index key force use ignore rollup cube sets grouping returning set if`

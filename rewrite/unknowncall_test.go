@@ -2,35 +2,28 @@ package rewrite_test
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/wordplaces"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // TestUnknownCall: a function that nobody knows may make a table, or change where its
 // session looks for one. No text of the golden cases leaves either once a literal of it has
-// become a call of such a function, wherever in the text an expression may stand.
+// become a call of such a function, wherever in the text an expression may stand. The law
+// about settings is in internal/session; no function ends a transaction.
 func TestUnknownCall(t *testing.T) {
-	const call = "kfunknown(1)"
 	tables, places := map[string]int{}, map[string]int{}
 	for _, a := range archives(t) {
 		for _, c := range a.cases {
 			for _, d := range c.dialects {
-				if strings.HasPrefix(c.in, "CREATE") {
-					continue // what a DEFAULT calls is called by the INSERTs to come
-				}
 				leavesTables := d.Numbering.Writing && rewrite.LeavesTables(d, c.in)
 				leavesPlace := d.Family == dialect.FamilyPostgreSQL && rewrite.LeavesPlace(d, c.in)
 				if !leavesTables && !leavesPlace {
 					continue
 				}
-				for _, literal := range literals(d, c.in) {
-					if name := c.in[literal.Start]; name == '"' {
-						continue // where it stands it may be a name
-					}
-					text := c.in[:literal.Start] + call + c.in[literal.End:]
+				for _, text := range wordplaces.UnknownCalls(d, c.in) {
 					if leavesTables {
 						tables[d.Name]++
 						if rewrite.LeavesTables(d, text) {
@@ -54,12 +47,44 @@ func TestUnknownCall(t *testing.T) {
 	}
 }
 
-// literals returns the literals of a text.
-func literals(d *dialect.Dialect, text string) (found []rewrite.Token) {
-	for _, tok := range rewrite.Tokens(d, text) {
-		if tok.Kind == rewrite.KindString || tok.Kind == rewrite.KindNumber {
-			found = append(found, tok)
+// TestUnknownStatement: a statement that nobody knows may do anything to the transaction,
+// to the tables, and to where the session looks for them. No text of the golden cases
+// leaves any of these once one of its statements begins with a word that nobody knows.
+func TestUnknownStatement(t *testing.T) {
+	texts := map[string]int{}
+	for _, a := range archives(t) {
+		for _, c := range a.cases {
+			for _, d := range c.dialects {
+				if rewrite.TransactionOf(d, c.in) != rewrite.TxUnchanged {
+					continue
+				}
+				for _, text := range wordplaces.UnknownStatements(d, c.in) {
+					texts[d.Name]++
+					failed := func(what string) {
+						t.Errorf("%s %s, %s: %s: %s", filepath.Base(a.path), c.name, d.Name, what, text)
+					}
+					if tx := rewrite.TransactionOf(d, text); tx != rewrite.TxUnknown {
+						failed("the transaction is " + tx.String())
+					}
+					if rewrite.Concerns(d, text)&rewrite.ConcernsTransaction == 0 {
+						failed("nobody asks what becomes of the transaction")
+					}
+					if rewrite.OneTransaction(d, text) {
+						failed("one transaction")
+					}
+					if rewrite.LeavesTables(d, text) {
+						failed("leaves the tables")
+					}
+					if rewrite.LeavesPlace(d, text) {
+						failed("leaves the place")
+					}
+				}
+			}
 		}
 	}
-	return found
+	for _, d := range dialect.All() {
+		if texts[d.Name] < 150 {
+			t.Errorf("%s: only %d texts", d.Name, texts[d.Name])
+		}
+	}
 }

@@ -139,6 +139,7 @@ func (p *parser) judge(in *insertState, key, row int, v value) {
 		switch {
 		case (equalWord(text, "null") || text == `\N`) && k.Fill&FillNull != 0:
 		case equalWord(text, "default") && k.Fill&FillDefault != 0:
+			in.byDefault = true
 		case p.isFalse(t, k):
 		default:
 			in.open(key)

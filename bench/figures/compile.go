@@ -1,13 +1,18 @@
 package figures
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/pingcap/tidb/pkg/parser"
 	_ "github.com/pingcap/tidb/pkg/parser/test_driver" // the values of the parser
 
+	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/stats"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -72,6 +77,61 @@ func compiling(text string) (compile, parse func(n int) error) {
 	return compile, parse
 }
 
+// readText is an INSERT of 200 bytes.
+const readText = "INSERT INTO orders (customer, product, quantity, price, currency, note, created) " +
+	"VALUES (1042, 77, 3, 19.90, 'EUR', 'leave it at the door and ring the bell twice please', '2026-11-29 10:00:00', now())"
+
+// reading returns a function that does n times what happens to a text that was not seen
+// before: it is compiled, and sent on a connection that knows what can be known of its
+// session, within a transaction.
+func reading(d *dialect.Dialect) (func(n int) error, error) {
+	raw, err := new(nulldriver.Driver).Connect(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	lookup := ordersLookup(d)
+	conn := session.New(raw, session.NewServer(drivers.Facts{}, []*dialect.Dialect{d}))
+	conn.Tx = session.Inside
+	conn.Place.Asked, conn.Settings.Asked = true, true
+	conn.Columns.Keep("orders", []string{"id", "customer"})
+	return func(n int) error {
+		for range n {
+			if rewrite.Concerns(d, readText) != rewrite.ConcernsInsert {
+				return errors.New("figures: a statement does not concern an INSERT alone")
+			}
+			if plan := rewrite.Compile(d, lookup, readText); plan.Action != rewrite.Fill {
+				return fmt.Errorf("figures: a statement is not filled: %v", plan.Action)
+			}
+			if _, err := conn.ExecContext(context.Background(), readText, nil); err != nil {
+				return err
+			}
+		}
+		if !conn.Place.Asked || !conn.Settings.Asked || conn.Altered.On || conn.Columns.Of("orders") == nil {
+			return errors.New("figures: the session does not know any more what it knew")
+		}
+		return nil
+	}, nil
+}
+
+// readFigures are the times in which texts are read and compiled.
+func readFigures(r Run) (all []Figure, err error) {
+	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.PostgreSQL()} {
+		read, err := reading(d)
+		if err != nil {
+			return nil, err
+		}
+		samples, err := turns(r.Rounds, r.times(5_000), []Variant{{Name: ours, Run: read}})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.Title, err)
+		}
+		all = append(all, Figure{
+			What: fmt.Sprintf("read and compiled for %s, an INSERT of %d bytes", d.Title, len(readText)), Unit: Nanoseconds,
+			Value: stats.Of(samples[ours].CPU), Bar: atMost(2500 + 7*float64(len(readText))),
+		})
+	}
+	return all, nil
+}
+
 // Compile measures how long a text takes that was not seen before.
 func Compile(r Run) ([]Figure, error) {
 	var all []Figure
@@ -88,7 +148,9 @@ func Compile(r Run) ([]Figure, error) {
 			}
 			all = append(all, compileFigures(c.name, len(c.text), samples)...)
 		}
-		return nil
+		read, err := readFigures(r)
+		all = append(all, read...)
+		return err
 	})
 	return all, err
 }

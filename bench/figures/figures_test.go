@@ -103,6 +103,31 @@ func TestFigures(t *testing.T) {
 			})
 		})
 	}
+	for _, e := range engines.All() {
+		if e.Name == "MariaDB, interpolateParams" {
+			continue
+		}
+		t.Run(e.Name+", kept", func(t *testing.T) {
+			add(t, r, report, "kept", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Kept(t.Context(), r, e, connector)
+			})
+		})
+	}
+	for _, e := range engines.PostgreSQLs() {
+		t.Run(e.Name+", roles", func(t *testing.T) {
+			add(t, r, report, "roles", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Roles(t.Context(), r, e, connector)
+			})
+		})
+	}
 	for i, e := range engines.PostgreSQLs() {
 		t.Run(e.Name+", proofs", func(t *testing.T) {
 			add(t, r, report, "proofs", func() ([]figures.Figure, error) {

@@ -41,7 +41,7 @@ var plantedFaults = []struct {
 	not         string // an engine without it
 }{
 	{"behind", "state-behind", []string{"CREATE TABLE behind (id BIGINT NOT NULL PRIMARY KEY)", "INSERT INTO behind VALUES (" + planted(1) + ")", "{row behind.id,5,behind}"},
-		"{column: id, source: {kind: sequence}}", ""},
+		"{column: id, source: {kind: sequence, on_behind: error}}", ""},
 	{"missing", "state-missing", []string{"CREATE TABLE missing (id BIGINT NOT NULL PRIMARY KEY)", "INSERT INTO missing VALUES (" + planted(2) + ")"},
 		"{column: id, source: {kind: sequence}}", ""},
 	{"deleted", "state-missing", []string{"CREATE TABLE deleted (id {serial}, a INT)", "INSERT INTO deleted (id) VALUES (" + planted(3) + ")", "DELETE FROM deleted"},

@@ -325,6 +325,34 @@ func TestExplainSibling(t *testing.T) {
 	}
 }
 
+// TestExplainReads: an explanation names what asks the session for a number that keyfill makes.
+func TestExplainReads(t *testing.T) {
+	config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: {kind: sequence}}\n  people: {column: id, source: uuidv7}\n")
+	for _, tt := range []struct{ dialect, statement, want string }{
+		{"postgres", "SELECT lastval()", "lastval()"},
+		{"postgres", "INSERT INTO lines (of) VALUES (lastval())", "lastval()"},
+		{"postgres", "INSERT INTO people (parent) VALUES (currval('orders_id_seq'))", "currval()"},
+		{"sqlserver", "INSERT INTO orders (a) VALUES (1); SELECT SCOPE_IDENTITY()", "SCOPE_IDENTITY()"},
+		{"postgres", "SELECT currval('people_id_seq')", ""},
+		{"mysql", "SELECT LAST_INSERT_ID()", ""},
+	} {
+		out := keyfillOut(t, "", "explain", "--config", config, "--dialect", tt.dialect, tt.statement)
+		_, reads, _ := strings.Cut(out, "\nreads   ")
+		if reads, _, _ = strings.Cut(reads, ", which"); reads != tt.want {
+			t.Errorf("%s, %s: %s, want %q", tt.dialect, tt.statement, out, tt.want)
+		}
+		line, err := json.Marshal(map[string]string{"sql": tt.statement})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = keyfillOut(t, string(line), "explain", "--config", config, "--dialect", tt.dialect, "--json")
+		var ex explain.Explanation
+		if err := json.Unmarshal([]byte(out), &ex); err != nil || strings.Join(ex.Reads, ", ") != tt.want {
+			t.Errorf("--json: %s, %v, want %q", out, err, tt.want)
+		}
+	}
+}
+
 // TestExplainDepends: without a database an explanation names what the database decides.
 func TestExplainDepends(t *testing.T) {
 	config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: {kind: sequence}}\n  people: {column: id, source: uuidv7}\n")

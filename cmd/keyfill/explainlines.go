@@ -155,6 +155,17 @@ func appendFields(b []byte, ex *explain.Explanation) []byte {
 		b = append(b, `,"depends":`...)
 		b = appendJSONString(b, ex.Depends)
 	}
+	for i, read := range ex.Reads {
+		if i == 0 {
+			b = append(b, `,"reads":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = appendJSONString(b, read)
+		if i == len(ex.Reads)-1 {
+			b = append(b, ']')
+		}
+	}
 	return b
 }
 

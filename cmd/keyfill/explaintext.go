@@ -38,6 +38,9 @@ func (p explainPrinter) print(query string, at *inputStatement, ex *explain.Expl
 	if ex.Depends != "" {
 		p.line("depends", "on %s", ex.Depends)
 	}
+	if len(ex.Reads) > 0 {
+		p.line("reads", "%s, which does not know the integers that keyfill makes: docs/keys.md", strings.Join(ex.Reads, ", "))
+	}
 	if hint != "" {
 		p.line("hint", "%s", hint)
 	}

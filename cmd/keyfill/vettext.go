@@ -51,7 +51,7 @@ func (f *vetFlags) printText(w io.Writer, shown colours, v *vetted) {
 }
 
 // ruleColours are the colours of rules on a terminal; the others have none.
-var ruleColours = map[string]colour{vet.RuleRefused: red, vet.RuleLastInsertID: red, vet.RuleIgnore: yellow, vet.RuleDynamic: yellow}
+var ruleColours = map[string]colour{vet.RuleRefused: red, vet.RuleLastInsertID: red, vet.RuleSessionReads: yellow, vet.RuleIgnore: yellow, vet.RuleDynamic: yellow}
 
 // place returns where a finding stands, as editors read it.
 func place(one *vet.Finding) string { return one.At.String() }

@@ -29,7 +29,7 @@ const poolerPolicy = "  orders: {column: id, source: {kind: sequence, ensure_sch
 func TestPooler(t *testing.T) {
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id bigint PRIMARY KEY)")
-	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, 4))
+	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, "transaction", 4))
 	for _, m := range []struct {
 		mode     harness.Engine
 		severity string
@@ -67,7 +67,7 @@ func TestPoolerOfOne(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id bigint PRIMARY KEY)")
-	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, 1))
+	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, "transaction", 1))
 	dsn := behindPooler(t, s, pooler, harness.PgxMode("exec"))
 	harness.Eventually(t, func() error { // a busy machine may not answer in time before that
 		found, _ := lookWith(t, s, poolerPolicy, check.Options{Connector: harness.ConnectorOf(t, "pgx", dsn), PoolerPatience: 3 * time.Second})

@@ -101,14 +101,14 @@ var sqliteFaults = []fault{
 	{
 		name: "behind", schema: ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "INSERT INTO orders VALUES (70)",
 			"INSERT INTO keyfill_sequences VALUES ('orders.id', 5, 'main.orders', 'id', '', 'x', '2026-01-01')"),
-		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-behind", table: "orders", column: "id", line: 3,
+		policy: "  orders: {column: id, source: {kind: sequence, on_behind: error}}\n", rule: "state-behind", table: "orders", column: "id", line: 3,
 	},
 	{
 		name: "behind the keys of another table", schema: ownTables(dialect.SQLite(),
 			"CREATE TABLE items (id INTEGER PRIMARY KEY)", "INSERT INTO items VALUES (1000)",
 			"CREATE TABLE orders (id INTEGER PRIMARY KEY)", "INSERT INTO orders VALUES (10)",
 			"INSERT INTO keyfill_sequences VALUES ('all', 500, '', '', '', 'x', '2026-01-01')"),
-		policy: "  items: {column: id, source: all}\n  orders: {column: id, source: all}\nsources:\n  all: {kind: sequence}\n",
+		policy: "  items: {column: id, source: all}\n  orders: {column: id, source: all}\nsources:\n  all: {kind: sequence, on_behind: error}\n",
 		rule:   "state-behind", table: "orders", column: "id", line: 4,
 	},
 	{

@@ -2,9 +2,11 @@ package apps_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -253,35 +255,51 @@ func lacking(a, b []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestProgramsOfOthers: the other programs are the one with integers but for the type
+// TestProgramsOfOthers: the other programs are those with integers but for the type
 // of the ids, and for their tags. GORM takes no models with type parameters. With
 // -update they are written.
 func TestProgramsOfOthers(t *testing.T) {
 	t.Parallel()
-	ints, err := os.ReadFile("../assoc/ints/program.go")
+	const tag = "gorm:\"primaryKey;default:(-)\""
+	checkProgram(t, "ints", "uuids", "ids that are integers", "ids that are UUIDs", "type ID = int64", "type ID = string")
+	checkProgram(t, "ints", "plainints", "ids that are integers", "ids that are integers and have no tags for keyfill", tag, "gorm:\"primaryKey\"")
+	checkProgram(t, "ints", "plainuuids", "ids that are integers", "ids that are UUIDs and have no tags for keyfill", tag, "gorm:\"primaryKey\"",
+		"type ID = int64", "type ID = string")
+	for name, ids := range map[string][3]string{
+		"google":   {"UUIDs of google/uuid", "uuid.UUID", "\"github.com/google/uuid\"\n\t\"gorm.io/gorm\""},
+		"gofrs":    {"UUIDs of gofrs/uuid", "uuid.UUID", "\"github.com/gofrs/uuid/v5\"\n\t\"gorm.io/gorm\""},
+		"standard": {"UUIDs as the standard library has them", "assoc.StandardID", ""},
+		"text":     {"texts", "string", ""},
+		"binary":   {"UUIDs of 16 bytes", "assoc.BinaryID", ""},
+	} {
+		changes := []string{"whose ids are integers", "whose ids are " + ids[0], "type ID = int64", "type ID = " + ids[1]}
+		if ids[2] != "" {
+			changes = append(changes, "\"gorm.io/gorm\"", ids[2])
+		}
+		checkProgram(t, "shapeints", "shape"+name, changes...)
+	}
+}
+
+// checkProgram compares a program with another one after some changes. With -update it is
+// written.
+func checkProgram(t *testing.T, from, name string, changes ...string) {
+	t.Helper()
+	program, err := os.ReadFile("../assoc/" + from + "/program.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const tag = "gorm:\"primaryKey;default:(-)\""
-	for name, changes := range map[string][]string{
-		"uuids":     {"ids that are integers", "ids that are UUIDs", "type ID = int64", "type ID = string"},
-		"plainints": {"ids that are integers", "ids that are integers and have no tags for keyfill", tag, "gorm:\"primaryKey\""},
-		"plainuuids": {"ids that are integers", "ids that are UUIDs and have no tags for keyfill", tag, "gorm:\"primaryKey\"",
-			"type ID = int64", "type ID = string"},
-	} {
-		changes = append(changes, "// Package ints", "// Package "+name, "package ints", "package "+name)
-		formatted, err := format.Source([]byte(strings.NewReplacer(changes...).Replace(string(ints))))
-		if err != nil {
+	changes = append(changes, "// Package "+from, "// Package "+name, "package "+from, "package "+name)
+	formatted, err := format.Source([]byte(strings.NewReplacer(changes...).Replace(string(program))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := "../assoc/" + name + "/program.go"
+	if *harness.UpdateDocs {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, formatted, 0o644)); err != nil {
 			t.Fatal(err)
 		}
-		path := "../assoc/" + name + "/program.go"
-		if *harness.UpdateDocs {
-			if err := os.WriteFile(path, formatted, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(path); err != nil || string(got) != string(formatted) {
-			t.Errorf("%s is not the program with integers, error %v: run go test -run TestProgramsOfOthers -update", path, err)
-		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != string(formatted) {
+		t.Errorf("%s is not the program %s, error %v: run go test -run TestProgramsOfOthers -update", path, from, err)
 	}
 }

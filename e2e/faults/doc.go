@@ -8,6 +8,8 @@
 //     first attempt, and the answer is right: connections are cut at the COMMIT, before
 //     the server has it, after it, and while the server still works on it; engines undo
 //     transactions for the sake of others. "make soak" cuts 100,000 times.
+//   - loss: the state of a source is lost, and what becomes of INSERTs then is what
+//     docs/guarantees.md says: see TestLosses. "make losses" writes that table.
 //
 // The name of a file begins with its topic; the files of faults have no prefix.
 package faults

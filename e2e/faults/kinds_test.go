@@ -97,6 +97,7 @@ func (k faultKind) drawnOnce(e harness.Engine) bool {
 func (k faultKind) config(e harness.Engine, table string) *policy.Config {
 	cfg := harness.FillID(table, policy.Table{InPlace: &k.source})
 	cfg.Dialect = e.Dialect.Name
+	cfg.StoreWait = jobPatience // the default may pass on a busy machine
 	return cfg
 }
 

@@ -234,7 +234,7 @@ func wantAtLeast(t *testing.T, what string, got, want int) {
 // until waits for so long at least, and until something has happened, which it
 // asks for again and again; but not for ever.
 func until(least time.Duration, happened func() bool) {
-	for began := time.Now(); time.Since(began) < 2*jobPatience; time.Sleep(50 * time.Millisecond) {
+	for began := time.Now(); time.Since(began) < harness.Limit; time.Sleep(50 * time.Millisecond) {
 		if happened() && time.Since(began) >= least {
 			return
 		}

@@ -98,3 +98,51 @@ func TestJoinedSnapshot(t *testing.T) {
 		harness.Exec(t, db, harness.InsertT)
 	})
 }
+
+// TestJoinedSnapshotOfAMadeRow: the same where only others make rows: the error is
+// keyfill's, with the code that the engine has for a transaction that is sent again.
+func TestJoinedSnapshotOfAMadeRow(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.CreateIDs(t, s, "t", "u")
+		joined := func(makes bool) *sql.DB {
+			db, _ := s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) {
+				s.Block, s.Transaction, s.Create = 0, policy.TransactionJoined, &makes
+			})))
+			return db
+		}
+		db := joined(false)
+		var early []*sql.Tx
+		for _, level := range []sql.IsolationLevel{sql.LevelRepeatableRead, sql.LevelSerializable} {
+			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: level})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var n int
+			if err := tx.QueryRow("SELECT COUNT(*) FROM u").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			early = append(early, tx)
+		}
+		other, err := joined(true).Begin() // the row commits apart from it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Exec(harness.InsertT); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		for _, tx := range early {
+			_, err := tx.Exec(harness.InsertT)
+			if code, _ := sqlcode.Of(err); code.State != "40001" {
+				t.Errorf("%v: the code %+v, want 40001", err, code)
+			}
+			if err := tx.Rollback(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		harness.Exec(t, db, harness.InsertT)
+	})
+}

@@ -26,6 +26,8 @@ func twoTenants(t *testing.T, s *harness.Scratch) {
 		"CREATE TABLE public.log (x text)",
 		`CREATE FUNCTION public.use_tenant(name text) RETURNS int LANGUAGE plpgsql AS
 			$$ BEGIN PERFORM set_config('search_path', name || ',public', false); RETURN 1; END $$`,
+		"CREATE FUNCTION public.index(name text) RETURNS int LANGUAGE sql AS 'SELECT public.use_tenant(name)'",
+		"INSERT INTO public.log VALUES ('x')",
 		`CREATE FUNCTION public.make_temporary() RETURNS int LANGUAGE plpgsql AS
 			$$ BEGIN CREATE TEMP TABLE t (id BIGSERIAL PRIMARY KEY, n INT); RETURN 1; END $$`,
 		// No text says what the trigger does.
@@ -53,6 +55,8 @@ func TestPlaceProven(t *testing.T) {
 			temporary bool
 		}{
 			{"SELECT use_tenant('b')", false},
+			{"SELECT index('b')", false}, // a word of the grammar of other engines
+			{"ALTER TABLE log ALTER COLUMN x TYPE text USING use_tenant('b')", false},
 			{"SELECT 1 AS ok FROM set_config('search_path','b,public',false)", false},
 			{"SELECT 1 AS ok FROM use_tenant('b')", false},
 			{"SELECT n.name AS n FROM tenants AS n WHERE set_config('search_path', n.name || ',public', false) <> ''", false},

@@ -133,8 +133,12 @@ func TestUnlistedIntegers(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (a INT, id BIGINT NOT NULL PRIMARY KEY, b INT)")
 		db, _ := s.Open(t, harness.SequenceID("t"))
 		want := []int64{1, 2, 3, 4, 77}
+		last := 4
+		if s.Dialect.OneWriter {
+			want[3], want[4], last = 77, 78, 78 // the numbers go on above a key that is brought
+		}
 		harness.Exec(t, db, "INSERT INTO t VALUES (1, NULL, 1), (2, NULL, 2)")
-		harness.Exec(t, db, s.Placeholders("INSERT INTO t VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)"), 3, nil, 3, 77, 77, 77, 4, nil, 4)
+		harness.Exec(t, db, s.Placeholders("INSERT INTO t VALUES (?, ?, ?), (?, ?, ?), (?, ?, ?)"), 3, nil, 3, 77, 77, 77, last, nil, last)
 		if s.Dialect.Name == "mariadb" {
 			harness.Exec(t, db, "INSERT INTO t VALUES (5, 0, 5)")
 			want = []int64{1, 2, 3, 4, 5, 77}

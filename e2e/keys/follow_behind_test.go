@@ -33,7 +33,8 @@ func eachFollower(t *testing.T, f func(t *testing.T, s *harness.Scratch, db *sql
 	}
 }
 
-// TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings.
+// TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings, but for one
+// that numbers rows behind the key.
 func TestFollowFailed(t *testing.T) {
 	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
@@ -50,8 +51,6 @@ func TestFollowFailed(t *testing.T) {
 		fail("literal", err)
 		_, err = db.Exec(args, 1000000, 1)
 		fail("arguments", err)
-		_, err = db.Exec(s.Placeholders("INSERT INTO t (id, a, u) VALUES (?, 1, ?), (NULL, 1, 3)"), 1000000, 1)
-		fail("mixed", err)
 		_, err = db.Exec("INSERT INTO t (id, a, u) VALUES ('1e6', 1, 1)")
 		fail("read by the engine", err)
 		_, err = db.Exec("INSERT INTO t (id, a, u) SELECT 1000000, 1, 1")
@@ -82,6 +81,18 @@ func TestFollowFailed(t *testing.T) {
 		harness.Exec(t, db, harness.InsertT)
 		if id := harness.Count(t, s.Raw, "SELECT MAX(id) FROM t"); id > 100 {
 			t.Errorf("the key after failed INSERTs is %d", id)
+		}
+		_, err = db.Exec(s.Placeholders("INSERT INTO t (id, a, u) VALUES (NULL, 1, ?), (?, 1, 3)"), 1, 1000000)
+		fail("mixed, the key behind", err)
+		harness.Exec(t, db, harness.InsertT)
+		if id := harness.Count(t, s.Raw, "SELECT MAX(id) FROM t"); id > 200 {
+			t.Errorf("the key after a failed INSERT that numbers rows in front of its key is %d", id)
+		}
+		_, err = db.Exec(s.Placeholders("INSERT INTO t (id, a, u) VALUES (?, 1, ?), (NULL, 1, 3)"), 1000000, 1)
+		fail("mixed", err)
+		harness.Exec(t, db, harness.InsertT)
+		if id := harness.Count(t, s.Raw, "SELECT MAX(id) FROM t"); (id > 1000000) == strings.Contains(t.Name(), "/joined/") {
+			t.Errorf("the key after a failed INSERT that numbers rows behind its key is %d", id)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package keys_test
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"testing"
@@ -183,7 +182,7 @@ func TestFollowRefused(t *testing.T) {
 				db, m := s.Open(t, harness.FillID("t", policy.Table{InPlace: &src, Unsupported: unsupported}))
 				harness.Exec(t, db, harness.InsertT)
 				conn := harness.ConnOf(t, db)
-				past := pastKeyfill(t, conn)
+				past := harness.PastKeyfill(t, conn)
 				if _, err := past.ExecContext(t.Context(), "BEGIN", nil); err != nil {
 					t.Fatal(err)
 				}
@@ -204,25 +203,4 @@ func TestFollowRefused(t *testing.T) {
 			})
 		}
 	}
-}
-
-// pastKeyfill returns the driver's own connection, on which keyfill takes no
-// transaction to be open.
-func pastKeyfill(t *testing.T, conn *sql.Conn) driver.ExecerContext {
-	t.Helper()
-	var past driver.ExecerContext
-	if err := conn.Raw(func(c any) error {
-		past = keyfill.Unwrap(c).(driver.ExecerContext)
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	tx, err := conn.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	return past
 }

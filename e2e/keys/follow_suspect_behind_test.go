@@ -102,10 +102,11 @@ func insertInTx(t *testing.T, db *sql.DB, query string) error {
 }
 
 // TestPassedInside: ids ahead of the numbering that only the statement's own
-// transaction sees are found there.
+// transaction sees, and that no INSERT has brought, are found there.
 func TestPassedInside(t *testing.T) {
 	t.Parallel()
 	eachPassed(t, func(t *testing.T, s *harness.Scratch, db *sql.DB, src policy.Source) {
+		harness.Exec(t, s.Raw, explicitRows(-300, -2))
 		tx, err := db.Begin()
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +116,7 @@ func TestPassedInside(t *testing.T) {
 			_, err := tx.Exec(query)
 			return err
 		}
-		if err := run(explicitRows(2, 300)); err != nil {
+		if err := run("UPDATE t SET id = -id WHERE id < 0"); err != nil {
 			t.Fatal(err)
 		}
 		stored, behind, duplicates := 0, 0, 0

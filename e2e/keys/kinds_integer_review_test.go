@@ -3,6 +3,8 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill"
@@ -31,6 +33,8 @@ func TestStaleRowID(t *testing.T) {
 		"INSERT OR IGNORE INTO b (email) VALUES ('x')",
 		"INSERT INTO b (email) VALUES ('x') ON CONFLICT (email) DO NOTHING",
 		"INSERT INTO b (email) VALUES ('x') ON CONFLICT (email) DO UPDATE SET n = 1",
+		"INSERT INTO b (id, email) VALUES (NULL, 'x'), ({next}, 'x') ON CONFLICT (email) DO UPDATE SET n = 1",
+		"INSERT OR IGNORE INTO b (id, email) VALUES (NULL, 'x'), ({next}, 'x') RETURNING id",
 	} {
 		harness.Exec(t, db, "DELETE FROM b")
 		res, err := db.Exec("INSERT INTO b (email) VALUES ('x')")
@@ -41,7 +45,7 @@ func TestStaleRowID(t *testing.T) {
 		// the next key of b is k+1: give the table a a row of that number
 		harness.Exec(t, s.Raw, "DELETE FROM a")
 		harness.Exec(t, db, "INSERT INTO a (id, n) VALUES (?, 1)", k+1)
-		res, err = db.Exec(q)
+		res, err = db.Exec(strings.ReplaceAll(q, "{next}", fmt.Sprint(k+1)))
 		if err != nil {
 			t.Fatal(err)
 		}

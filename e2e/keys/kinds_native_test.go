@@ -108,15 +108,16 @@ func TestNativeMended(t *testing.T) {
 	})
 }
 
-// TestNativeBehindTable: keys in the table that are above the sequence are found
-// before the first one is made.
+// TestNativeBehindTable: with on_behind: error keys in the table that are above the
+// sequence are found before the first one is made.
 func TestNativeBehindTable(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
 		harness.Exec(t, s.Raw, "INSERT INTO t VALUES (3, 0)")
-		db, _ := s.Open(t, nativeID(s.Engine, "numbers", 1))
+		source := policy.Source{Kind: policy.KindNative, Sequence: "numbers", OnBehind: keysource.RemedyError}
+		db, _ := s.Open(t, harness.KeyKind{Source: source}.Config(s.Engine))
 		if _, err := db.Exec("INSERT INTO t (a) VALUES (1)"); !errors.Is(err, keysource.ErrStoreBehind) {
 			t.Errorf("INSERT: %v", err)
 		}

@@ -20,9 +20,9 @@ import (
 )
 
 // behindPgBouncer returns the database as a pooler of so many connections gives it.
-func behindPgBouncer(t *testing.T, s *harness.Scratch, size int) (dsn string) {
+func behindPgBouncer(t *testing.T, s *harness.Scratch, mode string, size int) (dsn string) {
 	t.Helper()
-	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, size))
+	pooler := testdb.Start(t, testdb.PgBouncer(harness.PostgreSQL, mode, size))
 	dsn = pooler.DSN(harness.DatabaseOf(t, s))
 	if s.Params != "" {
 		dsn += "&" + s.Params
@@ -75,7 +75,7 @@ func TestPgBouncerModes(t *testing.T) {
 		t.Run(m.engine.Name, func(t *testing.T) {
 			t.Parallel()
 			s := m.engine.Scratch(t)
-			dsn := behindPgBouncer(t, s, 4)
+			dsn := behindPgBouncer(t, s, "transaction", 4)
 			cfg := &policy.Config{Tables: map[string]policy.Table{"p*": {Column: "id"}}}
 			through, _ := harness.OpenConnector(t, harness.ConnectorOf(t, s.Driver, dsn), cfg)
 			for i := range pooledTables {
@@ -193,7 +193,7 @@ func TestPgBouncerNumbers(t *testing.T) {
 			const n = 40
 			cfg := harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Block: 7, Create: new(true), Start: 1}})
 			var wg sync.WaitGroup
-			dsn := behindPgBouncer(t, s, 4)
+			dsn := behindPgBouncer(t, s, "transaction", 4)
 			for range 2 { // as two processes
 				db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, s.Driver, dsn), cfg)
 				wg.Go(func() {
@@ -296,7 +296,7 @@ func numberedBehind(t *testing.T, s *harness.Scratch, size int, wait time.Durati
 	t.Helper()
 	cfg := harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Block: 1, Create: new(true), Start: 1}})
 	cfg.StoreWait = wait
-	db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, s.Driver, behindPgBouncer(t, s, size)), cfg)
+	db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, s.Driver, behindPgBouncer(t, s, "transaction", size)), cfg)
 	return db
 }
 
@@ -343,5 +343,35 @@ func TestPgBouncerPrice(t *testing.T) {
 	t.Logf("of %d transactions %d succeeded in %v", transactions, stored, time.Since(begun).Round(time.Second))
 	if got := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); got != stored {
 		t.Errorf("%d rows, %d transactions succeeded", got, stored)
+	}
+}
+
+// TestPgBouncerStatements: in statement mode, in which there are no transactions, rows get
+// their keys but by an INSERT … SELECT with integers, which is an error and stores nothing.
+func TestPgBouncerStatements(t *testing.T) {
+	t.Parallel()
+	for _, e := range []harness.Engine{harness.PQBinary, harness.PgxMode("exec"), harness.PgxSimple} {
+		t.Run(e.Name, func(t *testing.T) {
+			t.Parallel()
+			s := e.Scratch(t)
+			stateTables(t, s)
+			harness.Exec(t, s.Raw, "CREATE TABLE u (id uuid PRIMARY KEY, a INT)")
+			cfg := harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, Block: 7, Create: new(true), Start: 1}})
+			cfg.Tables["u"] = policy.Table{Column: "id"}
+			db, _ := harness.OpenConnector(t, harness.ConnectorOf(t, s.Driver, behindPgBouncer(t, s, "statement", 4)), cfg)
+			for _, table := range []string{"t", "u"} {
+				if _, err := db.Exec("INSERT INTO "+table+" (a) VALUES ($1), ($2)", 1, 2); err != nil {
+					t.Fatal(err)
+				}
+			}
+			harness.Exec(t, db, "INSERT INTO u (a) SELECT a FROM t")
+			if _, err := db.Exec("INSERT INTO t (a) SELECT a FROM u"); err == nil {
+				t.Error("INSERT … SELECT with integers: no error: take the line out of docs/pool.md")
+			}
+			harness.Exec(t, db, "INSERT INTO t (a) VALUES (3)")
+			if got := harness.Count(t, s.Raw, "SELECT COUNT(*) * 10 + (SELECT COUNT(*) FROM u) FROM t"); got != 34 {
+				t.Errorf("%d rows of t and u, want 3 and 4", got)
+			}
+		})
 	}
 }

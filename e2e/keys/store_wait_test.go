@@ -1,27 +1,29 @@
 package keys_test
 
 import (
+	"database/sql"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestStoreWaitLocked: what has to look at a table that is locked waits for as long as
-// store_wait says, and no longer: where the INSERT's own transaction has the lock, the
-// server sees no deadlock. The error names the time that was waited for.
+// TestStoreWaitLocked: what has to look at a table that another transaction has locked
+// waits for as long as store_wait says, and no longer. The error names the time that was
+// waited for. See TestOwnLock for a lock of the INSERT's own transaction.
 func TestStoreWaitLocked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, locked string
-		own          bool // the INSERT's transaction locks it
 		source       *policy.Source
 	}{
-		{"joined", "keyfill_sequences", false, harness.JoinedSource()},
-		{"snowflake", "t", true, &policy.Source{Kind: policy.KindSnowflake, Store: policy.StoreNone}},
+		{"joined", "keyfill_sequences", harness.JoinedSource()},
+		{"snowflake", "t", &policy.Source{Kind: policy.KindSnowflake, Store: policy.StoreNone}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -37,7 +39,7 @@ func TestStoreWaitLocked(t *testing.T) {
 				for ; wait < 2*time.Minute; wait *= 4 {
 					cfg := harness.FillID("t", policy.Table{InPlace: &source})
 					cfg.StoreWait = wait
-					if err = insertLocked(t, s, cfg, c.locked, c.own); err == nil || !strings.Contains(err.Error(), "the catalog cannot be read") {
+					if err = insertLocked(t, s, cfg, c.locked); err == nil || !strings.Contains(err.Error(), "the catalog cannot be read") {
 						break
 					}
 				}
@@ -49,9 +51,29 @@ func TestStoreWaitLocked(t *testing.T) {
 	}
 }
 
-// insertLocked inserts while a table is locked, by the INSERT's own transaction or by
-// another one, and returns the error of the INSERT.
-func insertLocked(t *testing.T, s *harness.Scratch, cfg *policy.Config, locked string, own bool) error {
+// TestStoreWaitOwnRow: an INSERT of a transaction that has locked the row of its numbering
+// waits for itself for as long as store_wait says, and fails.
+func TestStoreWaitOwnRow(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
+		cfg := harness.Blocks("t", 1)
+		cfg.StoreWait = 1250 * time.Millisecond
+		db, _ := s.Open(t, cfg)
+		harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
+		err := harness.InTx(db, func(tx *sql.Tx) error {
+			harness.Must(t, tx, "UPDATE keyfill_sequences SET updated_at = updated_at, next_value = next_value + 1")
+			_, err := tx.Exec("INSERT INTO t (a) VALUES (1)")
+			return err
+		})
+		if !errors.Is(err, keysource.ErrStoreDown) {
+			t.Errorf("INSERT: %v", err)
+		}
+	})
+}
+
+// insertLocked inserts while a table is locked, and returns the error of the INSERT.
+func insertLocked(t *testing.T, s *harness.Scratch, cfg *policy.Config, locked string) error {
 	t.Helper()
 	db, _ := s.Open(t, cfg)
 	defer db.Close() // so that the next one may have its worker's number
@@ -60,13 +82,11 @@ func insertLocked(t *testing.T, s *harness.Scratch, cfg *policy.Config, locked s
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	locks := tx
-	if !own {
-		if locks, err = s.Raw.Begin(); err != nil {
-			t.Fatal(err)
-		}
-		defer locks.Rollback()
+	locks, err := s.Raw.Begin()
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer locks.Rollback()
 	if _, err := locks.Exec("LOCK TABLE " + locked + " IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}

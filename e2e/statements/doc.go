@@ -20,6 +20,10 @@
 //   - fuzz: generated statements are inserted through keyfill and, with keys made by hand,
 //     through the driver alone, and the tables are compared. "make fuzz" makes new
 //     statements; without it the tests run the seeds.
+//   - sessionstate: what keyfill asks on the caller's connection does no harm in any state of
+//     its session: the same statements say the same through the plain driver. The frame is in
+//     sessionstate_sqlite_frame_test.go. "make oldsqlite" runs those of SQLite on an older
+//     library.
 //   - sqlserver: the texts that the drivers of SQL Server and Oracle send, for which there is
 //     no server here. go-mssqldb talks to a server of package faketds, which answers as a
 //     test tells it to.

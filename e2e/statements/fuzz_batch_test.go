@@ -21,6 +21,7 @@ const batchPrograms = 20
 // open opens the handles of a batch.
 func (w *twin) open(ctx context.Context) error {
 	made := w.dirty
+	w.forgot = false
 	plain, filled := w.plain, w.filled
 	if w.Server == nil {
 		made = true
@@ -40,12 +41,16 @@ func (w *twin) open(ctx context.Context) error {
 	if !made {
 		return nil
 	}
-	// The tables of keyfill's states are made before the program begins: a transaction
-	// of MariaDB that is older than a table does not see it.
-	for _, db := range w.handles {
-		for _, text := range []string{"INSERT INTO j (tag) VALUES (0)", "DELETE FROM j WHERE tag = 0"} {
-			if _, err := db.ExecContext(ctx, text); err != nil {
-				return fmt.Errorf("%s: %w", text, err)
+	// The tables of keyfill's states, and the rows of numberings that belong to the INSERT's
+	// transaction, are made before the program begins: one that is older does not see them.
+	for i, db := range w.handles {
+		for _, schema := range w.qualifiers(i, w.Server != nil) {
+			for _, table := range []string{"j", "joined"} {
+				for _, text := range []string{"INSERT INTO " + schema + table + " (tag) VALUES (0)", "DELETE FROM " + schema + table + " WHERE tag = 0"} {
+					if _, err := db.ExecContext(ctx, text); err != nil {
+						return fmt.Errorf("%s: %w", text, err)
+					}
+				}
 			}
 		}
 	}
@@ -139,6 +144,12 @@ func (r *storedRun) end() {
 				r.finding("%s: %s: %v", s.name, text, err)
 			}
 		}
+		if r.settings && r.twin.Dialect.Name == "mariadb" {
+			// Its end makes known again whether a transaction is open.
+			if tx, err := s.conn.BeginTx(r.ctx, nil); err == nil {
+				tx.Rollback()
+			}
+		}
 		s.conn.Close()
 	}
 }
@@ -148,6 +159,9 @@ func (r *storedRun) leave(s *side) (texts []string) {
 	switch w := r.twin; {
 	case w.Server == nil:
 	case w.IsPostgres():
+		if r.settings {
+			texts = append(texts, r.resets()...)
+		}
 		if r.temporaries {
 			texts = append(texts, "DISCARD TEMP")
 		}
@@ -155,11 +169,14 @@ func (r *storedRun) leave(s *side) (texts []string) {
 			texts = append(texts, "RESET search_path")
 		}
 	default:
+		if r.settings {
+			texts = append(texts, r.resets()...)
+		}
 		if r.elsewhere {
 			texts = append(texts, "USE "+s.first)
 		}
 		if r.temporaries {
-			texts = append(texts, "DROP TEMPORARY TABLE IF EXISTS t, "+s.second+".t")
+			texts = append(texts, "DROP TEMPORARY TABLE IF EXISTS t, j, "+s.second+".t, "+s.second+".j")
 		}
 	}
 	return texts

@@ -70,7 +70,7 @@ func (s *storedStatement) count(kinds map[string]int) {
 
 // insertValues sends an INSERT of some rows.
 func (r *storedRun) insertValues() {
-	f := &storedInsert{table: r.one("t", "t", "t", "tr", "j", "m", "v", "p")}
+	f := &storedInsert{table: r.one("t", "t", "t", "tr", "j", "m", "v", "p", "counted")}
 	s := r.values(f, 1+r.pick(3), true)
 	s.way = r.pick(waysToSend)
 	if f.returning == "" && (s.way == byQuery || s.way == byFirstRow) && r.twin.Driver == "mysql" && r.pick(4) > 0 {
@@ -109,7 +109,7 @@ func (r *storedRun) values(f *storedInsert, rows int, arguments bool) *storedSta
 	columns := "(u, a, b, tag)"
 	if keyed {
 		columns = "(id, u, a, b, tag)"
-		if !r.ddl && r.pick(3) == 0 {
+		if !r.ddl && f.table != "counted" && r.pick(3) == 0 {
 			columns = ""
 		}
 	}
@@ -128,7 +128,7 @@ func (r *storedRun) values(f *storedInsert, rows int, arguments bool) *storedSta
 		} else {
 			b.WriteString(bind(fmt.Sprint(u), u))
 		}
-		fmt.Fprintf(b, ", %s, %s, %s)", r.value(f, bind), bind(fmt.Sprintf("'b%d'", r.tag), fmt.Sprintf("b%d", r.tag)),
+		fmt.Fprintf(b, ", %s, %s, %s)", r.value(f, bind), bind(r.literalText(r.tag), fmt.Sprintf("b%d", r.tag)),
 			bind(fmt.Sprint(r.tag), r.tag))
 	}
 	b.WriteString(tail)
@@ -168,6 +168,12 @@ func (r *storedRun) key(f *storedInsert, bind func(string, any) string) string {
 		return bind(fmt.Sprint(r.tag), r.tag)
 	case k == 1 && r.twin.Server != nil:
 		return "DEFAULT"
+	case r.twin.IsPostgres() && r.pick(3) == 0 && f.table != "v":
+		f.explicit = true
+		return r.one("NULLIF(1, 1)", "(SELECT NULL::int)", "CASE WHEN 1 = 2 THEN 3 END") // an error, as for the plain driver
+	case r.twin.Dialect.Name == "mariadb" && f.table == "counted" && r.pick(2) == 0:
+		f.explicit = true
+		return r.one(append([]string{"0 + 0", "CAST('0' AS SIGNED)"}, keptNull...)...) // the engine numbers the row
 	case r.twin.IsPostgres():
 		return "DEFAULT" // the plain driver gets an error for NULL
 	case f.table == "v" && r.twin.Server != nil:
@@ -178,8 +184,15 @@ func (r *storedRun) key(f *storedInsert, bind func(string, any) string) string {
 	case k == 2 && r.twin.Server != nil:
 		return bind("0", 0)
 	}
+	if r.twin.Server == nil && !f.replaces && r.pick(2) == 0 {
+		f.explicit = true
+		return r.one(keptNull...) // the engine numbers the row
+	}
 	return bind("NULL", nil)
 }
+
+// keptNull are keys that are NULL when the INSERT runs.
+var keptNull = []string{"NULLIF('', '')", "(SELECT NULL)", "CAST(NULL AS INT)", "CASE WHEN 1 = 2 THEN 3 END"}
 
 // conflict returns how the INSERT begins and what stands behind its rows.
 func (r *storedRun) conflict(f *storedInsert) (head, tail string) {
@@ -239,8 +252,13 @@ func (r *storedRun) insertSelect() {
 	base := r.tag + 1
 	r.tag += 10
 	u := r.one("x", "x % 2", "NULL", "z")
+	columns, key := "u, a, b, tag", ""
+	if r.twin.Server == nil && f.table != "v" && r.pick(3) == 0 {
+		f.explicit = true
+		columns, key = "id, u, a, b, tag", r.one(keptNull...)+", "
+	}
 	var q strings.Builder
-	fmt.Fprintf(&q, "SELECT %s, z, y, %d + x FROM src", u, base)
+	fmt.Fprintf(&q, "SELECT %s%s, z, y, %d + x FROM src", key, u, base)
 	if tail != "" {
 		q.WriteString(" WHERE x >= 0") // SQLite reads ON as of a join
 	}
@@ -250,11 +268,11 @@ func (r *storedRun) insertSelect() {
 		q.WriteString(" ORDER BY " + r.one("y", "y DESC", "4 DESC") + r.one("", " LIMIT 2", " LIMIT 3"))
 	case r.pick(4) == 0:
 		q.Reset()
-		fmt.Fprintf(&q, "SELECT 1, 2, 'un', %d UNION ALL SELECT x, z, y, %d + x FROM src WHERE x > 1", base+5, base)
+		fmt.Fprintf(&q, "SELECT %s1, 2, 'un', %d UNION ALL SELECT %[1]sx, z, y, %[3]d + x FROM src WHERE x > 1", key, base+5, base)
 	case r.pick(2) == 0:
 		q.WriteString(" ORDER BY " + r.one("y", "y DESC", "x DESC", "z, x") + r.one("", " LIMIT 2", " LIMIT 3"))
 	}
-	text := fmt.Sprintf("%s %s (u, a, b, tag) %s%s", head, f.table, q.String(), tail)
+	text := fmt.Sprintf("%s %s (%s) %s%s", head, f.table, columns, q.String(), tail)
 	s := &storedStatement{text: text + r.returns(f), insert: f}
 	s.way = r.one2(byExec, byPrepared, byQuery)
 	r.avoidHang(s)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/testturn"
@@ -250,6 +251,38 @@ func (w *moved) setUp(ctx context.Context) error {
 		}
 	}
 	w.dirty = false
+	return w.makeStates(ctx)
+}
+
+// makeStates has keyfill make the tables of its states, where a schema is a database: a
+// transaction of MariaDB that is older than a table does not see it.
+func (w *moved) makeStates(ctx context.Context) error {
+	if w.IsPostgres() {
+		return nil
+	}
+	db, err := keyfill.OpenDB(w.connectors[1], keyfill.Options{Policy: w.cfg})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	var texts []string
+	for _, schema := range []string{"c", "b", "a"} {
+		texts = append(texts, "USE {"+schema+"}")
+		if schema == "c" {
+			texts = append(texts, created("c", "j")...)
+		}
+		texts = append(texts, "INSERT INTO j (x) VALUES (0)", "DELETE FROM j WHERE x = 0")
+	}
+	for _, text := range append(texts, "DROP TABLE {c}.j") {
+		if _, err := conn.ExecContext(ctx, w.named(1, text)); err != nil {
+			return fmt.Errorf("%s: %w", text, err)
+		}
+	}
 	return nil
 }
 

@@ -126,6 +126,7 @@ func (w *twin) setUp(ctx context.Context) error {
 		if w.IsPostgres() {
 			texts = append(texts, "DROP SCHEMA IF EXISTS s2 CASCADE", "CREATE SCHEMA s2",
 				"DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+			texts = append(texts, w.grants()...)
 		} else {
 			texts = append(texts, "DROP TABLE IF EXISTS keyfill_sequences")
 		}

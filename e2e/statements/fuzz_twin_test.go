@@ -25,6 +25,7 @@ type twin struct {
 	cfg           *policy.Config
 	text          string // the type to which every key can be cast
 	dirty         bool   // the tables are not as they were made
+	forgot        bool   // the plain driver's prepared statements were closed: see storedRun.forget
 }
 
 const storedPolicy = `

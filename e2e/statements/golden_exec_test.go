@@ -69,6 +69,7 @@ type judge struct {
 	topic        string // whose databases are open
 	targets      []goldenTarget
 	off, session *sql.DB // through keyfill
+	asks         bool    // keyfill has sources of the database, and asks it; elsewhere stand-ins
 
 	notFilled map[string]error // of that list, those that did fail
 
@@ -180,7 +181,11 @@ func (j *judge) open(t *testing.T, c goldenCase) {
 			harness.Exec(t, j.hand.Raw, fmt.Sprintf("UPDATE kf_keys SET fill = %d WHERE name = '%s.%s'", fill, g.table, k.column))
 		}
 	}
-	j.off, _ = j.filled.OpenWith(t, goldenOptions(j.filled.Dialect, targets, false))
+	options := goldenOptions(j.filled.Dialect, targets, false)
+	if j.asks {
+		options = askingOptions(options)
+	}
+	j.off, _ = j.filled.OpenWith(t, options)
 	if slices.ContainsFunc(targets, func(g goldenTarget) bool {
 		return slices.ContainsFunc(g.keys, func(k goldenKey) bool { return k.session })
 	}) {

@@ -3,6 +3,7 @@ package statements_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -162,6 +163,22 @@ func goldenOptions(d *dialect.Dialect, targets []goldenTarget, session bool) key
 		starts++
 		return &handedOut{next: starts * 100_000_000}
 	}}
+}
+
+// askingOptions returns the options with sources of the database for the stand-ins. Each
+// has numbers of its own, above all arguments, since a number tells its column.
+func askingOptions(o keyfill.Options) keyfill.Options {
+	o.Reservers = nil
+	start := int64(500_000_000)
+	for _, name := range slices.Sorted(maps.Keys(o.Policy.Tables)) {
+		for i := range o.Policy.Tables[name].Keys {
+			if src := o.Policy.Tables[name].Keys[i].InPlace; src != nil {
+				start += 1_000_000
+				src.EnsureSchema, src.Start = true, start
+			}
+		}
+	}
+	return o
 }
 
 // handedOut stands in for the store of a sequence.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -147,7 +148,9 @@ func (c *cell) run() {
 		c.t.Errorf("%d keys are counted, want %d", n, draws)
 	}
 	if c.key.integer != nil {
-		c.checkReserved(c.next()-next, draws+c.spared(uses))
+		if !c.Dialect.OneWriter || !c.brings(uses) { // there the state moves above such keys
+			c.checkReserved(c.next()-next, draws+c.spared(uses))
+		}
 		c.checkIntegers(uses)
 	}
 	switch {
@@ -173,6 +176,13 @@ func (c *cell) draws(uses []statement) int {
 		}
 	}
 	return n
+}
+
+// brings reports whether a row of some statements has a key of its own.
+func (c *cell) brings(uses []statement) bool {
+	return slices.ContainsFunc(uses, func(s statement) bool {
+		return slices.ContainsFunc(s.rows, func(r row) bool { return r.own != nil })
+	})
 }
 
 // spared returns how many keys are drawn and given to nobody, so that counting up

@@ -44,8 +44,8 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return append(rows, products...), err
 }
 
-// keysFirst gives customers their keys before they are stored: without RETURNING ent
-// learns no key that is not an integer.
+// keysFirst gives customers their keys before they are stored: without RETURNING, and in
+// CreateBulk on every engine, ent learns no key that is not an integer.
 func keysFirst(mount *keyfill.Mount) shopent.Hook {
 	return func(next shopent.Mutator) shopent.Mutator {
 		return hook.CustomerFunc(func(ctx context.Context, m *shopent.CustomerMutation) (shopent.Value, error) {

@@ -87,16 +87,8 @@ func impliedPostgreSQL(ctx context.Context, q Querier, n Name) ([]string, error)
 }
 
 func impliedSQLite(ctx context.Context, q Querier, n Name) ([]string, error) {
-	schema := ""
-	first := func(c *cells) bool {
-		if schema == "" {
-			schema = c.text(0)
-		}
-		// The same name may be in a schema that is looked at later.
-		return c.text(0) == schema && c.number(3) == 0
-	}
-	rows, err := q.Rows(ctx, columnsSQLite, n.Table, n.Schema, n.Schema)
-	return namesOf(rows, err, 1, first)
+	rows, err := askColumnsSQLite(ctx, q, n.Schema, n.Table)
+	return namesOf(rows, err, 1, func(c *cells) bool { return c.number(3) == 0 })
 }
 
 // impliedColumnsSQLServer: "INSERT (Transact-SQL)". A value for a column with

@@ -38,7 +38,6 @@ var implied = []struct {
 		{"main", "virtual", "INT", int64(2), int64(0)},
 		{"main", "stored", "INT", int64(3), int64(0)},
 		{"main", "b", "TEXT", int64(0), int64(0)},
-		{"other", "different", "TEXT", int64(0), int64(0)},
 	}}, []string{"Id", "b"}, "1 = \"orders\""},
 	{"sqlserver", dialect.SQLServer(), catalog.Name{Schema: "dbo", Table: "odd]name", Text: "dbo.[odd]]name]"},
 		[][][]any{{{"a"}, {"version"}}}, []string{"a", "version"}, `1 = "[dbo].[odd]]name]"`},

@@ -37,6 +37,11 @@ WHERE t.typtype = 'd'
 SELECT CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
 CAST(t.typname AS text), b.typmod, CAST(t.typcategory AS text), CAST(a.attidentity AS text), CAST(a.attgenerated AS text),
 pg_catalog.pg_get_expr(d.adbin, d.adrelid), CAST(l.collname AS text) || CASE WHEN l.collisdeterministic THEN '' ELSE ' (not deterministic)' END,
+(SELECT pg_catalog.quote_ident(sn.nspname) || '.' || pg_catalog.quote_ident(sc.relname)
+FROM pg_catalog.pg_depend p JOIN pg_catalog.pg_class sc ON sc.oid = p.objid AND sc.relkind = 'S'
+JOIN pg_catalog.pg_namespace sn ON sn.oid = sc.relnamespace
+WHERE a.attidentity <> '' AND p.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass) AND p.refobjid = a.attrelid AND p.refobjsubid = a.attnum AND p.deptype = 'i' LIMIT 1),
+(SELECT y.typdefault FROM pg_catalog.pg_type y WHERE y.oid = a.atttypid AND y.typtype = 'd'),
 CAST(a.attrelid AS text), NOT a.attnotnull
 FROM base b
 JOIN pg_catalog.pg_type t ON t.oid = b.typid AND t.typtype <> 'd'
@@ -107,8 +112,8 @@ func listPostgreSQL(ctx context.Context, q Querier, schemas []string) (*Overview
 		l.add(c.text(0), &Listed{Table: t, Visible: c.isSet(9), Split: c.isSet(10)})
 	})
 	l.rows(tableColumnsPostgreSQL, func(c *cells) {
-		if t := l.tables[c.text(9)]; t != nil {
-			t.describeColumn(columnOfPostgreSQL(c), c.isSet(10), c.text(7))
+		if t := l.tables[c.text(11)]; t != nil {
+			t.describeColumn(drawingColumnOfPostgreSQL(c), c.isSet(12), c.text(7))
 		}
 	})
 	l.rows(tableIndexesPostgreSQL, func(c *cells) {

@@ -220,6 +220,7 @@ func columnOfMySQL(c *cells) Column {
 	case isNextval(c.text(7)):
 		col.Identity = nextvalDefault
 	}
+	col.Default = c.text(7)
 	// A default that is only a text of such words costs nothing but the check.
 	def := strings.ToLower(c.text(7))
 	col.LastKeyDefault = strings.Contains(def, "last_insert_id") ||

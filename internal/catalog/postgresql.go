@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 )
 
@@ -42,7 +43,12 @@ WHERE t.typtype = 'd'
 )
 SELECT CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
 CAST(t.typname AS text), b.typmod, CAST(t.typcategory AS text), CAST(a.attidentity AS text), CAST(a.attgenerated AS text),
-pg_catalog.pg_get_expr(d.adbin, d.adrelid), CAST(l.collname AS text) || CASE WHEN l.collisdeterministic THEN '' ELSE ' (not deterministic)' END
+pg_catalog.pg_get_expr(d.adbin, d.adrelid), CAST(l.collname AS text) || CASE WHEN l.collisdeterministic THEN '' ELSE ' (not deterministic)' END,
+(SELECT pg_catalog.quote_ident(sn.nspname) || '.' || pg_catalog.quote_ident(sc.relname)
+FROM pg_catalog.pg_depend p JOIN pg_catalog.pg_class sc ON sc.oid = p.objid AND sc.relkind = 'S'
+JOIN pg_catalog.pg_namespace sn ON sn.oid = sc.relnamespace
+WHERE a.attidentity <> '' AND p.refclassid = CAST('pg_catalog.pg_class' AS pg_catalog.regclass) AND p.refobjid = a.attrelid AND p.refobjsubid = a.attnum AND p.deptype = 'i' LIMIT 1),
+(SELECT y.typdefault FROM pg_catalog.pg_type y WHERE y.oid = a.atttypid AND y.typtype = 'd')
 FROM base b
 JOIN pg_catalog.pg_type t ON t.oid = b.typid AND t.typtype <> 'd'
 JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = b.attnum
@@ -88,7 +94,7 @@ func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Tabl
 	if c.err != nil {
 		return nil, c.err
 	}
-	return t, t.describe(ctx, q, description{columnsPostgreSQL, columnOfPostgreSQL, indexesPostgreSQL}, oid)
+	return t, t.describe(ctx, q, description{columnsPostgreSQL, drawingColumnOfPostgreSQL, indexesPostgreSQL}, oid)
 }
 
 // numericDigits is how many digits before the point a numeric without a
@@ -143,6 +149,17 @@ func columnOfPostgreSQL(c *cells) Column {
 		if !col.Generated && isNextval(c.text(7)) {
 			col.Identity = nextvalDefault
 		}
+	}
+	col.Default = c.text(7)
+	return col
+}
+
+// drawingColumnOfPostgreSQL is columnOfPostgreSQL with the column's sequence and the default
+// of its domain.
+func drawingColumnOfPostgreSQL(c *cells) Column {
+	col := columnOfPostgreSQL(c)
+	if len(c.row) > 10 {
+		col.Sequence, col.Default = c.text(9), cmp.Or(col.Default, c.text(10))
 	}
 	return col
 }

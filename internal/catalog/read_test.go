@@ -62,7 +62,6 @@ var reads = []struct {
 		{
 			{"main", "id", "INTEGER", int64(0), int64(1), nil},
 			{"main", "secret", "INT", int64(1), int64(0), nil},
-			{"other", "different", "TEXT", int64(0), int64(0), "main"},
 		},
 		{{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT)"}},
 		{},

@@ -11,34 +11,44 @@ import (
 // ErrPlace is returned by [Place] for an answer that cannot be read.
 var ErrPlace = anchor.New("answer", "the session does not say where it looks for tables")
 
-// Place returns where a session looks for tables without a schema: its answer to
-// the query of [dialect.Place].
-func Place(ctx context.Context, d *dialect.Dialect, q Querier) (string, error) {
-	answer, _, err := placeBy(ctx, q, d.Place.Query, 1)
-	return answer, err
+// Where is a session's answer to the question where it looks for tables.
+type Where struct {
+	Place string // its first text, which says that: see [dialect.Place].Query
+	User  string // whose rights hold; "" where a session has one user
+
+	// Temporary are the names of its temporary tables that hide another table, where
+	// these were asked for.
+	Temporary []string
 }
 
-// PlaceBeside is [Place] in a session that may have made temporary tables, and returns
+// Place asks a session where it looks for tables without a schema.
+func Place(ctx context.Context, d *dialect.Dialect, q Querier) (Where, error) {
+	texts, err := placeBy(ctx, q, d.Place.Query)
+	return Where{Place: texts[0], User: texts[1]}, err
+}
+
+// PlaceBeside is [Place] in a session that may have made temporary tables, and asks for
 // their names too. It needs [dialect.Place].Tables.
-func PlaceBeside(ctx context.Context, d *dialect.Dialect, q Querier) (answer string, temporary []string, err error) {
-	answer, names, err := placeBy(ctx, q, d.Place.Tables, 2)
-	return answer, strings.FieldsFunc(names, func(r rune) bool { return r == '\n' }), err
+func PlaceBeside(ctx context.Context, d *dialect.Dialect, q Querier) (Where, error) {
+	texts, err := placeBy(ctx, q, d.Place.Tables)
+	names := strings.FieldsFunc(texts[2], func(r rune) bool { return r == '\n' })
+	return Where{Place: texts[0], User: texts[1], Temporary: names}, err
 }
 
-func placeBy(ctx context.Context, q Querier, query string, width int) (answer, names string, err error) {
+// placeBy returns the texts of the one row of an answer.
+func placeBy(ctx context.Context, q Querier, query string) (texts [3]string, err error) {
 	rows, err := q.Rows(ctx, query)
 	switch {
 	case err != nil:
-		return "", "", err
-	case len(rows) != 1 || len(rows[0]) != width:
-		return "", "", ErrPlace
+		return texts, err
+	case len(rows) != 1 || len(rows[0]) == 0 || len(rows[0]) > len(texts):
+		return texts, ErrPlace
 	}
 	c := cells{row: rows[0]}
-	answer = c.text(0)
-	if width > 1 {
-		names = c.text(1)
+	for i := range rows[0] {
+		texts[i] = c.text(i)
 	}
-	return answer, names, c.err
+	return texts, c.err
 }
 
 // pathPostgreSQL is the answer that [dialect.Place].Query would give under a search path:
@@ -84,9 +94,9 @@ LIMIT 1`
 	// firstPostgreSQL asks in which schema a table without a schema is made.
 	firstPostgreSQL = `SELECT CAST((CAST(CAST($1 AS text) AS name[]))[1] AS text)`
 
-	// locateSQLite looks in main and then in the attached databases.
-	locateSQLite = `SELECT d.name FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
-WHERE d.name <> 'temp' ORDER BY d.seq LIMIT 1`
+	// locateSQLite is homeSQLite without temporary tables.
+	locateSQLite = `SELECT CASE WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'main')) THEN 'main'
+ELSE (SELECT d.name FROM pragma_database_list AS d WHERE d.seq > 1 AND EXISTS (SELECT 1 FROM pragma_table_xinfo(?, d.name)) LIMIT 1) END`
 
 	locateSQLServer = `SELECT OBJECT_SCHEMA_NAME(o.object_id) FROM sys.objects o WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
 )
@@ -106,7 +116,7 @@ func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table st
 		}
 		return schema, true, err
 	case dialect.FamilySQLite:
-		if schema, err = one(ctx, q, locateSQLite, table); schema == "" {
+		if schema, err = one(ctx, q, locateSQLite, table, table); schema == "" {
 			return "main", false, err
 		}
 		return d.Fold(schema, true), true, err

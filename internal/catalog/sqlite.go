@@ -12,14 +12,27 @@ import (
 // index_list and index_xinfo as table-valued functions) and
 // https://www.sqlite.org/schematab.html.
 const (
-	// A name without schema is looked for in temp, main, then the attached
-	// databases: https://www.sqlite.org/lang_naming.html. The last column is an
-	// earlier database that is the same file.
-	columnsSQLite = `SELECT d.name, c.name, c.type, c.hidden, c.pk,
-(SELECT e.name FROM pragma_database_list AS e WHERE e.file = d.file AND e.file <> '' AND e.seq < d.seq ORDER BY e.seq LIMIT 1)
-FROM pragma_database_list AS d, pragma_table_xinfo(?, d.name) AS c
-WHERE ? = '' OR d.name = ? COLLATE NOCASE
-ORDER BY CASE d.seq WHEN 1 THEN -1 ELSE d.seq END, c.cid`
+	// homeSQLite is the database in which a name without schema is found: NULL where it is
+	// in none. The databases are temp, main, then the attached ones in the order of the
+	// list: https://www.sqlite.org/lang_naming.html. A pragma takes the read lock of the
+	// database that it asks, which a transaction keeps, so none is asked after the first
+	// that has the name: CASE and LIMIT evaluate no more than they need, and an ORDER BY
+	// would evaluate all. Parameters: the name, three times.
+	homeSQLite = `CASE WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'temp')) THEN 'temp'
+WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'main')) THEN 'main'
+ELSE (SELECT d.name FROM pragma_database_list AS d WHERE d.seq > 1 AND EXISTS (SELECT 1 FROM pragma_table_xinfo(?, d.name)) LIMIT 1) END`
+
+	// The argument of a pragma is no column of a joined table: before 3.46 the planner
+	// may then ignore it, and the answer is empty. Without the name of a database a pragma
+	// asks all of them: 'temp' stands in for one that is not there, and the condition drops
+	// its answer. The last column is an earlier database that is the same file.
+	columnsSQLite = `SELECT c.schema, c.name, c.type, c.hidden, c.pk,
+(SELECT e.name FROM pragma_database_list AS d JOIN pragma_database_list AS e ON e.file = d.file AND e.seq < d.seq
+WHERE d.name = c.schema AND e.file <> '' ORDER BY e.seq LIMIT 1)
+FROM pragma_table_xinfo(?, coalesce(CASE WHEN ? <> '' THEN (SELECT d.name FROM pragma_database_list AS d WHERE d.name = ? COLLATE NOCASE)
+ELSE ` + homeSQLite + ` END, 'temp')) AS c
+WHERE ? = '' OR c.schema = ? COLLATE NOCASE
+ORDER BY c.cid`
 
 	// {schema} is the schema's name, quoted. A temporary trigger may be on a
 	// table of any schema.
@@ -36,7 +49,7 @@ ORDER BY l.seq`
 )
 
 func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	rows, err := q.Rows(ctx, columnsSQLite, table, schema, schema)
+	rows, err := askColumnsSQLite(ctx, q, schema, table)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -46,9 +59,6 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 		c := cells{row: row}
 		if t.Schema == "" {
 			t.Schema, t.Twin = c.text(0), c.text(5)
-		}
-		if c.text(0) != t.Schema {
-			break // the same name in a schema that is looked at later
 		}
 		const hiddenOfVirtual = 1 // 2 and 3 are generated, virtual and stored
 		if hidden := c.number(3); hidden != hiddenOfVirtual {
@@ -68,6 +78,11 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 		return nil, err
 	}
 	return t, t.indexesOfSQLite(ctx, q, primary, isAuto)
+}
+
+// askColumnsSQLite returns the answer to columnsSQLite, about a table of one database.
+func askColumnsSQLite(ctx context.Context, q Querier, schema, table string) ([][]any, error) {
+	return q.Rows(ctx, columnsSQLite, table, schema, schema, table, table, table, schema, schema)
 }
 
 // schemaOfSQLite reads the facts that the pragmas do not tell. It reports whether there

@@ -114,6 +114,11 @@ type Column struct {
 	// brings no key.
 	Identity string
 
+	// Default is the column's default as the engine writes it, on PostgreSQL that of its
+	// domain too, "" for none; Sequence the sequence of an identity. Both are read on
+	// PostgreSQL and MariaDB alone.
+	Default, Sequence string
+
 	// IdentityAlways says that the engine refuses values for an Identity.
 	IdentityAlways bool
 

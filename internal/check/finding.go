@@ -42,6 +42,7 @@ const (
 	ruleRunsOut         = "runs-out"
 	ruleSecondName      = "second-name"
 	ruleSequence        = "sequence"
+	ruleSessionRead     = "session-read"
 	ruleState           = "state"
 	ruleStateBehind     = "state-behind"
 	ruleStateMissing    = "state-missing"
@@ -49,6 +50,7 @@ const (
 	ruleStateTables     = "state-tables"
 	ruleStore           = "store"
 	ruleTriggerFills    = "trigger-fills"
+	ruleTwoWay          = "two-way"
 	ruleType            = "type"
 	ruleWorker          = "worker"
 )
@@ -59,8 +61,8 @@ func Rules() []string {
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
 		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
-		ruleSecondName, ruleSequence, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
-		ruleStore, ruleCase, ruleTriggerFills, ruleType, ruleWorker,
+		ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
+		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleWorker,
 	}
 }
 

@@ -54,7 +54,8 @@ func (c *checker) lookAtState(t *target, i int) {
 	} else {
 		found, err = c.look(st, at)
 	}
-	if err == nil && st.Store != "" && c.lookAtClaim(f, *st.Claim) {
+	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && at.ShowsSame(c.ctx, c.home, st.Row.Name)
+	if err == nil && st.Store != "" && !isOwn && c.lookAtClaim(f, *st.Claim) {
 		return
 	}
 	if err == nil {
@@ -71,6 +72,9 @@ func (c *checker) lookAtState(t *target, i int) {
 		return
 	}
 	f.Rule, f.Remedy = stateRule(err), c.cureState(t, i, st, found, err)
+	if f.Rule == ruleStateBehind && st.Native != nil && k.Rule.Source.OnBehind == keysource.RemedyWarn {
+		f.Severity = Warning
+	}
 	if text, isSQL := strings.CutSuffix(f.Remedy, ";"); isSQL && st.Store != "" {
 		// The script of the remedies is the application's database's.
 		f.Remedy = fmt.Sprintf("in the database of the store %q, run: %s", st.Store, text)
@@ -154,6 +158,8 @@ var stateRules = []struct {
 	{store.ErrRows, ruleStateTables},
 	{store.ErrNoRow, ruleStateMissing},
 	{store.ErrGone, ruleStateMissing},
+	{store.ErrUnread, ruleStateMissing},
+	{store.ErrRowGone, ruleStateMissing},
 	{store.ErrStart, ruleStateMissing},
 	{store.ErrFresh, ruleStateMissing},
 	{store.ErrBound, ruleBoundTwice},
@@ -209,10 +215,9 @@ func shownState(err error) string {
 func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked, err error) string {
 	var e *store.Error
 	errors.As(err, &e)
-	column := t.found.Column(c.d, t.table.KeyColumns[i].Name)
 	switch rule := stateRule(err); {
 	case rule == ruleStateBehind && st.Native != nil:
-		return c.raiseSequence(found.Sequence, c.tableName(t.found), column.Name)
+		return c.raiseSequence(found.Sequence, st.Native.Columns)
 	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:
 		return c.raiseState(t, st.Row, found.KeysEnd)
 	case rule == ruleStateBehind:
@@ -244,16 +249,13 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 }
 
 // raiseSequence returns the statement that sets a sequence of the engine, as SQL names
-// it, above the keys. Run late, it does not lower the sequence; SETVAL of MariaDB lowers
-// none.
-func (c *checker) raiseSequence(sequence, table, column string) string {
-	switch c.d.Name {
-	case dialect.PostgreSQL().Name:
-		return fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, (SELECT MAX(%s) FROM %s))) FROM %s;", c.textLiteral(sequence), c.d.QuoteIdent(column), table, sequence)
-	case dialect.MariaDB().Name:
-		return fmt.Sprintf("run, with the greatest key of %s filled in: SELECT SETVAL(%s, <the greatest key>)", table, sequence)
+// it, above the keys of the columns that it serves.
+func (c *checker) raiseSequence(sequence string, columns []store.Column) string {
+	text := store.RaiseNative(c.d, sequence, columns)
+	if strings.Contains(text, "<") {
+		return "run, with the number filled in: " + text
 	}
-	return fmt.Sprintf("run, with a number filled in that is above all keys of %s and above what the sequence has given: ALTER SEQUENCE %s RESTART WITH <the number>", table, sequence)
+	return text + ";"
 }
 
 // raiseState returns the statement that sets a state above the keys of all columns that

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
 )
@@ -20,4 +21,25 @@ func (c *checker) lookAtTrigger(t *target, i int, col *catalog.Column) {
 		f.Message = fmt.Sprintf("the trigger %q sets the key column where an INSERT has no key: keys that do not come from keyfill are of another kind", trigger.Name)
 	}
 	c.add(f)
+}
+
+// lookAtReads adds a finding for each default and trigger that asks the session for a number
+// which keyfill makes.
+func (c *checker) lookAtReads() error {
+	found := func(t *catalog.Listed, column, what, text string) {
+		if reads := c.e.SessionReads(text); len(reads) > 0 {
+			c.add(Finding{Severity: Warning, Rule: ruleSessionRead, Table: t.Name, Column: column,
+				Message: fmt.Sprintf("%s calls %s, which does not know the integers that keyfill makes, and answers with another row's", what, strings.Join(reads, ", ")),
+				Remedy:  "let the program give the value, which it learns by RETURNING or keyfill.Record"})
+		}
+	}
+	for _, t := range c.over.Tables {
+		for i := range t.Columns {
+			found(t, t.Columns[i].Name, "the default", "SELECT "+t.Columns[i].Default)
+		}
+		for i := range t.Triggers {
+			found(t, "", fmt.Sprintf("the trigger %q", t.Triggers[i].Name), t.Triggers[i].Body)
+		}
+	}
+	return nil
 }

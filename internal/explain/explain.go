@@ -61,6 +61,9 @@ type Explanation struct {
 	// the newest version is assumed, and a table that refuses nothing. "" where the text
 	// and the policy decide alone.
 	Depends string `json:"depends,omitempty"`
+	// Reads are the places of the text that ask the session for a number which keyfill makes
+	// instead of the engine, such as lastval() and currval: they answer with another row's.
+	Reads []string `json:"reads,omitempty"`
 }
 
 // Insert says what would become of one of several INSERTs of a text. Its fields are those

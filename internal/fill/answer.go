@@ -41,7 +41,7 @@ func (a answer) tellsID() bool {
 	if a.table.LastIDKey < 0 || a.x.session || !a.x.plan.Alone() {
 		return false
 	}
-	f := a.table.Facts()
+	f := factsOf(a.x.conn, a.table)
 	return f == nil || !f.NumbersOther
 }
 
@@ -63,7 +63,7 @@ func (a answer) affected() int64 {
 // of the statement was: where rows may have been left out, some are stored, and the
 // key is the rowid.
 func (a answer) rowIDTells() bool {
-	f := a.table.Facts()
+	f := factsOf(a.x.conn, a.table)
 	return a.x.plan.Dialect().LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&
 		!a.in.Replaces && !f.OwnConflicts && a.affected() > 0
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
@@ -25,7 +26,7 @@ func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f
 	for tries := 1; ; tries++ {
 		a = nextAttempt(a)
 		again, err := a.run(ctx, db, opts, f)
-		if !again || tries == attempts || !pause(ctx, tries-1) {
+		if !again || tries == attempts || !session.Pause(ctx, tries-1) {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ type Batch struct {
 	conn     *Conn
 	queued   []queuedText
 	controls bool      // a text of the batch begins or ends a transaction, or goes back in one
+	forgets  bool      // the server may forget at a text what was prepared
 	brought  following // by the texts so far
 	front    front
 }
@@ -41,6 +42,7 @@ type queuedText struct {
 // as the application has written them.
 func (c *Conn) NewBatch(queries []string) *Batch {
 	b := &Batch{conn: c}
+	c.numbers.last = nil // the texts are not read for it
 	for _, query := range queries {
 		concern, _, _ := c.DB.seen.see(query, nil)
 		b.controls = b.controls || concern&rewrite.ConcernsTransaction != 0
@@ -85,7 +87,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 func (b *Batch) add(q queuedText) {
 	b.queued = append(b.queued, q)
 	b.passes(&q)
-	b.conn.NoteSent(q.query)
+	b.forgets = b.conn.NoteSent(q.query) || b.forgets
 }
 
 // admit refuses an execution that cannot get its keys before the batch is sent, and
@@ -103,7 +105,11 @@ func (b *Batch) admit(ctx context.Context, x *execution) error {
 		return x.plan.Refused(rewrite.ErrSelectSeveral)
 	}
 	if x.follows.isBefore(x.plan) || joiningOf(b.conn.DB.Tables, x.plan, x.holes).any {
-		if err := b.admitJoined(ctx, x); err != nil {
+		switch err := b.admitJoined(ctx, x); {
+		case err == nil:
+		case x.kept && x.follows.isUntold():
+			x.follows.apart = true
+		default:
 			return err
 		}
 	}
@@ -183,6 +189,9 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
 	rest := b.queued
 	b.forget()
+	if b.forgets {
+		b.conn.Forget()
+	}
 	defer func() {
 		ctx := untraced(ctx)
 		for i := range rest {

@@ -43,20 +43,22 @@ func (b *Batch) inFrontOf(query string) string {
 // passes notes a text of the batch, behind which the next one runs.
 func (b *Batch) passes(q *queuedText) {
 	d, f := b.conn.DB.Dialect(), &b.front
-	leaves := rewrite.LeavesPlace(d, q.query)
+	left := rewrite.Leaves(d, q.query)
+	const place = rewrite.PlaceLeft | rewrite.NamesLeft
+	moves := left&place != place
 	switch {
-	case session.IsQuiet(d, q.query):
+	case left&session.Quiet == session.Quiet:
 		return
-	case q.effect != rewrite.TxUnchanged && leaves && !rewrite.MakesNames(d, q.query):
+	case q.effect != rewrite.TxUnchanged && !moves:
 		f.begun = q.effect == rewrite.TxBegins || f.begun && q.effect != rewrite.TxEnds
 		return // which ends or begins a transaction, and no more
 	}
-	if !leaves || rewrite.MakesNames(d, q.query) {
+	if moves {
 		f.place, f.path = true, nil
 		f.texts = append(f.texts, q.query)
 	}
-	f.columns = f.columns || !rewrite.LeavesTables(d, q.query)
-	f.settings = f.settings || !session.LeavesSettings(d, q.query)
+	f.columns = f.columns || left&rewrite.TablesLeft == 0
+	f.settings = f.settings || left&rewrite.SettingsLeft == 0
 	if names, local, ok := rewrite.SetsSearchPath(d, q.query); ok && (!local || f.begun || b.conn.Tx == session.Inside) {
 		f.path = names
 	}
@@ -78,7 +80,7 @@ func (b *Batch) follow(ctx context.Context) error {
 	if b.front.path == nil || b.conn.DB.Detached {
 		return nil
 	}
-	answer, err := catalog.PlaceBy(ctx, catalog.Conn(b.conn.Raw), b.front.path)
+	answer, err := catalog.PlaceBy(ctx, catalog.Conn(b.conn.Own()), b.front.path)
 	if err == nil {
 		b.conn.Follow(answer)
 		b.front.path = nil

@@ -18,7 +18,8 @@ type brought struct {
 	key      int
 	numbers  keys.Follower
 	explicit rewrite.Explicit
-	raised   int64 // the key above which a bulk load has raised it already
+	told     bool  // the policy says follow_explicit
+	raised   int64 // the key above which a bulk load, or rows behind it, have raised it already
 }
 
 // newBrought returns the keys that are brought for one column. Its numbers are nil where
@@ -27,9 +28,9 @@ func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit 
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
 	switch {
-	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source):
+	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source, conn.DB.AnyEngine().Dialect):
 		return brought{}, nil
-	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).EngineCounts(ctx):
+	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).FollowsUntold(ctx):
 		return brought{}, nil
 	}
 	counter, err := conn.DB.DrawingFor(&conn.Conn, t, j).Counter(ctx)
@@ -41,7 +42,7 @@ func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit 
 		// duplicate key will tell, and on_behind says what then.
 		return brought{}, nil
 	}
-	return brought{table: t, key: j, numbers: counter.Follower(), explicit: explicit}, nil
+	return brought{table: t, key: j, numbers: counter.Follower(), explicit: explicit, told: said}, nil
 }
 
 // raise makes later keys greater than one that was brought.
@@ -70,7 +71,13 @@ func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error
 		key = max(key, greatest)
 	}
 	if b.numbers.IsOnConnection() || b.numbers.IsJoined() {
-		err := b.raise(behind, c, key)
+		var err error
+		raise := func() bool { err = b.raise(behind, c, key); return err == nil }
+		if d := c.DB.AnyEngine().Dialect; !b.told && d.ErrorsAbort && c.Tx != session.Outside {
+			askAside(behind, c, &d.Transactions, raise)
+		} else {
+			raise()
+		}
 		return err, undoneBehind(ctx, c, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, asidePatience)
@@ -102,7 +109,7 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 		if end > 0 {
 			limit = min(limit, end) // from there on keys are another sequence's
 		}
-		key, err = store.Within(d, c.Raw).Column(column).MaxKeyUpTo(ctx, limit, k.Skipped())
+		key, err = store.Within(d, c.Own()).Column(column).MaxKeyUpTo(ctx, limit, k.Skipped())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {
@@ -120,7 +127,7 @@ const followSavepoint = "keyfill_follow"
 // askAside asks behind a savepoint, where an error would end the transaction.
 func askAside(ctx context.Context, c *Conn, t *dialect.Transactions, ask func() bool) (found bool) {
 	control := func(text string) error {
-		_, err := dbconn.Exec(ctx, c.Raw, strings.Replace(text, "%", followSavepoint, 1), nil)
+		_, err := dbconn.Exec(ctx, c.Own(), strings.Replace(text, "%", followSavepoint, 1), nil)
 		return err
 	}
 	set := control(t.Set) == nil

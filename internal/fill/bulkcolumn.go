@@ -163,7 +163,7 @@ const guidKind = "UNIQUEIDENTIFIER"
 // not tell.
 func guidForm(ctx context.Context, conn *Conn) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
-	rows, err := catalog.Conn(conn.Raw).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
+	rows, err := catalog.Conn(conn.Own()).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ var (
 func (l *bulkLoad) ask(ctx context.Context) error {
 	db, c := l.conn.DB, l.conn
 	for _, d := range l.plan.Draws {
-		if keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].InTransaction {
+		if keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
@@ -137,7 +137,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if err != nil {
 		return nil, err
 	}
-	x.sent = l.plan.Bind(args, h, sent)
+	x.sent = l.plan.Bind(args, h, sent, false)
 	return x, nil
 }
 

@@ -2,7 +2,6 @@ package fill
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -59,23 +58,9 @@ func (a *attempt) fate(ctx context.Context) commitFate {
 		if err != nil {
 			l.close()
 		}
-		if !pause(ctx, tries) {
+		if !session.Pause(ctx, tries) {
 			return commitUnknown
 		}
-	}
-}
-
-// pause waits before something is tried once more: those who met would meet again. It
-// reports false when the context ends first.
-func pause(ctx context.Context, tries int) bool {
-	wait := min(firstPause<<min(tries, 10), longestPause)
-	timer := time.NewTimer(wait/2 + rand.N(wait))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -24,6 +24,9 @@ type Conn struct {
 	ongoing ongoing
 	attempt *attempt // whose transaction is open; nil for most
 	batch   *Batch   // to which a text is being added; nil elsewhere
+	brings  bringing // of the last such execution
+
+	numbers sessionNumbers
 
 	// logsRows says that the server was asked, and has no log of statements for replicas.
 	logsRows bool
@@ -31,7 +34,7 @@ type Conn struct {
 
 func newConn(conn driver.Conn, db *Database) *Conn {
 	c := &Conn{DB: db}
-	c.parked.conn = c
+	c.parked.conn, c.numbers.conn = c, c
 	c.Conn.Open(conn, db.Tables)
 	c.ongoing.conn, c.OnEnd = c, &c.ongoing
 	return c
@@ -55,5 +58,8 @@ func (c *Conn) Close() error {
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.parked.clear()
 	c.ongoing.clear()
+	if c.numbers.last != nil {
+		c.numbers.last.pooled = true
+	}
 	return c.Conn.ResetSession(ctx)
 }

@@ -120,7 +120,7 @@ func operandTypes(ctx context.Context, x *execution) ([]string, error) {
 	if query == "" {
 		return nil, nil
 	}
-	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, nil)
+	types, err := dbconn.ColumnTypes(ctx, x.conn.Own(), query, nil)
 	if err != nil && sqlcode.Answered(err) {
 		return nil, nil // a name that the FROM clause does not have
 	}
@@ -174,7 +174,7 @@ func columnTypes(ctx context.Context, x *execution) ([]string, error) {
 	for i := range args {
 		given[i] = args[i]
 	}
-	types, err := dbconn.ColumnTypes(ctx, x.conn.Raw, query, given)
+	types, err := dbconn.ColumnTypes(ctx, x.conn.Own(), query, given)
 	return types, unlessOld(ctx, x.conn, x.plan, err)
 }
 

@@ -25,13 +25,13 @@ func (c *Conn) decide(ctx context.Context, query string, prepares bool) (*rewrit
 			if isIndifferent(db.Candidates, query) {
 				return nil, event{}, nil
 			}
-			return nil, event{}, err
+			return nil, event{}, keys.Stopped(err)
 		}
 	}
 	p, err := planOn(ctx, c, engine, query, prepares)
 	switch {
 	case err != nil:
-		return nil, event{}, err
+		return nil, event{}, keys.Stopped(err)
 	case p.Action == rewrite.Pass:
 		return nil, event{counts: true}, nil
 	case p.Action == rewrite.Refuse:

@@ -112,6 +112,7 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(d.args) == 0 &&
 		!(d.by == session.ByQuery && db.Driver.CachesQueries)
+	c.brings.note(p, d.query, d.args)
 	if !inline && (!c.Can(d.by) || len(d.args) > 0 && p.Statements == 1 && c.Skips[d.by].IsExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement. Several statements are tried each time: a driver that takes
@@ -124,7 +125,7 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 		// when it has prepared the statement.
 		return nil, event{}, driver.ErrSkip
 	}
-	if err == nil && h.Any() && p.Parts == nil {
+	if err == nil && h.Any() && !p.NeedsParts() {
 		if reason := unsuited(db.Tables, p, d.query); reason != "" {
 			err = p.Refused(reason)
 		}
@@ -137,8 +138,11 @@ func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
 	switch {
 	case !fills:
 		return d.keep(ctx, p, h, e)
-	case p.Parts != nil:
+	case p.NeedsParts():
 		return d.divide(ctx, p)
+	case p.Parts != nil && d.by == session.ByExec && c.Can(d.by) && unsuitedParts(db.Tables, p) == nil:
+		d.parts = p.Parts
+		return nil, event{}, nil
 	case c.waits(p, h, d.by, len(d.args)):
 		return nil, event{}, driver.ErrSkip
 	}
@@ -157,8 +161,11 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 		account{x}.countNoKey(err)
 		return nil, event{}, err
 	}
+	x.session = x.session && h.Any()
 	if err = d.batch.admit(ctx, x); err == nil {
-		err = x.fill(ctx)
+		if err = d.conn.numbers.checkSteps(ctx, p, d.query); err == nil {
+			err = x.fill(ctx)
+		}
 	}
 	if err != nil {
 		account{x}.countNoKey(err)
@@ -197,7 +204,7 @@ func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes)
 }
 
 // sendsLastInsertID asks for what has to be known of the tables of a plan, and says
-// whether the first key is sent as LAST_INSERT_ID(key).
+// whether an execution that fills a key has the text with LAST_INSERT_ID(key).
 func (c *Conn) sendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {

@@ -14,6 +14,9 @@ import (
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
+	if c.numbers.last != nil && rewrite.EndsSession(c.DB.Dialect(), query) {
+		c.numbers.last = nil
+	}
 	concern, passed, seen := c.DB.seen.see(query, c.seen)
 	c.seen = seen
 	switch {
@@ -28,28 +31,56 @@ func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool)
 
 // ExecPassed executes a text that Passes has just said to go to the driver.
 func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if c.numbers.last != nil {
+		if err := c.numbers.check(ctx, query); err != nil {
+			return nil, err
+		}
+	}
 	if c.attempt != nil {
 		c.attempt.noteOther(query)
 	}
+	var res driver.Result
+	var err error
 	if c.seen != nil && c.seen.leaves {
-		return c.ExecQuiet(ctx, query, args)
+		res, err = c.ExecQuiet(ctx, query, args)
+	} else {
+		res, err = c.ExecContext(ctx, query, args)
 	}
-	return c.ExecContext(ctx, query, args)
+	c.numbers.ran(query, err)
+	return res, err
+}
+
+// ran notes an execution, after which the driver may want the text to be prepared.
+func (s *sessionNumbers) ran(query string, err error) {
+	if s.direct = ""; err == driver.ErrSkip {
+		s.direct = query
+	}
 }
 
 // QueryPassed is ExecPassed for a text that gives rows.
 func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if c.numbers.last != nil {
+		if err := c.numbers.check(ctx, query); err != nil {
+			return nil, err
+		}
+	}
 	if c.attempt != nil {
 		c.attempt.noteOther(query)
 	}
+	var rows driver.Rows
+	var err error
 	if c.seen != nil && c.seen.leaves {
-		return c.QueryQuiet(ctx, query, args)
+		rows, err = c.QueryQuiet(ctx, query, args)
+	} else {
+		rows, err = c.QueryContext(ctx, query, args)
 	}
-	return c.QueryContext(ctx, query, args)
+	c.numbers.ran(query, err)
+	return rows, err
 }
 
 // PreparePassed prepares such a text.
 func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
+	c.numbers.prepared(query)
 	if c.attempt != nil {
 		c.attempt.noteOther(query)
 	}
@@ -74,6 +105,11 @@ func (c *Conn) CountPassed(ctx context.Context, err error) {
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error) {
+	if c.numbers.last != nil {
+		if err := c.numbers.check(ctx, query); err != nil {
+			return nil, err
+		}
+	}
 	if res, done, err := c.execPlain(ctx, c.seen, args); done {
 		return res, err
 	}
@@ -87,11 +123,17 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 		res, err = c.ExecContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
+	c.numbers.ran(query, err)
 	return res, err
 }
 
 // QueryText is ExecText for a text that gives rows.
 func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error) {
+	if c.numbers.last != nil {
+		if err := c.numbers.check(ctx, query); err != nil {
+			return nil, err
+		}
+	}
 	if rows, done, err := c.queryPlain(ctx, c.seen, args); done {
 		return rows, err
 	}
@@ -105,6 +147,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 		rows, err = c.QueryContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
+	c.numbers.ran(query, err)
 	return rows, err
 }
 

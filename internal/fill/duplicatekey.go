@@ -35,7 +35,7 @@ func (d duplicate) giveUpBlocks(ctx context.Context) {
 	c := d.x.conn
 	for i, draw := range d.x.plan.Draws {
 		t := keys.TableOf(&d.x.plan.Inserts[draw.Insert])
-		f := t.Facts()
+		f := factsOf(d.x.conn, t)
 		if f == nil || t.KeyColumns[draw.Key].Source != nil || d.x.holes.Counts[i] == 0 {
 			continue
 		}

@@ -50,6 +50,6 @@ func (e ending) outcomeOf(in *rewrite.Insert) outcome {
 // ownConflicts reports whether the table may leave out or replace rows by
 // itself.
 func (x *execution) ownConflicts() bool {
-	f := keys.TableOf(&x.plan.Inserts[0]).Facts()
+	f := factsOf(x.conn, keys.TableOf(&x.plan.Inserts[0]))
 	return f != nil && f.OwnConflicts
 }

@@ -109,7 +109,7 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	}
 	if len(args) == 0 {
 		query = "BEGIN NOT ATOMIC " + begin + "; " + query + "; END"
-	} else if _, err := dbconn.Exec(ctx, c.Raw, begin, nil); err != nil {
+	} else if _, err := dbconn.Exec(ctx, c.Own(), begin, nil); err != nil {
 		return 0, err
 	}
 	row, err := c.QueryRow(ctx, query, args)
@@ -135,7 +135,7 @@ func (t textTransaction) Rollback() error { return t.end("ROLLBACK") }
 
 // end ends the transaction, even for a caller who has gone.
 func (t textTransaction) end(text string) error {
-	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Raw, text, nil)
+	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Own(), text, nil)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -23,7 +24,7 @@ type execution struct {
 	rows      map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
 	values    string        // of the states' {value:x}; "" where there are none
 	inline    bool          // keys are literals in the text
-	session   bool          // the first key goes as LAST_INSERT_ID(key)
+	session   bool          // it has the text with LAST_INSERT_ID(key)
 	kept      bool          // it brings all its keys, and goes out as it came
 	joined    bool          // it has a transactional executor
 	fromFirst bool          // the engine numbers its rows from the first key: see engineNumbered
@@ -126,7 +127,8 @@ func (x *execution) draw(ctx context.Context) ([][]driver.Value, error) {
 	if x.keys == nil {
 		room = &x.room // the keys of an attempt before are kept until there are others
 	}
-	return keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, x.conn, room)
+	drawn, err := keys.Draw(ctx, x.plan, x.args, x.holes, x.rows, drawn, giverOf(x), room)
+	return drawn, doubtUndrawn(x, err)
 }
 
 // prepares says that database/sql shall prepare the text, execute and close it:
@@ -147,9 +149,9 @@ func (x *execution) place() {
 	case x.inline:
 		x.text, x.sent = x.plan.Inline(x.args, x.holes, x.keys, x.session)
 	case proves(x):
-		x.text, x.sent = x.plan.ProvenText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
+		x.text, x.sent = x.plan.ProvenText(x.session), x.plan.Bind(x.args, x.holes, x.keys, x.session)
 	default:
-		x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys)
+		x.text, x.sent = x.plan.BoundText(x.session), x.plan.Bind(x.args, x.holes, x.keys, x.session)
 	}
 }
 
@@ -190,11 +192,19 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 	if x.kept {
 		return res, nil
 	}
+	noteNumber(x)
 	answer := x.answer(res)
 	if err := answer.storedMore(ctx); err != nil {
 		return res, err
 	}
 	return withSeveral(lastID{answer}.result()), nil
+}
+
+// noteNumber notes an execution that has got its keys, and was sent.
+func noteNumber(x *execution) {
+	if f := factsOf(x.conn, keys.TableOf(&x.plan.Inserts[0])); f != nil && f.HasCounter && !x.batched {
+		x.conn.numbers.note(x.plan, f)
+	}
 }
 
 // queried finishes a Query that its executor has sent; what was stored is known when
@@ -206,6 +216,9 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 		x.record(err)
 		x.failed(ctx, err)
 		return nil, meant(x, setRefused(x.plan, err))
+	}
+	if !x.kept {
+		noteNumber(x)
 	}
 	if x.kept || x.recording.recorder == nil && x.trace.to == nil && !x.hasNumbers() {
 		account{x}.count(nil, nil)
@@ -220,6 +233,9 @@ func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (d
 // failed handles the error of a statement that was sent.
 func (x *execution) failed(ctx context.Context, err error) {
 	doubtNames(x, err)
+	if sqlcode.Answered(err) {
+		x.follows.raiseKept(ctx, x.plan)
+	}
 	if isBadConn(err) || (ending{x, err}).isUndone() {
 		x.recording.recorder.lose(x)
 		return

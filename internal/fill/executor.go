@@ -5,11 +5,13 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // executor sends the statement of an execution that has its keys, and ends what was
-// begun for them. There are four: autonomous, insertSelect, engineNumbered and transactional. A prepared
+// begun for them. There are five: autonomous, skipping, insertSelect, engineNumbered and transactional. A prepared
 // statement sends through the same ones. A [plain] INSERT and a [bulkLoad] need none.
 type executor interface {
 	// exec executes the statement through the sender, once or again.
@@ -27,11 +29,34 @@ type sender interface {
 }
 
 func (c *Conn) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
-	return c.ExecContext(ctx, x.text, x.sent)
+	res, err := c.ExecContext(ctx, x.text, x.sent)
+	if err != nil {
+		res, err = sentAgain(ctx, c, x.plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, x.text, x.sent) })
+	}
+	return res, err
 }
 
 func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
-	return c.QueryContext(ctx, x.text, x.sent)
+	rows, err := c.QueryContext(ctx, x.text, x.sent)
+	if err != nil {
+		rows, err = sentAgain(ctx, c, x.plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, x.text, x.sent) })
+	}
+	return rows, err
+}
+
+// sentAgain returns the answer to the text of a plan that has failed with err, and that is
+// sent again while SQLite refuses it for the reservation of a connection which shares its
+// cache: without keyfill, each INSERT is one step, and meets no open transaction of another
+// one. A text of several statements is not sent again, since SQLite has committed those in
+// front of the one that it refuses.
+func sentAgain[T any](ctx context.Context, c *Conn, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
+	if p.Statements != 1 {
+		return answer, err
+	}
+	for again := (session.Again{}); err != nil && session.SendsAgain(ctx, &c.Conn.Conn, &again, err); {
+		answer, err = send()
+	}
+	return answer, err
 }
 
 // choose draws the keys of the execution, and gives it the executor that its plan and
@@ -64,8 +89,16 @@ func (x *execution) choose(ctx context.Context) error {
 		}
 		x.how = counted
 	}
+	if x.conn.DB.Detached {
+		if r := unfitStandIn(x); r != nil {
+			return r
+		}
+	}
 	needs := joiningOf(x.conn.DB.Tables, x.plan, x.holes)
 	if x.follows.isBefore(x.plan) {
+		if x.kept && x.follows.isUntold() {
+			return chooseUntold(ctx, x)
+		}
 		needs.any, needs.gapFree = true, true
 	}
 	if !needs.any {
@@ -74,16 +107,53 @@ func (x *execution) choose(ctx context.Context) error {
 			return counted.giveUp(ctx, err)
 		}
 		x.keys = drawn
+		if s, skips := newSkipping(x); skips && counted == nil {
+			x.how = s
+		}
 		return nil
 	}
 	return counted.giveUp(ctx, (&transactional{x: x, needs: needs, counted: counted}).choose(ctx))
+}
+
+// unfitStandIn returns the refusal that an execution gets where its keys belong to a
+// transaction, and there is no database.
+func unfitStandIn(x *execution) *rewrite.Refusal {
+	t := &transactional{x: x, needs: joiningByPolicy(x.plan, x.holes)}
+	if !t.needs.any {
+		return nil
+	}
+	return t.unfit(x.conn.Tx != session.Outside)
+}
+
+// chooseUntold raises the numberings of the transaction above the keys of an INSERT that
+// brings all of them. Where that is not possible, the INSERT goes out as it came, since
+// the policy has not asked for it.
+func chooseUntold(ctx context.Context, x *execution) error {
+	c, inside := x.conn, x.conn.Tx != session.Outside
+	err := (&transactional{x: x, needs: joining{any: true, gapFree: true}, yields: true}).choose(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case inside && c.DB.IsUndone(err):
+		if tx := &x.plan.Dialect().Transactions; x.plan.Dialect().ErrorsAbort {
+			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // such an error leaves nothing to commit
+		}
+		return err
+	case ctx.Err() != nil, err == driver.ErrSkip, isBadConn(err):
+		return err
+	}
+	x.how, x.joined = autonomous{x}, false
+	x.follows.leaveJoined()
+	t := keys.TableOf(&x.plan.Inserts[0])
+	c.DB.Log.Write(ctx, keys.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
+	return nil
 }
 
 // choose draws the keys in the execution's transaction.
 func (t *transactional) choose(ctx context.Context) error {
 	x := t.x
 	x.how, x.joined = t, true
-	x.follows.split(x.plan)
+	x.follows.split(x.conn, x.plan)
 	if t.within != nil {
 		takes, err := takesFirst(ctx, x)
 		if err != nil {

@@ -23,7 +23,9 @@ func (db *Database) ExplainOn(query string, version [2]int) (explain.Explanation
 
 func explained(e *keys.Engine, query string, version [2]int) (explain.Explanation, error) {
 	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
-		return explanation(&rewrite.Plan{}, query, nil, foresight{})
+		ex, err := explanation(&rewrite.Plan{}, query, nil, foresight{})
+		ex.Reads = e.SessionReads(query)
+		return ex, err
 	}
 	p := e.PlanOn(query, version)
 	if p.Ambiguous() && p.Action != rewrite.Refuse {
@@ -41,6 +43,7 @@ func explained(e *keys.Engine, query string, version [2]int) (explain.Explanatio
 	ex, err := explanation(p, query, refused, foresight{session: p.Session(), joined: true})
 	if err == nil {
 		ex.Depends = dependence(p, version)
+		ex.Reads = e.SessionReads(query)
 	}
 	return ex, err
 }
@@ -85,7 +88,7 @@ func sent(ex *explain.Explanation, p *rewrite.Plan, f foresight) error {
 		if f.joined {
 			ex.SQL = p.ProvenText(f.session)
 		}
-		ex.Slots = slotsOf(p)
+		ex.Slots = slotsOf(p, f.session)
 		return nil
 	}
 	h := p.Assumed()
@@ -101,9 +104,9 @@ func sent(ex *explain.Explanation, p *rewrite.Plan, f foresight) error {
 }
 
 // slotsOf returns the places of the keys among the arguments.
-func slotsOf(p *rewrite.Plan) []explain.Slot {
+func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
 	slots := []explain.Slot{}
-	for _, place := range p.Places() {
+	for _, place := range p.Places(session) {
 		s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
 		if p.Inserts[place.Insert].Query != nil {
 			s.Row = 0

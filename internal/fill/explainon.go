@@ -34,7 +34,7 @@ func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
 		// A server that only speaks like this one may not know it; nothing is written anyway.
-		if _, failed := dbconn.Exec(ctx, c.Raw, readOnly, nil); !sqlcode.Answered(failed) {
+		if _, failed := dbconn.Exec(ctx, c.Own(), readOnly, nil); !sqlcode.Answered(failed) {
 			err = failed
 		}
 	}
@@ -63,6 +63,7 @@ func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 		return alone, err
 	}
 	ex, missing, err := x.onDatabase(ctx, e, query)
+	ex.Reads = alone.Reads
 	switch {
 	case err != nil:
 		return ex, err

@@ -13,7 +13,8 @@ import (
 
 // A sequence that follows explicit keys is raised above those that an INSERT brings,
 // as AUTO_INCREMENT is: when the INSERT has succeeded, once for a statement, and before
-// the caller sees the answer. An INSERT that fails moves nothing, whatever its key.
+// the caller sees the answer. An INSERT that fails moves nothing, whatever its key, but
+// where rows behind that key go on above it: see mixed.
 //
 // Between the INSERT and the raise others may draw the key that was brought, as they
 // may when they hold it in a block: theirs is a duplicate-key error. A process that
@@ -33,6 +34,7 @@ type following struct {
 	behind []brought // raised after the statement, and after its transaction if it is ours
 	before []brought // raised in its transaction, before it
 	stored []brought // raised there after the INSERT, above the keys it stored
+	apart  bool      // none is raised before: see isBefore
 }
 
 // newFollowing returns what an execution brings for the columns that are followed. A
@@ -88,15 +90,27 @@ func (f *following) any() bool { return len(f.behind) > 0 }
 // isBefore reports whether the numberings that belong to transactions are raised in the
 // transaction of the INSERT; else they are raised behind it, by themselves.
 func (f *following) isBefore(p *rewrite.Plan) bool {
-	return slices.ContainsFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() }) &&
+	return !f.apart && slices.ContainsFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() }) &&
 		f.conn.Tx != session.Unknown && p.Statements == 1
+}
+
+// isUntold reports whether no numbering is followed because the policy says follow_explicit.
+// An INSERT that brings its keys does not fail then because none can be raised.
+func (f *following) isUntold() bool {
+	return !slices.ContainsFunc(slices.Concat(f.before, f.behind), func(b brought) bool { return b.told })
+}
+
+// leaveJoined forgets the numberings that belong to transactions.
+func (f *following) leaveJoined() {
+	f.before, f.stored = nil, nil
+	f.behind = slices.DeleteFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() })
 }
 
 // split moves the numberings that are raised in the INSERT's transaction to before. A
 // numbering goes to stored as well where the engine alone can read the key, or a row may
 // be left out: it is raised after the INSERT, by what the INSERT has stored.
-func (f *following) split(p *rewrite.Plan) {
-	skips := leavesOut(p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
+func (f *following) split(c *Conn, p *rewrite.Plan) {
+	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})
 	for _, b := range f.behind {
@@ -112,6 +126,16 @@ func (f *following) split(p *rewrite.Plan) {
 		f.before = append(f.before, b)
 	}
 	f.behind = slices.DeleteFunc(f.behind, func(b brought) bool { return b.numbers.IsJoined() })
+}
+
+// of returns what is brought for a column and raised by itself, nil where it is nothing.
+func (f *following) of(t *keys.Table, key int) *brought {
+	for i := range f.behind {
+		if b := &f.behind[i]; b.table == t && b.key == key && !b.numbers.IsJoined() {
+			return b
+		}
+	}
+	return nil
 }
 
 // add adds what a row of a bulk load brings.
@@ -147,14 +171,14 @@ func (f *following) raiseSoFar(ctx context.Context) error {
 }
 
 // raiseBefore raises the numberings of the execution's transaction before its INSERT.
-// A statement that raises nothing locks the row all the same where the engine does,
-// since it is raised behind the INSERT, and every draw locks it first.
+// One that is raised behind the INSERT is locked here where the engine does that, since
+// every draw locks it first.
 func (f *following) raiseBefore(ctx context.Context) error {
 	for i := range f.before {
 		b := &f.before[i]
 		key := max(b.explicit.Sure, b.explicit.Guess)
 		err := b.raise(ctx, f.conn, key)
-		if !b.table.KeyColumns[b.key].Gives(key) {
+		if err == nil && f.isStored(b) {
 			err = b.numbers.Advance(ctx, &f.conn.Conn, 1)
 		}
 		if err != nil {
@@ -162,6 +186,11 @@ func (f *following) raiseBefore(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// isStored reports whether a numbering is raised behind the INSERT.
+func (f *following) isStored(b *brought) bool {
+	return slices.ContainsFunc(f.stored, func(o brought) bool { return o.numbers == b.numbers && o.table == b.table && o.key == b.key })
 }
 
 // raiseStored raises the numberings of the execution's transaction above the keys that
@@ -197,6 +226,9 @@ func (f *following) raiseStored(ctx context.Context) error {
 func (f *following) raiseBehind(ctx context.Context) error {
 	for i := range f.behind {
 		b := &f.behind[i]
+		if !b.explicit.Open && b.raised >= b.explicit.Sure {
+			continue // for the keys of other rows
+		}
 		err, undone := b.raiseAbove(ctx, f.conn)
 		switch {
 		case undone != nil:
@@ -207,6 +239,20 @@ func (f *following) raiseBehind(ctx context.Context) error {
 		f.conn.DB.Log.Write(ctx, keys.MessageNotRaised, b.table.Table, b.table.KeyColumns[b.key].Name)
 	}
 	return nil
+}
+
+// raiseKept raises the numberings above the rows that an INSERT has stored before the one
+// that it failed at: OR FAIL keeps them.
+func (f *following) raiseKept(ctx context.Context, p *rewrite.Plan) {
+	if in := &p.Inserts[0]; in.Conflict != rewrite.ConflictSkip || in.Rows == 1 || !p.Dialect().LastRowID {
+		return
+	}
+	kept := following{conn: f.conn}
+	for _, b := range f.behind {
+		b.explicit = rewrite.Explicit{Open: true}
+		kept.behind = append(kept.behind, b)
+	}
+	_ = kept.raiseBehind(ctx) // the error of the INSERT says that the transaction has ended
 }
 
 // raiseBehindRows is raiseBehind for a statement that gives rows: they are read before

@@ -28,7 +28,7 @@ func foresee(ctx context.Context, c *Conn, p *rewrite.Plan, query string) (fores
 	switch {
 	case p.Load:
 		return foresight{}, foreseeLoad(c, p)
-	case p.Parts != nil:
+	case p.NeedsParts():
 		if r := unsuitedParts(c.DB.Tables, p); r != nil {
 			return foresight{}, r
 		}
@@ -54,7 +54,7 @@ func foresee(ctx context.Context, c *Conn, p *rewrite.Plan, query string) (fores
 // one, or whose keys belong to its transaction.
 func foreseeLoad(c *Conn, p *rewrite.Plan) error {
 	for _, d := range p.Draws {
-		if !c.DB.Driver.TakesRows() || keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].InTransaction {
+		if !c.DB.Driver.TakesRows() || keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			return p.Refused(rewrite.ErrBulk)
 		}
 	}

@@ -40,7 +40,7 @@ type group struct {
 // the table did not tell.
 func presentKeys(ctx context.Context, x *execution, f *keys.RowFacts, draw int, affected int64) []outcome {
 	q, ok := newInquiry(x, f, draw)
-	gate := keys.TableOf(&x.plan.Inserts[0]).Gate
+	gate := keys.TableOf(&x.plan.Inserts[0]).GateOf(&x.conn.Conn)
 	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return nil
 	}
@@ -307,7 +307,7 @@ var errOtherKey = anchor.Last("answer", "keyfill: the table shows another key th
 
 // run notes the keys that a query shows, and returns their number.
 func (q *inquiry) run(ctx context.Context, group int, query string) (seen int, err error) {
-	err = dbconn.Query(ctx, q.x.conn.Raw, query, nil, func(row []any) error {
+	err = dbconn.Query(ctx, q.x.conn.Own(), query, nil, func(row []any) error {
 		n, ok := q.places[place{group, q.shown(row[0])}]
 		if !ok {
 			return errOtherKey

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
-	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
@@ -26,14 +25,16 @@ type transactional struct {
 	counted *insertSelect  // nil where no rows of a query are counted in front of the transaction
 	within  *countedWithin // nil where none are counted in it
 
-	own       driver.Tx // the transaction, where it is ours
-	marked    bool      // what is drawn may have to be undone
-	pointSet  bool      // our savepoint (keysSavepoint) is set
-	draws     uint64    // keys.Conn.JoinedDraws when the savepoint was set
-	drawing   bool      // nothing was sent yet: an error may come from another connection
-	committed bool      // our transaction was ended by commit, with an error or without
-	tries     int       // how often our transaction was made again
-	since     time.Time // when our transaction was first made again
+	own       driver.Tx     // the transaction, where it is ours
+	marked    bool          // what is drawn may have to be undone
+	pointSet  bool          // our savepoint (keysSavepoint) is set
+	draws     uint64        // keys.Conn.JoinedDraws when the savepoint was set
+	yields    bool          // the statement is sent without what cannot be done for it
+	drawing   bool          // nothing was sent yet: an error may come from another connection
+	committed bool          // our transaction was ended by commit, with an error or without
+	forgotten bool          // it was made again since the server had forgotten what was prepared
+	remade    bool          // it was made again since keyfill's tables were gone
+	tries     session.Again // of our transaction
 }
 
 func (t *transactional) exec(ctx context.Context, via sender) (driver.Result, error) {
@@ -119,7 +120,7 @@ func (t *transactional) join(ctx context.Context) error {
 // transaction.
 func (t *transactional) unfit(inside bool) *rewrite.Refusal {
 	switch p := t.x.plan; {
-	case t.needs.whole && leavesOut(p):
+	case t.needs.whole && leavesOut(t.x.conn, p):
 		return p.Refused(rewrite.ErrGap)
 	case p.Statements > 1 && !(inside && (p.Dialect().ErrorsAbort || !t.needs.gapFree)):
 		return p.Refused(rewrite.ErrTogether)
@@ -128,9 +129,9 @@ func (t *transactional) unfit(inside bool) *rewrite.Refusal {
 }
 
 // leavesOut reports whether a table of a plan leaves out rows by itself.
-func leavesOut(p *rewrite.Plan) bool {
+func leavesOut(c *Conn, p *rewrite.Plan) bool {
 	for i := range p.Inserts {
-		if f := keys.TableOf(&p.Inserts[i]).Facts(); f != nil && f.OwnConflicts {
+		if f := factsOf(c, keys.TableOf(&p.Inserts[i])); f != nil && f.OwnConflicts {
 			return true
 		}
 	}
@@ -148,7 +149,7 @@ func (t *transactional) mark(ctx context.Context) error {
 			return t.unlessEnded(err)
 		}
 	}
-	if t.pointSet = !d.ErrorsAbort || t.within != nil || !t.x.conn.DB.Driver.Executes; t.pointSet {
+	if t.pointSet = !d.ErrorsAbort || t.within != nil || t.yields || !t.x.conn.DB.Driver.Executes; t.pointSet {
 		err := t.x.conn.ExecSavepoint(ctx, d.Transactions.Set, keysSavepoint)
 		if err != nil && d.Transactions.Open != "" && sqlcode.Is(err, d.Transactions.Ended) {
 			return t.unlessEnded(store.ErrEnded)
@@ -180,6 +181,7 @@ func (t *transactional) beginOwn(ctx context.Context) error {
 		return err
 	}
 	t.own, c.Tx = own, session.Inside
+	c.Drawn.Forget()
 	c.Ongoing = store.Ongoing{Ours: true}
 	return nil
 }
@@ -189,6 +191,9 @@ func (t *transactional) beginOwn(ctx context.Context) error {
 func (t *transactional) leave(ctx context.Context, err error) error {
 	if t.own == nil && !t.marked {
 		return err
+	}
+	if err != nil {
+		t.x.conn.Drawn.Forget()
 	}
 	// What was begun has to end, even for a caller who has gone.
 	ctx = context.WithoutCancel(ctx)
@@ -207,6 +212,7 @@ func (t *transactional) leave(ctx context.Context, err error) error {
 // end ends our own transaction.
 func (t *transactional) end(ctx context.Context, own driver.Tx, err error) error {
 	c := t.x.conn
+	c.Drawn.BeforeCommit(&c.Conn)
 	c.Tx = session.Outside
 	c.Ongoing = store.Ongoing{}
 	if err != nil {
@@ -215,6 +221,7 @@ func (t *transactional) end(ctx context.Context, own driver.Tx, err error) error
 		return err
 	}
 	err = own.Commit()
+	c.Drawn.AfterCommit(err == nil)
 	if err == nil {
 		return nil
 	}
@@ -242,7 +249,7 @@ func (t *transactional) unmark(ctx context.Context, err error) {
 	case err == nil:
 		t.unset(ctx)
 		return
-	case t.within.isSentAgain():
+	case t.within.isSentAgain(), t.yields && t.drawing:
 		// It is undone to the savepoint on each engine. Any other error leaves the
 		// transaction as it does without keyfill.
 	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
@@ -257,7 +264,8 @@ func (t *transactional) unmark(ctx context.Context, err error) {
 		return
 	}
 	if undone := t.x.conn.ExecSavepoint(ctx, tx.Undo, keysSavepoint); undone != nil {
-		t.x.conn.MarkUnknown() // MySQL ends the transaction at a deadlock
+		// MySQL ends the transaction at a deadlock, SQLite at OR ROLLBACK.
+		t.x.conn.MarkMaybeEnded()
 		return
 	}
 	t.x.fate.undone = true

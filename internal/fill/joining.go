@@ -27,13 +27,21 @@ type joining struct {
 // joiningOf says which guarantees the keys that an execution draws need from its
 // transaction.
 func joiningOf(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (j joining) {
+	if tables.Detached {
+		return j
+	}
+	return joiningByPolicy(p, h)
+}
+
+// joiningByPolicy is joiningOf, also where there is no database.
+func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
 		}
 		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
-		case !k.InTransaction, k.Rule.Source.Lock == policy.LockNone:
+		case !k.Rule.Joined, k.Rule.Source.Lock == policy.LockNone:
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 			j.any, j.latest = true, true
 		default:
@@ -53,10 +61,6 @@ func unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason
 		return rewrite.ErrReadsCount
 	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil }):
 		return rewrite.ErrReadsKey // how many rows there are is not asked
-	case tables.Detached && countsJoined(p) && !isCountable(p):
-		return rewrite.ErrTogether
-	case tables.Detached:
-		return ""
 	}
 	return unsuitedByText(tables.AnyEngine(), p, query)
 }

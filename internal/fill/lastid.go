@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
@@ -28,7 +29,7 @@ func (l lastID) result() driver.Result {
 	if l.table.LastIDKey < 0 || l.x.session || !l.x.plan.Alone() {
 		return l.res
 	}
-	if f := l.table.Facts(); f != nil && f.NumbersOther {
+	if f := factsOf(l.x.conn, l.table); f != nil && f.NumbersOther {
 		return l.res
 	}
 	if l.x.plan.Counts() {
@@ -43,7 +44,7 @@ func (l lastID) result() driver.Result {
 		return ownResult{l.res, 0}
 	}
 	switch {
-	case l.idiomTells():
+	case l.idiomTells(), l.isLastRowID():
 		return l.res
 	case l.x.fate.rows != nil && l.isOpen():
 		return ownResult{l.res, l.storedID(ids)}
@@ -96,14 +97,10 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	if affected == 0 {
 		return ownResult{l.res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
 	}
-	f := l.table.Facts()
+	f := factsOf(l.x.conn, l.table)
 	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
 	switch {
 	case l.in.Conflict == rewrite.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
-		own, err := l.res.LastInsertId()
-		if isRowID && err == nil && slices.ContainsFunc(ids, func(f filledID) bool { return f.id == own }) {
-			return l.res
-		}
 		return ownResult{l.res, 0}
 	case last.row != l.in.Rows-1 && isRowID:
 		// The last row has brought its own key.
@@ -114,11 +111,33 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	return ownResult{l.res, last.id}
 }
 
+// isLastRowID reports whether the rowid that SQLite has stored last is that of a row of the
+// statement: it is where the statement has stored one. Otherwise it is another INSERT's,
+// perhaps another table's, whatever number it is.
+func (l lastID) isLastRowID() bool {
+	if !l.x.plan.Dialect().LastRowID || !isRowIDKey(l.x.conn, l.table) {
+		return false
+	}
+	switch affected := l.affected(); {
+	case l.in.Conflict != rewrite.ConflictUpdate && affected > 0:
+		return true // each row that is counted is stored
+	case l.in.Returning && (l.in.Conflict == rewrite.ConflictError || l.in.Conflict == rewrite.ConflictReplace) && !l.x.ownConflicts():
+		return true // each row is stored
+	}
+	return slices.Contains(l.x.fate.rows, outcomeStored)
+}
+
+// isRowIDKey reports whether LastInsertId's key of a table is SQLite's rowid.
+func isRowIDKey(c *Conn, t *keys.Table) bool {
+	f := factsOf(c, t)
+	return f != nil && f.Columns[t.LastIDKey].RowID
+}
+
 // storedID returns what LastInsertId gives of an execution that is settled: the
 // first key that is stored, on SQLite the last, or 0.
 func (l lastID) storedID(ids []filledID) int64 {
 	if l.x.plan.Dialect().LastRowID {
-		return l.lastStoredID(ids)
+		return cmp.Or(l.lastStoredID(ids), l.x.fate.changed)
 	}
 	for i, id := range ids {
 		switch {
@@ -166,7 +185,7 @@ func (l lastID) numberedResult() driver.Result {
 		return l.res
 	}
 	affected, err := l.res.RowsAffected()
-	f := l.table.Facts()
+	f := factsOf(l.x.conn, l.table)
 	switch {
 	case l.x.plan.Dialect().LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
 		return l.res // the rowid of the last row, which is its key

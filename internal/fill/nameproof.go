@@ -3,10 +3,12 @@ package fill
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -51,6 +53,26 @@ func doubtNames(x *execution, err error) {
 	}
 }
 
+// goneTable is the error of a draw from the numbering of a table that is not there any more.
+type goneTable struct{ error }
+
+func (g goneTable) Unwrap() error { return g.error }
+
+// doubtUndrawn forgets what the name of a table means if its keys could not be drawn because
+// the table is gone. The name may mean another one by now: no proof tells that before there
+// are keys, and a text has none whose table was not found where the session was.
+func doubtUndrawn(x *execution, err error) error {
+	d := x.plan.Dialect()
+	if err == nil || !errors.Is(err, store.ErrColumn) || !keys.ShowsMissing(d, err) {
+		return err
+	}
+	for _, draw := range x.plan.Draws {
+		name := keys.TableOf(&x.plan.Inserts[draw.Insert]).Table
+		x.conn.Doubt(name[strings.LastIndexByte(name, '.')+1:])
+	}
+	return goneTable{err}
+}
+
 // unprepared is both for a text that could not be prepared, since its name is looked up there.
 func unprepared(c *Conn, p *rewrite.Plan, err error) error {
 	x := &execution{conn: c, plan: p}
@@ -63,7 +85,12 @@ func unprepared(c *Conn, p *rewrite.Plan, err error) error {
 func proves(x *execution) bool { return x.joined || x.plan.ProvesName() && x.holes.Any() }
 
 // decidesAgain reports whether a statement that has ended in err is decided once more: the
-// name of its table meant another one, and no transaction has failed with it.
+// name of its table meant another one, or one that is gone, and no transaction has failed
+// with it.
 func decidesAgain(c *Conn, err error) bool {
-	return err != nil && (c.Tx == session.Outside || !c.DB.Dialect().ErrorsAbort) && errors.Is(err, errOtherTable)
+	if err == nil || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
+		return false
+	}
+	var gone goneTable
+	return errors.Is(err, errOtherTable) || errors.As(err, &gone)
 }

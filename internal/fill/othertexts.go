@@ -3,6 +3,8 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // otherTexts are the driver's statements of the texts that a prepared statement has for
@@ -12,10 +14,19 @@ type otherTexts map[string]driver.Stmt
 // maxOtherTexts bounds the driver's statements that are kept.
 const maxOtherTexts = 16
 
+// preparedText returns the text that is prepared for a plan. Without an engine there is
+// nothing to prove.
+func preparedText(c *Conn, p *rewrite.Plan, session bool) string {
+	if c.DB.Detached {
+		return p.BoundText(session)
+	}
+	return p.ProvenText(session)
+}
+
 // turnTo makes the driver's statement for another text of a prepared statement the one
 // that is executed.
 func turnTo(ctx context.Context, s *statement, to string) error {
-	from := s.plan.ProvenText(s.session)
+	from := preparedText(s.conn, s.plan, s.session)
 	if s.asItIs {
 		from = s.query
 	}
@@ -38,6 +49,26 @@ func turnTo(ctx context.Context, s *statement, to string) error {
 	delete(s.others, to)
 	s.others[from], s.Stmt = s.Stmt, stmt
 	return s.others.shrink()
+}
+
+// otherwise returns the driver's statement for another text of a prepared statement: whether
+// an execution fills a key says which text it has.
+func otherwise(ctx context.Context, s *statement, text string) (driver.Stmt, error) {
+	if stmt := s.others[text]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if s.others == nil {
+		s.others = otherTexts{}
+	}
+	if err := s.others.shrink(); err != nil {
+		return nil, err
+	}
+	s.others[text] = stmt
+	return stmt, nil
 }
 
 // shrink closes the statements that are too many.

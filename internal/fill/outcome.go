@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -45,7 +46,7 @@ func (a answer) settle(ctx context.Context) {
 		a.x.fate.rows = slices.Repeat([]outcome{o}, len(a.x.fate.rows))
 	}
 	if !a.idiomTells() {
-		a.x.fate.changed = a.changedID(ctx, f, affected)
+		a.x.fate.changed = cmp.Or(a.changedID(ctx, f, affected), a.broughtID(ctx, f, affected))
 	}
 }
 

@@ -65,8 +65,12 @@ func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
 // tables and is not one that is made again, the table's facts are known, and nobody
 // records keys or traces.
 func (p *plain) suits(ctx context.Context, c *Conn) bool {
-	return !c.Altered.On && c.attempt == nil && p.table.Gate.Facts.Load() != nil && !isWatched(ctx)
+	return !c.Altered.On && c.attempt == nil && factsOf(c, p.table) != nil && !isWatched(ctx)
 }
+
+// factsOf returns what the catalog has said of a table, as far as it is true of a
+// connection; nil before it was asked.
+func factsOf(c *Conn, t *keys.Table) *keys.Facts { return t.GateOf(&c.Conn).Facts.Load() }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
 // that Passes has just looked at, and that has a plain executor: database/sql then
@@ -116,7 +120,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	if r.first = drawn[0]; n > 1 {
 		r.keys = drawn
 	}
-	r.sent = r.plan.Bind(r.args, r.holes, [][]driver.Value{drawn})
+	r.sent = r.plan.Bind(r.args, r.holes, [][]driver.Value{drawn}, r.session)
 	return true, nil
 }
 
@@ -155,7 +159,7 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 	if p == nil || !c.Execs {
 		return nil, false, nil
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: factsOf(c, p.table)}
 	r.session = p.isSession(r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
@@ -165,6 +169,9 @@ func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedVa
 		res, err = c.ExecQuiet(ctx, b.text, r.sent)
 	} else {
 		res, err = c.ExecContext(ctx, b.text, r.sent)
+	}
+	if err != nil {
+		res, err = sentAgain(ctx, c, p.plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, p.textFor(r.session).text, r.sent) })
 	}
 	if err == driver.ErrSkip {
 		c.parked.park(r.execution())
@@ -179,6 +186,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	if err == nil {
 		if answer, affected := r.answer(res); answer != nil {
 			r.count(res, affected)
+			r.noteNumber()
 			return answer, nil
 		}
 	}
@@ -186,6 +194,13 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	res, err = x.executed(ctx, res, err)
 	x.release(err)
 	return res, err
+}
+
+// noteNumber is Conn.noteNumber for the run.
+func (r *plainRun) noteNumber() {
+	if r.facts.Columns[r.key].Counter != nil {
+		r.conn.numbers.note(r.plan, r.facts)
+	}
 }
 
 // notAsked stands for a number of affected rows that was not asked for.
@@ -271,7 +286,7 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 	if p == nil || !c.Queries {
 		return nil, false, nil
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: p.table.Gate.Facts.Load()}
+	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: factsOf(c, p.table)}
 	r.session = p.isSession(r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
@@ -281,6 +296,9 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 		rows, err = c.QueryQuiet(ctx, b.text, r.sent)
 	} else {
 		rows, err = c.QueryContext(ctx, b.text, r.sent)
+	}
+	if err != nil {
+		rows, err = sentAgain(ctx, c, p.plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, p.textFor(r.session).text, r.sent) })
 	}
 	if err == driver.ErrSkip {
 		c.parked.park(r.execution())
@@ -292,7 +310,7 @@ func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedV
 
 // queried finishes a Query.
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	if err == nil && r.table.KeyColumns[r.key].Source != nil {
+	if err == nil && r.table.KeyColumns[r.key].Source != nil { // of a key that is no number of a sequence
 		t := r.counts()
 		t.Ended.AddUnknown(keys.CauseRows, 1)
 		return rows, nil

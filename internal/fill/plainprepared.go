@@ -13,8 +13,8 @@ func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt,
 		return nil, false, nil // or the text is to prove what it means whenever it is executed
 	}
 	c.AlteredTables.Created = nil
-	asSession := p.isSession(p.table.Facts())
-	own := &statement{conn: c, plan: p.plan, query: s.query, session: asSession, plain: p}
+	asSession := p.isSession(factsOf(c, p.table))
+	own := &statement{conn: c, plan: p.plan, query: s.query, session: asSession, sends: asSession, plain: p}
 	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
 		own.found = foundIn(c, f.home)
 	}
@@ -37,7 +37,7 @@ func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainR
 	if s.plain == nil || c.parked.any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !s.plain.suits(ctx, c) {
 		return r, false, nil
 	}
-	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: s.plain.table.Facts(), session: s.session}
+	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: factsOf(c, s.plain.table), session: s.session}
 	suits, err = r.draw(ctx)
 	return r, suits, err
 }

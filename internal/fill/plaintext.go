@@ -26,7 +26,7 @@ func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
 			return nil // which may raise a numbering
 		}
 	}
-	if miscounts(tables, p) {
+	if miscounts(tables, p) || k.Source == nil && mayLeaveOut(p) {
 		return nil
 	}
 	return &plain{plan: p, in: in, table: t, key: i, session: p.Session(), sets: p.Dialect().Grammar.ValueSets,

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -57,6 +58,7 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 	if err != nil {
 		return nil, err
 	}
+	p = on.besideSoleKey(ctx, p)
 	p, err = on.byServerUUID(ctx, p)
 	if err != nil {
 		return nil, err
@@ -125,7 +127,7 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 			return p, err
 		}
 		var err error
-		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Raw),
+		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
 			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
 			return p, nil // the engine says itself what is wrong
@@ -136,6 +138,25 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 		on.conn.Columns.Keep(in.Unlisted, columns)
 	}
 	return on.engine.ListedPlan(on.naming, p.Dialect(), on.query, in.Target, columns), nil
+}
+
+// besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE: without that
+// clause where it can be about a key without gaps alone, since the table has no other unique
+// index. It is the plan that there is where that is not known.
+func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.Plan {
+	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || !p.Dialect().Grammar.OnDuplicateKey || p.Inserts[0].Conflict != rewrite.ConflictUpdate || on.conn.DB.Detached {
+		return p
+	}
+	target := p.Inserts[0].Target
+	t := keys.TableOf(&p.Inserts[0])
+	k := slices.IndexFunc(target.Keys, func(k rewrite.Key) bool { return k.Gapless })
+	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&rewrite.ReadsCount != 0 {
+		return p
+	}
+	if f, err := on.conn.DB.Facts(ctx, &on.conn.Conn, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
+		return p // it is refused, since a row may be left out
+	}
+	return on.engine.SolePlan(on.naming, p.Dialect(), on.query, target, k)
 }
 
 // unlisted returns the INSERT of a plan that was refused for want of columns
@@ -163,7 +184,7 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 	}
 	var (
 		d      = on.engine.Dialect
-		ask    = catalog.Conn(on.conn.Raw)
+		ask    = catalog.Conn(on.conn.Own())
 		failed error
 		known  = map[rewrite.TableName]rewrite.Standing{}
 		hides  = false

@@ -51,7 +51,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 		return s.orError(err)
 	}
 	if x := c.parked.takeInline(r.query, p); x != nil {
-		s.literal, s.text, s.once, s.session = true, x.text, x, x.session
+		s.literal, s.text, s.once, s.session, s.sends = true, x.text, x, x.session, x.session
 		s.Stmt, err = c.PrepareContext(ctx, x.text)
 		if isBadConn(err) {
 			x.recording.recorder.lose(x)
@@ -64,7 +64,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 // bound prepares a statement whose keys are arguments.
 func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, error) {
 	c, p := r.conn, s.plan
-	if p.Parts != nil {
+	if p.NeedsParts() {
 		return r.refuse(ctx, p.Refused(rewrite.ErrSelectSeveral))
 	}
 	if reason := p.Unbound(); reason != "" {
@@ -74,11 +74,12 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 		return r.refuse(ctx, p.Refused(reason))
 	}
 	var err error
-	if s.session, err = c.sendsLastInsertID(ctx, p); err != nil {
+	if s.sends, err = c.sendsLastInsertID(ctx, p); err != nil {
 		return nil, err
 	}
+	s.session = s.sends && c.brings.fills(p, r.query)
 	s.plain = newPlain(c.DB.Tables, p)
-	s.Stmt, err = c.PrepareContext(ctx, p.ProvenText(s.session))
+	s.Stmt, err = c.PrepareContext(ctx, preparedText(c, p, s.session))
 	switch {
 	case err == nil:
 	case isBadConn(err):
@@ -118,6 +119,7 @@ func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (drive
 
 // asItIs prepares the application's own text.
 func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) {
+	r.conn.numbers.prepared(r.query)
 	r.conn.attempt.noteOther(r.query)
 	stmt, err := r.conn.PrepareContext(ctx, r.query)
 	if err == nil {
@@ -130,6 +132,7 @@ func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) 
 // lacks a key is refused.
 func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
 	c := r.conn
+	c.numbers.last = nil
 	if !c.DB.Driver.TakesRows() {
 		return r.withoutRows(ctx, p)
 	}

@@ -29,7 +29,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
-		if err := s.replace(ctx, s.plan.ProvenText(s.session)); err != nil {
+		if err := s.replace(ctx, preparedText(c, s.plan, s.session)); err != nil {
 			return nil, err
 		}
 		s.literal = false
@@ -111,18 +111,19 @@ func (s *statement) move(ctx context.Context) error {
 		c.DB.stats.note(ctx, s.query, e, nil)
 		return nil
 	}
-	session, err := c.sendsLastInsertID(ctx, p)
+	sends, err := c.sendsLastInsertID(ctx, p)
 	if err != nil {
 		return err
 	}
-	if err := turnTo(ctx, s, p.ProvenText(session)); err != nil {
+	session := sends && c.brings.fills(p, s.query)
+	if err := turnTo(ctx, s, preparedText(c, p, session)); err != nil {
 		return unprepared(c, p, err)
 	}
 	if unproven := s.plan.BoundText(s.session); s.unproven != nil && unproven != p.BoundText(session) {
 		s.others[unproven], s.unproven = s.unproven, nil
 	}
 	s.found, s.asItIs = foundIn(c, at), false
-	s.plan, s.session, s.plain = p, session, newPlain(c.DB.Tables, p)
+	s.plan, s.sends, s.session, s.plain = p, sends, session, newPlain(c.DB.Tables, p)
 	return nil
 }
 
@@ -147,7 +148,8 @@ func isElsewhere(s *statement, at *session.Location) bool {
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
 	x := s.conn.newExecution(ctx, s.plan, s.query, args, h)
-	x.session = s.session
+	x.session = s.sends && h.Any()
+	s.conn.brings.note(s.plan, s.query, args)
 	return x
 }
 
@@ -195,7 +197,11 @@ func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
 	case s.literal && x.text != s.text:
 		err := s.replace(ctx, x.text)
 		return s.Stmt, err
-	case s.literal, s.kept, proves(x), !s.plan.Proves():
+	case s.literal, s.kept:
+		return s.Stmt, nil
+	case x.session != s.session:
+		return otherwise(ctx, s, x.text)
+	case proves(x), !s.plan.Proves(), s.conn.DB.Detached:
 		return s.Stmt, nil
 	case s.unproven == nil:
 		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))

@@ -48,6 +48,7 @@ func (o *ongoing) clear() {
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
 func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
 	c := o.conn
+	c.Drawn.BeforeCommit(&c.Conn)
 	if a := c.attempt; a != nil {
 		a.beforeEnd(ctx, c)
 		if commits {
@@ -89,6 +90,8 @@ func (o *ongoing) dropStored(ctx context.Context) {
 // AfterEnd is called with the driver's answer to the Commit or Rollback. Where the
 // transaction has stored nothing, its executions wait for their retry.
 func (o *ongoing) AfterEnd(ctx context.Context, commits bool, err error) {
+	o.conn.Drawn.AfterCommit(commits && err == nil)
+	o.conn.numbers.last = nil // a trigger that was deferred may have drawn a number
 	if a := o.conn.attempt; a != nil {
 		o.conn.attempt = nil
 		a.afterEnd(ctx, o.conn, commits, err)

@@ -17,7 +17,7 @@ func miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
 	if p.Counts() || p.Tails() && p.Dialect().Numbering.Carries { // whose log is asked for
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
-	if !tables.StatesOnConnection() || p.Reads()&rewrite.ReadsCount == 0 {
+	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&rewrite.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {

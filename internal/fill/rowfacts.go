@@ -14,11 +14,11 @@ var unknownRows = new(keys.RowFacts)
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
 func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	c, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
-	db := c.DB
-	if f := t.Gate.Rows.Load(); f != nil {
+	db, gate := c.DB, t.GateOf(&c.Conn)
+	if f := gate.Rows.Load(); f != nil {
 		return f
 	}
-	if time.Now().UnixNano() < t.Gate.RowsPausedUntil.Load() {
+	if time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return unknownRows
 	}
 	ctx, cancel := aside(ctx)
@@ -26,11 +26,11 @@ func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	d := db.AnyEngine().Dialect
 	found, err := db.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
 	if x.noteAsked(ctx, err); err != nil {
-		t.Gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
+		gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
 		return unknownRows
 	}
 	f := keys.NewRowFacts(d, t, found)
-	t.Gate.Rows.Store(f)
+	gate.Rows.Store(f)
 	return f
 }
 

@@ -232,7 +232,7 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 // succeeds: no trigger of its own leaves one out.
 func (o *observedRows) keepsRows() bool {
 	x := o.x
-	f := keys.TableOf(&x.plan.Inserts[0]).Facts()
+	f := factsOf(x.conn, keys.TableOf(&x.plan.Inserts[0]))
 	return f != nil && f.Rows != nil && f.Rows.Stays
 }
 

@@ -56,7 +56,7 @@ func (on *planner) setRefused(ctx context.Context, t *keys.Table, q *rewrite.Que
 	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Conn, t, 0); err != nil {
 		return "", "", err
 	}
-	ask := catalog.Conn(on.conn.Raw)
+	ask := catalog.Conn(on.conn.Own())
 	rule, err := catalog.InsertRule(ctx, ask, q.Table.Schema, q.Table.Table)
 	if err != nil || rule != (catalog.Rule{}) {
 		return rewrite.ErrSetRule, rule.String(), err
@@ -86,7 +86,7 @@ func miscounted(ctx context.Context, x *execution, insert int, reason error) err
 	}
 	ctx, cancel := aside(ctx)
 	defer cancel()
-	rule, err := catalog.InsertRule(ctx, catalog.Conn(x.conn.Raw), in.Query.Table.Schema, in.Query.Table.Table)
+	rule, err := catalog.InsertRule(ctx, catalog.Conn(x.conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
 	if err != nil || rule == (catalog.Rule{}) {
 		return reason
 	}

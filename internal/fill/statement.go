@@ -19,7 +19,8 @@ type statement struct {
 	conn        *Conn
 	plan        *rewrite.Plan
 	query       string
-	session     bool // the first key goes as LAST_INSERT_ID(key)
+	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)
+	session     bool // the driver's statement has that text
 
 	// literal says that the text has the keys of one execution as literals,
 	// because database/sql prepares what the driver would not execute directly;
@@ -81,7 +82,7 @@ func (s *statement) NumInput() int {
 	if n < 0 || isOwnText(s) {
 		return n
 	}
-	return n - s.plan.Added()
+	return n - s.plan.Added(s.session)
 }
 
 // isOwnText reports whether the driver's statement takes the arguments of the application
@@ -115,11 +116,19 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		s.dryRun(ctx, args)
 		return session.ExecStmt(ctx, s.Stmt, args)
 	}
+	if s.conn.numbers.last != nil {
+		if err := s.conn.numbers.check(ctx, s.query); err != nil {
+			return nil, err
+		}
+	}
 	if r, suits, err := s.run(ctx, args); suits {
 		if err != nil {
 			return nil, err
 		}
 		res, err := session.ExecStmt(ctx, s.Stmt, r.sent)
+		if err != nil {
+			res, err = sentAgain(ctx, s.conn, s.plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, s.Stmt, r.sent) })
+		}
 		return r.executed(ctx, res, err)
 	}
 	x, err := s.begin(ctx, args)
@@ -149,11 +158,19 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		s.dryRun(ctx, args)
 		return session.QueryStmt(ctx, s.Stmt, args)
 	}
+	if s.conn.numbers.last != nil {
+		if err := s.conn.numbers.check(ctx, s.query); err != nil {
+			return nil, err
+		}
+	}
 	if r, suits, err := s.run(ctx, args); suits {
 		if err != nil {
 			return nil, err
 		}
 		rows, err := session.QueryStmt(ctx, s.Stmt, r.sent)
+		if err != nil {
+			rows, err = sentAgain(ctx, s.conn, s.plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, s.Stmt, r.sent) })
+		}
 		return r.queried(ctx, rows, err)
 	}
 	x, err := s.begin(ctx, args)
@@ -173,7 +190,11 @@ func (s *statement) sendExec(ctx context.Context, x *execution) (driver.Result, 
 	if err != nil {
 		return nil, err
 	}
-	return session.ExecStmt(ctx, stmt, x.sent)
+	res, err := session.ExecStmt(ctx, stmt, x.sent)
+	if err != nil {
+		res, err = sentAgain(ctx, s.conn, x.plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, stmt, x.sent) })
+	}
+	return res, err
 }
 
 func (s *statement) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
@@ -181,7 +202,11 @@ func (s *statement) sendQuery(ctx context.Context, x *execution) (driver.Rows, e
 	if err != nil {
 		return nil, err
 	}
-	return session.QueryStmt(ctx, stmt, x.sent)
+	rows, err := session.QueryStmt(ctx, stmt, x.sent)
+	if err != nil {
+		rows, err = sentAgain(ctx, s.conn, x.plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, stmt, x.sent) })
+	}
+	return rows, err
 }
 
 // dryRun counts and reports what would become of an execution.
@@ -237,5 +262,5 @@ func (s *statement) final(index int) int {
 	if isOwnText(s) {
 		return index
 	}
-	return s.plan.Final(index)
+	return s.plan.Final(index, s.session)
 }

@@ -54,7 +54,7 @@ func (s *statistics) logRefused(ctx context.Context, query string, r *rewrite.Re
 	watchOf(ctx).tracer.refused(r)
 	shape, count, now := s.shapes.count(s.tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
 	if now {
-		s.tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Reason.Error(), r.Offset, shape, count)
+		s.tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Cause().Error(), r.Offset, shape, count)
 	}
 }
 

@@ -35,10 +35,14 @@ var readsOfState = map[string]string{
 	"fill.setSavepoint":      settled, // by countInsert
 	"fill.sendAgain":         settled, // by join
 	"fill.takeAgain":         settled, // by join
+	"fill.unfitStandIn":      asOpen,  // without a database
 	"fill.isBefore":          asOpen,  // join settles then
 	"fill.outcome":           asOpen,
 	"fill.undoneBehind":      asOpen,
 	"fill.greatestStored":    asOpen,
+	"fill.chooseUntold":      asOpen, // join settles then
+	"fill.countTaken":        asOpen,
+	"fill.raiseAbove":        asOpen,
 	"fill.idWhere":           asOpen,
 	"fill.noteSent":          asOpen,
 	"fill.BeforeEnd":         asOpen,
@@ -52,8 +56,11 @@ var readsOfState = map[string]string{
 	"keys.reserveAbove":      asOpen,
 	"keys.held":              asOpen,
 	"keys.writeClaim":        asOpen,
-	"keys.within":            settled, // by join
+	"keys.apart":             elsewhere, // PostgreSQL
+	"keys.within":            settled,   // by join
+	"keys.BeforeCommit":      asOpen,    // nothing is proven
 	"keys.EnsureStates":      asOpen,
+	"keys.noteGone":          asOpen,
 	"keys.ensureStatesAgain": asOpen,
 	"keys.bind":              elsewhere, // states on the connection: SQLite
 	"keys.at":                elsewhere,

@@ -4,21 +4,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"io"
-	"math/rand/v2"
 	"slices"
-	"time"
 
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-)
-
-// How often, and for how long, a transaction of ours that the engine ended is made
-// again.
-const (
-	maxAgain     = 10
-	againFor     = 10 * time.Second
-	firstPause   = 2 * time.Millisecond
-	longestPause = 200 * time.Millisecond
 )
 
 // take draws the keys of an execution, in the transaction that they belong to.
@@ -60,10 +50,30 @@ func (t *transactional) takeAgain(ctx context.Context) error {
 		t.drawing = true
 		err = t.leave(ctx, err)
 		t.drawing = false
-		if !ours || !t.again(ctx, err) {
+		if !ours || !t.forgot(err) && !t.remakes(err) && !t.again(ctx, err) {
 			return err
 		}
 	}
+}
+
+// forgot reports, once, whether the error of a transaction of ours is that the server no
+// longer has what the driver has prepared. The statements have other texts from then on.
+func (t *transactional) forgot(err error) bool {
+	if t.forgotten || !session.IsForgotten(err) {
+		return false
+	}
+	t.forgotten = true
+	return true
+}
+
+// remakes reports, once, whether the error of a transaction of ours is that keyfill's
+// tables are gone, which are made for the next one.
+func (t *transactional) remakes(err error) bool {
+	if t.remade || !keys.IsGone(err) {
+		return false
+	}
+	t.remade = true
+	return true
 }
 
 // drawProven draws the keys of an execution. Those that belong to its transaction
@@ -175,26 +185,7 @@ func (t *transactional) reads() bool {
 // ours, is to be made again after an error. It waits a while first: those who met
 // would meet again.
 func (t *transactional) again(ctx context.Context, err error) bool {
-	if !t.transient(err) || ctx.Err() != nil {
-		return false
-	}
-	now := time.Now()
-	if t.tries == 0 {
-		t.since = now
-	}
-	t.tries++
-	if t.tries > maxAgain || now.Sub(t.since) > againFor {
-		return false
-	}
-	pause := min(firstPause<<(t.tries-1), longestPause)
-	timer := time.NewTimer(pause/2 + rand.N(pause))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return t.transient(err) && t.tries.Wait(ctx, err)
 }
 
 // transient reports whether an error of the engine ends a transaction that may

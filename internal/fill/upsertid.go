@@ -41,6 +41,52 @@ func (a answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64)
 	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
+// broughtID returns the key that the last row has brought, where none of the keys that were
+// filled is stored, as MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where
+// that row may be left out. If the table has the key behind an upsert, the row is stored, or
+// it has changed the row of that key, which is the plain driver's answer, too.
+func (a answer) broughtID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+	t := a.table
+	others := a.in.Rows - len(a.x.fate.rows)
+	if a.x.plan.Dialect().LastRowID {
+		return a.broughtRowID(ctx, f)
+	}
+	if a.x.plan.Dialect().Family != dialect.FamilyMySQL || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
+		slices.ContainsFunc(a.x.fate.rows, func(o outcome) bool { return o != outcomeNotStored }) {
+		return 0
+	}
+	brought := a.x.plan.Brought(a.x.args, a.x.holes, 0, t.LastIDKey)
+	if len(brought) != others || brought[others-1].Row != a.in.Rows-1 || brought[others-1].Integer == 0 {
+		return 0
+	}
+	key := brought[others-1].Integer
+	switch all := affected == int64(others); {
+	case a.in.Conflict == rewrite.ConflictSkip && all, a.in.LeavesRow && all && !a.x.conn.DB.found.counts():
+		return key
+	case a.in.Conflict != rewrite.ConflictUpdate:
+		return 0
+	}
+	column := f.Columns[t.LastIDKey]
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	return a.idWhere(ctx, column, []string{column}, []driver.Value{key})
+}
+
+// broughtRowID is broughtID for SQLite, whose last rowid may be that of a row that has brought
+// its key.
+func (a answer) broughtRowID(ctx context.Context, f *keys.RowFacts) int64 {
+	t := a.table
+	own, err := a.res.LastInsertId()
+	if err != nil || own == 0 || !f.Stays || a.in.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.conn, t) || slices.Contains(a.x.fate.rows, outcomeStored) ||
+		!slices.ContainsFunc(a.x.plan.Brought(a.x.args, a.x.holes, 0, t.LastIDKey), func(b rewrite.Brought) bool { return b.Integer == own }) {
+		return 0
+	}
+	column := f.Columns[t.LastIDKey]
+	ctx, cancel := aside(ctx)
+	defer cancel()
+	return a.idWhere(ctx, column, []string{column}, []driver.Value{own})
+}
+
 // valuesOf returns the values that the row of the statement has for columns, where
 // they are arguments or plain literals and none is NULL.
 func (a answer) valuesOf(columns []string) ([]driver.Value, bool) {
@@ -100,7 +146,7 @@ func (a answer) idWhere(ctx context.Context, id string, columns []string, values
 	}
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), a.in.TableText, condition, lock)
 	var found []int64
-	err := dbconn.Query(ctx, a.x.conn.Raw, query, args, func(row []any) error {
+	err := dbconn.Query(ctx, a.x.conn.Own(), query, args, func(row []any) error {
 		n, ok := session.IntegerOf(row[0])
 		if !ok {
 			return errOtherKey

@@ -80,7 +80,7 @@ func (a account) verdict(in *rewrite.Insert, res driver.Result) verdict {
 	}
 	o, open := got.proven(affected)
 	if o == outcomeUnknown && open {
-		if f := got.table.Gate.Rows.Load(); f != nil && f.Stays {
+		if f := got.table.GateOf(&a.x.conn.Conn).Rows.Load(); f != nil && f.Stays {
 			o = got.byCount(affected)
 		}
 	}

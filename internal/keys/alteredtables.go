@@ -18,6 +18,9 @@ type alteredTables struct {
 	counters *Counters
 	renamed  bool // a table may have got the name of a table that counters number
 
+	sequences map[*engineSequence]sequenceHere
+	reset     []*engineSequence // that were used after the transaction may have reset them
+
 	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
 	plans   *rewrite.Cache    // that depend on these
 
@@ -25,8 +28,20 @@ type alteredTables struct {
 	Created []string
 }
 
-// close forgets what is known in the transaction alone.
+// sequenceHere is the way to a sequence of the engine in a transaction: on a connection of
+// our own, or within the transaction itself where that has locked the sequence or one of
+// its tables.
+type sequenceHere struct {
+	way    *store.NativeReserver
+	within bool
+}
+
+// close forgets what is known in the transaction alone. Numbers in hand of a sequence that
+// it may have reset are given up: others may get them again.
 func (a *alteredTables) close() {
+	for _, one := range a.reset {
+		one.suspect()
+	}
 	if a.counters != nil {
 		// Reserved numbers become gaps.
 		_ = a.counters.close(context.Background())
@@ -42,7 +57,7 @@ func (g *Conn) isAltered() bool { return g != nil && g.Altered.On && !g.tables.D
 func (a *alteredTables) here(g *Conn) *alteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
-		a.at, a.schemas = g.Altered.Times, map[string]string{}
+		a.at, a.schemas, a.sequences = g.Altered.Times, map[string]string{}, map[*engineSequence]sequenceHere{}
 		a.plans = rewrite.NewCache(cacheEntries/64, cacheBytes/64)
 	}
 	return a
@@ -107,7 +122,7 @@ func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
 // the row without that check. Other connections share the row.
 func (g *Conn) openHere(ctx context.Context, st stateStore, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
 	opened := row
-	opened.At = store.Within(g.tables.Dialect(), g.Raw)
+	opened.At = store.Within(g.tables.Dialect(), g.Own())
 	if opened.OnBehind = behind; !ranked {
 		opened.OnBehind = keysource.RemedyWarn
 	}

@@ -13,9 +13,10 @@ import (
 // bound holds the columns that a shared state is already bound to: those it was opened
 // for, and those bound since, because a glob matched them or their table is new.
 type bound struct {
-	bind    func(context.Context, store.Column) error // nil: by row
+	bind    func(context.Context, store.Column) error // nil: by one of the next two
 	row     *connRow                                  // on the statements' connections
-	columns sync.Map                                  // of store.Column.String()
+	engine  *engineSequence
+	columns sync.Map // of store.Column.String()
 }
 
 // newBound returns the columns of a state that is opened for the columns of row. It
@@ -101,9 +102,14 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 		return nil
 	}
 	stays := true
-	if c.bound.bind != nil {
+	switch {
+	case c.bound.bind != nil:
 		err = c.bound.bind(ctx, column)
-	} else {
+	case c.bound.engine != nil:
+		err = c.bound.engine.ask(ctx, dr.on, func(ctx context.Context, at *store.NativeReserver) error {
+			return at.Bind(ctx, column)
+		})
+	default:
 		dr.on.EnsureStates(ctx)
 		stays, err = c.bound.row.bind(ctx, dr.on, column)
 	}
@@ -127,5 +133,5 @@ func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool
 			return true, err
 		}
 	}
-	return false, bind(store.Within(r.dialect, g.Raw))
+	return false, bind(store.Within(r.dialect, g.Own()))
 }

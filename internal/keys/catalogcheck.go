@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -31,7 +32,12 @@ type Facts struct {
 	// clash, whatever the statement says.
 	OwnConflicts bool
 
+	// HasCounter says that one of Columns has an own counter.
+	HasCounter bool
+
 	Rows *RowFacts
+
+	schema string // of the table, as the catalog names it
 
 	// unseen is the catalog's error for a table that is a temporary one, or not there
 	// yet; nil where the catalog shows the table.
@@ -51,16 +57,58 @@ type ColumnFacts struct {
 
 	leads  bool // it is the first of an index
 	alone  bool // a unique index covers this column alone
-	counts bool // the engine numbers it too, and follows explicit keys
+	counts bool // the engine has a counter of its own for it, which follows explicit keys
 	live   bool // the engine numbers it too, in whatever way
 	ranked bool // keys are integers, and an index finds the greatest
 	RowID  bool // SQLite: it is the rowid
+
+	// numbers says that the engine gives a row whose key is NULL a number of its own, above
+	// all keys.
+	numbers bool
+
+	OthersNumber bool // the engine numbers rows of it in some way: they are not keyfill's
+	Triggered    bool // something of the user's may run at an INSERT into its table
 
 	// TakesFirst says that the engine numbers the column's rows from a number that a
 	// statement is given, and that a rollback undoes them.
 	TakesFirst bool
 
 	Unique []string // as duplicate-key errors name the unique indexes that it leads
+
+	// Counter is the column's own sequence; nil where it has none, or where something of
+	// the user's runs at an INSERT.
+	Counter *OwnCounter
+}
+
+// OwnCounter is the sequence that would number a column if keyfill did not, and that the
+// engine would remember then.
+type OwnCounter struct {
+	Table, Sequence []string // the parts of their names, as they are compared
+	Column          string
+
+	// Alone says that no other default of the table draws a number.
+	Alone bool
+}
+
+// counterOf returns the own counter of a column.
+func counterOf(d *dialect.Dialect, t *catalog.Table, c *catalog.Column) *OwnCounter {
+	if t.View || t.InsertTriggers != catalog.No || t.KeyTriggers == catalog.Yes || c.Generated || c.Identity == "" || c.IdentityAlways {
+		return nil
+	}
+	o := &OwnCounter{Table: []string{t.Schema, t.Name}, Column: c.Name, Alone: true, Sequence: rewrite.NameOf(d, c.Sequence)}
+	if o.Sequence == nil {
+		o.Sequence = rewrite.DrawnFrom(d, c.Default)
+	}
+	if o.Sequence == nil {
+		return nil
+	}
+	for i := range t.Columns {
+		other := &t.Columns[i]
+		if other.Name != c.Name && !other.Generated && (other.Identity != "" || other.Default != "" && !rewrite.DrawsNothing(d, other.Default)) {
+			o.Alone = false
+		}
+	}
+	return o
 }
 
 // gate asks the catalog once for a table, before its first fill.
@@ -109,42 +157,67 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	if f := t.Gate.Facts.Load(); f != nil {
+	gate := t.GateOf(g)
+	if f := gate.Facts.Load(); f != nil {
 		return f, nil
 	}
 	if !t.AsksCatalog {
 		t.Gate.Facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))})
 		return t.Gate.Facts.Load(), nil
 	}
-	if f, err := t.Gate.recent(); f != nil || err != nil {
+	if db.StatesOnConnection() {
+		return db.factsOnConnection(ctx, g, t)
+	}
+	if f, err := gate.recent(); f != nil || err != nil {
 		if err != nil {
 			return nil, err
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	wait := db.storeWait
-	if !db.StatesOnConnection() {
-		var err error
-		if wait, err = t.Gate.takeTurn(ctx, wait); err != nil {
-			return nil, err
-		}
-		defer t.Gate.endTurn()
-		if f := t.Gate.Facts.Load(); f != nil {
-			return f, nil
-		}
+	wait, err := gate.takeTurn(ctx, db.storeWait)
+	if err != nil {
+		return nil, err
+	}
+	defer gate.endTurn()
+	if f := gate.Facts.Load(); f != nil {
+		return f, nil
 	}
 	f, err := db.look(ctx, g, t, wait)
 	switch {
 	case err != nil:
 		return nil, err
 	case f.unseen != nil:
-		t.Gate.again(f, nil)
+		gate.again(f, nil)
 		return db.factsMade(ctx, g, t, f)
 	default:
-		t.Gate.Rows.Store(f.Rows)
-		t.Gate.Facts.Store(f)
+		gate.keep(f)
 	}
 	return f, nil
+}
+
+// factsOnConnection is Tables.Facts where the statement's own connection is asked, as on
+// SQLite. It answers at once, so that it is asked each time for a table that is not there,
+// or is unfit. What it says of a temporary table is true of no other connection.
+func (db *Tables) factsOnConnection(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+	f, err := db.look(ctx, g, t, db.storeWait)
+	askMemory(ctx, db, g) // after look, which takes the lock to write before anything is read
+	switch {
+	case err != nil:
+		return nil, err
+	case f.unseen != nil:
+		return db.factsMade(ctx, g, t, f)
+	case f.schema == "temp" && !isOwn(db, t):
+		g.temporary.keep(t, f, g.Columns.Since())
+	default:
+		t.GateOf(g).keep(f)
+	}
+	return f, nil
+}
+
+// keep keeps the facts of a table that is there.
+func (g *gate) keep(f *Facts) {
+	g.Rows.Store(f.Rows)
+	g.Facts.Store(f)
 }
 
 // recent returns the last answer where it is younger than RecheckPause: that the table
@@ -198,12 +271,14 @@ func (db *Tables) look(ctx context.Context, g *Conn, t *Table, wait time.Duratio
 		return nil, err
 	}
 	if err := t.check(e.Dialect, found); err != nil {
-		t.Gate.again(nil, err)
+		t.GateOf(g).again(nil, err)
 		return nil, err
 	}
-	f := &Facts{LastIDUnread: readsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
+	f := &Facts{schema: found.Schema, LastIDUnread: readsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
 	for i := range t.KeyColumns {
 		f.Columns = append(f.Columns, factsOfColumn(found, found.Column(e.Dialect, t.KeyColumns[i].Name)))
+		f.Columns[i].Counter = counterOf(e.Dialect, found, found.Column(e.Dialect, t.KeyColumns[i].Name))
+		f.HasCounter = f.HasCounter || f.Columns[i].Counter != nil
 	}
 	if t.LastIDKey >= 0 && !t.KeyColumns[t.LastIDKey].Rule.SaysLastInsertID {
 		f.NumbersOther = slices.ContainsFunc(found.Columns, func(c catalog.Column) bool {
@@ -276,14 +351,17 @@ const pseudorandomBits = 31
 func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	return ColumnFacts{
 		schema: t.Schema, table: t.Name, column: c.Name,
-		leads:      c.LeadsIndex,
-		alone:      c.UniqueAlone,
-		counts:     c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
-		live:       c.Identity != "",
-		ranked:     c.LeadsIndex && c.Integer,
-		RowID:      c.RowID,
-		Unique:     c.Unique,
-		TakesFirst: c.Identity == "AUTO_INCREMENT" && c.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
+		leads:        c.LeadsIndex,
+		alone:        c.UniqueAlone,
+		counts:       c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
+		numbers:      c.Identity == "AUTO_INCREMENT" || c.RowID,
+		live:         c.Identity != "",
+		ranked:       c.LeadsIndex && c.Integer,
+		RowID:        c.RowID,
+		Unique:       c.Unique,
+		OthersNumber: c.RowID || c.Identity != "",
+		Triggered:    t.InsertTriggers != catalog.No,
+		TakesFirst:   c.Identity == "AUTO_INCREMENT" && c.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
 	}
 }
 
@@ -297,7 +375,7 @@ func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) er
 	ctx, cancel := context.WithTimeout(ctx, meantWait)
 	defer cancel()
 	if db.StatesOnConnection() {
-		return catalog.Meant(ctx, d, catalog.Conn(g.Raw), t.Rule.Schema, t.Rule.Name, missing)
+		return catalog.Meant(ctx, d, catalog.Conn(g.Own()), t.Rule.Schema, t.Rule.Name, missing)
 	}
 	q, err := db.sources.stores.catalog()
 	if g.isAltered() || err != nil {
@@ -324,18 +402,23 @@ func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect,
 // catalogTable is Tables.CatalogTable with another wait.
 func catalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
 	if db.StatesOnConnection() || g.isAltered() {
-		return catalog.Read(ctx, d, catalog.Conn(g.Raw), schema, name)
+		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)
 	}
 	q, err := db.sources.stores.catalog()
 	if err != nil {
 		return nil, err
 	}
 	var t *catalog.Table
-	err = askCatalog(ctx, d, wait, func(ctx context.Context) (err error) {
-		t, err = catalog.Read(ctx, d, q, schema, name)
-		return err
+	err = apart(ctx, g, []store.Column{{Table: name}}, func(ctx context.Context) error {
+		return askCatalog(ctx, d, wait, func(ctx context.Context) (err error) {
+			t, err = catalog.Read(ctx, d, q, schema, name)
+			return err
+		})
 	})
-	if err != nil {
+	switch {
+	case err == errOwnLocks:
+		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)
+	case err != nil:
 		return nil, err
 	}
 	return t, nil

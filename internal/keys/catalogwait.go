@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
@@ -41,8 +42,22 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 	}
 }
 
+// errSharedSession says that the server does answer.
+var errSharedSession = anchor.New("store-down", "the catalog cannot be read, since the session has prepared statements of other clients of a pooler: let the driver prepare none, as docs/pool.md says")
+
+// sharedSession is the answer of a session that a pooler gives to several clients. For the
+// caller the store is down.
+type sharedSession struct{ answer error }
+
+func (e *sharedSession) Error() string { return errSharedSession.Error() + ": " + e.answer.Error() }
+
+func (e *sharedSession) Unwrap() []error { return []error{errSharedSession, keysource.ErrStoreDown} }
+
 // notRead returns the error of a catalog that has given no answer in time.
 func notRead(cause error) error {
+	if code, ok := sqlcode.Of(cause); ok && code.State == duplicatePrepared {
+		return &sharedSession{cause}
+	}
 	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cause)
 }
 
@@ -64,6 +79,10 @@ func within(ctx context.Context, ask func(context.Context) error) error {
 		return ctx.Err()
 	}
 }
+
+// duplicatePrepared is the SQLSTATE duplicate_prepared_statement: PostgreSQL 18
+// documentation, appendix A.
+const duplicatePrepared = "42P05"
 
 // answerGrace is for how long an answer is waited for when the time is up: a driver
 // that has noticed gives it at once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -68,4 +69,21 @@ func CauseOfNoKey(err error) Cause {
 		return CauseEngine
 	}
 	return CauseOther
+}
+
+// Stopped returns the error of a statement of keyfill's own on the application's connection.
+// It says whose statement that was where a time limit, or somebody's cancel, has ended it:
+// the caller would look at his INSERT, which was not sent.
+func Stopped(err error) error {
+	if ours(err) || !isStopped(err) {
+		return err
+	}
+	return anchor.Lastf("contention", "keyfill: a statement of keyfill's own, which comes before the INSERT, was stopped by a time limit of the session or by a cancel: raise the limit, or look what held the lock that it waited for: %w", err)
+}
+
+// isStopped reports whether the engine has stopped a statement: the codes are PostgreSQL's
+// query_canceled, and those of max_statement_time (MariaDB) and max_execution_time (MySQL).
+func isStopped(err error) bool {
+	c, answered := sqlcode.Of(err)
+	return answered && (c.State == "57014" || c.Number == 1969 || c.Number == 3024)
 }

@@ -18,7 +18,7 @@ import (
 // column is refused, whichever of the two comes first.
 
 // claimer returns what a counter claims columns for: a claim without its column.
-type claimer func(ctx context.Context) (store.Claim, error)
+type claimer func(ctx context.Context, g *Conn) (store.Claim, error)
 
 // claimAgain is the pause before a claim is tried again that could not be written, since
 // the tables of states were not there.
@@ -35,7 +35,7 @@ type claimed struct {
 func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	state := ""
 	switch {
-	case src.Store != "" && src.Store != policy.StoreNone:
+	case inStore(src):
 		state = stateElsewhere(row.Name, src.Store)
 	case row.Table != nil, row.Procedure != "" && row.Procedure != store.ReserveProcedure:
 		state = row.ForeignState()
@@ -45,12 +45,21 @@ func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	return claims(store.Claim{State: state})
 }
 
+// inStore reports whether a store of the policy keeps the state of a source.
+func inStore(src policy.Source) bool { return src.Store != "" && src.Store != policy.StoreNone }
+
+// needsClaim reports whether the table of claims is made for the claim of a source. An
+// exclusive source claims its column for the sake of a store alone, which may lose the
+// state. A source in the column's own database leaves the column to a later one with
+// start_at, as long as there is no table.
+func needsClaim(src policy.Source) bool { return !src.Exclusive || inStore(src) }
+
 // stateElsewhere returns how claims name a state that a store of the policy keeps.
 func stateElsewhere(name, at string) string { return fmt.Sprintf("%s (store %s)", name, at) }
 
 // claims returns a claimer of a claim that is known beforehand.
 func claims(c store.Claim) claimer {
-	return func(context.Context) (store.Claim, error) { return c, nil }
+	return func(context.Context, *Conn) (store.Claim, error) { return c, nil }
 }
 
 // claim claims the column of a counter, and reports whether the claim will stay.
@@ -62,7 +71,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 	if err != nil || f.unseen != nil {
 		return false, err // a temporary table's keys are nobody else's business
 	}
-	claim, err := c.claimer(ctx)
+	claim, err := c.claimer(ctx, dr.on)
 	if err != nil {
 		return false, err
 	}
@@ -79,8 +88,15 @@ func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool
 		return false, nil
 	}
 	set := dr.db.sources.counters
-	if dr.on != nil && dr.on.OwnCounters != nil {
+	switch {
+	case dr.on == nil:
+	case dr.on.OwnCounters != nil:
 		set = dr.on.OwnCounters
+	case isOwn(dr.db, dr.table):
+		if dr.on.ownClaims == nil {
+			dr.on.ownClaims = newCounters()
+		}
+		set = dr.on.ownClaims
 	}
 	key, now := claim.Row(), dr.db.sources.now()
 	known, again := set.claims.Load(key)
@@ -119,8 +135,22 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 		if err != nil {
 			return false, false, err
 		}
-		if !claim.Exclusive {
+		if needsClaim(dr.key.Rule.Source) {
 			home.Schema().EnsureClaims(ctx)
+		}
+		// The row of a state in the column's own database names the column itself, and a
+		// claim would keep that out. Who may not ask whether the store is that database
+		// claims the column: then no state could be made there either.
+		limited, cancel := context.WithTimeout(ctx, dr.db.storeWait/2)
+		own, err := dr.db.sources.stores.isOwn(limited, dr.key.Rule.Source.Store)
+		cancel()
+		switch {
+		case err == nil && own:
+			return true, true, nil
+		case ctx.Err() != nil:
+			return false, false, ctx.Err()
+		case err != nil && !errors.Is(err, store.ErrTables) && !errors.Is(err, store.ErrRights):
+			return false, false, nil // the source waits for a store that does not answer; the claim is tried again
 		}
 		noted, _, err = home.Claim(ctx, claim)
 		return noted, true, err
@@ -138,7 +168,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 			return noted, true, err
 		}
 	}
-	if err := write(store.Within(d, dr.on.Raw)); err != nil {
+	if err := write(store.Within(d, dr.on.Own())); err != nil {
 		return false, false, err
 	}
 	// What this transaction has made, an earlier statement of it perhaps, may be

@@ -22,12 +22,18 @@ type Conn struct {
 	// OwnCounters are the counters of a database in memory, which this connection
 	// alone has; nil for any other.
 	OwnCounters    *Counters
+	forgot         uint64               // forgets of the tables when OwnCounters were last used
 	memoryDetected bool                 // DetectOwnMemory has run
-	ensured        bool                 // the tables of states are there
+	ensured        bool                 // the tables of states were there
+	ensuredAt      uint64               // gone of the tables then
 	doubts         map[*counter]doubted // by counters whose keys its transaction found in use
 	claimed        bool                 // a claim was noted in one of its transactions since the checkout
 
+	gates         map[*Table]*gate // of tables that it alone sees
+	temporary     temporaryGates
+	ownClaims     *Counters // holds the claims of these columns; nil before the first
 	AlteredTables alteredTables
+	Drawn         Drawn
 	own           ownTables
 }
 
@@ -60,6 +66,15 @@ func (g *Conn) Close() error {
 	return err
 }
 
+// ownCountersOf returns the counters that the connection alone has.
+func ownCountersOf(ctx context.Context, g *Conn) *Counters {
+	if n := g.tables.forgets.Load(); n != g.forgot {
+		g.forgot = n
+		_ = g.OwnCounters.forgetStates(ctx) // their sources have nothing to give back
+	}
+	return g.OwnCounters
+}
+
 // BeginTx creates the tables of states first, where the policy says so: tables that are
 // created in a transaction may be rolled back.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
@@ -72,6 +87,7 @@ func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 // ResetSession forgets what belongs to the last user of the connection.
 func (g *Conn) ResetSession(ctx context.Context) error {
 	g.claimed, g.doubts = false, nil
+	g.Drawn.Forget()
 	return g.Conn.ResetSession(ctx)
 }
 

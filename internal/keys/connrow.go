@@ -25,10 +25,10 @@ type connRow struct {
 // at returns the way to the row from a connection.
 func (r *connRow) at(g *Conn) keysource.At {
 	at := keysource.At{Open: g.Tx != session.Outside}
-	rows := r.rows.At(store.On(r.dialect, g.Raw))
+	rows := r.rows.At(store.On(r.dialect, g.Own()))
 	at.Reserver = committing{r, g}
 	if at.Open {
-		rows = r.rows.At(store.Within(r.dialect, g.Raw)).Whole()
+		rows = r.rows.At(store.Within(r.dialect, g.Own())).Whole()
 		at.Reserver = openRows{rows}
 	}
 	if r.ranked {
@@ -40,9 +40,9 @@ func (r *connRow) at(g *Conn) keysource.At {
 // keysEnd returns from where on keys are another state's, as the row says now; 0 for
 // nowhere.
 func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
-	st := store.On(r.dialect, g.Raw)
+	st := store.On(r.dialect, g.Own())
 	if g.Tx != session.Outside {
-		st = store.Within(r.dialect, g.Raw)
+		st = store.Within(r.dialect, g.Own())
 	}
 	return r.rows.At(st).KeysEndNow(ctx)
 }
@@ -103,7 +103,7 @@ func (c committing) transact(ctx context.Context, f func(*store.Store) error) er
 		}
 		return err
 	}
-	if err := f(store.Within(c.row.dialect, c.on.Raw)); err != nil {
+	if err := f(store.Within(c.row.dialect, c.on.Own())); err != nil {
 		c.on.EndFailed(ctx, tx.Rollback())
 		return err
 	}

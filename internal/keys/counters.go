@@ -27,6 +27,10 @@ type counter struct {
 	warnAt int64
 	remedy string
 
+	// raise returns the statement that makes the numbers begin at to or above; nil where
+	// next_value in keyfill_sequences says it.
+	raise func(to int64) string
+
 	// home is the table that the state numbers, as the catalog names it; "" where the
 	// state may number several.
 	home string
@@ -58,8 +62,8 @@ type counter struct {
 	unseen error
 }
 
-// numbers are the numbers of a counter, of one of the kinds sequence, snowflake,
-// recycled, joinedRow and scoped.
+// numbers are the numbers of a counter, of one of the kinds sequence, engineSequence,
+// snowflake, recycled, joinedRow and scoped.
 type numbers interface {
 	// reserve returns the first of n consecutive integers.
 	reserve(ctx context.Context, g *Conn, n int64) (int64, error)
@@ -236,6 +240,43 @@ func (c *Counters) shed(ctx context.Context) {
 	for _, one := range old {
 		// Numbers that cannot be given back are gaps, and a lease runs out.
 		_ = one.numbers.close(ctx)
+	}
+}
+
+// forgetStates makes the counters give up what they have reserved, and forget how far their
+// states have come. A snowflake goes on, since time does not go back with a database.
+func (c *Counters) forgetStates(ctx context.Context) error {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.all))
+	c.mu.Unlock()
+	var errs []error
+	for _, one := range all {
+		switch n := one.numbers.(type) {
+		case *joinedRow:
+			n.forget()
+		case *scoped:
+			n.proven.forget()
+			n.joined.forget()
+		case *sequence, *recycled:
+			errs = append(errs, one.forget(ctx))
+		case *engineSequence:
+			n.suspect()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// reopen makes the rows of transactions be looked for again.
+func (c *Counters) reopen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		switch n := one.numbers.(type) {
+		case *joinedRow:
+			n.opened.Store(false)
+		case *scoped:
+			n.joined.opened.Store(false)
+		}
 	}
 }
 

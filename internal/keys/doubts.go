@@ -28,19 +28,19 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	}
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
-		f = dr.table.Gate.Facts.Load() // an aborted transaction answers nothing
+		f = dr.table.GateOf(dr.on).Facts.Load() // an aborted transaction answers nothing
 	}
 	if f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
 		return
 	}
-	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() {
+	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() || dr.key.Rule.Source.Kind == policy.KindRecycled {
 		return
 	}
 	if dr.on.doubts == nil {
 		dr.on.doubts = map[*counter]doubted{}
 	}
 	src := dr.key.Rule.Source
-	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, f.Columns[dr.index].counts)}
+	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers)}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.
@@ -49,7 +49,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	column := store.Within(g.tables.AnyEngine().Dialect, g.Raw).Column(d.column)
+	column := store.Within(g.tables.AnyEngine().Dialect, g.Own()).Column(d.column)
 	end := c.keysEnd(d.below)
 	greatest, err := column.MaxKeyUpTo(ctx, end, d.skip)
 	if err != nil {
@@ -67,6 +67,8 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 	switch {
 	case err != nil:
 		return 0, err
+	case first <= greatest && d.remedy != keysource.RemedyWarn && c.raise != nil:
+		return 0, fmt.Errorf("%w: keys that the transaction sees are greater than the next one: run %s", keysource.ErrStoreBehind, c.raise(greatest+1))
 	case first <= greatest && d.remedy != keysource.RemedyWarn:
 		return 0, errInUse
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -27,7 +28,15 @@ func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	keys, err := g.tables.DrawingFor(g, t, i).Append(ctx, room, n)
+	dr := g.tables.DrawingFor(g, t, i)
+	if g.InsertID.May {
+		if key, err := pendingKey(ctx, dr, n); err != nil {
+			return nil, err
+		} else if key != 0 {
+			return keysource.AppendIntegers(room, key, 1, dr.key.Layout), nil
+		}
+	}
+	keys, err := dr.Append(ctx, room, n)
 	if err != nil {
 		return nil, g.held(err)
 	}
@@ -36,7 +45,13 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 
 // Reserve returns the first of n integers for a statement on the connection.
 func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	first, err := g.tables.DrawingFor(g, t, i).Reserve(ctx, n)
+	dr := g.tables.DrawingFor(g, t, i)
+	if g.InsertID.May {
+		if key, err := pendingKey(ctx, dr, int(min(n, 2))); err != nil || key != 0 {
+			return key, err
+		}
+	}
+	first, err := dr.Reserve(ctx, n)
 	return first, g.held(err)
 }
 
@@ -81,9 +96,15 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 
 // numbers returns the first of n consecutive numbers of a counter, and the counter.
 func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error) {
+	var locked session.Again
 	for again := false; ; again = true {
 		c, err := dr.Counter(ctx)
-		if err != nil {
+		switch {
+		case err == errOwnLocks && !again:
+			continue
+		case err != nil && dr.on != nil && session.ReservesAgain(ctx, &dr.on.Conn, &locked, err):
+			continue
+		case err != nil:
 			return nil, 0, err
 		}
 		if dr.on != nil && dr.on.AlteredTables.renamed {
@@ -92,6 +113,10 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 		}
 		first, err := c.reserve(ctx, dr.on, n)
 		switch {
+		case err == errOwnLocks && !again:
+			continue
+		case err != nil && dr.on != nil && session.ReservesAgain(ctx, &dr.on.Conn, &locked, err):
+			continue
 		case err == nil:
 			c.use.note(ctx)
 			if c.warnAt > 0 && first >= c.warnAt {
@@ -129,3 +154,32 @@ type unseenTable struct{ unseen, row error }
 func (e *unseenTable) Error() string { return e.unseen.Error() }
 
 func (e *unseenTable) Unwrap() []error { return []error{e.row, e.unseen} }
+
+// GateOf returns the gate of the table for a connection: Gate, but its own for a table that
+// only this connection sees.
+func (t *Table) GateOf(g *Conn) *gate {
+	switch {
+	case g == nil:
+		return t.Gate
+	case isOwn(g.tables, t):
+		own := g.gates[t]
+		if own == nil {
+			own = newGate(len(t.KeyColumns))
+			if g.gates == nil {
+				g.gates = map[*Table]*gate{}
+			}
+			g.gates[t] = own
+		}
+		return own
+	case len(g.temporary.gates) > 0 && g.temporary.since == g.Columns.Since():
+		if own := g.temporary.gates[t]; own != nil {
+			return own
+		}
+	}
+	return t.Gate
+}
+
+// isOwn reports whether each connection has a table of that name of its own.
+func isOwn(db *Tables, t *Table) bool {
+	return db.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
+}

@@ -207,9 +207,10 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		t.KeyColumns = append(t.KeyColumns, key)
 		t.Keys = append(t.Keys, rewrite.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
-			Follow: k.Source.FollowExplicit || MayFollow(k.Source), Type: key.sqlType(), Scope: scope,
-			Tail:   key.tail(e.Dialect),
-			Joined: key.InTransaction && k.Source.Lock != policy.LockNone,
+			Follow: k.Source.FollowExplicit || MayFollow(k.Source, e.Dialect), Type: key.sqlType(), Scope: scope,
+			Tail:    key.tail(e.Dialect),
+			Gapless: key.GapFree(),
+			Joined:  k.Joined && k.Source.Lock != policy.LockNone,
 		})
 	}
 	if e.detached {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,8 @@ import (
 )
 
 // joinedRow is the row of a numbering whose numbers belong to the transactions of their
-// INSERTs. No reserved number is remembered: a rollback would make the memory wrong.
+// INSERTs. No reserved number is remembered before its transaction has committed: a
+// rollback would make the memory wrong.
 //
 // The row is made, and compared with the table, apart from those transactions,
 // which might not see what others have made: on a connection of our own, on SQLite
@@ -26,7 +28,12 @@ type joinedRow struct {
 	rows    *store.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
 	draws   draws           // that were made of the row
+	proven  provenRows      // the row, under ""
+	ranked  bool            // there is a greatest key to compare with
+	ensures bool            // the policy lets keyfill make its tables
 	opened  atomic.Bool     // the row has committed, and was compared with its table
+
+	onBack keysource.Remedy // for a row that stands below what is proven
 
 	// wait bounds the wait for the row on a connection of our own, which may wait for
 	// the transaction itself. It is the policy's store_wait.
@@ -53,14 +60,17 @@ func unensured(row store.Sequence) store.Sequence {
 // within returns the row as the transaction finds it that is open on the
 // connection.
 func (r *joinedRow) within(ctx context.Context, g *Conn) (*store.Reserver, error) {
-	st, away, err := g.states(ctx)
+	st, away, err := g.states(ctx, r.row.Table == nil && r.row.Procedure == "")
 	switch {
 	case err != nil:
 		return nil, err
 	case away && (r.row.Procedure != "" || r.row.Table != nil && !strings.Contains(r.row.Table.Name, ".")):
 		return nil, errKeyTable
 	}
-	return r.rows.At(st).Whole(), nil
+	if r.row.Table == nil && r.row.Procedure == "" {
+		err = mayReserve(ctx, g)
+	}
+	return r.rows.At(st).Whole(), err
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.
@@ -73,13 +83,25 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 		return 0, err
 	}
 	g.noteJoinedDraw()
+	known := r.proven.of("")
+	rows = rows.Above(known.next)
+	var left provenRow
 	first, err := r.draws.draw(n, func() (int64, error) {
 		got, err := rows.Reserve(ctx, n, 0)
 		if err == nil && got.First < 1 {
 			err = keysource.ErrStoreState
 		}
+		if err == nil && got.First < known.next {
+			got, err = r.back(ctx, g, rows, n, known, got)
+		}
+		left = provenRow{got.First + n, got.Server}
 		return got.First, err
 	})
+	if err == nil {
+		g.Drawn.note(g, &r.proven, "", left)
+	}
+	doubtRights(g, err)
+	err = noteGone(g, err, r.ensures)
 	if errors.Is(err, store.ErrNoRow) {
 		r.opened.Store(false) // somebody has removed it
 		if r.isThere(ctx) {
@@ -89,9 +111,59 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 	return first, err
 }
 
+// back decides about n numbers from a row that stands below what is proven, as a
+// [keysource.Sequence] does about a block. The comparison comes after the draw: its lock
+// lets no other transaction move the row, and under REPEATABLE READ a condition of the
+// UPDATE would be about an old row.
+//
+// A row that was made anew is compared with the table alone. One of a key table, which has
+// no incarnation, is taken for such a one where the table holds no key: both were cleared.
+func (r *joinedRow) back(ctx context.Context, g *Conn, rows *store.Reserver, n int64, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+	inUse := int64(1)
+	if r.ranked {
+		greatest, err := rows.MaxKey(ctx)
+		if err != nil {
+			return got, err
+		}
+		inUse = greatest + min(1, math.MaxInt64-greatest)
+	}
+	if r.row.Table != nil && r.ranked && inUse == 1 {
+		r.proven.forget()
+		return got, nil
+	}
+	if got.Server == known.incarnation {
+		inUse = max(inUse, known.next)
+	}
+	switch {
+	case got.First >= inUse, isOfCluster(ctx, g):
+		return got, nil
+	case r.onBack != keysource.RemedyAdvance:
+		return got, rows.Back(got.First, inUse)
+	}
+	if err := rows.Advance(ctx, inUse); err != nil {
+		return got, err
+	}
+	again, err := rows.Reserve(ctx, n, 0)
+	if err == nil && again.First < inUse {
+		err = rows.Back(again.First, inUse)
+	}
+	return again, err
+}
+
 // errSnapshot is returned when the transaction does not see the row, since it has read
 // before the row was made.
-var errSnapshot = fmt.Errorf("%w: the transaction sees what was there when it began (REPEATABLE READ), and the row of its numbering was made after that: begin it again", keysource.ErrStoreState)
+var errSnapshot = &snapshotError{fmt.Errorf("%w: the transaction sees what was there when it began (REPEATABLE READ), and the row of its numbering was made after that: begin it again", keysource.ErrStoreState)}
+
+// snapshotError carries the code that PostgreSQL has for a transaction that is to be begun
+// again, since programs that do so look for it. MySQL's and MariaDB's UPDATE finds rows
+// that are newer than the snapshot.
+type snapshotError struct{ error }
+
+// Unwrap returns the error without its code.
+func (e *snapshotError) Unwrap() error { return e.error }
+
+// SQLState returns the SQLSTATE, as the errors of pgx and lib/pq do.
+func (e *snapshotError) SQLState() string { return "40001" }
 
 // isThere reports whether the row is found from outside of the transaction.
 func (r *joinedRow) isThere(ctx context.Context) bool {
@@ -113,9 +185,19 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	}
 	at := r.home
 	if at == nil {
-		at = store.Within(r.dialect, g.Raw)
+		at = store.Within(r.dialect, g.Own())
 	}
-	row, err := r.openAt(ctx, at)
+	var row store.Row
+	open := func(ctx context.Context) (err error) {
+		row, err = r.openAt(ctx, at)
+		return err
+	}
+	var err error
+	if r.home != nil {
+		err = apart(ctx, g, r.row.Columns, open)
+	} else {
+		err = open(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -135,22 +217,24 @@ func (r *joinedRow) notSeen(err error) error {
 
 // openAt looks at the row and the greatest key.
 func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {
+	row := r.row.Above(r.proven.of("").next)
 	if r.home == nil {
-		return at.Open(ctx, r.row)
+		return at.Open(ctx, row)
 	}
 	limited, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
-	row, err := at.Open(limited, r.row)
+	opened, err := at.Open(limited, row)
 	if err == nil {
 		err = r.rows.Open(limited) // within the transaction it might not be found
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = r.notSeen(err)
 	}
-	return row, err
+	return opened, err
 }
 
-// Advance makes later keys to or greater, in the transaction where one is open.
+// Advance makes later keys to or greater, in the transaction where one is open. To 1, it
+// locks the row, as a draw does.
 func (r *joinedRow) Advance(ctx context.Context, g *Conn, to int64) error {
 	g.EnsureStates(ctx)
 	if err := r.open(ctx, g); err != nil {
@@ -161,6 +245,9 @@ func (r *joinedRow) Advance(ctx context.Context, g *Conn, to int64) error {
 		return err
 	}
 	g.noteJoinedDraw()
+	if to > 1 {
+		return rows.Raise(ctx, to)
+	}
 	return rows.Advance(ctx, to)
 }
 
@@ -180,6 +267,12 @@ func (r *joinedRow) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
 // the number goes back, and would be given again and again.
 func (r *joinedRow) suspect() { r.opened.Store(false) }
 
+// forget forgets how far the row has come.
+func (r *joinedRow) forget() {
+	r.proven.forget()
+	r.opened.Store(false)
+}
+
 func (r *joinedRow) close(context.Context) error { return nil }
 
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
@@ -187,6 +280,7 @@ func (r *joinedRow) close(context.Context) error { return nil }
 func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
 	d := dr.db.AnyEngine().Dialect
 	row.OnBehind = dr.key.Rule.Source.OnBehind
+	onBack := dr.key.Rule.Source.OnStoreRollback
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
@@ -195,6 +289,7 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 			return nil, errElsewhere
 		}
 		joined := dr.db.newJoinedRow(row, nil)
+		joined.ranked, joined.onBack, joined.ensures = ranked, onBack, dr.key.Rule.Source.EnsureSchema
 		c.numbers = joined
 		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
 		return joined, nil
@@ -212,6 +307,7 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 		}
 	}
 	joined := dr.db.newJoinedRow(row, home)
+	joined.ranked, joined.onBack, joined.ensures = ranked, onBack, row.EnsureSchema
 	c.numbers, c.ends = joined, joined.rows
 	c.bound = newBound(row, home.Reserver(row).Bind)
 	return joined, nil

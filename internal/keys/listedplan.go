@@ -27,10 +27,30 @@ func (e *Engine) ListedPlan(n Naming, d *dialect.Dialect, query string, target *
 	}
 	known := *target
 	known.Columns = columns
+	return e.planFor(key, n, d, query, &known)
+}
+
+// SolePlan returns the plan of a query for a table that has no unique index but on a key
+// alone.
+func (e *Engine) SolePlan(n Naming, d *dialect.Dialect, query string, target *rewrite.Target, k int) *rewrite.Plan {
+	// No column list begins with a NUL.
+	key := n.Key + string(rune(d.Settings)) + "\x00" + strings.Join(target.Columns, "\x00") + "\x00\x00" + query
+	if p, ok := e.ListedPlans.Get(key); ok {
+		return p
+	}
+	known := *target
+	known.Keys = slices.Clone(target.Keys)
+	known.Keys[k].Sole = true
+	return e.planFor(key, n, d, query, &known)
+}
+
+// planFor makes the plan of a query for a table of which more is known than the policy says,
+// and keeps it.
+func (e *Engine) planFor(key string, n Naming, d *dialect.Dialect, query string, known *rewrite.Target) *rewrite.Plan {
 	p := rewrite.Compile(d, func(schema, name string) *rewrite.Target {
 		found := n.Lookup(schema, name)
-		if found != nil && found.Owner == target.Owner {
-			return &known
+		if found != nil && found.Owner == known.Owner {
+			return known
 		}
 		return found
 	}, query)

@@ -106,17 +106,17 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 		st.Native = &store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
 		return st, nil
 	}
-	return st, k.complete(e.Dialect, st, &row, facts.Columns[i].counts, found)
+	return st, k.complete(e.Dialect, st, &row, facts.Columns[i].numbers, found)
 }
 
 // complete completes the row of a state.
-func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, counts bool, found *catalog.Table) error {
+func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, numbers bool, found *catalog.Table) error {
 	src := k.Rule.Source
 	mapping, last, err := k.bounded(row.Name)
 	if err != nil {
 		return err
 	}
-	row.Max, row.OnBehind = last, onBehind(src, counts)
+	row.Max, row.OnBehind = last, onBehind(src, d, numbers)
 	mapTo(row, src, mapping)
 	st.Row = row
 	switch {

@@ -58,7 +58,10 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		greatest, err = store.Within(dr.db.AnyEngine().Dialect, dr.on.Raw).Column(column).MaxKey(ctx)
+		stored := store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()).Column(column)
+		if greatest, err = stored.MaxKey(ctx); err == nil {
+			err = stored.AllShown()
+		}
 	} else {
 		within := dr.on.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {

@@ -37,6 +37,8 @@ var (
 		[]string{"table", "column", "count"}}
 	messageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
 		[]string{"table", "column", "keys", "remedy", "count"}}
+	messageBehind = Message{slog.LevelWarn, "keyfill: the engine's sequence is behind keys in its tables",
+		[]string{"table", "column", "source", "remedy"}}
 	messageUnmatched = Message{slog.LevelWarn, "keyfill: no INSERT has matched an entry of the policy",
 		[]string{"entry", "line", "inserts"}}
 	// MessageRefused and MessageUnfilled are logged once for each shape of a text, and
@@ -47,6 +49,9 @@ var (
 		[]string{"table", "action", "mode", "reason", "remedy", "offset", "shape", "count"}}
 	MessageNotRaised = Message{slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 		[]string{"table", "column"}}
+	// MessageSessionRead is logged for the first, the 10th, the 100th … statement.
+	MessageSessionRead = Message{slog.LevelWarn, "keyfill: the session was asked for a number that keyfill has made",
+		[]string{"table", "column", "read", "count"}}
 	MessageUnchecked = Message{slog.LevelWarn, "keyfill: the policy could not be compared with the database",
 		[]string{"error"}}
 	// MessageFinding has the level of its finding: error, warn or info.
@@ -59,8 +64,8 @@ func Messages() []Message {
 	return []Message{
 		messageOpened, messageStoreDown, messageStoreBack, messageWaited,
 		messageLeaseTaken, messageLeaseLost, messageLeaseGivenBack,
-		messageSuspect, messageNearEnd, messageUnmatched,
-		MessageRefused, MessageUnfilled, MessageNotRaised, MessageUnchecked, MessageFinding,
+		messageSuspect, messageNearEnd, messageBehind, messageUnmatched,
+		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}
 }
 

@@ -20,7 +20,7 @@ func (g *Conn) PlanByCase(ctx context.Context, e *Engine, query string) (*Engine
 	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
 		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
 	}
-	exact, err := catalog.Exact(ctx, catalog.Conn(g.Raw))
+	exact, err := catalog.Exact(ctx, catalog.Conn(g.Own()))
 	switch {
 	case err != nil:
 		return nil, nil, err

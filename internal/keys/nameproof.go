@@ -130,7 +130,7 @@ func findProven(ctx context.Context, g *Conn, at *session.Location, name string)
 		_, lasts, err := g.tables.locate(ctx, g, at, name)
 		return lasts, err
 	}
-	schema, found, err := catalog.Locate(ctx, g.tables.Dialect(), catalog.Conn(g.Raw), at.Answer, name)
+	schema, found, err := catalog.Locate(ctx, g.tables.Dialect(), catalog.Conn(g.Own()), at.Answer, name)
 	if err == nil && found && schema != "" {
 		g.AlteredTables.schemas[at.Answer+"\x00"+name] = schema
 		return true, nil
@@ -228,7 +228,7 @@ func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) 
 	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
 		return tried == proofWorking, nil
 	}
-	q := catalog.Conn(g.Raw)
+	q := catalog.Conn(g.Own())
 	if !db.StatesOnConnection() {
 		var err error
 		if q, err = db.sources.stores.catalog(); err != nil {
@@ -283,6 +283,13 @@ func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 		return hasWord(err.Error(), schema+"."+name)
 	}
 	return name != schema && hasWord(err.Error(), schema)
+}
+
+// ShowsMissing reports whether an error says that a table is not there, on an engine whose
+// names are proven.
+func ShowsMissing(d *dialect.Dialect, err error) bool {
+	c, ok := sqlcode.Of(err)
+	return ok && d.Place.Proof != nil && c.State == missingTable
 }
 
 // missingTable is PostgreSQL's SQLSTATE of a table that is not there.

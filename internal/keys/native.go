@@ -24,21 +24,117 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if !dr.key.Rule.Shared {
 		c.home = facts.Columns[dr.index].home()
 	}
-	native := st.Native(store.Native{
-		Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive,
-	})
-	c.bound, c.claimer = newBound(row, native.Bind), func(ctx context.Context) (store.Claim, error) {
-		state, err := native.State(ctx)
-		return store.Claim{State: state}, err
+	native := store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
+	engine := &engineSequence{native: native, own: st.Native(native)}
+	c.bound, c.raise = newBound(row, nil), engine.own.Raise
+	if c.bound != nil {
+		c.bound.engine = engine
+	}
+	c.claimer = func(ctx context.Context, g *Conn) (claim store.Claim, err error) {
+		err = engine.ask(ctx, g, func(ctx context.Context, at *store.NativeReserver) error {
+			claim.State, err = at.State(ctx)
+			return err
+		})
+		return claim, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = watchedNumbers{native, dr.watch("")}, native.MaxKey, dr.key.Limit()
+	o.Reserver, o.MaxKey, o.Max = watchedNumbers{engine.own, dr.watch("")}, engine.own.MaxKey, dr.key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
+	o.Warn, o.Raise = dr.warnOfBehind(engine.own), c.raise
 	c.warnAt, c.remedy = warnAt(o.Max), o.EndRemedy
-	source, err := keysource.NewSequence(o, dr.env())
-	if err != nil {
+	if engine.source, err = keysource.NewSequence(o, dr.env()); err != nil {
 		return nil, err
 	}
-	c.numbers = &sequence{source: source}
+	c.numbers = engine
 	return c, nil
 }
+
+// warnOfBehind returns what logs that a sequence is below keys in its tables.
+func (dr making) warnOfBehind(native *store.NativeReserver) func(context.Context) {
+	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr.Drawing)
+	behind := pacedOf(&db.sources.behinds, source)
+	return func(ctx context.Context) {
+		if behind.note() > 0 {
+			db.Log.Write(ctx, messageBehind, table, column, source, native.RaiseAboveKeys())
+		}
+	}
+}
+
+// engineSequence gives the numbers of a sequence of the engine.
+type engineSequence struct {
+	source *keysource.Sequence
+	native store.Native
+	own    *store.NativeReserver // on a connection of our own
+}
+
+// at returns the way to the sequence that does not wait for the transaction of a
+// connection, which may be nil. within reports whether that is the connection itself.
+func (s *engineSequence) at(ctx context.Context, g *Conn) (at *store.NativeReserver, within bool, err error) {
+	if !g.isAltered() {
+		return s.own, false, nil
+	}
+	a := g.AlteredTables.here(g)
+	if at, known := a.sequences[s]; known {
+		return at.way, at.within, nil
+	}
+	st := store.Within(g.tables.Dialect(), g.Own())
+	locks, err := st.OwnLocks(ctx, s.native.Columns)
+	if err != nil {
+		return nil, false, err
+	}
+	found := sequenceHere{way: s.own}
+	if locks.Any() {
+		found = sequenceHere{way: s.own.Within(st), within: true}
+	}
+	a.sequences[s] = found
+	if locks.Sequences {
+		a.reset = append(a.reset, s)
+	}
+	return found.way, found.within, nil
+}
+
+func (s *engineSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+	at, within, err := s.at(ctx, g)
+	switch {
+	case err != nil:
+		return 0, err
+	case within:
+		return s.source.ReserveWithin(ctx, n, keysource.At{Reserver: inTransaction{at}, MaxKey: at.MaxKey})
+	}
+	return reserveApart(ctx, g, s.source, s.native.Columns, n)
+}
+
+// ask asks for something about the sequence.
+func (s *engineSequence) ask(ctx context.Context, g *Conn, f func(context.Context, *store.NativeReserver) error) error {
+	at, within, err := s.at(ctx, g)
+	switch {
+	case err != nil:
+		return err
+	case within:
+		return f(ctx, at)
+	}
+	return apart(ctx, g, s.native.Columns, func(ctx context.Context) error { return f(ctx, at) })
+}
+
+// inTransaction is a sequence on a connection whose server is not told from others.
+type inTransaction struct{ *store.NativeReserver }
+
+func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	got, err := r.NativeReserver.Reserve(ctx, n, seen)
+	got.Server = ""
+	return got, err
+}
+
+func (s *engineSequence) Advance(ctx context.Context, _ *Conn, to int64) error {
+	return s.source.Advance(ctx, to)
+}
+
+func (s *engineSequence) IsOnConnection() bool { return false }
+
+func (s *engineSequence) IsJoined() bool { return false }
+
+func (s *engineSequence) KeysEnd(context.Context, *Conn) (int64, error) { return 0, nil }
+
+func (s *engineSequence) suspect() { s.source.Suspect() }
+
+func (s *engineSequence) close(ctx context.Context) error { return s.source.Close(ctx) }

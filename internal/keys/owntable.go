@@ -42,7 +42,7 @@ func (db *Tables) factsOfOwn(ctx context.Context, g *Conn, t *Table) (*Facts, er
 	if g.own.fit[t] {
 		return f, nil
 	}
-	found, err := catalog.Read(ctx, db.Dialect(), catalog.Conn(g.Raw), t.Rule.Schema, t.Rule.Name)
+	found, err := catalog.Read(ctx, db.Dialect(), catalog.Conn(g.Own()), t.Rule.Schema, t.Rule.Name)
 	if errors.Is(err, catalog.ErrNoTable) {
 		return f, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
@@ -16,42 +17,89 @@ import (
 type recycled struct {
 	source *keysource.Recycled
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
+
+	columns []store.Column // whose greatest key is read on a connection of our own; nil for none
+	opened  atomic.Bool    // it was
+}
+
+// reserveApart is reserve on a connection of our own.
+func (r *recycled) reserveApart(ctx context.Context, g *Conn, n int64) (first int64, err error) {
+	if len(r.columns) == 0 || r.opened.Load() {
+		return r.source.Reserve(ctx, n)
+	}
+	if g.isAltered() {
+		locks, err := store.Within(g.tables.Dialect(), g.Own()).OwnLocks(ctx, r.columns)
+		if err == nil && locks.Tables {
+			err = errOwnLocks
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = apart(ctx, g, r.columns, func(ctx context.Context) error {
+		first, err = r.source.Reserve(ctx, n)
+		return err
+	})
+	r.opened.Store(err == nil)
+	return first, err
 }
 
 func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
 	if r.row == nil {
-		return r.source.Reserve(ctx, n)
+		return r.reserveApart(ctx, g, n)
 	}
 	g.EnsureStates(ctx)
 	first, err := r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
 	if err == errInside || err != nil && g.ensureStatesAgain(ctx) {
 		first, err = r.source.ReserveOn(ctx, n, r.row.seriesAt(g))
 	}
-	return first, err
+	return first, noteGone(g, err, g.tables.rows.ensure)
 }
 
-func (r *recycled) suspect() { r.source.Suspect() }
+// Advance makes later keys of the series in hand to or greater, and series that are opened
+// from now on lie above. Series that others hold stay as they are.
+func (r *recycled) Advance(ctx context.Context, g *Conn, to int64) error {
+	if r.row == nil {
+		return r.source.Advance(ctx, to)
+	}
+	g.EnsureStates(ctx)
+	err := r.source.AdvanceOn(ctx, to, r.row.seriesAt(g))
+	if err == errInside {
+		err = r.source.AdvanceOn(ctx, to, r.row.seriesAt(g))
+	}
+	return err
+}
+
+func (r *recycled) IsOnConnection() bool { return r.row != nil }
+
+func (r *recycled) IsJoined() bool { return false }
+
+func (r *recycled) KeysEnd(context.Context, *Conn) (int64, error) { return 0, nil }
+
+func (r *recycled) suspect() {
+	r.opened.Store(false)
+	r.source.Suspect()
+}
 
 func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
 
-// newRecycled attaches series to a counter, whose numbers come from the row.
-func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	src := dr.key.Rule.Source
+// newRecycled attaches series to a counter, whose numbers come from the row. src is the
+// source with the remedy that it has for this table.
+func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
 	series := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
 		// Another one for each source: two that had one would share a series.
 		Owner: owner() + "/" + rand.Text(),
 	}
-	o := src.RecycledOptions()
-	var at *connRow
+	o, made := src.RecycledOptions(), new(recycled)
 	if dr.db.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		at = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series), leases: dr.leases(src.Series, src.Lease)}
-		c.bound = newBoundOn(row, at)
+		made.row = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series), leases: dr.leases(src.Series, src.Lease)}
+		c.bound = newBoundOn(row, made.row)
 	} else {
 		st, err := dr.storeOf(src, &series.Sequence, c)
 		if err != nil {
@@ -60,7 +108,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 		rows := st.series(series)
 		o.Store = rows
 		if ranked {
-			o.MaxKey = rows.MaxKey
+			o.MaxKey, made.columns = rows.MaxKey, row.Columns
 		}
 		c.bound = newBound(row, rows.Bind)
 	}
@@ -68,7 +116,7 @@ func (dr making) newRecycled(row store.Sequence, ranked bool, schema string, c *
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &recycled{source, at}
+	made.source, c.numbers = source, made
 	return c, nil
 }
 
@@ -86,7 +134,7 @@ func (dr making) storeOf(src policy.Source, row *store.Sequence, c *counter) (st
 		row.ClaimsAt, row.ClaimedAs = row.At, stateElsewhere(row.Name, src.Store)
 		c.use = &usedState{row: *row}
 	}
-	row.EnsureSchema = src.EnsureSchema
+	row.EnsureSchema, row.Apart = src.EnsureSchema, src.Store != "" && dr.db.StatesOnConnection()
 	return st, nil
 }
 
@@ -112,11 +160,11 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 		case err != nil:
 			return err
 		}
-		return inside(store.Within(r.dialect, g.Raw))
+		return inside(store.Within(r.dialect, g.Own()))
 	}
 	if r.ranked {
 		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
-			return r.series.At(store.On(r.dialect, g.Raw)).MaxKey(ctx, from, to)
+			return r.series.At(store.On(r.dialect, g.Own())).MaxKey(ctx, from, to)
 		}
 	}
 	return at

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -55,6 +56,26 @@ func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 		columns = index.Columns
 	}
 	return columns, columns != nil
+}
+
+// IsSole reports whether each unique index of the table is one on the key, alone or with
+// columns that it is numbered within.
+func (f *RowFacts) IsSole(key int, scope []string) bool {
+	if f == nil || f.Column(key) == "" {
+		return false
+	}
+	for _, index := range f.unique {
+		if !slices.Contains(index.Columns, f.Columns[key]) {
+			return false
+		}
+		for _, column := range index.Columns {
+			within := func(name string) bool { return strings.EqualFold(name, column) }
+			if column != f.Columns[key] && !slices.ContainsFunc(scope, within) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -16,13 +17,15 @@ import (
 )
 
 // scoped numbers the rows of a table within each parent. It keeps nothing of
-// the parents, since their number is not bounded, except which are in doubt.
+// the parents, since their number is not bounded, except which are in doubt, and how far
+// some of them have come.
 type scoped struct {
 	scopeRows
 	joined *joinedRow // its own row, which gives no number
 
 	remedy keysource.Remedy // for a parent that others have passed
 	doubts doubtedParents
+	proven provenRows // the parents' rows
 }
 
 // scopeRows names the rows of the parents.
@@ -204,19 +207,26 @@ func (s *scopeRows) suspect() {}
 func (s *scopeRows) close(context.Context) error { return nil }
 
 // reserveFor returns the first of as many numbers of a parent as it has rows.
-func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *parent) (int64, error) {
+func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *parent) (first int64, err error) {
+	defer func() {
+		doubtRights(g, err)
+		err = noteGone(g, err, s.joined.ensures)
+	}()
 	n := int64(len(p.places))
-	st, _, err := g.states(ctx)
+	st, _, err := g.states(ctx, true)
+	if err == nil {
+		err = mayReserve(ctx, g)
+	}
 	if err != nil {
 		return 0, err
 	}
 	g.noteJoinedDraw()
 	rows := st.Scoped(&s.scope)
 	if !s.doubts.has(p.row) {
-		return s.joined.draws.draw(n, func() (int64, error) { return rows.Reserve(ctx, p.values, n) })
+		return s.joined.draws.draw(n, func() (int64, error) { return s.reserveProven(ctx, g, rows, p) })
 	}
 	behind := false
-	first, err := s.joined.draws.draw(n, func() (first int64, err error) {
+	first, err = s.joined.draws.draw(n, func() (first int64, err error) {
 		first, behind, err = rows.ReserveAbove(ctx, p.values, n, s.remedy)
 		return first, err
 	})
@@ -228,6 +238,47 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 		s.doubts.remove(p.row)
 	}
 	return first, err
+}
+
+// reserveProven reserves the numbers of a parent, and compares them with what is proven of
+// its row, as joinedRow.back does.
+func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *store.ScopeRows, p *parent) (int64, error) {
+	n := int64(len(p.places))
+	known := s.proven.of(p.row)
+	got, err := rows.ReserveRow(ctx, p.values, n, known.next)
+	if err == nil && got.First < known.next {
+		got, err = s.back(ctx, g, rows, p, known, got)
+	}
+	if err == nil {
+		g.Drawn.note(g, &s.proven, p.row, provenRow{got.First + n, got.Server})
+	}
+	return got.First, err
+}
+
+// back is joinedRow.back for the row of a parent.
+func (s *scoped) back(ctx context.Context, g *Conn, rows *store.ScopeRows, p *parent, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+	greatest, err := rows.Greatest(ctx, p.values)
+	if err != nil {
+		return got, err
+	}
+	inUse := greatest + min(1, math.MaxInt64-greatest)
+	if got.Server == known.incarnation {
+		inUse = max(inUse, known.next)
+	}
+	switch {
+	case got.First >= inUse, isOfCluster(ctx, g):
+		return got, nil
+	case s.joined.onBack != keysource.RemedyAdvance:
+		return got, s.scope.Back()
+	}
+	if err := rows.Raise(ctx, p.values, inUse); err != nil {
+		return got, err
+	}
+	again, err := rows.ReserveRow(ctx, p.values, int64(len(p.places)), 0)
+	if err == nil && again.First < inUse {
+		err = s.scope.Back()
+	}
+	return again, err
 }
 
 // SuspectWithin notes that a number of one of the rows' parents was in use, if the

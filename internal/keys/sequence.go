@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sequence gives the numbers of a row in a store, which are reserved block by block, or
-// of the engine's own sequence.
+// sequence gives the numbers of a row in a store, which are reserved block by block.
 type sequence struct {
 	source *keysource.Sequence
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
@@ -22,18 +22,34 @@ type sequence struct {
 	ends endingState
 
 	upstream *store.Upstream // that the row gets blocks from; nil for none
+
+	columns []store.Column // whose greatest key the source may ask for
+}
+
+// reserveApart reserves on a connection of our own: see apart.
+func reserveApart(ctx context.Context, g *Conn, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
+	if n > 0 {
+		if first, ok := s.Take(n); ok {
+			return first, nil
+		}
+	}
+	err = apart(ctx, g, columns, func(ctx context.Context) error {
+		first, err = s.Reserve(ctx, n)
+		return err
+	})
+	return first, err
 }
 
 func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
 	if s.row == nil {
-		return s.source.Reserve(ctx, n)
+		return reserveApart(ctx, g, s.source, s.columns, n)
 	}
 	g.EnsureStates(ctx)
 	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
 	if err == errInside || err != nil && g.ensureStatesAgain(ctx) {
 		first, err = s.source.ReserveOn(ctx, n, s.row.at(g))
 	}
-	return first, err
+	return first, noteGone(g, err, g.tables.rows.ensure)
 }
 
 func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
@@ -81,7 +97,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	src.OnBehind = onBehind(src, facts.Columns[dr.index].counts)
+	src.OnBehind = onBehind(src, dr.db.AnyEngine().Dialect, facts.Columns[dr.index].numbers)
 	mapping, last, err := dr.key.bounded(dr.state)
 	if err != nil {
 		return nil, err
@@ -112,7 +128,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 		return c, err
 	}
 	if src.Kind == policy.KindRecycled {
-		return dr.newRecycled(row, ranked, facts.Columns[dr.index].schema, c)
+		return dr.newRecycled(src, row, ranked, facts.Columns[dr.index].schema, c)
 	}
 	if row.Upstream, err = dr.upstream(src, row); err != nil {
 		return nil, err
@@ -160,7 +176,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &sequence{source, at, c.ends, row.Upstream}
+	c.numbers = &sequence{source, at, c.ends, row.Upstream, row.Columns}
 	return c, nil
 }
 
@@ -174,25 +190,45 @@ func isElsewhere(g *Conn, schema string) bool {
 // memory: each connection would number it for itself.
 var errElsewhere = anchor.New("other-table", "the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
 
-// MayFollow reports whether a source takes the place of an engine's own counter, and
-// so follows the keys that INSERTs bring where that would: AUTO_INCREMENT of MySQL and
-// MariaDB, AUTOINCREMENT of SQLite.
-func MayFollow(src policy.Source) bool {
-	return src.Kind == policy.KindSequence && (src.Exclusive || src.Below > 0) && src.Scope == nil && src.Transaction != policy.TransactionJoined &&
-		src.Table == nil && src.Via != policy.ViaProcedure
+// MayFollow reports whether a source may follow the keys that INSERTs bring without being
+// told to: see [Drawing.FollowsUntold].
+func MayFollow(src policy.Source, d *dialect.Dialect) bool {
+	return followsUntold(src, d, src.Exclusive || src.Below > 0 || d.LastRowID)
+}
+
+// followsUntold reports whether a source follows the keys that INSERTs bring without being
+// told to. numbers says that the engine numbers a row of the column whose key is NULL.
+//
+// A number that goes back with its transaction may come again as an explicit key, since a
+// program has kept it; the row of the numbering goes back so where it belongs to the
+// transactions of the INSERTs, and on the connection of each statement.
+func followsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
+	switch {
+	case src.Kind != policy.KindSequence && src.Kind != policy.KindRecycled, src.Scope != nil, src.Via == policy.ViaProcedure:
+		return false
+	case src.Transaction == policy.TransactionJoined:
+		return true
+	}
+	return src.Table == nil && (numbers || d.OneWriter && src.Store == "")
 }
 
 // onBehind returns the remedy for a numbering that is behind its table, where the policy
-// may leave it open. counts says that the engine numbers the column too.
-func onBehind(src policy.Source, counts bool) keysource.Remedy {
-	if counts && MayFollow(src) {
+// may leave it open: a process that ends between an INSERT that brings a key and the raise
+// leaves the numbering behind. One in the INSERT's own transaction stays with it.
+func onBehind(src policy.Source, d *dialect.Dialect, numbers bool) keysource.Remedy {
+	if src.Transaction != policy.TransactionJoined && followsUntold(src, d, numbers) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)
 	}
 	return cmp.Or(src.OnBehind, keysource.RemedyError)
 }
 
-// EngineCounts reports whether the engine numbers the column by a counter of its own.
-func (dr Drawing) EngineCounts(ctx context.Context) bool {
+// FollowsUntold reports whether the source of a column, one that MayFollow, follows the
+// keys that INSERTs bring to it.
+func (dr Drawing) FollowsUntold(ctx context.Context) bool {
+	src, d := dr.key.Rule.Source, dr.db.AnyEngine().Dialect
+	if followsUntold(src, d, false) {
+		return true
+	}
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
-	return err == nil && f.Columns[dr.index].counts
+	return err == nil && followsUntold(src, d, f.Columns[dr.index].numbers)
 }

@@ -254,15 +254,25 @@ func (f *floor) raise(ctx context.Context, g *Conn) error {
 		st  *store.Store
 		err error
 	)
-	if db.StatesOnConnection() {
+	if g.isAltered() {
+		st = store.Within(db.Dialect(), g.Own())
+	} else if db.StatesOnConnection() {
 		if err := db.LockBeforeRead(ctx, g, f.table, f.index); err != nil {
 			return err
 		}
-		st = store.On(db.Candidates[0].Dialect, g.Raw)
+		st = store.On(db.Candidates[0].Dialect, g.Own())
 	} else if st, err = db.sources.stores.get(""); err != nil {
 		return err
 	}
-	key, err := f.greatest(ctx, st)
+	key, err := int64(0), error(nil)
+	if g.isAltered() {
+		key, err = f.read(ctx, st)
+	} else {
+		err = apart(ctx, g, []store.Column{f.column}, func(ctx context.Context) (err error) {
+			key, err = f.greatest(ctx, st)
+			return err
+		})
+	}
 	if err != nil {
 		return err
 	}
@@ -272,6 +282,6 @@ func (f *floor) raise(ctx context.Context, g *Conn) error {
 	case err != nil:
 		return err
 	}
-	f.done.Store(true)
+	f.done.Store(!g.isAltered()) // others may see other keys, or a rollback bring them back
 	return nil
 }

@@ -34,6 +34,7 @@ type sources struct {
 	waits    sync.Map // of *paced, by the name of the source
 	suspects sync.Map // the same
 	nearEnds sync.Map // the same
+	behinds  sync.Map // the same
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
@@ -82,6 +83,7 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	if s.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
 		return err
 	}
+	s.stores.drops = &db.Drops
 	s.flakes = shared
 	for _, src := range db.Candidates[0].Policy.Sources() {
 		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.Detached {
@@ -152,6 +154,12 @@ func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 	return errors.Join(errs...)
 }
 
+// ForgetStates makes the sources take their states as they stand: see keyfill.Mount.Forget.
+func ForgetStates(ctx context.Context, db *Tables) error {
+	db.forgets.Add(1)
+	return db.sources.counters.forgetStates(ctx)
+}
+
 // valueKey is the key of a value that WithValue puts into a context.
 type valueKey struct{ name string }
 
@@ -175,7 +183,7 @@ func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Poi
 	set, only = dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
 	if dr.on != nil {
 		if dr.on.DetectOwnMemory(ctx); dr.on.OwnCounters != nil {
-			set, only = dr.on.OwnCounters, nil
+			set, only = ownCountersOf(ctx, dr.on), nil
 		}
 	}
 	if dr.on.isAltered() {

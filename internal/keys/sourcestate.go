@@ -71,6 +71,8 @@ func (c *counter) stateAt(now time.Time) SourceState {
 	case *sequence:
 		st.ofSequence(n.source.Stats(), now)
 		st.ofUpstream(n.upstream)
+	case *engineSequence:
+		st.ofSequence(n.source.Stats(), now)
 	case *recycled:
 		st.ofRecycled(n.source.Stats())
 	case *snowflake:

@@ -26,7 +26,7 @@ func (db *Tables) needs() rowNeeds {
 		here := countsInRows(src) && src.Store == ""
 		n.any = n.any || here
 		n.ensure = n.ensure || here && src.EnsureSchema
-		n.claims = n.claims || !here && src.Stateful() && !src.Exclusive || src.Table != nil
+		n.claims = n.claims || !here && src.Stateful() && needsClaim(src) || src.Table != nil
 	}
 	return n
 }
@@ -59,19 +59,25 @@ func (g *Conn) DetectOwnMemory(ctx context.Context) {
 		return
 	}
 	g.memoryDetected = true
-	if g.InMemory = inMemory(ctx, catalog.Conn(g.Raw)); g.InMemory {
+	if g.InMemory = inMemory(ctx, catalog.Conn(g.Own())); g.InMemory {
 		g.OwnCounters = newCounters()
 	}
 }
 
 // EnsureStates creates the tables of states once for a connection.
 func (g *Conn) EnsureStates(ctx context.Context) {
-	if !g.tables.rows.ensure && !g.tables.rows.claims || g.ensured || g.Tx != session.Outside {
+	gone := g.tables.gone.Load()
+	if !g.tables.rows.ensure && !g.tables.rows.claims || g.ensured && g.ensuredAt == gone || g.Tx != session.Outside {
 		return
 	}
-	on := store.On(g.tables.Candidates[0].Dialect, g.Raw)
+	g.ensuredAt = gone
+	on := store.On(g.tables.Candidates[0].Dialect, g.Own())
 	if g.tables.rows.ensure {
-		g.ensured = on.Schema().Ensure(ctx) == nil
+		err := on.Schema().Ensure(ctx)
+		for again := (session.Again{}); err != nil && session.SendsAgain(ctx, &g.Conn, &again, err); {
+			err = on.Schema().Ensure(ctx)
+		}
+		g.ensured = err == nil
 		return
 	}
 	on.Schema().EnsureClaims(ctx)
@@ -81,7 +87,7 @@ func (g *Conn) EnsureStates(ctx context.Context) {
 // ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
 func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
-	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Raw).Schema().IsThere(ctx) {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Own()).Schema().IsThere(ctx) {
 		return false
 	}
 	g.ensured = false
@@ -107,6 +113,28 @@ func inMemory(ctx context.Context, q catalog.Querier) bool {
 	return false
 }
 
+// memoryState says whether each connection has a database of its own, which is as the DSN
+// says: SQLite's in memory, and one with an empty name.
+type memoryState = int32
+
+const (
+	memoryUnasked memoryState = iota
+	memoryShared
+	memoryOwn
+)
+
+// askMemory finds out once for all connections whether each has a database of its own. A
+// cache that several share is not told apart from these.
+func askMemory(ctx context.Context, db *Tables, g *Conn) {
+	switch {
+	case db.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
+	case g.InMemory || inMemory(ctx, catalog.Conn(g.Raw)):
+		db.memory.Store(memoryOwn)
+	default:
+		db.memory.Store(memoryShared)
+	}
+}
+
 // LockBeforeRead takes SQLite's lock to write before something is read inside a
 // transaction, by a statement that changes nothing in the table of the INSERT. A
 // transaction that has read before does not wait for another connection that writes, and
@@ -120,5 +148,5 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) 
 		return nil
 	}
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
-	return store.Within(db.Candidates[0].Dialect, g.Raw).Column(column).LockFirst(ctx)
+	return store.Within(db.Candidates[0].Dialect, g.Own()).Column(column).LockFirst(ctx)
 }

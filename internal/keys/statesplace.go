@@ -31,15 +31,16 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer string
+	var where catalog.Where
 	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
-		answer, err = catalog.Place(ctx, db.Dialect(), q)
+		where, err = catalog.Place(ctx, db.Dialect(), q)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	home := p.Of(answer)
+	home := p.Of(where.Place)
+	p.User.Store(&where.User)
 	p.Home.Store(home)
 	return home, nil
 }
@@ -52,7 +53,7 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 	}
 	var q catalog.Querier
 	if db.StatesOnConnection() || g.isAltered() {
-		q = catalog.Conn(g.Raw)
+		q = catalog.Conn(g.Own())
 	} else if q, err = db.sources.stores.catalog(); err != nil {
 		return "", false, err
 	}
@@ -72,6 +73,9 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 	return found, stays && found != "" && at.Keep(name, found), nil
 }
 
+// emptyPath is what a session of PostgreSQL answers whose search path has no schema.
+const emptyPath = "{}"
+
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
 func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
@@ -82,6 +86,17 @@ func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
 	home, err := db.home(ctx)
 	if err != nil {
 		return "", err
+	}
+	if home.Answer == emptyPath {
+		at, err := db.sources.stores.get("")
+		if err != nil {
+			return "", err
+		}
+		schema := at.Alone(ctx)
+		if schema != "" {
+			p.States.Store(&schema)
+		}
+		return schema, nil
 	}
 	schema, lasts, err := db.locate(ctx, g, home, "keyfill_sequences")
 	if err == nil && lasts {
@@ -95,9 +110,10 @@ func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
 var errKeyTable = anchor.New("key-table", "the connection's current schema (USE, search_path) is not the one that the database was opened in, and its key table or procedure is not found from there: write schema.table into the policy's table:, or take the numbering out of via: procedure")
 
 // states returns the tables of states as the open transaction of the connection sees
-// them, whose statements prove that it is open. away says that the session would find
-// other tables, or none, without their schema.
-func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err error) {
+// them, whose statements prove that it is open. own says that the numbering is in one of
+// these tables. away says that the session would find other tables, or none, without their
+// schema.
+func (g *Conn) states(ctx context.Context, own bool) (st *store.Store, away bool, err error) {
 	db := g.tables
 	d := db.Dialect()
 	st = g.ProvenStore()
@@ -109,12 +125,16 @@ func (g *Conn) states(ctx context.Context) (st *store.Store, away bool, err erro
 		return nil, false, err
 	}
 	home, err := db.home(ctx)
-	if err != nil || at == home {
-		return st, false, err
+	if err != nil {
+		return nil, false, err
+	}
+	away = at != home
+	if !away && (home.Answer != emptyPath || !own) {
+		return st, false, nil
 	}
 	schema, err := db.statesIn(ctx, g)
 	if err != nil || schema == "" {
-		return st, true, err
+		return st, away, err
 	}
-	return st.In(schema), true, nil
+	return st.In(schema), away, nil
 }

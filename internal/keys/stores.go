@@ -2,6 +2,7 @@ package keys
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -28,6 +30,7 @@ type stores struct {
 	own        driver.Connector // the application's, below keyfill
 	dialect    *dialect.Dialect // of the application's database
 	configured map[string]configuredStore
+	drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: nobody does
 
 	mu     sync.Mutex
 	opened map[string]*openStore // by name, "" for the own one
@@ -38,6 +41,8 @@ type stores struct {
 type openStore struct {
 	*store.Store
 	db *sql.DB
+
+	isOwn atomic.Pointer[bool] // nil: not known
 }
 
 // configuredStore is a store that the policy names: a database, or a store without
@@ -106,6 +111,33 @@ func (s *stores) states(name string) (stateStore, error) {
 	return tableStates{at}, nil
 }
 
+// isOwn reports whether a store that the policy names is the application's own database. An
+// error says that this is not known.
+func (s *stores) isOwn(ctx context.Context, name string) (bool, error) {
+	s.mu.Lock()
+	at, named := s.configured[name]
+	s.mu.Unlock()
+	if !named || at.plain != nil || at.dialect.Family != s.dialect.Family {
+		return false, nil
+	}
+	own, err := s.open("")
+	if err != nil {
+		return false, err
+	}
+	other, err := s.open(name)
+	if err != nil {
+		return false, err
+	}
+	if known := other.isOwn.Load(); known != nil {
+		return *known, nil
+	}
+	same, err := other.Shares(ctx, own.Store)
+	if err == nil {
+		other.isOwn.Store(&same)
+	}
+	return same, err
+}
+
 // catalog returns the way to ask the catalog of the application's database.
 func (s *stores) catalog() (catalog.Querier, error) {
 	o, err := s.open("")
@@ -130,6 +162,9 @@ func (s *stores) open(name string) (*openStore, error) {
 	}
 	o := &openStore{db: store.Pool(at.dialect, at.connector)}
 	o.Store = store.New(at.dialect, o.db)
+	if name == "" && s.drops != nil {
+		o.Store.CountDrops(s.drops)
+	}
 	s.opened[name] = o
 	return o, nil
 }

@@ -78,12 +78,12 @@ func (k *Column) sqlType() string {
 func TableOf(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
 
 // KeyError returns the error of a key that could not be made. An error of the driver on
-// the statement's own connection is returned unchanged.
+// the statement's own connection is returned unchanged, but where it is [Stopped].
 func (t *Table) KeyError(i int, err error) error {
-	if sqlcode.Answered(err) && !ours(err) {
+	if sqlcode.Answered(err) && !ours(err) && !isStopped(err) {
 		return err
 	}
-	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, err)
+	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, Stopped(err))
 }
 
 // ours reports whether an error is about the state of a source.
@@ -224,5 +224,18 @@ func skipped(src policy.Source) store.Range {
 // number, which has to fit an int64 too.
 const greatestNumber = math.MaxInt64 - 1
 
-// Facts returns what the catalog has said of the table; nil before it was asked.
-func (t *Table) Facts() *Facts { return t.Gate.Facts.Load() }
+// temporaryGates are the gates of names that have meant temporary tables of the
+// connection, while the tables are as they were.
+type temporaryGates struct {
+	gates map[*Table]*gate
+	since uint64 // what Since of the session's columns was then
+}
+
+// keep keeps the facts of a temporary table.
+func (a *temporaryGates) keep(t *Table, f *Facts, since uint64) {
+	if a.gates == nil || a.since != since {
+		a.gates, a.since = map[*Table]*gate{}, since
+	}
+	a.gates[t] = newGate(len(t.KeyColumns))
+	a.gates[t].keep(f)
+}

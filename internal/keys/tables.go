@@ -33,9 +33,13 @@ type Tables struct {
 	rows  rowNeeds
 
 	explains  bool         // statements are explained, and none is executed
+	memory    atomic.Int32 // a memoryState
 	nameProof atomic.Int32 // a proofState
-	opened    atomic.Bool  // the line about the opening was logged
-	unmatched atomic.Bool  // the entries that no INSERT has matched were looked for
+	roles     roles
+	forgets   atomic.Uint64 // counts ForgetStates
+	gone      atomic.Uint64 // counts how often keyfill's tables were found gone
+	opened    atomic.Bool   // the line about the opening was logged
+	unmatched atomic.Bool   // the entries that no INSERT has matched were looked for
 }
 
 // defaultStoreWait is the wait of a policy without store_wait.

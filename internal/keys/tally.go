@@ -12,8 +12,11 @@ import (
 // Tally counts the outcomes of INSERTs in one database. It is safe for concurrent use.
 type Tally struct {
 	Passed atomic.Uint64
-	mu     sync.Mutex
-	tables map[string]*TableTally // "" for those behind the first maxTables
+	// SessionReads counts statements that were sent although they ask the session for a
+	// number which keyfill has made.
+	SessionReads atomic.Uint64
+	mu           sync.Mutex
+	tables       map[string]*TableTally // "" for those behind the first maxTables
 }
 
 // TableTally counts the outcomes of INSERTs into one table.

@@ -24,7 +24,7 @@ func (dr making) upstream(src policy.Source, row store.Sequence) (*store.Upstrea
 	there := store.Sequence{
 		// The tables of shards are found under other names each.
 		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Max: row.Max,
-		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema,
+		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
 	}
 	for i := range there.Columns {
 		there.Columns[i].Unranked = true

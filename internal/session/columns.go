@@ -1,9 +1,6 @@
 package session
 
-import (
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
-)
+import "github.com/keyfill/keyfill/rewrite"
 
 // An INSERT without a column list gets a list with its key, so that each value stays in
 // the column for which it was judged. Where the policy does not name the columns, the
@@ -55,19 +52,19 @@ func (k *knownColumns) forget() {
 }
 
 // sends notes that a text is about to be executed.
-func (k *knownColumns) sends(d *dialect.Dialect, query string) {
-	if (k.byName != nil || k.asked) && (k.unsure || !rewrite.LeavesTables(d, query)) {
+func (k *knownColumns) sends(t *text) {
+	if (k.byName != nil || k.asked) && (k.unsure || !t.leaves(rewrite.TablesLeft)) {
 		k.forget()
 	}
 }
 
 // prepares notes that a text is about to be prepared.
-func (k *knownColumns) prepares(d *dialect.Dialect, query string) {
+func (k *knownColumns) prepares(t *text) {
 	if k.unsure {
 		k.forget()
 		return
 	}
-	if !rewrite.LeavesTables(d, query) {
+	if !t.leaves(rewrite.TablesLeft) {
 		k.forget()
 		k.unsure = true
 	}

@@ -12,7 +12,7 @@ import (
 // database/sql would have gone on without it.
 //
 // Every text of the application is sent and prepared through a Conn, which updates what
-// it knows. keyfill's own questions go to Raw, since they change nothing.
+// it knows. keyfill's own questions go to Own, since they change nothing.
 //
 // database/sql never uses a connection from two goroutines at once. Therefore a Conn
 // has no lock.
@@ -22,6 +22,9 @@ type Conn struct {
 	Settings  knownSettings
 	Place     knownPlace
 	Temporary temporaryNames
+	InsertID  insertID
+
+	Unwrapped bool // statements may run on the driver's connection that are not seen
 }
 
 var (
@@ -38,6 +41,7 @@ var (
 // New returns a connection that the driver has just opened.
 func New(conn driver.Conn, s *Server) Conn {
 	c := Conn{transaction: transaction{link: link{newDriverConn(conn), s}, Begins: 1}}
+	c.own = newOwnConn(conn, s)
 	if s.StatesOnConnection() {
 		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until something is attached
 	}
@@ -54,11 +58,16 @@ func (c *Conn) Close() error {
 // prepares updates what is known of the session before a text is prepared. The session
 // does not see when the statement runs.
 func (c *Conn) prepares(query string) {
-	d := c.dialect()
-	c.Columns.prepares(d, query)
-	c.Settings.prepares(d, query)
-	c.Place.prepares(d, query)
-	c.Temporary.sends(d, query)
+	if isDrop(query) {
+		c.server.Drops.Add(1)
+	}
+	t := text{dialect: c.dialect(), query: query}
+	c.Columns.prepares(&t)
+	c.Settings.prepares(&t)
+	c.Place.prepares(&t)
+	c.InsertID.prepares(&t)
+	c.Temporary.sends(&t)
+	c.own.sends(&t)
 }
 
 // NoteTemporary notes the temporary tables that a text may make, before it is sent or
@@ -78,6 +87,8 @@ func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = c.Raw
 		c.unwrap()
+		c.own.unwraps()
+		c.Unwrapped = true
 		c.Columns.forget()
 		c.Columns.unsure = true // what runs on it is not seen
 		c.Settings = knownSettings{unsure: true}
@@ -96,6 +107,7 @@ func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession
 	c.Place.resets(&c.server.Driver)
 	c.resets()
+	c.own.resets()
 	if c.resetter != nil {
 		return c.resetter.ResetSession(ctx)
 	}

@@ -20,7 +20,8 @@ const (
 // that. An interface that the connection lacks is nil.
 type driverConn struct {
 	Raw     driver.Conn
-	discard bool // the connection is as good as closed: database/sql throws it away
+	own     *ownConn // nil where keyfill's own statements go to Raw
+	discard bool     // the connection is as good as closed: database/sql throws it away
 
 	preparer  driver.ConnPrepareContext
 	execer    driver.ExecerContext

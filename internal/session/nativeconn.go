@@ -17,8 +17,16 @@ type NativeConn interface {
 }
 
 // NoteSent notes that a text of the application is sent together with others, so that
-// neither ExecContext nor QueryContext sees it.
-func (c *Conn) NoteSent(query string) { c.sends(query) }
+// neither ExecContext nor QueryContext sees it. It reports whether the server may forget
+// what was prepared, until they are answered: then call Forget.
+func (c *Conn) NoteSent(query string) (forgets bool) {
+	before := c.own.times()
+	c.sends(query)
+	return c.own.times() != before
+}
+
+// Forget notes that the server may have forgotten what was prepared.
+func (l *link) Forget() { l.own.unwraps() }
 
 // told sets the state of the transaction to what the engine has said. Where the
 // application takes one to be open that is none any more, its statements are refused
@@ -29,6 +37,7 @@ func (t *transaction) told(open bool) {
 		t.Tx, t.saved = Inside, false
 		t.Begins++
 		t.Undos++
+		t.Losses++
 		t.Ends++
 		t.nested = true // it may be more than one
 	case !open && t.begun:

@@ -28,7 +28,7 @@ func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedVa
 	for i := range args {
 		given[i] = args[i]
 	}
-	err = dbconn.Query(ctx, l.Raw, query, given, func(r []any) error {
+	err = dbconn.Query(ctx, l.Own(), query, given, func(r []any) error {
 		row = r
 		return nil
 	})
@@ -73,6 +73,6 @@ func (l *link) ExecSavepoint(ctx context.Context, text, savepoint string) error 
 	if text == "" {
 		return nil
 	}
-	_, err := dbconn.Exec(ctx, l.Raw, strings.Replace(text, "%", savepoint, 1), nil)
+	_, err := dbconn.Exec(ctx, l.Own(), strings.Replace(text, "%", savepoint, 1), nil)
 	return err
 }

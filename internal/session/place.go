@@ -110,6 +110,9 @@ type places struct {
 	// until it was asked.
 	Home atomic.Pointer[Location]
 
+	// User is whose rights hold there; nil until Home was asked.
+	User atomic.Pointer[string]
+
 	// States is the schema of the tables with the states; nil until it is known.
 	States atomic.Pointer[string]
 }
@@ -165,6 +168,7 @@ func (p *places) forgetNamed(d *dialect.Dialect, text string) {
 // was sent that may have changed it.
 type knownPlace struct {
 	At    *Location // as it was asked last
+	User  string    // whose rights held then; "" where a session has one user
 	Asked bool      // At holds
 
 	// First is where the session was when it began, nil where that was not asked.
@@ -210,19 +214,19 @@ func (k *knownPlace) Proves(at *Location) bool {
 }
 
 // sends notes that a text is about to be executed.
-func (k *knownPlace) sends(d *dialect.Dialect, query string) {
-	hides := d.Place.Tables != "" // a temporary table may be made without its name
-	leaves := !k.Asked && (k.unnamed || !hides) || rewrite.LeavesPlace(d, query)
+func (k *knownPlace) sends(t *text) {
+	hides := t.dialect.Place.Tables != "" // a temporary table may be made without its name
+	leaves := !k.Asked && (k.unnamed || !hides) || t.leaves(rewrite.PlaceLeft)
 	if hides {
-		k.unnamed = k.unnamed || !leaves && !isSet(d, query)
-		k.Moved = k.Moved || !leaves || rewrite.MakesNames(d, query)
+		k.unnamed = k.unnamed || !leaves && !isSet(t.dialect, t.query)
+		k.Moved = k.Moved || !leaves || !t.leaves(rewrite.NamesLeft)
 	}
 	switch {
 	case !k.Asked:
 		k.Changed = true // nobody knows what it was before
 	case !leaves:
 		k.Asked, k.Changed = false, true
-	case k.Changed && !isPlain(d, query):
+	case k.Changed && !t.leaves(rewrite.TransactionLeft):
 		k.ends()
 	}
 }
@@ -233,22 +237,15 @@ func isSet(d *dialect.Dialect, query string) bool {
 	return isAny(word, "set")
 }
 
-// isPlain reports whether a text is one statement that ends no transaction, nor
-// goes back in one.
-func isPlain(d *dialect.Dialect, query string) bool {
-	word, _ := single(d, query)
-	return isAny(word, "insert", "replace", "update", "delete", "select", "with")
-}
-
 // prepares notes that a text is about to be prepared.
-func (k *knownPlace) prepares(d *dialect.Dialect, query string) {
+func (k *knownPlace) prepares(t *text) {
 	if k.unsure {
 		return
 	}
-	if !rewrite.LeavesPlace(d, query) {
+	if !t.leaves(rewrite.PlaceLeft) {
 		k.Asked, k.unsure, k.Moved = false, true, true
 	}
-	k.Moved = k.Moved || d.Place.Tables != "" && rewrite.MakesNames(d, query)
+	k.Moved = k.Moved || t.dialect.Place.Tables != "" && !t.leaves(rewrite.NamesLeft)
 }
 
 // ends notes that a transaction has ended, or may have: PostgreSQL takes back what was
@@ -273,8 +270,9 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 
 // makesNames notes that a text is about to be executed which may make, rename or drop
 // tables. Where a transaction may be open, others see that when it ends.
-func (k *knownPlace) makesNames(all *places, d *dialect.Dialect, query string, inside bool) {
-	if !d.Place.Path || !rewrite.MakesNames(d, query) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
+func (k *knownPlace) makesNames(all *places, t *text, inside bool) {
+	d, query := t.dialect, t.query
+	if !d.Place.Path || t.leaves(rewrite.NamesLeft) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
 		return
 	}
 	all.forgetNamed(d, query)
@@ -313,19 +311,19 @@ func (c *Conn) Follow(answer string) {
 
 // askPlace asks the session where it is, and which temporary tables it has where a text may
 // have made one without its name.
-func askPlace(ctx context.Context, c *Conn) (answer string, err error) {
-	d, q := c.dialect(), catalog.Conn(c.Raw)
+func askPlace(ctx context.Context, c *Conn) (where catalog.Where, err error) {
+	d, q := c.dialect(), catalog.Conn(c.Own())
 	if d.Place.Tables == "" || !c.Place.unnamed && !c.Place.unsure {
 		return catalog.Place(ctx, d, q)
 	}
-	answer, names, err := catalog.PlaceBeside(ctx, d, q)
+	where, err = catalog.PlaceBeside(ctx, d, q)
 	if err == nil {
 		c.Place.unnamed = false
-		for _, name := range names {
+		for _, name := range where.Temporary {
 			c.Temporary.note(d.Fold(name, true))
 		}
 	}
-	return answer, err
+	return where, err
 }
 
 // PlaceNow returns the location of the connection's session, and asks for it where it
@@ -338,14 +336,15 @@ func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	if k.Asked {
 		return k.At, nil
 	}
-	answer, err := askPlace(ctx, c)
+	where, err := askPlace(ctx, c)
 	if err != nil {
 		return nil, err
 	}
+	answer := where.Place
 	if c.server.StatesOnConnection() && !strings.Contains(answer, "\n") {
 		answer = "" // nothing is attached
 	}
-	k.At, k.Asked = c.server.Places.Of(answer), !k.unsure
+	k.At, k.User, k.Asked = c.server.Places.Of(answer), where.User, !k.unsure
 	k.Changed = k.Changed && c.Tx != Outside
 	return k.At, nil
 }

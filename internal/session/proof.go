@@ -35,7 +35,7 @@ const proofSavepoint = "keyfill_proof"
 // ProvenStore returns the tables of states as the open transaction sees them. Their
 // statements that draw a number fail with [store.ErrEnded] where none is open.
 func (t *transaction) ProvenStore() *store.Store {
-	return store.Joined(t.dialect(), t.Raw, &t.Ongoing)
+	return store.Joined(t.dialect(), t.Own(), &t.Ongoing)
 }
 
 // ProveBefore proves in front of the drawing that the transaction is open, where the
@@ -79,7 +79,7 @@ func (t *transaction) bySavepoint() bool {
 func (t *transaction) provedBy(ctx context.Context, text string) error {
 	err := t.ExecSavepoint(ctx, text, proofSavepoint)
 	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {
-		_, failed := dbconn.Exec(context.WithoutCancel(ctx), t.Raw, "ROLLBACK", nil)
+		_, failed := dbconn.Exec(context.WithoutCancel(ctx), t.Own(), "ROLLBACK", nil)
 		return errors.Join(store.ErrEnded, failed)
 	}
 	return err

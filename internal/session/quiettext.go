@@ -5,11 +5,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
+// Quiet is what a text leaves that changes nothing that is known of a session: the columns
+// of tables and what their names mean, the settings, the place, the catalog.
+const Quiet = rewrite.TablesLeft | rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.CatalogLeft | rewrite.TransactionLeft | rewrite.RowsLeft
+
 // IsQuiet reports whether a text changes nothing that is known of a session, whenever it
-// runs: the columns of tables and what their names mean, the settings, the place, the
-// catalog. The answer depends on the text alone, so that it is remembered for texts that
+// runs. The answer depends on the text alone, so that it is remembered for texts that
 // are sent again and again: ExecQuiet, QueryQuiet and PrepareQuiet do not search them.
-func IsQuiet(d *dialect.Dialect, text string) bool {
-	return isPlain(d, text) && rewrite.LeavesTables(d, text) && LeavesSettings(d, text) &&
-		rewrite.LeavesPlace(d, text) && leavesCatalog(d, text) && !containsFold(text, "rename")
+func IsQuiet(d *dialect.Dialect, text string) bool { return rewrite.Leaves(d, text)&Quiet == Quiet }
+
+// LeavesSettings reports whether a text leaves the settings of the session. After any other
+// text the session is asked again, which costs one question.
+func LeavesSettings(d *dialect.Dialect, query string) bool {
+	return rewrite.Leaves(d, query)&rewrite.SettingsLeft != 0
 }

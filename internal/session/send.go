@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"database/sql/driver"
+	"strings"
 )
 
 // ExecContext executes a text on the driver's connection.
@@ -20,6 +21,9 @@ func (c *driverConn) exec(ctx context.Context, query string, args []driver.Named
 		res, err := c.execer.ExecContext(ctx, query, args)
 		if len(args) > 0 {
 			c.Skips[ByExec].saw(err)
+		}
+		if err != nil {
+			c.own.failed(err)
 		}
 		return res, err
 	}
@@ -50,6 +54,9 @@ func (c *driverConn) query(ctx context.Context, query string, args []driver.Name
 		if len(args) > 0 {
 			c.Skips[ByQuery].saw(err)
 		}
+		if err != nil {
+			c.own.failed(err)
+		}
 		return rows, err
 	}
 	plain, ok := c.Raw.(driver.Queryer)
@@ -65,15 +72,27 @@ func (c *driverConn) query(ctx context.Context, query string, args []driver.Name
 
 // sends updates what is known of the session before a text is executed.
 func (c *Conn) sends(query string) {
-	d := c.dialect()
-	c.Columns.sends(d, query)
-	c.Settings.sends(d, query)
-	c.Place.sends(d, query)
-	c.Place.makesNames(&c.server.Places, d, query, c.Tx != Outside)
-	if d.Transactions.DDL && c.Tx != Outside {
-		c.Altered.sends(d, query)
+	if isDrop(query) {
+		c.server.Drops.Add(1)
 	}
-	c.Temporary.sends(d, query)
+	d := c.dialect()
+	t := text{dialect: d, query: query}
+	c.Columns.sends(&t)
+	c.Settings.sends(&t)
+	c.Place.sends(&t)
+	c.Place.makesNames(&c.server.Places, &t, c.Tx != Outside)
+	if d.Transactions.DDL && c.Tx != Outside {
+		c.Altered.sends(&t)
+	}
+	c.Temporary.sends(&t)
+	c.own.sends(&t)
+	c.InsertID.sends(&t)
+}
+
+// isDrop reports whether a text begins with DROP.
+func isDrop(query string) bool {
+	query = strings.TrimLeft(query, " \t\r\n")
+	return len(query) > 4 && strings.EqualFold(query[:4], "drop")
 }
 
 // sendsQuiet is sends for a text of which IsQuiet is true. Settings and a place that

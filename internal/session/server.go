@@ -23,6 +23,13 @@ type Server struct {
 	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
 	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
 	Places        places
+
+	// Drops counts the texts of the application that begin with DROP.
+	Drops atomic.Uint64
+
+	// ResetsForget says that the application's own function for a connection that comes
+	// back from the pool has the server forget what was prepared.
+	ResetsForget atomic.Bool
 }
 
 // NewServer returns the server of a database before it was asked anything.

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -29,17 +28,17 @@ type knownSettings struct {
 }
 
 // sends notes that a text is about to be executed.
-func (k *knownSettings) sends(d *dialect.Dialect, query string) {
+func (k *knownSettings) sends(t *text) {
 	if !k.Asked {
 		k.changed = true // nobody knows what they were before
-	} else if !LeavesSettings(d, query) {
+	} else if !t.leaves(rewrite.SettingsLeft) {
 		k.Asked, k.changed = false, true
 	}
 }
 
 // prepares notes that a text is about to be prepared.
-func (k *knownSettings) prepares(d *dialect.Dialect, query string) {
-	if !k.unsure && d.Setting != nil && !LeavesSettings(d, query) {
+func (k *knownSettings) prepares(t *text) {
+	if !k.unsure && t.dialect.Setting != nil && !t.leaves(rewrite.SettingsLeft) {
 		k.Asked, k.unsure = false, true
 	}
 }
@@ -52,24 +51,6 @@ func (k *knownSettings) ends() {
 	}
 }
 
-// LeavesSettings reports whether a text leaves the settings of the session: a
-// single INSERT, REPLACE, UPDATE, DELETE or SELECT, which can change them only by
-// a function. A function of MySQL or MariaDB puts sql_mode back (8.4 manual, section
-// 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not, and a trigger that calls
-// it is not seen. After any other text the session is asked again, which costs one question.
-func LeavesSettings(d *dialect.Dialect, query string) bool {
-	word, rest := single(d, query)
-	switch {
-	case word == "":
-		return false
-	case d.Family == dialect.FamilyMySQL:
-		return isAny(word, "insert", "replace", "update", "delete", "select")
-	case isAny(word, "insert"):
-		return d.Family != dialect.FamilyPostgreSQL || rewrite.LeavesPlace(d, query)
-	}
-	return isAny(word, "update", "delete", "select") && !strings.Contains(rest, "(")
-}
-
 // SettingsNow returns the settings of the connection's session; false where it gives
 // no answer that can be read. An error is the driver's own.
 func (c *Conn) SettingsNow(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
@@ -77,18 +58,16 @@ func (c *Conn) SettingsNow(ctx context.Context, s *dialect.Setting) (set dialect
 	if k.Asked {
 		return k.set, true, nil
 	}
-	rows, err := catalog.Conn(c.Raw).Rows(ctx, s.Query)
+	rows, err := catalog.Conn(c.Own()).Rows(ctx, s.Query)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return 0, false, err
 	}
 	switch answer := rows[0][0].(type) {
 	case string:
-		k.set = s.Read(answer)
+		k.set, known = s.ReadAnswer(answer)
 	case []byte:
-		k.set = s.Read(string(answer))
-	default:
-		return 0, false, nil
+		k.set, known = s.ReadAnswer(string(answer))
 	}
-	k.Asked = !k.unsure
-	return k.set, true, nil
+	k.Asked = known && !k.unsure
+	return k.set, known, nil
 }

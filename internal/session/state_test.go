@@ -160,9 +160,10 @@ func TestPrepared(t *testing.T) {
 		columns, settings := knownColumns{}, knownSettings{Asked: true}
 		place := knownPlace{At: at, Asked: true}
 		columns.Keep("t", []string{"a"})
-		columns.prepares(pg, c.query)
-		settings.prepares(dialect.PostgreSQL(), c.query)
-		place.prepares(pg, c.query)
+		text := text{dialect: pg, query: c.query}
+		columns.prepares(&text)
+		settings.prepares(&text)
+		place.prepares(&text)
 		if kept := columns.Of("t") != nil; kept != c.keeps || settings.Asked != c.keeps || place.Asked != c.keeps {
 			t.Errorf("%q: columns %v, settings %v, place %v, want %v", c.query, kept, settings.Asked, place.Asked, c.keeps)
 		}

@@ -53,9 +53,9 @@ func (n *temporaryNames) note(name string) {
 
 // sends notes that a text is sent, or prepared: it may give a temporary table
 // another name.
-func (n *temporaryNames) sends(d *dialect.Dialect, query string) {
-	if n.Any() && containsFold(query, "rename") {
-		n.add(d, query)
+func (n *temporaryNames) sends(t *text) {
+	if n.Any() && !t.leaves(rewrite.RowsLeft) {
+		n.add(t.dialect, t.query)
 	}
 }
 
@@ -68,7 +68,8 @@ func containsFold(text, word string) bool {
 // tables.
 func (n *temporaryNames) makes(d *dialect.Dialect, query string, what rewrite.Concern) {
 	if what&rewrite.ConcernsTemporary == 0 {
-		n.sends(d, query)
+		t := text{dialect: d, query: query}
+		n.sends(&t)
 		return
 	}
 	n.add(d, query)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -47,6 +48,10 @@ type transaction struct {
 	// savepoint, and whatever is not seen. Whoever keeps something for a transaction
 	// keeps the count with it, and compares.
 	Begins, Undos uint64
+
+	// Losses counts the events of Undos and all errors of the application's texts. A Commit
+	// that succeeds proves that what its transaction did after the last of these is stored.
+	Losses uint64
 
 	// Ends counts the events that may have ended a transaction, and stored what it has
 	// done so far: a text that ends or begins one, DDL, and whatever is not seen.
@@ -100,6 +105,7 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	if effect != rewrite.TxUnchanged {
 		t.Ongoing = store.Ongoing{}
 		t.Undos++
+		t.Losses++
 	}
 	switch effect {
 	case rewrite.TxUnchanged, rewrite.TxSaves, rewrite.TxReleases:
@@ -145,6 +151,12 @@ func (t *transaction) NoteRan(effect rewrite.Transaction, what rewrite.Concern, 
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
 		t.controlled(what)
+		if err != nil || what&rewrite.ConcernsTransaction != 0 {
+			t.Losses++
+		}
+		if effect == rewrite.TxUnchanged && what&rewrite.ConcernsTransaction != 0 {
+			conflicts(t, err)
+		}
 		if what&rewrite.ConcernsNames != 0 {
 			t.renames()
 		}
@@ -184,12 +196,29 @@ func (t *transaction) controlled(what rewrite.Concern) {
 	}
 }
 
+// conflicts notes the error of a text that leaves the transaction as it is unless it
+// fails: with OR ROLLBACK, SQLite ends the transaction at a conflict.
+func conflicts(t *transaction, err error) {
+	if err != nil && t.Tx == Inside && t.server.StatesOnConnection() && sqlcode.Answered(err) {
+		t.Tx = Unasked
+	}
+}
+
 // MarkUnknown notes that nobody knows any more whether a transaction is open.
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
 	t.Ends++
 	t.Ongoing = store.Ongoing{}
 	t.commits = knownCommits{}
+}
+
+// MarkMaybeEnded notes that the engine has likely ended the transaction. SQLite is asked
+// whether it has.
+func (t *transaction) MarkMaybeEnded() {
+	t.MarkUnknown()
+	if t.server.StatesOnConnection() {
+		t.Tx = Unasked
+	}
 }
 
 // MarkEnded notes that the engine has ended a transaction which the application takes
@@ -205,6 +234,7 @@ func (t *transaction) unwrap() {
 	t.MarkUnknown()
 	t.unwrapped = true
 	t.Undos++
+	t.Losses++
 }
 
 // unsent reports whether an error is a refusal by keyfill, after which nothing was sent.

@@ -2,11 +2,13 @@ package session
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // IsInTransaction reports whether a transaction is open on the connection, or begins by
@@ -69,6 +71,9 @@ func (t *transaction) Settle(ctx context.Context) error {
 	if t.Tx != Unasked {
 		return nil
 	}
+	if t.server.StatesOnConnection() {
+		return askProof(ctx, t)
+	}
 	if texts.Probe == "" {
 		t.MarkUnknown()
 		return nil
@@ -85,6 +90,25 @@ func (t *transaction) Settle(ctx context.Context) error {
 		}
 	}
 	t.Tx = Inside
+	return nil
+}
+
+// askProof settles whether a transaction is open by the proof that the statements which
+// draw numbers have. Where the application takes one to be open that is none any more,
+// its statements are refused until it ends: they would be committed one by one.
+func askProof(ctx context.Context, t *transaction) error {
+	err := store.Joined(t.dialect(), t.Raw, &store.Ongoing{}).Prove(ctx)
+	switch {
+	case err == nil:
+		t.Tx = Inside
+	case !errors.Is(err, store.ErrEnded):
+		return err
+	case t.begun:
+		t.MarkEnded()
+	default:
+		t.Tx = Outside
+		t.Altered.ends()
+	}
 	return nil
 }
 
@@ -143,7 +167,7 @@ func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	if failed == nil {
 		return
 	}
-	_, err := dbconn.Exec(context.WithoutCancel(ctx), t.Raw, "ROLLBACK", nil)
+	_, err := dbconn.Exec(context.WithoutCancel(ctx), t.Own(), "ROLLBACK", nil)
 	if err == nil || strings.Contains(err.Error(), noTransaction) {
 		return
 	}

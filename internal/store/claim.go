@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -78,7 +79,7 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 		}
 		// A transaction that has read before it writes does not wait for another
 		// writer.
-		if err := (&KeyColumn{r, c.Column}).LockFirst(ctx); err != nil {
+		if err := (&KeyColumn{run: r, column: c.Column}).LockFirst(ctx); err != nil {
 			return false, false, r.failed(c.Row(), err)
 		}
 		if err := lockOfRows(r).first(ctx); err != nil {
@@ -92,15 +93,21 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 		return false, false, nil
 	}
 	b := c.binding()
-	if err := d.checkAll(ctx, b); err != nil {
-		return false, false, err
-	}
 	stored, err := d.rows().read(ctx, c.Row())
 	if err != nil {
 		return false, false, err
 	}
+	if stored == nil || stored.isCandidate() {
+		if err := d.checkUnbound(ctx, b, c.Column, stored); err != nil {
+			return false, false, err
+		}
+	}
 	if made = stored == nil; made {
-		createErr := d.rows().make(ctx, c.Row(), 1, c.Column.table(), c.Column.Name, b.parameters)
+		var next int64 // of a candidate
+		if c.State == "" {
+			next = 1
+		}
+		createErr := d.rows().make(ctx, c.Row(), next, c.Column.table(), c.Column.Name, b.parameters)
 		if stored, err = d.rows().read(ctx, c.Row()); err != nil {
 			return false, false, cmp.Or(createErr, err)
 		}
@@ -110,10 +117,20 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 			}
 			return false, false, nil // it may be read, not written
 		}
-		// Of two who claim a column at once, one finds the row of the other.
-		if err := d.checkAll(ctx, b); err != nil {
-			return false, false, err
+	}
+	if stored.isCandidate() {
+		err := d.contend(ctx, b, c.Column, nil)
+		if errors.Is(err, ErrRights) {
+			return false, false, nil // it may be made, not changed
 		}
+		return err == nil, true, err
+	}
+	fresh := stored
+	if !made {
+		fresh = nil
+	}
+	if err := d.keep(ctx, b, c.Column, fresh); err != nil {
+		return false, false, err
 	}
 	switch {
 	case stored.table != c.Column.table() || stored.column != c.Column.Name:

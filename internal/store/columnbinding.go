@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -99,6 +100,13 @@ func (d binder) checkAll(ctx context.Context, b *binding) error {
 // checkTaken returns [ErrTaken] when another state is bound to a column and may give the
 // same integers; for a sequence with StartAt it is [ErrStartAt], and beside one [ErrBegun].
 func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
+	_, err := d.taker(ctx, b, c)
+	return err
+}
+
+// taker is checkTaken, which returns the name of the other state's row too, "" where the
+// error is none of the three.
+func (d binder) taker(ctx context.Context, b *binding, c Column) (name string, err error) {
 	own := b.rowFor(c)
 	v := values{pName: b.row, pBinding: own, pTable: c.table(), pColumn: c.Name}
 	if b.row == "" {
@@ -106,32 +114,34 @@ func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 	}
 	if b.exclusive && b.startAt == 0 {
 		if begun, err := d.besideBegun(ctx, b, v); begun == "" || err != nil {
-			return err
+			return "", err
 		}
 	}
 	other, err := d.run.conn.query(ctx, d.run.engine.others.text, d.run.engine.others.bind(v))
 	if err != nil {
-		return d.run.failed(b.state, err)
+		return "", d.run.failed(b.state, err)
 	}
 	if other == nil || other[0] == nil {
-		return nil
+		return "", nil
 	}
-	name := toText(other[0])
+	name = toText(other[0])
 	if b.ends {
 		if name, err = d.overlapping(ctx, b, c, v); err != nil || name == "" {
-			return err
+			return "", err
 		}
 	}
 	if b.startAt > 0 {
-		return b.fail(ErrStartAt, "%s%q", d.owner(ctx), name)
+		return name, b.fail(ErrStartAt, "%s%q", d.owner(ctx), name)
 	}
-	if begun, err := d.besideBegun(ctx, b, v); begun != "" || err != nil {
-		return cmp.Or(err, error(b.fail(ErrBegun, "%s%q", d.owner(ctx), begun)))
+	if begun, err := d.besideBegun(ctx, b, v); err != nil {
+		return "", err
+	} else if begun != "" {
+		return begun, b.fail(ErrBegun, "%s%q", d.owner(ctx), begun)
 	}
 	if state, found := strings.CutSuffix(name, " for "+c.String()); found {
-		return b.fail(ErrTaken, "%s%q, whose row for this column is %q", d.owner(ctx), state, name)
+		return name, b.fail(ErrTaken, "%s%q, whose row for this column is %q", d.owner(ctx), state, name)
 	}
-	return b.fail(ErrTaken, "%s%q", d.owner(ctx), name)
+	return name, b.fail(ErrTaken, "%s%q", d.owner(ctx), name)
 }
 
 // owner returns what stands before the name of a row in an error: the name of the database
@@ -155,55 +165,71 @@ func (d binder) owner(ctx context.Context) string {
 }
 
 // bind makes sure that each column has a row that binds the state to it, and
-// that no other state has. Of two that bind one column at the same time, one
-// finds the row of the other after it has made its own. It reports whether it
-// has made any.
+// that no other state has. It reports whether it has made any.
 func (d binder) bind(ctx context.Context, b *binding) (made bool, err error) {
-	if err := d.checkAll(ctx, b); err != nil {
-		return false, err
+	type unbound struct {
+		column Column
+		row    *storedRow // nil where there is none
 	}
+	var all []unbound
 	for _, c := range b.columns {
-		one, err := d.bindTo(ctx, b, c)
+		row, err := d.rows().read(ctx, b.rowFor(c))
+		switch {
+		case err != nil:
+			return false, err
+		case row == nil || row.isCandidate():
+			err = d.checkUnbound(ctx, b, c, row)
+			all = append(all, unbound{c, row})
+		default:
+			if err = d.keep(ctx, b, c, nil); err == nil {
+				err = b.checkRow(row, c)
+			}
+		}
 		if err != nil {
 			return false, err
 		}
-		made = made || one
 	}
-	if !made {
-		return false, nil
-	}
-	return true, d.checkAll(ctx, b)
-}
-
-// bindTo makes the row that binds the state to a column, unless it is there.
-func (d binder) bindTo(ctx context.Context, b *binding, c Column) (made bool, err error) {
-	name := b.rowFor(c)
-	row, err := d.rows().read(ctx, name)
-	if err != nil {
-		return false, err
-	}
-	if row == nil {
-		createErr := d.rows().make(ctx, name, 1, c.table(), c.Name, b.parameters)
+	// In one order, whichever of the columns is the caller's own: of two states with the
+	// same columns, each would get one of them.
+	slices.SortFunc(all, func(x, y unbound) int { return cmp.Compare(x.column.String(), y.column.String()) })
+	for _, one := range all {
+		c, name := one.column, b.rowFor(one.column)
+		var createErr error
+		if one.row == nil {
+			createErr = d.rows().make(ctx, name, 0, c.table(), c.Name, b.parameters)
+		}
 		if createErr != nil && d.run.inside {
 			return false, d.run.failed(name, createErr)
 		}
-		// Of two who make it at once, Oracle gives one the error of the unique
-		// key; the row is there all the same.
-		if row, err = d.rows().read(ctx, name); err != nil {
+		if err := d.contend(ctx, b, c, createErr); err != nil {
 			return false, err
 		}
-		if row == nil {
-			return false, d.run.failed(name, orRemoved(createErr))
-		}
-		made = true
 	}
+	return len(all) > 0, nil
+}
+
+// checkUnbound is checkTaken for a state whose row, nil or a candidate, does not bind it to a
+// column yet.
+func (d binder) checkUnbound(ctx context.Context, b *binding, c Column, row *storedRow) error {
+	switch {
+	case row != nil && row.parameters != b.parameters:
+		return b.checkRow(row, c)
+	case row != nil && row.namesColumn():
+		return nil // it contends already
+	}
+	return d.checkTaken(ctx, b, c)
+}
+
+// checkRow returns the error of a row that does not bind the state to a column as it should.
+func (b *binding) checkRow(row *storedRow, c Column) error {
+	name := b.rowFor(c)
 	switch {
 	case row.table != c.table() || row.column != c.Name || !strings.HasPrefix(row.parameters, bindingParameters):
-		return false, b.fail(ErrBound, "the row %q, which is to bind the state to %s", name, c)
+		return b.fail(ErrBound, "the row %q, which is to bind the state to %s", name, c)
 	case row.parameters != b.parameters:
-		return false, b.fail(ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(row.parameters, bindingParameters+": "), name)
+		return b.fail(ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(row.parameters, bindingParameters+": "), name)
 	}
-	return made, nil
+	return nil
 }
 
 func (d binder) rows() stateRows { return stateRows(d) }

@@ -18,7 +18,7 @@ func TestBindingErrors(t *testing.T) {
 	for _, c := range []struct {
 		name, other, want string
 	}{
-		{"a sequence's own row", "old", `the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant: the database "shop" has "old"`},
+		{"a sequence's own row", "old", `the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true if that one no longer fills it: the database "shop" has "old"`},
 		{"a shared one's", "numbers for orders.id", `: the database "shop" has "numbers", whose row for this column is "numbers for orders.id"`},
 		{"a snowflake's", "flakes (workers) for orders.id", `: the database "shop" has "flakes (workers)", whose row for this column is "flakes (workers) for orders.id"`},
 	} {

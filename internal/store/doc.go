@@ -49,9 +49,10 @@
 //	                (workers) for orders.id", of a snowflake's; one of more than
 //	                190 characters ends in a hash of the whole instead
 //	next_value      1; 2 where the state is in another database, or in a store without
-//	                SQL, and was used: see [NoteUsed]
-//	table_name      "orders"
-//	column_name     "id"
+//	                SQL, and was used: see [NoteUsed]; 0 for a candidate, which is to get
+//	                the column, or has lost it to another state
+//	table_name      "orders"; empty where it has lost
+//	column_name     "id"; empty where it has lost
 //	parameters      "binding"; for a snowflake's with its bits behind that
 //
 // Two sequences whose rows name the column may serve it together, where one has a
@@ -62,7 +63,8 @@
 //
 // A row that binds a state stays when the policy no longer says that the state serves the column,
 // since another process may still fill the column from it. To give the column
-// to another state, remove it.
+// to another state, remove it. While it is there, the row of the state is not made again
+// when that is gone: see [ErrRowGone] and [ErrGone].
 //
 // A sequence whose integers come from another store in blocks has a second row, with the
 // block that comes next; its parameters are "spare", and it names no column:

@@ -1,6 +1,11 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+)
 
 // A state may be kept in a store without SQL, where nothing is known of columns.
 // What such a state is to be above is asked here, in the database of [Sequence].At.
@@ -10,7 +15,7 @@ const elsewhere = "its store"
 
 // First returns the first integer of a sequence whose state is not there, and is kept
 // elsewhere. An [*Error] says why it is not to be made: [ErrNoRow], [ErrFresh],
-// [ErrStart], [ErrGone] or keysource.ErrExhausted.
+// [ErrStart], [ErrGone], [ErrUnread] or keysource.ErrExhausted.
 func First(ctx context.Context, q Sequence) (int64, error) {
 	fail := func(cause error) (int64, error) {
 		e := q.fail(cause, "")
@@ -25,7 +30,8 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	case q.At == nil:
 		return q.Start, nil
 	}
-	if err := wasUsed(ctx, &q); err != nil {
+	claimed, err := unused(ctx, &q)
+	if err != nil {
 		return 0, err
 	}
 	columns := q.At.run.columnsOf(&q)
@@ -40,15 +46,16 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return opener{q.At.run, &q}.start(ctx, greatest, ranked)
+	start, err := opener{q.At.run, &q}.start(ctx, greatest, ranked)
+	return max(start, claimed), err
 }
 
 // claimUsed is the next value of a claim whose state was used; before that it is 1.
 const claimUsed = 2
 
-// claimsOf returns the names of the rows that claim the columns of a sequence whose state is
+// claimRows returns the names of the rows that claim the columns of a sequence whose state is
 // not in their database.
-func claimsOf(q *Sequence) (rows []string) {
+func claimRows(q *Sequence) (rows []string) {
 	if q.ClaimsAt == nil {
 		return nil
 	}
@@ -58,34 +65,127 @@ func claimsOf(q *Sequence) (rows []string) {
 	return rows
 }
 
-// wasUsed returns [ErrGone] where a claim says that the state was used.
-func wasUsed(ctx context.Context, q *Sequence) error {
-	rows := claimsOf(q)
-	if rows == nil {
-		return nil
+// unused returns the integer from which on a state that is not there may begin, as far as the
+// claims of all columns that it fills say: above the keys of those that are not columns of
+// the sequence. It returns [ErrGone] where a claim says that the state was used,
+// [ErrUnread] where such keys cannot be read, and [ErrFresh] where there are some and they
+// are not the sequence's integers.
+func unused(ctx context.Context, q *Sequence) (from int64, err error) {
+	if q.ClaimsAt == nil {
+		return 0, nil
 	}
 	at := q.ClaimsAt.run
 	switch there, err := at.canRead(ctx, tables[0]); {
 	case err != nil:
-		return at.failed(q.Name, err)
+		return 0, at.failed(q.Name, err)
 	case !there:
-		return nil // nothing was noted, or not by this user
+		return 0, nil // nothing was noted, or not by this user
 	}
-	for _, name := range rows {
-		if claim, err := (stateRows{at}).read(ctx, name); err != nil {
-			return err
-		} else if claim != nil && claim.next >= claimUsed {
-			return q.fail(ErrGone, "%q", name)
+	claims, err := at.claimsOf(ctx, q.ClaimedAs)
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range claims {
+		if c.next >= claimUsed {
+			return 0, q.fail(ErrGone, "%q", c.name)
 		}
 	}
-	return nil
+	for _, c := range claims {
+		if slices.ContainsFunc(q.Columns, c.isOf) {
+			continue
+		}
+		greatest, err := c.greatest(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		from = max(from, min(greatest, maxReserved)+1)
+	}
+	return from, nil
+}
+
+// storedClaim is the row of a claim.
+type storedClaim struct {
+	name   string
+	next   int64
+	column Column
+}
+
+// isOf reports whether the claim is for a column.
+func (c storedClaim) isOf(column Column) bool { return column.String() == c.column.String() }
+
+// columnFor returns the column of the claim. How its keys are indexed is not known: they are
+// taken to be as those of the sequence's columns.
+func (c storedClaim) columnFor(q *Sequence) Column {
+	column := c.column
+	column.Unranked = !slices.ContainsFunc(q.Columns, func(own Column) bool { return !own.Unranked })
+	return column
+}
+
+// claimsOf returns the claims of all columns for a state, in the database of the claims.
+func (r *runner) claimsOf(ctx context.Context, state string) ([]storedClaim, error) {
+	// The names of the rows begin with this, and go on with a space, or with the hyphen
+	// before the hash of a name that is too long.
+	begin := state
+	if characters := []rune(state); len(characters) > maxName-bindingHash-1 {
+		begin = string(characters[:maxName-bindingHash-1])
+	}
+	c := &composer{words: &r.engine.words}
+	c.add("SELECT name, ", wrap(c.words.digits, "next_value"), ", table_name, column_name FROM keyfill_sequences")
+	c.add("\nWHERE name >= ", c.arg(pName), " AND name < ", c.arg(pBinding))
+	query := c.statement()
+	rows, err := r.conn.rows(ctx, query.text, query.bind(values{pName: begin + " ", pBinding: begin + "."}))
+	if err != nil {
+		return nil, r.failed(state, err)
+	}
+	var claims []storedClaim
+	for _, row := range rows {
+		table, column := toText(row[2]), toText(row[3])
+		if BindingRow(state, Column{Table: table, Name: column}) != toText(row[0]) {
+			continue // another state's
+		}
+		one := storedClaim{name: toText(row[0]), column: Column{Table: table, Name: column}}
+		if schema, name, found := strings.Cut(table, "."); found {
+			one.column.Schema, one.column.Table = schema, name
+		}
+		if one.next, err = toInteger(row[1]); err != nil {
+			return nil, r.failed(one.name, err)
+		}
+		claims = append(claims, one)
+	}
+	return claims, nil
+}
+
+// greatest returns the greatest key in the column of a claim, for a sequence whose state is
+// not there.
+func (c *storedClaim) greatest(ctx context.Context, q *Sequence) (int64, error) {
+	other := *q
+	other.Columns = []Column{c.columnFor(q)}
+	columns := q.ClaimsAt.run.columnsOf(&other)
+	used, err := false, error(nil)
+	if q.Fresh {
+		used, err = columns.used(ctx)
+	}
+	var greatest int64
+	if err == nil {
+		var ranked bool
+		if greatest, ranked, err = columns.greatest(ctx); err == nil && !ranked {
+			err = columns.allShown(ctx)
+		}
+	}
+	switch {
+	case errors.Is(err, ErrColumn), errors.Is(err, ErrRights):
+		return 0, q.fail(ErrUnread, "%q: %v", c.name, err)
+	case used:
+		return 0, q.fail(ErrFresh, "%q", c.name)
+	}
+	return greatest, err
 }
 
 // NoteUsed notes in the claims of a sequence's columns that its state, which is kept
 // elsewhere, was used. It reports false where that could not be written.
 func NoteUsed(ctx context.Context, q Sequence) (noted bool) {
 	noted = true
-	for _, name := range claimsOf(&q) {
+	for _, name := range claimRows(&q) {
 		at := q.ClaimsAt.run
 		claim, err := stateRows{at}.read(ctx, name)
 		if err == nil && claim != nil && claim.next < claimUsed {

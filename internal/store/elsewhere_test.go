@@ -14,7 +14,7 @@ import (
 // columns can be read, and do not say that it was used, or there is no table of claims.
 func TestFirstAsksTheClaims(t *testing.T) {
 	const claims = "SELECT updated_at FROM keyfill_sequences"
-	used := []driver.Value{int64(2), "incarnation", "server", "orders", "id", "binding"}
+	used := []driver.Value{"numbers for orders.id", int64(2), "orders", "id"}
 	for _, c := range []struct {
 		name  string
 		err   error // of the first query of the claims

@@ -56,6 +56,7 @@ type engine struct {
 	others  statement // the name of another state's row for a column, or NULL
 	create  statement // makes the row of a sequence, or raises its next value
 	advance statement // raises the next value, and locks its row though it is not raised
+	raise   statement // advance, but locks no row that is not raised; no text where none can
 	reserve update    // answers next_value, incarnation and server
 	enrol   statement // makes the row of a worker, if there is none
 	mark    update    // answers previous_until
@@ -64,7 +65,11 @@ type engine struct {
 	// replaces where it is still the same.
 	markRead statement
 
-	maxKey string // of a column and a table
+	maxKey string // of a column, hides and a table
+
+	// hides is 1 where the engine need not show the user every row of a table, which
+	// stands there as a literal, and 0 elsewhere; "" for an engine that shows all.
+	hides string
 
 	// counter is the query for the engine's own counter of {table}; {name} and
 	// {schema} are the table's names as texts: see [Column].Counted. "" where the

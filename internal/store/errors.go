@@ -26,7 +26,7 @@ var (
 
 	// ErrTaken is returned when the column is served by another state too, a
 	// sequence's or a snowflake's, and the one at hand is not exclusive.
-	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true where both are meant")
+	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true if that one no longer fills it")
 
 	// ErrParameters is returned when the row was made with other parameters:
 	// keys made with these could repeat those made with them.
@@ -64,6 +64,14 @@ var (
 	// ErrGone is returned when the state of a sequence with ClaimsAt is not there, and
 	// the claim of a column says that it was used.
 	ErrGone = anchor.New("no-row", "its state is not there, and was there before: stop the programs, give a start above the keys of all databases that use it, and delete the row of keyfill_sequences that says so, in each of them")
+
+	// ErrRowGone is returned when a Shared sequence has no row, and the rows are there that
+	// bind it to its columns: processes may have numbers of the row that was deleted.
+	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is not there, and the rows of its columns say that it was: stop the programs that use it, and make it again above all keys")
+
+	// ErrUnread is returned when the state of a sequence with ClaimsAt is not there, and
+	// the keys of another column that a claim names for it cannot be read.
+	ErrUnread = anchor.New("no-row", "its state is not there, and it is to begin above the keys of another column too, which cannot be read: let them be read, or delete the row of keyfill_sequences that names the column")
 
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
@@ -114,6 +122,15 @@ var (
 	// although the server answers. It comes with keysource.ErrStoreState and
 	// the driver's error.
 	ErrColumn = anchor.New("greatest-key", "the greatest key cannot be read: name the table as it is found, and let it be read")
+
+	// ErrHiddenRows is returned when row-level security may hide keys of a column from the
+	// user, and where a sequence begins depends on the greatest one. It comes with
+	// keysource.ErrStoreState.
+	ErrHiddenRows = anchor.New("greatest-key", "row-level security hides rows, so the greatest key is not known: open with a user that has BYPASSRLS or owns the table, or write start: above all keys")
+
+	// ErrHiddenParent is ErrHiddenRows for numbers within a parent that no unique index keeps
+	// from being stored twice.
+	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows, so the greatest key of a parent is not known: write start: 1 where the user is shown all rows of a parent, or make a unique index of the parent's columns and the key")
 
 	// ErrRights is returned when the engine says that the store's user may not use
 	// the state tables. It comes with keysource.ErrStoreState and the driver's

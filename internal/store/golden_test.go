@@ -157,21 +157,23 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	return got
 }
 
-// bindingAnswers makes a fake lack the row that binds a state until that is made;
-// before it the given number of rows is read.
+// bindingAnswers makes a fake lack the row that binds a state until that is made, and have
+// a candidate until that is bound; before it the given number of rows is read.
 func bindingAnswers(usual func(string) reply, before int) func(string) reply {
-	made := false
+	made, next := false, int64(0)
 	return func(query string) reply {
 		switch {
 		case strings.Contains(query, "INTO keyfill_sequences"):
 			made = true
+		case strings.Contains(query, "SET next_value = 1\n"):
+			next = 1
 		case !strings.Contains(query, "parameters FROM keyfill_sequences"):
 		case before > 0:
 			before--
 		case !made:
 			return reply{}
 		default:
-			return reply{rows: [][]driver.Value{{int64(1), "made", "server", "sales.orders", "id", "binding"}}}
+			return reply{rows: [][]driver.Value{{next, "made", "server", "sales.orders", "id", "binding"}}}
 		}
 		return usual(query)
 	}

@@ -3,18 +3,25 @@ package store
 import (
 	"context"
 	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // In returns the tables of keyfill's that are in a schema, for a connection that
 // does not find them without one. It changes nothing of s. A [KeyTable] and a
 // procedure are found by the names that they have.
 func (s *Store) In(schema string) *Store {
-	name := s.run.dialect.QuoteIdent(schema) + "."
-	return &Store{s.run.on(qualified{s.run.conn, schema, strings.NewReplacer(
+	return &Store{s.run.on(qualify(s.run.conn, s.run.dialect, schema))}
+}
+
+// qualify returns a connection whose statements name the schema of keyfill's tables.
+func qualify(c conn, d *dialect.Dialect, schema string) conn {
+	name := d.QuoteIdent(schema) + "."
+	return qualified{c, schema, strings.NewReplacer(
 		"keyfill_sequences", name+"keyfill_sequences",
 		"keyfill_workers", name+"keyfill_workers",
 		"keyfill_series", name+"keyfill_series",
-	)})}
+	)}
 }
 
 // qualified is a conn whose statements name the schema of keyfill's tables.

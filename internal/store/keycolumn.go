@@ -11,25 +11,36 @@ import (
 type KeyColumn struct {
 	run    *runner
 	column Column
+
+	hidden bool // the engine has not shown every row to the last question
 }
 
 // used reports whether there is a key in the column.
 func (k *KeyColumn) used(ctx context.Context) (bool, error) {
-	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s",
-		k.table(), k.name(), k.run.engine.dual), nil)
+	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s%s",
+		k.table(), k.name(), k.run.hides(k.table()), k.run.engine.dual), nil)
 	if err != nil || row == nil {
 		return false, err
 	}
 	n, err := toInteger(row[0])
+	if err == nil {
+		k.hidden, err = k.run.areHidden(row)
+	}
 	if err != nil {
 		return false, k.run.failed(k.column.String(), err)
 	}
-	return n > 0, nil
+	if n == 0 {
+		return false, k.AllShown()
+	}
+	return true, nil
 }
 
 // integer returns the only integer in the answer to a query, 0 where there is none.
 func (k *KeyColumn) integer(ctx context.Context, query string, args []any) (int64, error) {
 	row, err := k.ask(ctx, query, args)
+	if err == nil {
+		k.hidden, err = k.run.areHidden(row)
+	}
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}

@@ -72,7 +72,7 @@ func (r *SeriesRows) open(ctx context.Context) error {
 	}
 	q := &r.counter.sequence
 	if q.EnsureSchema {
-		if err := (&Schema{r.run}).Ensure(ctx); err != nil {
+		if err := (&Schema{r.run}).ensureFor(ctx, r.run.columnsOf(q)); err != nil {
 			return err
 		}
 	}

@@ -47,7 +47,8 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	found := Looked{Last: q.ceiling()}
 	if err := s.run.probe(ctx, tables[0]); err != nil {
 		if q.EnsureSchema && s.isMissing(err) {
-			return found, wasUsed(ctx, &q)
+			_, err := unused(ctx, &q)
+			return found, err
 		}
 		return found, s.run.failed(q.Name, s.run.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
 	}
@@ -73,7 +74,7 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		return found, o.row().belowOne(stored.next)
 	}
 	if !q.serves(stored) || stored.parameters != q.Parameters {
-		_, err := o.checkRow(ctx, stored) // which says so before it binds anything
+		_, err := o.checkRow(ctx, stored, nil) // which says so before it binds anything
 		return found, err
 	}
 	if err := (binder{s.run}).checkAll(ctx, q.lookedAt()); err != nil {
@@ -115,7 +116,10 @@ func (o opener) lookUnmade(ctx context.Context, found *Looked) error {
 	if !q.Create {
 		return o.row().noRow(ctx, found.Greatest)
 	}
-	if err := wasUsed(ctx, q); err != nil {
+	if _, err := unused(ctx, q); err != nil {
+		return err
+	}
+	if err := o.wasThere(ctx); err != nil {
 		return err
 	}
 	if q.Fresh {
@@ -177,12 +181,13 @@ func (r *NativeReserver) Look(ctx context.Context) (Looked, error) {
 		return Looked{}, err
 	}
 	found := Looked{Last: cmp.Or(q.max, math.MaxInt64), Sequence: q.quoted}
-	facts, err := catalogOf(r.run).facts(ctx, q.nativeName)
-	if err != nil || facts == nil {
-		return found, err
-	}
+	// A key that others store meanwhile was drawn before.
 	served := Sequence{Columns: r.native.Columns}
 	if found.Greatest, found.IsRanked, err = r.run.columnsOf(&served).greatest(ctx); err != nil {
+		return found, err
+	}
+	facts, err := catalogOf(r.run).facts(ctx, q.nativeName)
+	if err != nil || facts == nil {
 		return found, err
 	}
 	step := max(facts.increment, 1)

@@ -62,6 +62,9 @@ func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint str
 		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.run.dialect.QuoteIdent(c) + " = " + place
 	}
 	row, err := k.ask(ctx, query, values)
+	if err == nil {
+		k.hidden, err = k.run.areHidden(row)
+	}
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
@@ -80,4 +83,6 @@ func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, err
 }
 
 // maxText returns the query for the greatest key.
-func (k *KeyColumn) maxText() string { return fmt.Sprintf(k.run.engine.maxKey, k.name(), k.table()) }
+func (k *KeyColumn) maxText() string {
+	return fmt.Sprintf(k.run.engine.maxKey, k.name(), k.run.hides(k.table()), k.table())
+}

@@ -12,7 +12,7 @@ import (
 
 // greatestLocked is how the greatest key of a column is read so that nobody who
 // reads it in the same way gets the same before the transaction has ended. In its
-// texts %[1]s stands for the table and %[2]s for the column.
+// texts %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are hidden.
 type greatestLocked struct {
 	// lock is sent before; "" for nothing. Its only argument is a number that
 	// stands for the column, where hash says so.
@@ -40,7 +40,7 @@ var greatestOf = map[string]*greatestLocked{
 	// not the greatest any more. A statement behind the lock sees what was committed
 	// last under READ COMMITTED, and under the other levels if it is the first:
 	// PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
-	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s) FROM %[1]s"},
+	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
 
 	// One connection writes at a time.
 	dialect.SQLite().Name: {lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0", max: "SELECT MAX(%[2]s) FROM %[1]s"},
@@ -110,6 +110,12 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 	if err == nil && row == nil && proves {
 		return 0, ErrEnded
 	}
+	if err == nil {
+		k.hidden, err = k.run.areHidden(row)
+	}
+	if err == nil {
+		err = k.AllShown()
+	}
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
 	}
@@ -117,8 +123,10 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 	return max(key, 0), err
 }
 
-// about puts the names of the column and its table into a text.
-func (k *KeyColumn) about(text string) string { return fmt.Sprintf(text, k.table(), k.name()) }
+// about puts the names of the column and its table into a text, and whether rows are hidden.
+func (k *KeyColumn) about(text string) string {
+	return fmt.Sprintf(text, k.table(), k.name(), k.run.hides(k.table()))
+}
 
 // hashOf returns the number of a column's lock. Two columns of one number wait for
 // each other and are no worse off.

@@ -19,7 +19,7 @@ func TestLockedMaxKey(t *testing.T) {
 		"mysql":   "SELECT MAX(`id`) FROM `sales`.`orders` FOR UPDATE",
 		"mariadb": "SELECT MAX(`id`) FROM `sales`.`orders` FOR UPDATE",
 		"postgres": "SELECT pg_advisory_xact_lock($1)\n  1 = 5831792746558236791\n" +
-			`SELECT MAX("id") FROM "sales"."orders"`,
+			`SELECT MAX("id"), CASE WHEN row_security_active(E'"sales"."orders"') THEN 1 ELSE 0 END FROM "sales"."orders"`,
 		"sqlite": `UPDATE "sales"."orders" SET "id" = "id" WHERE 0` + "\n" +
 			`SELECT MAX("id") FROM "sales"."orders"`,
 		"sqlserver": "SELECT MAX([id]) FROM [sales].[orders] WITH (UPDLOCK, HOLDLOCK)",

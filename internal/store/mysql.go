@@ -145,7 +145,7 @@ WHERE name = ? AND worker = ? AND reserved_until = ?`,
 		`SELECT reserved_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
 		[]param{pName, pWorker},
 	},
-	maxKey:  "SELECT MAX(%s) FROM %s",
+	maxKey:  "SELECT MAX(%s)%s FROM %s",
 	counter: "SHOW CREATE TABLE {table}",
 	// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
 	// server of either may be behind the driver.

@@ -71,6 +71,7 @@ type Native struct {
 // was made later; elsewhere it is noticed by its lower values.
 type NativeReserver struct {
 	run    *runner
+	states *runner // where keyfill's tables are read
 	native Native
 	opened atomic.Pointer[nativeSequence]
 	once   atomic.Bool // it was opened before
@@ -96,7 +97,16 @@ func (r *NativeReserver) byTurns(v nativeValue) bool {
 func newNative(r *runner, n Native) *NativeReserver {
 	n.Columns = slices.Clone(n.Columns)
 	n.Block = max(n.Block, 1)
-	return &NativeReserver{run: r, native: n}
+	return &NativeReserver{run: r, states: r, native: n}
+}
+
+// Within returns the same sequence as the transaction of s finds it, which may have
+// changed it. Keyfill's own tables, which may not be there, are read as before: in
+// the transaction an error would be its end.
+func (r *NativeReserver) Within(s *Store) *NativeReserver {
+	other := newNative(s.run, r.native)
+	other.states = r.states
+	return other
 }
 
 const (
@@ -246,7 +256,7 @@ func (r *NativeReserver) refused(ctx context.Context, q *nativeSequence, count i
 	facts, factsErr := catalogOf(r.run).facts(ctx, q.nativeName)
 	switch {
 	case factsErr != nil || facts == nil:
-		return r.run.failed(q.shown(), err)
+		return r.run.failedAs(ErrNoSequence, q.shown(), err)
 	case facts.endsWithin(count):
 		return r.exhausted(q)
 	}

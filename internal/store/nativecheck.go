@@ -175,7 +175,7 @@ func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c C
 	fail := func(cause error, format string, args ...any) *Error { return r.fail(q, cause, format, args...) }
 	// Who has no such table, has no such state.
 	b := &binding{state: q.state(), exclusive: r.native.Exclusive, fail: fail}
-	if err := (binder{r.run}).checkTaken(ctx, b, c); errors.Is(err, ErrTaken) || errors.Is(err, ErrBegun) {
+	if err := (binder{r.states}).checkTaken(ctx, b, c); errors.Is(err, ErrTaken) || errors.Is(err, ErrBegun) {
 		return err
 	}
 	if r.native.Exclusive {

@@ -110,12 +110,13 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 		}
 	}
 	created := stored == nil
+	var made *storedRow
 	if created {
-		if stored, err = o.create(ctx, greatest, ranked); err != nil {
+		if stored, made, err = o.create(ctx, greatest, ranked); err != nil {
 			return got, err
 		}
 	}
-	if got.bound, err = o.checkRow(ctx, stored); err != nil {
+	if got.bound, err = o.checkRow(ctx, stored, made); err != nil {
 		return got, err
 	}
 	if stored, err = o.raiseToStart(ctx, stored); err != nil {
@@ -148,63 +149,74 @@ func (o opener) ensure(ctx context.Context) error {
 		return nil
 	}
 	schema := &Schema{o.run}
-	if err := schema.Ensure(ctx); err != nil || o.q.Procedure == "" {
+	if err := schema.ensureFor(ctx, o.run.columnsOf(o.q)); err != nil || o.q.Procedure == "" {
 		return err
 	}
 	return schema.ensureProcedure(ctx)
 }
 
 // create makes the row and returns it as it then is: another process may have
-// made it, and used it, before.
-func (o opener) create(ctx context.Context, greatest int64, ranked bool) (*storedRow, error) {
+// made it, and used it, before. made is the row unless it was used.
+func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *storedRow, err error) {
 	q, rows := o.q, stateRows{o.run}
 	if !q.Create {
-		return nil, o.row().noRow(ctx, greatest)
+		return nil, nil, o.row().noRow(ctx, greatest)
 	}
-	if gone := wasUsed(ctx, q); gone != nil {
+	claimed, gone := unused(ctx, q)
+	if gone != nil {
 		// Another process may have made the row, and used it, since it was looked for.
 		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
-			return stored, err
+			return stored, nil, err
 		}
-		return nil, gone
+		return nil, nil, gone
+	}
+	if gone := o.wasThere(ctx); gone != nil {
+		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+			return stored, nil, err
+		}
+		return nil, nil, gone
 	}
 	if q.Fresh {
 		if used, err := o.run.columnsOf(q).used(ctx); err != nil {
-			return nil, err
+			return nil, nil, err
 		} else if used {
 			// Another process may have made the row, and used it, since it was
 			// looked for.
 			if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
-				return stored, err
+				return stored, nil, err
 			}
-			return nil, o.row().noRow(ctx, 0)
+			return nil, nil, o.row().noRow(ctx, 0)
 		}
 	}
 	start, err := o.start(ctx, greatest, ranked)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	start = max(start, claimed)
 	// A row that is made in error would keep out the sequence that is right.
 	if err := (binder{o.run}).checkAll(ctx, q.binding()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	table, column := q.bound()
 	createErr := rows.make(ctx, q.Name, start, table, column, q.Parameters)
 	if createErr != nil && o.run.inside {
-		return nil, o.run.failed(q.Name, createErr)
+		return nil, nil, o.run.failed(q.Name, createErr)
 	}
 	if createErr != nil {
 		// Of two who make it at once, Oracle gives one the error of the unique
 		// key. The row of the other is as good when it is no lower.
 		if err := o.run.advanceRow(ctx, q, start); err != nil {
-			return nil, o.run.failed(q.Name, createErr)
+			return nil, nil, o.run.failed(q.Name, createErr)
 		}
 	}
-	stored, err := rows.read(ctx, q.Name)
+	stored, err = rows.read(ctx, q.Name)
 	if err == nil && stored == nil {
 		err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
 	}
-	return stored, err
+	if err == nil && stored.next == start {
+		made = stored
+	}
+	return stored, made, err
 }
 
 // start returns the next value of a row that is made.
@@ -227,13 +239,16 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 		start = cmp.Or(start, 1)
 	case start != 0:
 	case !ranked:
+		if err := o.run.columnsOf(q).allShown(ctx); err != nil {
+			return 0, err
+		}
 		return 0, q.fail(ErrStart, "")
 	case greatest >= q.ceiling():
 		return 0, o.row().exhausted(0)
 	default:
 		start = greatest + 1
 	}
-	if q.least > 0 {
+	if q.least > 0 && !(q.afresh && ranked && greatest == 0) {
 		start = max(start, q.least)
 		if ranked {
 			start = max(start, min(greatest, q.ceiling())+1)
@@ -250,7 +265,8 @@ func (o opener) row() *sequenceRow { return &sequenceRow{o.run, o.q, nil} }
 
 // checkRow compares a row with the sequence, and binds a shared one to its
 // columns. It marks the row of a sequence with StartAt, and reports whether it has made a row.
-func (o opener) checkRow(ctx context.Context, row *storedRow) (bound bool, err error) {
+// made is as create returns it, nil for a row that was there.
+func (o opener) checkRow(ctx context.Context, row, made *storedRow) (bound bool, err error) {
 	q := o.q
 	if !q.serves(row) {
 		serves := row.table + "." + row.column
@@ -270,5 +286,5 @@ func (o opener) checkRow(ctx context.Context, row *storedRow) (bound bool, err e
 			return false, err
 		}
 	}
-	return false, binder{o.run}.checkAll(ctx, q.binding())
+	return false, binder{o.run}.keep(ctx, q.binding(), q.Columns[0], made)
 }

@@ -121,7 +121,7 @@ RETURNING previous_until INTO :6`,
 		},
 		into: []kind{integer},
 	},
-	maxKey: "SELECT TO_CHAR(MAX(%s)) FROM %s",
+	maxKey: "SELECT TO_CHAR(MAX(%s))%s FROM %s",
 	words: wording{
 		place:   ":%d",
 		digits:  "TO_CHAR(%s)",

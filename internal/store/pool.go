@@ -35,7 +35,7 @@ const (
 // the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
 // what the other nodes have committed.
 func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
-	db := sql.OpenDB(newLent(c, engineOf(d).greetings))
+	db := sql.OpenDB(newLent(c, d))
 	db.SetMaxOpenConns(poolConns)
 	db.SetMaxIdleConns(poolConns)
 	db.SetConnMaxIdleTime(poolIdle)
@@ -46,11 +46,12 @@ func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 type lent struct {
 	connector driver.Connector
 	greetings []string // each connection begins with the first of them that the server takes
+	prepares  bool     // what the driver takes only so: see [dbconn.Preparing]
 	late      *lateConns
 }
 
-func newLent(c driver.Connector, greetings []string) *lent {
-	l := &lent{connector: c, greetings: greetings}
+func newLent(c driver.Connector, d *dialect.Dialect) *lent {
+	l := &lent{connector: c, greetings: engineOf(d).greetings, prepares: d.Family == dialect.FamilyPostgreSQL}
 	l.late = newLateConns(l.greeted)
 	return l
 }
@@ -65,6 +66,9 @@ func (l *lent) greeted(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
 	if err != nil {
 		return nil, sqlcode.Connecting(err)
+	}
+	if l.prepares {
+		c = dbconn.Preparing(c)
 	}
 	for _, greeting := range l.greetings {
 		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || isBroken(err) || ctx.Err() != nil {

@@ -91,6 +91,11 @@ ON CONFLICT (name) DO UPDATE SET next_value = GREATEST(keyfill_sequences.next_va
 WHERE name = $2`,
 		[]param{pNext, pName},
 	},
+	raise: statement{
+		`UPDATE keyfill_sequences SET next_value = $1, updated_at = clock_timestamp()
+WHERE name = $2 AND next_value < $1`,
+		[]param{pNext, pName},
+	},
 	reserve: update{
 		statement: statement{
 			`UPDATE keyfill_sequences
@@ -116,7 +121,8 @@ RETURNING previous_until`,
 			[]param{pUntil, pOwner, pName, pWorker},
 		},
 	},
-	maxKey: "SELECT MAX(%s) FROM %s",
+	maxKey: "SELECT MAX(%s)%s FROM %s",
+	hides:  "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
 	words: wording{
 		place: "$%d",
 		// Without it, an argument would be of the column's type.

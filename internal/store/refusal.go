@@ -59,6 +59,11 @@ func (r *runner) judge(ctx context.Context, meaning, err error, query string, ar
 	}
 	switch class := sqlcode.ClassOf(r.dialect, err); {
 	case class.Final():
+		if meaning == ErrTables {
+			if hidden := r.hidden(ctx, err); hidden != nil {
+				return hidden
+			}
+		}
 		return r.refuse(meaning, err)
 	case class != dialect.ErrorOther, isBroken(err), r.server.ask(ctx, noServer) != nil:
 		return err
@@ -131,4 +136,20 @@ func (r *runner) refuseGone(meaning, err error) error {
 		return err
 	}
 	return r.refuse(meaning, err)
+}
+
+// toldGone returns the error of a statement about keyfill_sequences, on a connection of the
+// application, as a refusal where the table is not there, any other as it is. SQLite has no
+// number for that error: the table is read once more.
+func (r *runner) toldGone(ctx context.Context, name string, err error) error {
+	var refused *refusal
+	switch {
+	case err == nil || errors.As(err, &refused):
+		return err
+	case r.dialect.Name == dialect.SQLite().Name:
+		return r.failed(name, r.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
+	case sqlcode.ClassOf(r.dialect, err) == dialect.ErrorNoObject:
+		return r.failed(name, r.refuse(ErrTables, err))
+	}
+	return err
 }

@@ -74,6 +74,28 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestSchemaUnknown: a refusal to create a table says nothing where it is not known whether
+// the table is there by now.
+func TestSchemaUnknown(t *testing.T) {
+	created := false
+	f := &fake{answer: func(query string) reply {
+		switch {
+		case !strings.Contains(query, "keyfill_"):
+			return reply{}
+		case strings.Contains(query, "CREATE"):
+			created = true
+			return reply{err: errRefused}
+		case created:
+			return reply{err: context.DeadlineExceeded}
+		}
+		return reply{err: errRefused}
+	}}
+	err := pooled(t, dialect.MySQL(), f).Schema().Ensure(context.Background())
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, keysource.ErrStoreState) {
+		t.Errorf("%v, want that the time is up", err)
+	}
+}
+
 // TestSchemaCut: keyfill_series may stay missing where creating it is refused, not
 // where the connection broke.
 func TestSchemaCut(t *testing.T) {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"sync/atomic"
 
@@ -62,6 +63,25 @@ func (r *Reserver) Hasty() *Reserver {
 	other := *r
 	other.hasty = true
 	return &other
+}
+
+// Above returns a Reserver of the same row, which is made as [Sequence.Above] says.
+func (r *Reserver) Above(least int64) *Reserver {
+	other := *r
+	other.sequence = r.sequence.Above(least)
+	return &other
+}
+
+// Back returns the error of a row that stands at next although integers below least were
+// reserved, or are keys.
+func (r *Reserver) Back(next, least int64) error {
+	q := &r.sequence
+	if q.Table != nil {
+		return q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to that", next, least)
+	}
+	e := q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it, or let it advance", next, least)
+	e.SQL = fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s", least, r.run.literal(q.Name))
+	return e
 }
 
 // Upstream returns the upstream of the sequence, nil for none.
@@ -126,14 +146,10 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 // as what the table says when it is read. On a connection of our own the row is looked
 // at again, which tells.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
-	if err == nil || r.run.pooled || r.run.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
+	if r.run.pooled || r.run.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err
 	}
-	var refused *refusal
-	if errors.As(err, &refused) {
-		return err
-	}
-	return r.run.failed(r.sequence.Name, r.run.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
+	return r.run.toldGone(ctx, r.sequence.Name, err)
 }
 
 // lost reports whether a reservation has failed because the row, or the table, that
@@ -231,6 +247,15 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 		return u.advance(ctx, blockRows{r}, to)
 	}
 	return r.row().advance(ctx, to)
+}
+
+// Raise is Advance of a row that has no upstream. It locks no row that stands there
+// already, where the engine can do that.
+func (r *Reserver) Raise(ctx context.Context, to int64) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	return r.row().raise(ctx, to)
 }
 
 // MaxKey returns the greatest key in the sequence's columns, for

@@ -8,7 +8,10 @@ import (
 )
 
 // rowText writes the statement that gives a sequence its row, for people to run.
-type rowText struct{ row *sequenceRow }
+type rowText struct {
+	row    *sequenceRow
+	series bool // the row begins above the series that are there
+}
 
 // fresh returns the statement for a sequence whose keys are not its integers.
 func (t rowText) fresh(used bool) string {
@@ -32,6 +35,9 @@ func (t rowText) above(ctx context.Context, greatest, counted int64) string {
 			column := d.QuoteIdent(c.Name)
 			ranked = append(ranked, "SELECT MAX("+column+") AS m FROM "+c.tableIn(d)+q.keysBelow(column))
 		}
+	}
+	if t.series && ranked != nil {
+		ranked = append(ranked, "SELECT MAX(series_last) AS m FROM "+seriesTable+" WHERE name = "+t.row.run.literal(q.Name))
 	}
 	switch {
 	case q.Start != 0:

@@ -17,6 +17,7 @@ type runner struct {
 	engine  *engine
 	conn    conn
 	server  *serverIdentity
+	found   *found // of a pool; others share none
 
 	pooled bool // conn is ours, not the application's
 	inside bool // in a transaction that is not ours
@@ -27,7 +28,7 @@ type runner struct {
 
 func newRunner(d *dialect.Dialect, c conn) *runner {
 	e := engineOf(d)
-	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}}
+	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found)}
 }
 
 // on returns the same runner on another way to its connection.

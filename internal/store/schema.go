@@ -17,31 +17,62 @@ type Schema struct{ run *runner }
 // Statements that create tables commit the transaction they stand in on MySQL,
 // MariaDB and Oracle; a store made by [Within] returns [ErrTransaction].
 func (s *Schema) Ensure(ctx context.Context) error {
+	return s.ensureFor(ctx, servedColumns{s.run, new(Sequence)})
+}
+
+// ensureFor is Ensure for a state of columns. Tables that were there before are created
+// again while a table of these is there.
+func (s *Schema) ensureFor(ctx context.Context, columns servedColumns) error {
 	if s.run.inside {
 		return ErrTransaction
 	}
+	stays := false
 	for i, table := range tables {
-		if s.run.probe(ctx, table) == nil {
+		missing := s.run.probe(ctx, table)
+		if missing == nil {
 			continue
+		}
+		if !stays && !isBroken(missing) {
+			var err error
+			if stays, err = s.stayMissing(ctx, columns); err != nil {
+				return err
+			}
+			if !stays {
+				break // somebody else has made them
+			}
+		}
+		if err := s.run.hidden(ctx, missing); err != nil {
+			return s.run.failed(table, err)
 		}
 		if _, err := s.run.conn.exec(ctx, s.run.engine.tables[i], nil); err != nil {
 			// PostgreSQL gives one of two who create a table at once the
 			// error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
-			if probed := s.run.probe(ctx, table); probed != nil && (table != seriesTable || isBroken(err)) {
+			probed := s.run.probe(ctx, table)
+			switch {
+			case probed == nil, table == seriesTable && !isBroken(err):
+			case isBroken(probed):
+				// Whether the table is there is not known: it may be refused because
+				// another process has made it.
+				return s.run.failed(table, fmt.Errorf("%w; creating it before: %v", probed, err))
+			default:
 				// Not judged: the connection may have broken, or the right be given.
 				// What the table's absence means is known: it is to be created.
 				return s.run.failed(table, fmt.Errorf("%v; and creating it: %w", probed, err))
 			}
 		}
 	}
+	s.run.found.note()
 	return nil
 }
 
 // EnsureClaims creates keyfill_sequences where it is missing, if that is allowed:
 // who needs it for claims alone goes on without it.
 func (s *Schema) EnsureClaims(ctx context.Context) {
-	if !s.run.inside && s.run.probe(ctx, tables[0]) != nil {
+	if s.run.inside {
+		return
+	}
+	if missing := s.run.probe(ctx, tables[0]); missing != nil && s.run.hidden(ctx, missing) == nil {
 		_, _ = s.run.conn.exec(ctx, s.run.engine.tables[0], nil)
 	}
 }

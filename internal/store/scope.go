@@ -93,6 +93,12 @@ func (q *Scope) behind() *Error {
 	return state.fail(keysource.ErrStoreBehind, "the next number of a parent is not above the greatest one in the table: raise next_value in its row of keyfill_sequences, or say on_behind: advance")
 }
 
+// Back returns the error of a parent whose next number is below one that was committed.
+func (q *Scope) Back() error {
+	state := Sequence{Name: q.Name, Columns: []Column{q.Column}}
+	return state.fail(ErrBack, "the next number of a parent is below one that was committed: raise next_value in its row of keyfill_sequences, or say on_store_rollback: advance")
+}
+
 // exhausted returns the error of a parent whose numbers do not suffice.
 func (q *Scope) exhausted(next int64) *Error {
 	state := Sequence{Name: q.Name, Columns: []Column{q.Column}, Max: q.Max}

@@ -34,45 +34,63 @@ const latestLimit = 5 * time.Second
 // It returns keysource.ErrExhausted in an [*Error] of the state's name: the values
 // are in no error of this package. Errors of the connection are the driver's.
 func (s *ScopeRows) Reserve(ctx context.Context, values []any, n int64) (int64, error) {
+	got, err := s.ReserveRow(ctx, values, n, 0)
+	return got.First, err
+}
+
+// ReserveRow is Reserve. A row that it makes for a parent with numbers in the table begins
+// at least or above. Of the Server it gives what tells the row from another one of its name
+// that was made later.
+func (s *ScopeRows) ReserveRow(ctx context.Context, values []any, n, least int64) (got keysource.Reservation, err error) {
 	if n < 1 {
-		return 0, keysource.ErrCount
+		return got, keysource.ErrCount
 	}
 	row := s.row(values)
 	if err := lockOfRows(s.run).first(ctx); err != nil {
-		return 0, err
+		return got, err
 	}
 	if !s.run.engine.gaps {
 		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
-		if first, err := s.reserveRow(ctx, row, n); first > 0 || err != nil {
-			return first, err
+		if got, err := s.reserveRow(ctx, row, n); got.First > 0 || err != nil {
+			return got, err
 		}
 	}
 	stored, err := stateRows{s.run}.read(ctx, row.Name)
 	switch {
 	case err != nil:
-		return 0, err
+		return got, s.run.toldGone(ctx, s.scope.Name, err)
 	case stored != nil && stored.next > row.max()-n+1:
-		return 0, s.scope.exhausted(stored.next)
+		return got, s.scope.exhausted(stored.next)
 	case stored != nil:
 		// It may have been made since the UPDATE.
-		if first, err := s.reserveRow(ctx, row, n); first > 0 || err != nil {
-			return first, err
+		if got, err := s.reserveRow(ctx, row, n); got.First > 0 || err != nil {
+			return got, err
 		}
 	}
 	// A row that is there and was not reserved from may have lacked the proof.
 	if err := s.run.proof.prove(ctx); err != nil {
-		return 0, err
+		return got, err
 	}
-	if err := s.create(ctx, row, values); err != nil {
-		return 0, err
+	if err := s.create(ctx, row, values, least); err != nil {
+		return got, err
 	}
-	first, err := s.reserveRow(ctx, row, n)
-	if first == 0 && err == nil {
+	got, err = s.reserveRow(ctx, row, n)
+	if got.First == 0 && err == nil {
 		if err = s.run.proof.prove(ctx); err == nil {
 			err = s.scope.exhausted(0)
 		}
 	}
-	return first, err
+	return got, err
+}
+
+// Raise raises the row of a parent to next or above, after it was reserved from.
+func (s *ScopeRows) Raise(ctx context.Context, values []any, next int64) error {
+	return s.advance(ctx, s.row(values), next)
+}
+
+// Greatest returns the greatest number of a parent in the table, 0 for none.
+func (s *ScopeRows) Greatest(ctx context.Context, values []any) (int64, error) {
+	return s.greatest(ctx, values)
 }
 
 // ReserveAbove is Reserve for a parent in which a number was found in
@@ -108,46 +126,46 @@ func (s *ScopeRows) row(values []any) *Sequence {
 	return &Sequence{Name: s.scope.RowFor(values), Columns: []Column{s.scope.Column}, Max: s.scope.Max}
 }
 
-// reserveRow returns the first of n integers of a row; 0 where there is no row, or
+// reserveRow reserves n integers of a row; First is 0 where there is no row, or
 // they are not left.
-func (s *ScopeRows) reserveRow(ctx context.Context, row *Sequence, n int64) (int64, error) {
+func (s *ScopeRows) reserveRow(ctx context.Context, row *Sequence, n int64) (got keysource.Reservation, err error) {
 	if s.run.engine.answersID {
 		return s.reserveLocked(ctx, row, n)
 	}
 	if err := s.run.proof.prepare(ctx); err != nil {
-		return 0, err
+		return got, err
 	}
 	answer, err := s.run.update(ctx, s.run.engine.reserve, values{pName: row.Name, pCount: n, pFloor: int64(1), pLimit: row.max() - n + 1})
 	if err != nil || answer == nil {
-		return 0, err
+		return got, s.run.toldGone(ctx, s.scope.Name, err)
 	}
 	next, err := toInteger(answer[0])
 	if err != nil {
-		return 0, err
+		return got, err
 	}
-	return next - n, nil
+	return keysource.Reservation{First: next - n, Server: serverOf(answer[1], answer[2])}, nil
 }
 
 // reserveLocked is reserveRow for an engine whose UPDATE does not answer.
-func (s *ScopeRows) reserveLocked(ctx context.Context, row *Sequence, n int64) (int64, error) {
+func (s *ScopeRows) reserveLocked(ctx context.Context, row *Sequence, n int64) (got keysource.Reservation, err error) {
 	swap := swapper{&sequenceRow{s.run, row, s.run.engine.ownForm()}}
 	read, err := swap.lockedText(ctx)
 	if err != nil {
-		return 0, err
+		return got, err
 	}
 	stored, err := swap.readLocked(ctx, s.run.conn, read)
 	if err != nil || stored == nil || stored.next > row.max()-n+1 {
-		return 0, err
+		return got, err
 	}
 	if err := swap.replace(ctx, s.run.conn, stored, stored.next+n); err != nil {
-		return 0, err
+		return got, err
 	}
-	return stored.next, nil
+	return keysource.Reservation{First: stored.next, Server: stored.server}, nil
 }
 
 // create makes the row of a parent. Whoever makes it at the same time waits for the
 // end of this transaction.
-func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any) error {
+func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any, least int64) error {
 	// The row is locked first, and raised then: what was read before could be old.
 	v := values{pName: row.Name, pNext: int64(1), pTable: "", pColumn: "", pParameters: scopeParameters}
 	create, engine := s.run.engine.create, s.run.engine
@@ -155,7 +173,7 @@ func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any) err
 		create = engine.proof.create
 	}
 	if _, err := s.run.conn.exec(ctx, create.text, create.bind(v)); err != nil {
-		return err
+		return s.run.toldGone(ctx, s.scope.Name, err)
 	}
 	greatest, err := s.greatest(ctx, within)
 	if err != nil {
@@ -165,6 +183,9 @@ func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any) err
 		return s.scope.exhausted(0)
 	}
 	start := max(greatest+1, s.scope.Start, 1)
+	if greatest > 0 {
+		start = max(start, least)
+	}
 	if start == 1 {
 		return nil
 	}
@@ -181,19 +202,22 @@ func (s *ScopeRows) advance(ctx context.Context, row *Sequence, next int64) erro
 // greatest returns the greatest key of a parent, as the store sees it, with what its
 // transaction has stored, or as it was committed last.
 func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
-	column, columns := s.scope.Column, s.scope.Within
-	greatest, err := (&KeyColumn{s.run, column}).maxKeyWithin(ctx, columns, "", within)
+	columns, k := s.scope.Within, &KeyColumn{run: s.run, column: s.scope.Column}
+	greatest, err := k.maxKeyWithin(ctx, columns, "", within)
+	if err == nil && s.scope.Start == 0 && k.hidden {
+		err = s.guarded(ctx, k.table())
+	}
 	if err != nil || s.scope.Latest == nil {
 		return greatest, err
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	latest, err := s.scope.Latest.Column(column).maxKeyWithin(limited, columns, s.run.engine.past, within)
+	latest, err := s.scope.Latest.Column(s.scope.Column).maxKeyWithin(limited, columns, s.run.engine.past, within)
 	switch {
 	case err == nil:
 		return max(greatest, latest), nil
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	}
-	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, column, err)
+	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, s.scope.Column, err)
 }

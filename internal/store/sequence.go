@@ -31,6 +31,10 @@ type Sequence struct {
 	// At is the store whose database the columns are in; nil: in this one's.
 	At *Store
 
+	// Apart says that the columns are in a database that no store can ask, such as a file
+	// of SQLite.
+	Apart bool
+
 	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
 	// [Claim].State; nil: they are not claimed. Claims say that the state was used: see
 	// [NoteUsed]. A state that was used is not made again.
@@ -48,6 +52,10 @@ type Sequence struct {
 	// least and gap are set for a row that was there before and is made again: it
 	// begins by gap above least and above the greatest key, whichever is greater.
 	least, gap int64
+
+	// afresh says that least is nothing where the columns hold no key: row and keys were
+	// cleared together.
+	afresh bool
 
 	// Max is the greatest integer to be reserved; 0 is the greatest there is,
 	// 2⁶³−2: one less than fits, since the next one is stored.
@@ -72,8 +80,8 @@ type Sequence struct {
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
 
-	// Exclusive says that rows of other states for the same column are right:
-	// nobody uses them, or each numbers a part of the table.
+	// Exclusive says that no other source fills the columns: the rows of other states for
+	// them are unused, or are of the same source, which has one for each value of its name.
 	Exclusive bool
 
 	// Table is an existing table that holds the state; nil is keyfill_sequences.
@@ -115,6 +123,13 @@ type Sequence struct {
 	// known is the incarnation of the row as it was last read, for a [Reserver]; nil
 	// for one that is read each time.
 	known *atomic.Pointer[string]
+}
+
+// Above returns the sequence, whose row is made to begin at least or above where it has
+// gone, unless its columns are known to hold no key.
+func (q Sequence) Above(least int64) Sequence {
+	q.least, q.afresh = least, true
+	return q
 }
 
 // incarnation returns the incarnation of the row, "" where it is not known or the

@@ -150,6 +150,11 @@ func (s *sequenceRow) unfit(ctx context.Context, row *storedRow, n, floor int64)
 // noRow returns the error of a sequence that has no row.
 func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 	if !s.q.Fresh && s.q.Codec == nil {
+		if s.q.Start == 0 {
+			if err := s.run.columnsOf(s.q).allShown(ctx); err != nil {
+				return err // no number may be advised
+			}
+		}
 		e := s.q.fail(ErrNoRow, "")
 		var counted int64
 		if s.q.Below == 0 {
@@ -158,7 +163,7 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 				return err
 			}
 		}
-		e.SQL = rowText{s}.above(ctx, greatest, counted)
+		e.SQL = rowText{row: s}.above(ctx, greatest, counted)
 		return e
 	}
 	used, err := s.run.columnsOf(s.q).used(ctx)
@@ -169,7 +174,7 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 	if used {
 		e = s.q.fail(ErrFresh, "")
 	}
-	e.SQL = rowText{s}.fresh(used)
+	e.SQL = rowText{row: s}.fresh(used)
 	return e
 }
 

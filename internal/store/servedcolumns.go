@@ -24,14 +24,14 @@ func (r *runner) columnsOf(q *Sequence) servedColumns {
 func (s servedColumns) all() []*KeyColumn {
 	columns := make([]*KeyColumn, len(s.q.Columns))
 	for i, c := range s.q.Columns {
-		columns[i] = &KeyColumn{s.run, c}
+		columns[i] = &KeyColumn{run: s.run, column: c}
 	}
 	return columns
 }
 
 // greatest returns the greatest key in the columns, 0 when they have no key that
 // the sequence has to be above. It is not ranked when there is no column that can
-// be asked.
+// be asked, or one of which the user is not shown every row.
 func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, err error) {
 	if s.q.Fresh || s.q.Codec != nil {
 		return 0, false, nil
@@ -45,15 +45,22 @@ func (s servedColumns) greatest(ctx context.Context) (key int64, ranked bool, er
 // greatestFrom is greatest of the keys from from to to, both included.
 func (s servedColumns) greatestFrom(ctx context.Context, from, to int64) (int64, error) {
 	if from <= 1 && to == math.MaxInt64 {
-		key, _, err := s.greatest(ctx)
+		key, ranked, err := s.greatest(ctx)
+		if err == nil && !ranked {
+			err = s.allShown(ctx)
+		}
 		return key, err
 	}
-	key, _, err := s.greatestBy(func(k *KeyColumn) (int64, error) { return k.maxKeyIn(ctx, from, to) })
+	key, ranked, err := s.greatestBy(func(k *KeyColumn) (int64, error) { return k.maxKeyIn(ctx, from, to) })
+	if err == nil && !ranked {
+		err = s.allShown(ctx)
+	}
 	return key, err
 }
 
 // greatestBy returns the greatest of what ask returns for each column.
 func (s servedColumns) greatestBy(ask func(*KeyColumn) (int64, error)) (key int64, ranked bool, err error) {
+	hidden := false
 	for _, k := range s.all() {
 		if k.column.Unranked {
 			continue
@@ -62,9 +69,9 @@ func (s servedColumns) greatestBy(ask func(*KeyColumn) (int64, error)) (key int6
 		if err != nil {
 			return 0, false, err
 		}
-		key, ranked = max(key, one), true
+		key, ranked, hidden = max(key, one), true, hidden || k.hidden
 	}
-	return key, ranked, nil
+	return key, ranked && !hidden, nil
 }
 
 // counted returns the last number that the engine's own counters have given to the

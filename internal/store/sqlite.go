@@ -104,7 +104,7 @@ RETURNING previous_until`,
 			[]param{pUntil, pOwner, pOwner, pName, pWorker},
 		},
 	},
-	maxKey:     "SELECT MAX(%s) FROM %s",
+	maxKey:     "SELECT MAX(%s)%s FROM %s",
 	counter:    "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
 	lastNumber: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
 	words: wording{

@@ -116,7 +116,7 @@ WHERE name = @p3 AND worker = @p4`,
 			[]param{pUntil, pOwner, pName, pWorker},
 		},
 	},
-	maxKey: "SELECT MAX(%s) FROM %s",
+	maxKey: "SELECT MAX(%s)%s FROM %s",
 	words: wording{
 		place:    "@p%d",
 		hint:     " WITH (ROWLOCK, READCOMMITTEDLOCK)",

@@ -18,6 +18,9 @@ type Store struct{ run *runner }
 func New(d *dialect.Dialect, db *sql.DB) *Store {
 	e := engineOf(d)
 	r := newRunner(d, pool{db, d, e.bindsTexts})
+	if d.Family == dialect.FamilyPostgreSQL {
+		r = newRunner(d, &emptyPath{pool: pool{db, d, e.bindsTexts}})
+	}
 	r.pooled = true
 	return &Store{r}
 }
@@ -56,7 +59,7 @@ func withinConn(d *dialect.Dialect, c driver.Conn) *runner {
 func (s *Store) Schema() *Schema { return &Schema{s.run} }
 
 // Column returns a key column of the application's.
-func (s *Store) Column(c Column) *KeyColumn { return &KeyColumn{s.run, c} }
+func (s *Store) Column(c Column) *KeyColumn { return &KeyColumn{run: s.run, column: c} }
 
 // Native returns the way to a sequence of the engine. It does no I/O.
 func (s *Store) Native(n Native) *NativeReserver { return newNative(s.run, n) }

@@ -38,7 +38,7 @@ func lockOf(r *runner, table, column string) writeLock {
 
 // lockOfRows returns the lock of the table of sequences.
 func lockOfRows(r *runner) writeLock {
-	return (&KeyColumn{r, Column{Table: tables[0], Name: "next_value"}}).lock()
+	return (&KeyColumn{run: r, column: Column{Table: tables[0], Name: "next_value"}}).lock()
 }
 
 // take takes the lock.

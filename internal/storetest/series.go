@@ -307,6 +307,9 @@ func testSeriesAtOnce(t *testing.T, o Options) {
 					if err == nil && one.First == 0 {
 						one, err = own.Open(t.Context(), 0)
 					}
+					if errors.Is(err, keysource.ErrStoreDown) {
+						continue // a busy machine: what it has opened is left to its lease
+					}
 					if err != nil {
 						t.Errorf("TakeOver or Open: %v", err)
 						return

@@ -124,8 +124,17 @@ func (l *local) start() error {
 		return err
 	}
 	var answer error
+	left := 0 // how often a server's memory was still in use that was killed
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
 		if l.process.wait(20 * time.Millisecond) {
+			if n := strings.Count(l.logText(), "pre-existing shared memory block"); n > left {
+				left = n
+				time.Sleep(20 * time.Millisecond) // its processes are ending
+				if err := l.run(l.engine.serve(l), l.engine.abort); err != nil {
+					return err
+				}
+				continue
+			}
 			if strings.Contains(l.logTail(), "Address already in use") || l.isTaken() {
 				return fmt.Errorf("%w: %s", errPortTaken, l.port)
 			}
@@ -267,13 +276,17 @@ func (l *local) failed(what string) error {
 	return fmt.Errorf("%s; the end of its log:\n%s", what, l.logTail())
 }
 
-func (l *local) logTail() string {
-	const lines = 100 // MariaDB writes some 70 when it crashes
+func (l *local) logText() string {
 	text, err := os.ReadFile(logPath(l.folder))
 	if err != nil {
 		return err.Error()
 	}
-	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(string(text))
+}
+
+func (l *local) logTail() string {
+	const lines = 100 // MariaDB writes some 70 when it crashes
+	all := strings.Split(l.logText(), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 

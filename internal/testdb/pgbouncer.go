@@ -10,20 +10,20 @@ import (
 
 // PgBouncer returns the engine whose program is pgbouncer (Debian's package of that
 // name), to be handed to [Start]: a pooler in front of a PostgreSQL server, for the
-// whole of which DSN returns data source names of the pooler. It is in transaction mode
-// and has at most size connections to each database of the server, whose administrator
-// everybody is who comes through it.
+// whole of which DSN returns data source names of the pooler. It is in a mode of
+// pool_mode, such as transaction, and has at most size connections to each database of
+// the server, whose administrator everybody is who comes through it.
 //
 // The server has to run: see [Server.Need]. What the environment says of its DSN after
 // the "?" is not obeyed between the pooler and the server.
-func PgBouncer(server *Server, size int) *Engine {
+func PgBouncer(server *Server, mode string, size int) *Engine {
 	return &Engine{
 		name:   "pgbouncer",
 		scheme: "postgres",
 		admin:  server.address.User.Username(),
 		find:   func() (programs, error) { return findEach("pgbouncer") },
 		configure: func(l *local) error {
-			text := []byte(configPgBouncer(l, server, size))
+			text := []byte(configPgBouncer(l, server, mode, size))
 			return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // the folder is closed to others
 		},
 		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },
@@ -41,7 +41,7 @@ func PgBouncer(server *Server, size int) *Engine {
 func fileOfPgBouncer(l *local) string { return filepath.Join(l.folder, "pgbouncer.ini") }
 
 // configPgBouncer writes the configuration: https://www.pgbouncer.org/config.html.
-func configPgBouncer(l *local, server *Server, size int) string {
+func configPgBouncer(l *local, server *Server, mode string, size int) string {
 	database := fmt.Sprintf("* = host=%s port=%s user=%s",
 		server.address.Hostname(), server.address.Port(), quotedPgBouncer(server.address.User.Username()))
 	if password, ok := server.address.User.Password(); ok {
@@ -55,7 +55,7 @@ func configPgBouncer(l *local, server *Server, size int) string {
 		"listen_port = " + l.port,
 		"unix_socket_dir = " + l.folder,
 		"auth_type = any", // whoever comes is the user of the line above
-		"pool_mode = transaction",
+		"pool_mode = " + mode,
 		fmt.Sprintf("default_pool_size = %d", size),
 		"max_client_conn = 200",
 		"query_wait_timeout = 0", // who waits in vain is not helped

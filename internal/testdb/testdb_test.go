@@ -145,7 +145,7 @@ func TestPgBouncer(t *testing.T) {
 	postgresql.Need(t)
 	var folder string
 	t.Run("test", func(t *testing.T) {
-		s := testdb.Start(t, testdb.PgBouncer(postgresql, 1))
+		s := testdb.Start(t, testdb.PgBouncer(postgresql, "transaction", 1))
 		folder = s.Folder()
 		if err := s.Answers(); err != nil {
 			t.Error(err)

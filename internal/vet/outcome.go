@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/gosql"
 	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Outcome is what becomes of a text with an INSERT in it.
@@ -43,6 +44,20 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 		Action: ex.Action, Table: cmp.Or(ex.Table, found.table()), Column: ex.Column,
 		Reason: ex.Reason, Depends: ex.Depends, Offset: ex.Offset, Others: found.others(),
 	}, true
+}
+
+// Reads returns the finding of a text that asks the session for a number which keyfill makes,
+// and false where it does not.
+func (j *Judge) Reads(query string) (Finding, bool) {
+	if !rewrite.MayReadSession(j.dialect, query) {
+		return Finding{}, false
+	}
+	ex, err := j.explainer.Explain(query)
+	if err != nil || len(ex.Reads) == 0 {
+		return Finding{}, false
+	}
+	return Finding{Rule: RuleSessionReads, Text: query, Message: strings.Join(ex.Reads, ", ") +
+		" does not know the integers that keyfill makes, and answers with another row's: take the key from RETURNING, OUTPUT or keyfill.Record"}, true
 }
 
 // Text returns what becomes of a text of Go source, and false where no INSERT is in it. A

@@ -43,6 +43,9 @@ func (j *Judge) Script(name string, r io.Reader, ofSqlc bool) (Script, error) {
 		if o, ok := j.Statement(text); ok {
 			found = append(found, FindingOf(o))
 		}
+		if f, ok := j.Reads(text); ok {
+			found = append(found, f)
+		}
 		for _, c := range scriptComments(statement.Comments) {
 			for i := range found {
 				c.Apply(&found[i])

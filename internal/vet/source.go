@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/gosql"
@@ -51,6 +52,12 @@ func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 			f.Text, f.File = found.Texts[i].SQL(), found.Texts[i].Embedded
 			note(found.Texts[i].Expr, f)
 		}
+		if t := &found.Texts[i]; t.Known() && !t.Piece && (t.Sent || statement.MatchString(t.SQL())) {
+			if f, ok := j.Reads(j.bound(t.SQL())); ok {
+				f.File = t.Embedded
+				note(t.Expr, f)
+			}
+		}
 	}
 	for i := range found.Built {
 		note(found.Built[i].Call, FindingOf(j.Built(&found.Built[i])))
@@ -68,6 +75,9 @@ func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 	slices.SortStableFunc(all, Finding.Compare)
 	return all
 }
+
+// statement finds a text that begins as a statement, which no message does that names one.
+var statement = regexp.MustCompile(`(?i)^(?:\s|--[^\n]*\n)*(?:select|insert|update|values|with|delete|merge)\s`)
 
 // maxEmbedded is how many bytes of SQL a file that is embedded has at most.
 const maxEmbedded = 1 << 20

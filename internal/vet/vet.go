@@ -51,6 +51,7 @@ type Rule struct {
 const (
 	RuleRefused      = "refused"
 	RuleLastInsertID = "lastinsertid"
+	RuleSessionReads = "sessionreads"
 	RuleDynamic      = "dynamic"
 	RuleIgnore       = "ignore"
 )
@@ -59,6 +60,7 @@ const (
 var Rules = []Rule{
 	{Name: RuleRefused, Text: "An INSERT into a table of the policy cannot be filled, so that it is an error when it is executed, or goes out without a key."},
 	{Name: RuleLastInsertID, Text: "LastInsertId is read after an INSERT whose key is no integer, where it answers 0 or an error."},
+	{Name: RuleSessionReads, Text: "A text asks the session for the last number of a sequence or identity, which does not know the integers that keyfill makes."},
 	{Name: RuleDynamic, Text: "A text of SQL is put together when the program runs, so that nothing is known of its INSERT before.", Off: true},
 	{Name: RuleIgnore, Text: "A comment keyfill:ignore turns off nothing, names no rule, or gives no reason."},
 }

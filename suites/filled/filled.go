@@ -86,14 +86,18 @@ func OpenDB(ofPackage string, c driver.Connector) *sql.DB {
 	return db
 }
 
+// Runs reports whether the program runs filled through the driver of the package.
+func Runs(ofPackage string) bool {
+	return os.Getenv(PolicyVariable) != "" && os.Getenv(DriverVariable) == ofPackage
+}
+
 // options returns the options for keyfill, and whether the program runs filled through the
 // driver of the package.
 func options(ofPackage string) (keyfill.Options, bool) {
-	file := os.Getenv(PolicyVariable)
-	if file == "" || os.Getenv(DriverVariable) != ofPackage {
+	if !Runs(ofPackage) {
 		return keyfill.Options{}, false
 	}
-	config, err := policy.Load(file)
+	config, err := policy.Load(os.Getenv(PolicyVariable))
 	if err != nil {
 		panic(err)
 	}

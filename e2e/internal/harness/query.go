@@ -3,9 +3,12 @@ package harness
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/keyfill/keyfill"
 )
 
 // MustFail executes a statement that must have an error.
@@ -145,4 +148,25 @@ func DrainContext(ctx context.Context, db *sql.DB, query string, args ...any) er
 	for rows.Next() {
 	}
 	return rows.Err()
+}
+
+// PastKeyfill returns the driver's own connection, on which keyfill takes no
+// transaction to be open.
+func PastKeyfill(t testing.TB, conn *sql.Conn) driver.ExecerContext {
+	t.Helper()
+	var past driver.ExecerContext
+	if err := conn.Raw(func(c any) error {
+		past = keyfill.Unwrap(c).(driver.ExecerContext)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := conn.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return past
 }

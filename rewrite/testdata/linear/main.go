@@ -68,7 +68,7 @@ func compile(d *dialect.Dialect, lookup rewrite.Lookup, text string) {
 		return
 	}
 	p.BoundText(false)
-	p.Places()
+	p.Places(false)
 	h := p.Assumed()
 	p.Filled(h)
 	if !p.Load {
@@ -80,7 +80,7 @@ func compile(d *dialect.Dialect, lookup rewrite.Lookup, text string) {
 			continue
 		}
 		keys := keysFor(p, h)
-		p.Bind(args, h, keys)
+		p.Bind(args, h, keys, false)
 		if !p.Load {
 			p.Inline(args, h, keys, p.Session())
 		}

@@ -3,6 +3,7 @@
 package pgx
 
 import (
+	"context"
 	"database/sql"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib" // registers "pgx" and "pgx/v5"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/suites/filled"
 )
 
@@ -25,6 +28,26 @@ func OpenDBFromPool(pool *pgxpool.Pool, options ...stdlib.OptionOpenDB) *sql.DB 
 	db := filled.OpenDB("pgx", stdlib.GetPoolConnector(pool, options...))
 	db.SetMaxIdleConns(0) // as stdlib does: idle connections stay in the pool
 	return db
+}
+
+// WithTables returns a pool whose database has keyfill's tables where the program runs
+// filled, in the schema that a session gets whose search path nobody has changed.
+func WithTables(pool *pgxpool.Pool) *pgxpool.Pool {
+	if !filled.Runs("pgx") {
+		return pool
+	}
+	ctx := context.Background()
+	c, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close(ctx)
+	for _, statement := range store.DDL(dialect.PostgreSQL()) {
+		if _, err := c.Exec(ctx, statement); err != nil {
+			panic(err)
+		}
+	}
+	return pool
 }
 
 // Conn returns the connection of stdlib, given the one that sql.Conn.Raw hands out.

@@ -1,0 +1,61 @@
+package assoc
+
+import (
+	"database/sql/driver"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+)
+
+// Shape is one thing that a program does with models of GORM.
+type Shape struct {
+	Name  string
+	Gap   string   // the dialects on which a numbering without gaps refuses it, since a row may be left out
+	Fails bool     // it ends in an error
+	Scans bool     // it scans keys
+	Rows  []string // what is stored, where GORM alone fails or stores something else; else nil
+	Run   func(r *ShapeRun) error
+}
+
+// ShapeRun is a run of a shape.
+type ShapeRun struct {
+	*gorm.DB
+	Structs []ShapeStruct
+}
+
+// ShapeStruct is a struct after its shape has run.
+type ShapeStruct struct {
+	Table, Name string
+	ID          any
+	Absent      bool // it is not stored
+}
+
+// Note notes a struct.
+func (r *ShapeRun) Note(table, name string, id any, absent bool) {
+	r.Structs = append(r.Structs, ShapeStruct{table, name, id, absent})
+}
+
+// StandardID is as the UUID of the standard library from Go 1.27 on: a text, and neither
+// sql.Scanner nor driver.Valuer. Drivers that take no arrays store it from Go 1.27 on alone.
+type StandardID [16]byte
+
+// String returns the text of the UUID.
+func (id StandardID) String() string { return uuid.UUID(id).String() }
+
+// MarshalText returns the text of the UUID.
+func (id StandardID) MarshalText() ([]byte, error) { return uuid.UUID(id).MarshalText() }
+
+// UnmarshalText reads the text of a UUID.
+func (id *StandardID) UnmarshalText(b []byte) error { return (*uuid.UUID)(id).UnmarshalText(b) }
+
+// BinaryID is a UUID that is stored as 16 bytes.
+type BinaryID [16]byte
+
+// String returns the text of the UUID.
+func (id BinaryID) String() string { return uuid.UUID(id).String() }
+
+// Value returns the bytes.
+func (id BinaryID) Value() (driver.Value, error) { return id[:], nil }
+
+// Scan reads the bytes.
+func (id *BinaryID) Scan(v any) error { return (*uuid.UUID)(id).Scan(v) }

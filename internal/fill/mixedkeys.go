@@ -1,0 +1,145 @@
+package fill
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// In a statement of several rows, of which some bring keys that are followed, the rows after
+// such a key go on above it, as with AUTO_INCREMENT: VALUES (300), (DEFAULT) stores 300 and
+// 301. The numbering is raised before the INSERT is sent, since the rows after it get their
+// keys from it. One that belongs to the transaction of the INSERT is raised there already.
+//
+// A row that the engine numbers, since its key is NULL when it runs, gets the number after
+// the greatest one: that of the next row, if that had no number of its own. It is left out.
+
+// mixed gives keys to rows beside which others bring their own.
+type mixed struct {
+	*Conn
+	x *execution
+}
+
+// giverOf returns what gives an execution its keys.
+func giverOf(x *execution) keys.Giver {
+	in := &x.plan.Inserts[0]
+	if x.follows.any() || len(x.plan.Inserts) == 1 && slices.ContainsFunc(x.holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {
+		return mixed{x.conn, x}
+	}
+	return x.conn
+}
+
+// filledBy returns how many rows of an execution take a key of a column.
+func filledBy(x *execution, key int) int {
+	for i, d := range x.plan.Draws {
+		if d.Key == key {
+			return x.holes.Counts[i]
+		}
+	}
+	return 0
+}
+
+// Give appends n keys to room.
+func (m mixed) Give(ctx context.Context, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+	if len(m.x.plan.Inserts) != 1 || t.KeyColumns[i].Source != nil {
+		return m.Conn.Give(ctx, room, t, i, n)
+	}
+	own := m.x.plan.Brought(m.x.args, m.x.holes, 0, i)
+	if f := factsOf(m.x.conn, t); f != nil && f.Columns[i].OthersNumber && slices.ContainsFunc(own, func(o rewrite.Brought) bool { return o.Integer == 0 }) {
+		m.raiseToCounter(ctx, t, i)
+	}
+	if b := m.x.follows.of(t, i); b != nil {
+		return m.giveAbove(ctx, b, own, room, n)
+	}
+	return m.giveBetween(ctx, own, room, t, i, n)
+}
+
+// raiseToCounter raises the numbering to where the engine's own counter stands, from which
+// the engine numbers a row of the INSERT: that of MySQL and MariaDB is above the greatest
+// key after an INSERT that has failed, or has reserved more numbers than it needed.
+// Where the counter cannot be told, a number that both give is a duplicate-key error.
+func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
+	follows := &m.x.follows
+	for _, b := range slices.Concat(follows.before, follows.behind) {
+		k := &t.KeyColumns[i]
+		column := factsOf(m.x.conn, t).Columns[i].StoreColumn(t.Rule, k, false)
+		if b.table != t || b.key != i || !column.Counted {
+			continue
+		}
+		counter, err := store.Within(m.x.plan.Dialect(), m.Own()).Column(column).Counter(ctx)
+		if err == nil && counter.Next > 1 {
+			_ = b.raise(ctx, m.Conn, counter.Next-1)
+		}
+		return
+	}
+}
+
+// giveBetween draws all numbers at once, and leaves out those that the engine may give.
+func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+	filled, f := filledBy(m.x, i), factsOf(m.x.conn, t)
+	var left []int // the places of the numbers that are left out
+	for at, o := range own {
+		if before := o.Row - at; o.Integer == 0 && before < filled && f != nil && f.Columns[i].OthersNumber {
+			left = append(left, before+len(left))
+		}
+	}
+	drawn, err := m.Conn.Give(ctx, room, t, i, n+len(left))
+	if err != nil {
+		return nil, err
+	}
+	for k, at := range left {
+		drawn = slices.Delete(drawn, len(room)+at-k, len(room)+at-k+1)
+	}
+	return drawn, nil
+}
+
+// giveAbove draws the numbers in parts, and raises the numbering above the keys that stand
+// between.
+func (m mixed) giveAbove(ctx context.Context, b *brought, own []rewrite.Brought, room []driver.Value, n int) ([]driver.Value, error) {
+	filled, f := filledBy(m.x, b.key), factsOf(m.x.conn, b.table)
+	drawn := room
+	for at, o := range own {
+		before := o.Row - at // how many earlier rows take a key
+		if before >= filled {
+			break
+		}
+		var err error
+		if more := before - len(drawn); more > 0 {
+			if drawn, err = m.Conn.Give(ctx, drawn, b.table, b.key, more); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case o.Integer == 0 && f != nil && f.Columns[b.key].OthersNumber:
+			_, err = m.Conn.Give(ctx, nil, b.table, b.key, 1)
+		case o.Integer <= b.raised || isAbove(drawn, o.Integer):
+		default:
+			err = b.raise(ctx, m.Conn, o.Integer)
+			b.raised = o.Integer
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m.Conn.Give(ctx, drawn, b.table, b.key, n-len(drawn))
+}
+
+// isAbove reports whether the last of some keys is greater than an integer.
+func isAbove(drawn []driver.Value, integer int64) bool {
+	if len(drawn) == 0 {
+		return false
+	}
+	switch v := drawn[len(drawn)-1].(type) {
+	case int64:
+		return v > integer
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && n > integer
+	}
+	return false
+}

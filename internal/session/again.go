@@ -1,0 +1,78 @@
+package session
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// How often, and for how long, what the engine has refused for the sake of others is made
+// again.
+const (
+	maxAgain     = 10
+	againFor     = 10 * time.Second
+	firstPause   = 2 * time.Millisecond
+	longestPause = 200 * time.Millisecond
+)
+
+// Again counts the attempts of what the engine may refuse for the sake of others, such as
+// a transaction of keyfill's. The zero value counts from the first one.
+type Again struct {
+	tries int
+	since time.Time // when the first one was refused
+}
+
+// Wait reports whether to make another attempt after an error that says that it may
+// succeed. It waits a while first. SQLite does not wait for a lock in a shared cache, so the
+// time alone bounds these attempts.
+func (a *Again) Wait(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	now := time.Now()
+	if a.tries == 0 {
+		a.since = now
+	}
+	a.tries++
+	if a.tries > maxAgain && !IsSharedLock(err) || now.Sub(a.since) > againFor {
+		return false
+	}
+	return Pause(ctx, a.tries-1)
+}
+
+// Pause waits before something is tried once more, after as many tries: those who met
+// would meet again. It reports false when the context ends first.
+func Pause(ctx context.Context, tries int) bool {
+	wait := min(firstPause<<min(tries, maxAgain), longestPause)
+	timer := time.NewTimer(wait/2 + rand.N(wait))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sharedLock is SQLITE_LOCKED_SHAREDCACHE: https://www.sqlite.org/rescode.html.
+const sharedLock = 262
+
+// IsSharedLock reports whether another connection that shares the cache of this one has
+// locked the table or the database. SQLite then does not wait for busy_timeout.
+func IsSharedLock(err error) bool { return sqlcode.Is(err, sharedLock) }
+
+// SendsAgain reports whether to send a statement again that SQLite has refused for the
+// transaction of a connection which shares its cache: no other engine has the number. It
+// has stored nothing. Inside a transaction, waiting could be for each other.
+func SendsAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
+	return c.Tx == Outside && c.server.StatesOnConnection() && IsSharedLock(err) && a.Wait(ctx, err)
+}
+
+// ReservesAgain is SendsAgain for a reservation of keyfill's own, which is made again for
+// any lock.
+func ReservesAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
+	return c.Tx == Outside && c.server.StatesOnConnection() && sqlcode.ClassOf(c.server.Dialect(), err) == dialect.ErrorLock && a.Wait(ctx, err)
+}

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"context"
+	"database/sql/driver"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A session of MySQL or MariaDB may SET INSERT_ID, which is the number of the next row that
+// the engine numbers, in whatever table ("insert_id", Server System Variables).
+
+// insertID is what is known of a session's INSERT_ID.
+type insertID struct {
+	May    bool // a number may be pending
+	always bool // a text was prepared that may set one whenever it runs
+}
+
+// sends notes that a text is about to be executed.
+func (i *insertID) sends(t *text) {
+	if !i.always && mayPend(t) {
+		word, _ := single(t.dialect, t.query)
+		i.May, i.always = true, !isAny(word, "set")
+	}
+}
+
+// prepares notes that a text is about to be prepared.
+func (i *insertID) prepares(t *text) {
+	if mayPend(t) {
+		i.May, i.always = true, true
+	}
+}
+
+// mayPend reports whether a number may be pending after a text.
+func mayPend(t *text) bool {
+	return t.dialect.Family == dialect.FamilyMySQL && namesInsertID(t.query) && !t.leaves(rewrite.SettingsLeft)
+}
+
+// namesInsertID reports whether a text has insert_id as a name, and not as the end of
+// LAST_INSERT_ID.
+func namesInsertID(query string) bool {
+	const name = "insert_id"
+	for i := 0; i+len(name) <= len(query); i++ {
+		if query[i]|0x20 == name[0] && strings.EqualFold(query[i:i+len(name)], name) && (i == 0 || query[i-1] != '_') {
+			return true
+		}
+	}
+	return false
+}
+
+// Pending returns the number that the session of a connection gives the next row which the
+// engine numbers; 0 where there is none. It asks only where some text may have set one.
+func (i *insertID) Pending(ctx context.Context, conn driver.Conn) (int64, error) {
+	if !i.May {
+		return 0, nil
+	}
+	rows, err := catalog.Conn(conn).Rows(ctx, "SELECT @@insert_id")
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return 0, err
+	}
+	number, _ := IntegerOf(rows[0][0])
+	i.May = i.always || number != 0
+	return number, nil
+}
+
+// Take takes the pending number away from the rows that follow. MariaDB does that at 0.
+func (i *insertID) Take(ctx context.Context, conn driver.Conn) error {
+	_, err := dbconn.Exec(ctx, conn, "SET INSERT_ID = 0", nil)
+	return err
+}

@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// Where the search path of PostgreSQL is empty, as a program sets it that names the schema
+// of each table, keyfill's tables are named with the one schema that has them. Otherwise
+// only the schemas of the path count: another program may have tables of its own.
+
+// holders asks for the schemas that have keyfill's tables, where the search path is empty.
+const holders = `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
+AND pg_catalog.cardinality(pg_catalog.current_schemas(false)) = 0
+ORDER BY n.nspname`
+
+// emptyPath is a pool whose statements name the schema of keyfill's tables, once one of
+// them did not find these and the search path was empty.
+type emptyPath struct {
+	pool
+
+	mu     sync.Mutex
+	schema string // "" for none
+}
+
+// in returns the pool as statements are to use it.
+func (p *emptyPath) in() conn {
+	if schema := p.alone(); schema != "" {
+		return qualify(p.pool, p.dialect, schema)
+	}
+	return p.pool
+}
+
+// alone returns the schema that is named.
+func (p *emptyPath) alone() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.schema
+}
+
+// finds reports whether a statement that has failed is to be sent again, with a schema.
+func (p *emptyPath) finds(ctx context.Context, query string, err error) bool {
+	if err == nil || sqlcode.ClassOf(p.dialect, err) != dialect.ErrorNoObject || !strings.Contains(query, "keyfill_") {
+		return false
+	}
+	found, err := p.pool.rows(ctx, holders, nil)
+	if err != nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.schema
+	p.schema = ""
+	if len(found) == 1 {
+		p.schema = toText(found[0][0])
+	}
+	return p.schema != "" && p.schema != before
+}
+
+func (p *emptyPath) exec(ctx context.Context, query string, args []any) (int64, error) {
+	changed, err := p.in().exec(ctx, query, args)
+	if p.finds(ctx, query, err) {
+		return p.in().exec(ctx, query, args)
+	}
+	return changed, err
+}
+
+func (p *emptyPath) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	id, changed, err = p.in().execID(ctx, query, args)
+	if p.finds(ctx, query, err) {
+		return p.in().execID(ctx, query, args)
+	}
+	return id, changed, err
+}
+
+func (p *emptyPath) query(ctx context.Context, query string, args []any) ([]any, error) {
+	row, err := p.in().query(ctx, query, args)
+	if p.finds(ctx, query, err) {
+		return p.in().query(ctx, query, args)
+	}
+	return row, err
+}
+
+func (p *emptyPath) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	all, err := p.in().rows(ctx, query, args)
+	if p.finds(ctx, query, err) {
+		return p.in().rows(ctx, query, args)
+	}
+	return all, err
+}
+
+func (p *emptyPath) transact(ctx context.Context, f func(conn) error) error {
+	err := p.in().transact(ctx, f)
+	if p.finds(ctx, "keyfill_", err) {
+		return p.in().transact(ctx, f)
+	}
+	return err
+}
+
+// Alone returns the schema of keyfill's tables that a session with an empty search path has
+// to name, "" elsewhere.
+func (s *Store) Alone(ctx context.Context) string {
+	p, ok := s.run.conn.(*emptyPath)
+	if !ok {
+		return ""
+	}
+	if err := s.run.probe(ctx, tables[0]); err != nil {
+		return ""
+	}
+	return p.alone()
+}
+
+// nowhere returns an error where keyfill's tables are missing because the search path is
+// empty. Where that cannot be asked nothing is known of it.
+func (r *runner) nowhere(ctx context.Context, err error) error {
+	if r.dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject || r.inside {
+		return nil
+	}
+	row, failed := r.conn.query(ctx, "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))", nil)
+	if failed != nil || len(row) != 1 {
+		return nil
+	}
+	if n, failed := toInteger(row[0]); failed != nil || n > 0 {
+		return nil
+	}
+	found, failed := r.conn.rows(ctx, holders, nil)
+	if failed != nil {
+		return nil
+	}
+	names := make([]string, len(found))
+	for i, row := range found {
+		names[i] = r.dialect.QuoteIdent(toText(row[0]))
+	}
+	where := "no schema has them: create them in one, or name a store: whose DSN has a search_path"
+	if len(names) > 0 {
+		where = fmt.Sprintf("the schemas %s have them: name a store: whose DSN has one of these as its search_path, or drop the tables that are not used", strings.Join(names, " and "))
+	}
+	return &refusal{ErrTables, anchor.Errorf("state-tables", "the search_path is empty, and %s", where)}
+}

@@ -1,0 +1,65 @@
+package wordplaces
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The laws that no text is taken for harmless which holds what nobody knows put these
+// into the texts.
+const (
+	unknownCall = "kfunknown(1)"
+	unknownWord = "kfunknown"
+)
+
+// UnknownCalls returns a text once for each of its literals, with a call of a function
+// that nobody knows in the literal's place. What may be a quoted name stays, and so does
+// what stands in a statement that begins with CREATE: what a DEFAULT calls is called by the
+// statements to come.
+func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
+	begins, creates := true, false
+	for start, end := 0, 0; start < len(text); start = end {
+		var kind rewrite.TokenKind
+		kind, end = rewrite.NextToken(d, text, start)
+		number := kind == rewrite.TokenOther && (isDigit(text[start]) || text[start] == '.' && end > start+1)
+		switch {
+		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+			continue
+		case begins:
+			creates = strings.EqualFold(text[start:end], "create")
+		case !creates && (number || kind == rewrite.TokenString && text[start] != '"'):
+			texts = append(texts, text[:start]+unknownCall+text[end:])
+		}
+		begins = text[start:end] == ";"
+	}
+	return texts
+}
+
+// UnknownStatements returns a text once for each of its statements, with a word that
+// nobody knows in the place of the statement's first one. On SQL Server, where another
+// word than the first of a batch may go on with the statement before it, it is once.
+// Definitions are left out: what stands in one does not run with the text.
+func UnknownStatements(d *dialect.Dialect, text string) (texts []string) {
+	begins := true
+	for start, end := 0, 0; start < len(text); start = end {
+		var kind rewrite.TokenKind
+		kind, end = rewrite.NextToken(d, text, start)
+		word := text[start:end]
+		switch {
+		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+			continue
+		case strings.EqualFold(word, "create") && begins:
+			return texts
+		case kind == rewrite.TokenWord && begins:
+			texts = append(texts, text[:start]+unknownWord+text[end:])
+		}
+		if begins = word == ";"; d.Grammar.NoSemicolon && !begins {
+			return texts
+		}
+	}
+	return texts
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }

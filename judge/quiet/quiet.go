@@ -1,0 +1,84 @@
+// Package quiet holds what keyfill says of the texts that change nothing to a law: no text
+// leaves what a session knows once there is something in it that nobody knows.
+package quiet
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/wordplaces"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Report counts the texts of a dialect that were judged.
+type Report struct {
+	Wrong int // texts that break the law
+
+	dialect *dialect.Dialect
+	texts   int
+	shown   []string
+}
+
+// New returns an empty report.
+func New(dialectName string) (*Report, error) {
+	d, err := dialect.ByName(dialectName)
+	if err != nil {
+		return nil, err
+	}
+	return &Report{dialect: d}, nil
+}
+
+// Add judges a text with a call of an unknown function in the place of each literal, and
+// with an unknown word in the place of the first one of each statement. A text that defines
+// something is left out: what its definition calls is called by the statements to come.
+func (r *Report) Add(id, text string) {
+	d := r.dialect
+	statements := wordplaces.UnknownStatements(d, text)
+	if len(statements) == 0 {
+		return
+	}
+	for _, answer := range []struct {
+		what       string
+		leaves     func(*dialect.Dialect, string) bool
+		calls      bool // what functions change counts
+		statements bool
+	}{
+		{"tables", rewrite.LeavesTables, d.Numbering.Writing, true},
+		{"place", rewrite.LeavesPlace, d.Family == dialect.FamilyPostgreSQL, true},
+		{"settings", session.LeavesSettings, d.Family == dialect.FamilyPostgreSQL, true},
+		{"everything", session.IsQuiet, d.Numbering.Writing, true},
+		{"transaction", leavesTransaction, false, true},
+	} {
+		if !answer.leaves(d, text) {
+			continue
+		}
+		var changed []string
+		if answer.calls {
+			changed = wordplaces.UnknownCalls(d, text)
+		}
+		if answer.statements {
+			changed = append(changed, statements...)
+		}
+		for _, with := range changed {
+			if r.texts++; answer.leaves(d, with) {
+				r.Wrong++
+				r.shown = append(r.shown, fmt.Sprintf("%s leaves the %s: %s", id, answer.what, with))
+			}
+		}
+	}
+}
+
+// leavesTransaction reports whether a text leaves the transaction as it is, or nobody asks.
+func leavesTransaction(d *dialect.Dialect, text string) bool {
+	return rewrite.Concerns(d, text)&rewrite.ConcernsTransaction == 0 || rewrite.TransactionOf(d, text) == rewrite.TxUnchanged
+}
+
+// Print writes how many texts were judged, and some of those that break the law.
+func (r *Report) Print(w io.Writer, examples int) {
+	_, _ = fmt.Fprintf(w, "%s: %d texts with what nobody knows, %d of them taken for harmless\n", r.dialect.Name, r.texts, r.Wrong)
+	for _, line := range r.shown[:min(examples, len(r.shown))] {
+		_, _ = fmt.Fprintf(w, "  %s\n", line)
+	}
+}

@@ -1,0 +1,123 @@
+package keyfillgorm
+
+import (
+	"reflect"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+	"gorm.io/gorm/schema"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+)
+
+// lacking is a statement with a key that the plugin does not set, and that GORM does not
+// read back. Its methods return an error where GORM would store 0 for the key, or the zero
+// key in the rows that refer to it.
+type lacking struct {
+	db    *gorm.DB
+	field *schema.Field
+}
+
+// unknown is for a table of which the plugin does not know what it is.
+func (l lacking) unknown() error {
+	if !l.any(l.handsOn) {
+		return nil
+	}
+	return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since the plugin sets no key %s under the dbresolver and under a name by the method Table: set the key in a BeforeCreate hook, by keyfill.Mount.Keys, or tag the field default:(-) where the engine has RETURNING", l.db.Statement.Table, l.field.Name)
+}
+
+// unset is for a key that is drawn in the transaction of its INSERT.
+func (l lacking) unset() error {
+	switch {
+	case l.any(l.storesZero):
+		return anchor.Lastf("policy", "keyfillgorm: the key %s of table %q would be stored as 0, since GORM sends it and its number is drawn with the INSERT: tag the field primaryKey, or call Omit(%[1]q)", l.field.Name, l.db.Statement.Table)
+	case l.any(l.handsOn):
+		return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since its key %s is drawn with the INSERT: tag the field default:(-) where the engine has RETURNING, or take a source that does not belong to the transaction", l.db.Statement.Table, l.field.Name)
+	}
+	return nil
+}
+
+// uncreated is for a field that GORM puts into no INSERT.
+func (l lacking) uncreated() error {
+	if !l.any(l.handsOn) {
+		return nil
+	}
+	return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since GORM does not insert its key %s: take the permission <- out of the field's tag, and tag it primaryKey", l.db.Statement.Table, l.field.Name)
+}
+
+// copied is for a struct that is given by value.
+func (l lacking) copied() error {
+	switch {
+	case l.any(l.storesZero):
+		return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", l.db.Statement.Table, l.field.Name)
+	case l.any(l.handsOn):
+		return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that rows that refer to its key %s would store a zero one: give Create a pointer to it", l.db.Statement.Table, l.field.Name)
+	}
+	return nil
+}
+
+// twice is for one struct that stands in a slice twice.
+func (l lacking) twice() error {
+	switch {
+	case l.any(l.storesZero):
+		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, so that its key %s would be stored as 0: give each row a struct of its own", l.db.Statement.Table, l.field.Name)
+	case l.any(l.handsOn):
+		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, so that rows that refer to its key %s would store a zero one: give each row a struct of its own", l.db.Statement.Table, l.field.Name)
+	}
+	return nil
+}
+
+// any reports whether something is so of a struct that has no key.
+func (l lacking) any(is func(rv reflect.Value) bool) bool {
+	for _, rv := range structs(l.db.Statement.ReflectValue) {
+		if !rv.IsValid() || rv.Kind() != reflect.Struct {
+			return false // GORM has an error for it, or it is a map
+		}
+		if _, zero := l.field.ValueOf(l.db.Statement.Context, rv); zero && is(rv) {
+			return true
+		}
+	}
+	return false
+}
+
+// storesZero reports whether GORM would store 0 for the integer key of a struct. MySQL and
+// MariaDB take 0 for no key, and a column with a default is left out where it is zero.
+func (l lacking) storesZero(reflect.Value) bool {
+	integer := l.field.GORMDataType == schema.Int || l.field.GORMDataType == schema.Uint
+	return integer && l.db.Name() != "mysql" && !l.field.HasDefaultValue && inserted(l.db, l.field)
+}
+
+// handsOn reports whether GORM stores the struct's key in other rows too: in those of its
+// associations, or, for a struct that is one, in its owner or in the row between the two.
+// These have the clause DO NOTHING, where children have an update of what refers to the
+// owner.
+func (l lacking) handsOn(rv reflect.Value) bool {
+	stmt := l.db.Statement
+	if c, ok := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict); ok && c.DoNothing && isAssociation(l.db) {
+		return true
+	}
+	selected, restricted := stmt.SelectAndOmitColumns(true, false)
+	relations := &stmt.Schema.Relationships
+	for _, of := range [][]*schema.Relationship{relations.HasOne, relations.HasMany, relations.Many2Many} {
+		for _, rel := range of {
+			if chosen, named := selected[rel.Name]; (named && !chosen || !named && restricted) || !l.isReferred(rel) {
+				continue
+			}
+			value, zero := rel.Field.ValueOf(stmt.Context, rv)
+			if all := reflect.Indirect(reflect.ValueOf(value)); !zero && (all.Kind() != reflect.Slice || all.Len() > 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isReferred reports whether the rows of a relationship refer to the key.
+func (l lacking) isReferred(rel *schema.Relationship) bool {
+	for _, ref := range rel.References {
+		if ref.OwnPrimaryKey && ref.PrimaryKey == l.field {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,79 @@
+package keyfillpgx
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// The filled text of a statement that was prepared by a name is another text than the
+// prepared one. In the modes exec and simple_protocol pgx knows the types of parameters
+// only from what it has prepared, so the filled text is prepared as well, with itself as
+// its name, and deallocated with the name of the application.
+
+// maxFilledTexts is how many filled texts are prepared for one name. There is one, but for
+// modes of the policy that change, and for texts that prove what the name of a table means.
+const maxFilledTexts = 8
+
+// isTyped reports whether pgx describes the text of a call before it encodes arguments.
+func (n *native) isTyped(k *call) bool {
+	mode := n.mode
+	for _, o := range k.options {
+		if one, ok := o.(pgx.QueryExecMode); ok {
+			mode = one
+		}
+	}
+	return mode != pgx.QueryExecModeExec && mode != pgx.QueryExecModeSimpleProtocol
+}
+
+// sent returns what pgx is given for a text of a call: see call.sent. It prepares a filled
+// text that needs it.
+func (n *native) sent(ctx context.Context, k *call, query string) (string, error) {
+	sent := k.sent(query)
+	if k.name == "" || sent == k.name || len(k.args) == 0 || n.isTyped(k) {
+		return sent, nil
+	}
+	if k.once {
+		k.options = append(slices.Clip(k.options), pgx.QueryExecModeDescribeExec)
+		return sent, nil
+	}
+	return sent, n.prepareFilled(ctx, k.name, sent)
+}
+
+// prepareFilled prepares the filled text of a name, unless that was done, or the
+// transaction has failed: a batch may begin with its ROLLBACK.
+func (n *native) prepareFilled(ctx context.Context, name, text string) error {
+	if slices.Contains(n.filled[name], text) || n.conn.PgConn().TxStatus() == 'E' {
+		return nil
+	}
+	if len(n.filled[name]) == maxFilledTexts {
+		if err := n.deallocateFilled(ctx, name, n.filled[name][0]); err != nil {
+			return err
+		}
+	}
+	if _, err := n.conn.Prepare(ctx, text, text); err != nil {
+		return err
+	}
+	if n.filled == nil {
+		n.filled = map[string][]string{}
+	}
+	n.filled[name] = append(n.filled[name], text)
+	return nil
+}
+
+// deallocateFilled deallocates a filled text of a name. One that another name has too
+// stays.
+func (n *native) deallocateFilled(ctx context.Context, name, text string) error {
+	shared := false
+	for other, texts := range n.filled {
+		shared = shared || other != name && slices.Contains(texts, text)
+	}
+	if !shared {
+		if err := n.conn.Deallocate(ctx, text); err != nil {
+			return err
+		}
+	}
+	n.filled[name] = slices.DeleteFunc(n.filled[name], func(one string) bool { return one == text })
+	return nil
+}
