@@ -164,8 +164,9 @@ govulncheck := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
 # A server that is missing fails the tests that need it. Results are not
 # cached: they depend on the servers installed. Tests wait for servers, processes
-# and leases, so more packages and more tests run at once than there are processors;
-# not more tests than the servers have connections for. The end of a module is one
+# and leases, so more packages and more tests run at once than there are processors. Two
+# dozen leave two processors no idle second; of more, each takes longer, up to the
+# deadlines of what it tests. The end of a module is one
 # package that waits, so other modules run beside it; e2e takes as long as all others. What
 # waits longest begins first. Debuggers alone read DWARF and symbols: without them a test
 # program is linked in half the time; with GOGC=400 they collect their garbage more rarely.
@@ -174,8 +175,8 @@ longest := ./keys ./apps ./statements ./faults ./stores
 test: override export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
 test: export BASE := $(BASE)
 test: servers testrun
-	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=$(if $(filter 1,$(RACE)),2,3) FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
-		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=$(if $(filter 1,$(RACE)),3,4) -parallel=$(if $(filter 1,$(RACE) $(WHOLE)),4,8) -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
+	scripts/by-turns scripts/quickly env KEYFILL_TEST_REQUIRE=1 $(if $(filter 1,$(RACE)),,GOGC=400) AT_ONCE=2 FIRST='e2e keyfilletcd keyfillredis' LONGEST='$(longest)' scripts/each-module \
+		$(CURDIR)/scripts/longest-first -count=1 -ldflags=-s -p=3 -parallel=4 -timeout=45m $(if $(filter 1,$(RACE)),-race) $(TESTFLAGS)
 
 # Simulations and laws are shorter under the race detector: see scripts/everything.
 race: override export TURN := $(if $(filter 1,$(WHOLE)),,$(TURN))
