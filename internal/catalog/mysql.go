@@ -38,7 +38,9 @@ WHERE LOWER(table_schema) = ? AND LOWER(table_name) = ?`
 	// to show them to all users of the table.) Privileges that a user has
 	// through a role are not looked at. A schema's privilege may be for a pattern: "GRANT
 	// Statement".
-	describeMySQL = `SELECT 'column' AS part, ordinal_position AS ord, CAST(column_name AS CHAR) AS name,
+	describeMySQL = describeMySQLFrom + describeMySQLOrder
+
+	describeMySQLFrom = `SELECT 'column' AS part, ordinal_position AS ord, CAST(column_name AS CHAR) AS name,
 CAST(data_type AS CHAR) AS a, CAST(column_type AS CHAR) AS b, CAST(extra AS CHAR) AS c,
 CAST(collation_name AS CHAR) AS d, CAST(column_default AS CHAR) AS e,
 character_maximum_length AS n, numeric_precision AS p, numeric_scale AS s
@@ -64,16 +66,57 @@ UNION ALL
 SELECT grantee FROM information_schema.table_privileges WHERE privilege_type = 'TRIGGER' AND table_schema = ? AND table_name = ?
 ) g
 WHERE grantee = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1),
-'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')
+'''@''', SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')`
+	describeMySQLOrder = `
 ORDER BY ord, a`
+
+	// readMySQLTable is describeMySQL with findMySQL, for a name that the server has in this
+	// very spelling.
+	readMySQLTable = `SELECT 'table' AS part, -1 AS ord, CAST(table_name AS CHAR) AS name,
+CAST(table_schema AS CHAR) AS a, CAST(table_type AS CHAR) AS b, CAST(engine AS CHAR) AS c,
+NULL AS d, NULL AS e, NULL AS n, NULL AS p, NULL AS s
+FROM information_schema.tables
+WHERE table_schema = ? AND table_name = ?
+UNION ALL
+` + describeMySQLFrom + describeMySQLOrder
 )
 
 func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	t, err := findInMySQL(ctx, q, schema, table)
-	if t == nil || err != nil {
+	rows, err := readAtOnceMySQL(ctx, q, schema, table)
+	if err != nil {
 		return nil, err
 	}
-	return t, t.describeMySQL(ctx, q)
+	found, err := foundMySQL(ctx, q, schema, table, rows)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	if len(rows) > 0 && found.Name == table && (schema == "" || found.Schema == schema) && len(tableRowsOf(rows)) == 1 {
+		return found, found.describedMySQL(rows)
+	}
+	return found, found.describeMySQL(ctx, q)
+}
+
+// inSession makes a question about a schema one about the session's.
+var inSession = strings.NewReplacer("schema = ?", "schema = DATABASE()", "? LIKE table_schema", "DATABASE() LIKE table_schema")
+
+// readAtOnceMySQL asks for all about the tables that the server has under the name's own
+// spelling: several where it takes different spellings for one.
+func readAtOnceMySQL(ctx context.Context, q Querier, schema, table string) ([][]any, error) {
+	if schema == "" {
+		return q.Rows(ctx, inSession.Replace(readMySQLTable), table, table, table, table, table)
+	}
+	return q.Rows(ctx, readMySQLTable, schema, table, schema, table, schema, table, schema, table, schema, schema, table)
+}
+
+// tableRowsOf returns of the rows of an answer to readMySQLTable those of the tables, as
+// findMySQL gives them.
+func tableRowsOf(rows [][]any) (tables [][]any) {
+	for _, row := range rows {
+		if c := (cells{row: row}); c.text(0) == "table" {
+			tables = append(tables, []any{row[3], row[2], row[4], row[5]})
+		}
+	}
+	return tables
 }
 
 // readExactMySQL is readMySQL where names are compared as they are written: with
@@ -103,6 +146,11 @@ func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
 	if err != nil {
 		return err
 	}
+	return t.describedMySQL(rows)
+}
+
+// describedMySQL takes the facts of an answer to describeMySQL.
+func (t *Table) describedMySQL(rows [][]any) error {
 	granted := false
 	for _, row := range rows {
 		c := cells{row: row}
@@ -145,12 +193,16 @@ func (t *Table) aloneInMySQL() {
 	}
 }
 
-// findInMySQL returns the table's names as found, nil where there is none.
-func findInMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	rows, err := q.Rows(ctx, findMySQL, schema, table)
-	if err == nil && len(rows) == 0 && schema == "" {
+// foundMySQL returns the names of the table in an answer to readMySQLTable, or those of a table
+// in another spelling; nil where there is none.
+func foundMySQL(ctx context.Context, q Querier, schema, table string, answer [][]any) (*Table, error) {
+	var err error
+	rows := tableRowsOf(answer)
+	switch {
+	case len(rows) > 0:
+	case schema == "":
 		rows, err = q.Rows(ctx, searchMySQL, table)
-	} else if err == nil && len(rows) == 0 {
+	default:
 		rows, err = q.Rows(ctx, searchSchemaMySQL, schema, table)
 	}
 	if err != nil {

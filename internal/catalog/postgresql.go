@@ -18,31 +18,49 @@ AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
 WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
 ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
 
-	// Partitions and foreign tables have triggers of their own.
-	findPostgreSQL = `SELECT CAST(c.oid AS text), CAST(n.nspname AS text), CAST(c.relname AS text), c.relkind IN ('v', 'm'),
+	// readPostgreSQLTable is all about a table: a row about itself, one of each column, and
+	// one of each index. The cells of the first begin after the part and the place.
+	//
+	// Partitions and foreign tables have triggers of their own. A domain is followed to the
+	// type that it stands on. A collation that is not deterministic may take different texts
+	// for one ("Collation Support"). Errors about a row of a partition name the partition's
+	// index.
+	readPostgreSQLTable = `WITH RECURSIVE found AS (
+SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm') AS is_view,
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
-OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D'),
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '3' AND r.ev_enabled <> 'D') AS inserted,
 c.relispartition, c.relrowsecurity, c.relkind IN ('p', 'f')
 OR EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 20 <> 0 AND g.tgenabled <> 'D')
-OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D'),
-EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid)
+OR EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type IN ('2', '3') AND r.ev_enabled <> 'D') AS written,
+EXISTS (SELECT 1 FROM pg_catalog.pg_inherits h WHERE h.inhrelid = c.oid) AS is_child
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE ` + meantPostgreSQL
-
-	// A domain is followed to the type that it stands on. A collation that is
-	// not deterministic may take different texts for one ("Collation Support").
-	columnsPostgreSQL = `WITH RECURSIVE base AS (
+WHERE ` + meantPostgreSQL + `
+LIMIT 1
+), base AS (
 SELECT a.attnum, a.atttypid AS typid, a.atttypmod AS typmod
-FROM pg_catalog.pg_attribute a
-WHERE a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum > 0 AND NOT a.attisdropped
+FROM found JOIN pg_catalog.pg_attribute a ON a.attrelid = found.oid AND a.attnum > 0 AND NOT a.attisdropped
 UNION ALL
 SELECT b.attnum, t.typbasetype, t.typtypmod
 FROM base b JOIN pg_catalog.pg_type t ON t.oid = b.typid
 WHERE t.typtype = 'd'
+), led AS (
+SELECT i.indexrelid AS oid, i.indkey[0] AS attnum, i.indisunique AS is_unique,
+i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree' AS complete, i.indnkeyatts AS columns
+FROM found JOIN pg_catalog.pg_index i ON i.indrelid = found.oid
+JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
+JOIN pg_catalog.pg_am m ON m.oid = x.relam
+UNION ALL
+SELECT h.inhrelid, led.attnum, led.is_unique, false, led.columns
+FROM led JOIN pg_catalog.pg_inherits h ON h.inhparent = led.oid
+WHERE led.is_unique
 )
-SELECT CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
-CAST(t.typname AS text), b.typmod, CAST(t.typcategory AS text), CAST(a.attidentity AS text), CAST(a.attgenerated AS text),
+SELECT 0, CAST(0 AS bigint), CAST(nspname AS text), CAST(relname AS text), CAST(is_view AS text), CAST(inserted AS text), CAST(relispartition AS text),
+CAST(relrowsecurity AS text), CAST(written AS text), CAST(is_child AS text), NULL, NULL, NULL
+FROM found
+UNION ALL
+SELECT 1, a.attnum, CAST(a.attname AS text), pg_catalog.format_type(a.atttypid, a.atttypmod),
+CAST(t.typname AS text), CAST(b.typmod AS text), CAST(t.typcategory AS text), CAST(a.attidentity AS text), CAST(a.attgenerated AS text),
 pg_catalog.pg_get_expr(d.adbin, d.adrelid), CAST(l.collname AS text) || CASE WHEN l.collisdeterministic THEN '' ELSE ' (not deterministic)' END,
 (SELECT pg_catalog.quote_ident(sn.nspname) || '.' || pg_catalog.quote_ident(sc.relname)
 FROM pg_catalog.pg_depend p JOIN pg_catalog.pg_class sc ON sc.oid = p.objid AND sc.relkind = 'S'
@@ -51,50 +69,49 @@ WHERE a.attidentity <> '' AND p.refclassid = CAST('pg_catalog.pg_class' AS pg_ca
 (SELECT y.typdefault FROM pg_catalog.pg_type y WHERE y.oid = a.atttypid AND y.typtype = 'd')
 FROM base b
 JOIN pg_catalog.pg_type t ON t.oid = b.typid AND t.typtype <> 'd'
-JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = b.attnum
+JOIN found ON true
+JOIN pg_catalog.pg_attribute a ON a.attrelid = found.oid AND a.attnum = b.attnum
 LEFT JOIN pg_catalog.pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
-ORDER BY a.attnum`
-
-	// Errors about a row of a partition name the partition's index.
-	indexesPostgreSQL = `WITH RECURSIVE led AS (
-SELECT i.indexrelid AS oid, i.indkey[0] AS attnum, i.indisunique AS is_unique,
-i.indisvalid AND i.indpred IS NULL AND m.amname = 'btree' AS complete, i.indnkeyatts AS columns
-FROM pg_catalog.pg_index i
-JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
-JOIN pg_catalog.pg_am m ON m.oid = x.relam
-WHERE i.indrelid = CAST(CAST($1 AS text) AS oid)
 UNION ALL
-SELECT h.inhrelid, led.attnum, led.is_unique, false, led.columns
-FROM led JOIN pg_catalog.pg_inherits h ON h.inhparent = led.oid
-WHERE led.is_unique
-)
-SELECT CAST(a.attname AS text), CASE WHEN led.is_unique THEN CAST(x.relname AS text) END, led.complete, led.columns
+SELECT 2, row_number() OVER (ORDER BY x.relname), CAST(a.attname AS text), CASE WHEN led.is_unique THEN CAST(x.relname AS text) END,
+CAST(led.complete AS text), CAST(led.columns AS text), NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM led
 JOIN pg_catalog.pg_class x ON x.oid = led.oid
-JOIN pg_catalog.pg_attribute a ON a.attrelid = CAST(CAST($1 AS text) AS oid) AND a.attnum = led.attnum
-ORDER BY x.relname`
+JOIN found ON true
+JOIN pg_catalog.pg_attribute a ON a.attrelid = found.oid AND a.attnum = led.attnum
+ORDER BY 1, 2`
 )
 
 func readPostgreSQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
-	rows, err := q.Rows(ctx, findPostgreSQL, table, schema)
+	rows, err := q.Rows(ctx, readPostgreSQLTable, table, schema)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	c := cells{row: rows[0]}
-	oid := c.text(0)
-	t := &Table{Schema: c.text(1), Name: c.text(2), View: c.isSet(3), InsertTriggers: No, KeyTriggers: No}
-	if c.isSet(4) {
-		t.InsertTriggers = Yes
+	t := &Table{InsertTriggers: No, KeyTriggers: No}
+	for _, row := range rows {
+		part := cells{row: row}
+		c := cells{row: row[2:]}
+		switch part.number(0) {
+		case 0:
+			t.Schema, t.Name, t.View = c.text(0), c.text(1), c.isSet(2)
+			if c.isSet(3) {
+				t.InsertTriggers = Yes
+			}
+			t.Partition, t.RowSecurity, t.Child = c.isSet(4), c.isSet(5), c.isSet(7)
+			if c.isSet(6) {
+				t.KeyTriggers = Yes
+			}
+		case 1:
+			t.Columns = append(t.Columns, drawingColumnOfPostgreSQL(&c))
+		default:
+			t.led(c.text(0), c.text(1), c.isSet(2), c.number(3))
+		}
+		if err := cmp.Or(part.err, c.err); err != nil {
+			return nil, err
+		}
 	}
-	if c.isSet(7) {
-		t.KeyTriggers = Yes
-	}
-	t.Partition, t.RowSecurity, t.Child = c.isSet(5), c.isSet(6), c.isSet(8)
-	if c.err != nil {
-		return nil, c.err
-	}
-	return t, t.describe(ctx, q, description{columnsPostgreSQL, drawingColumnOfPostgreSQL, indexesPostgreSQL}, oid)
+	return t, nil
 }
 
 // numericDigits is how many digits before the point a numeric without a

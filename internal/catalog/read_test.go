@@ -49,22 +49,27 @@ var reads = []struct {
 			{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(0), nil, nil},
 		},
 	}},
-	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{
-		{{"4294967295", "sales", []byte("orders"), "f", []byte("t"), false, "t", true, false}},
-		{
-			{"id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil},
-			{"code", "character varying(20)", "varchar", int64(24), "S", "", "", nil, "default"},
-			{"n", "numeric(10,2)", "numeric", int64(10<<16 + 2 + 4), "N", "", "", nil, nil},
-		},
-		{{"id", "orders_pkey", true, int64(1)}, {"code", nil, "t", int64(2)}},
-	}},
+	{"mysql_same", dialect.MariaDB(), "shop", "orders", [][][]any{{
+		{"table", int64(-1), "orders", "shop", "BASE TABLE", "InnoDB", nil, nil, nil, nil, nil},
+		{"column", int64(1), "id", "bigint", "bigint(20)", "", nil, nil, nil, int64(19), int64(0)},
+		{"index", int64(10000), "id", "PRIMARY", "BTREE", nil, nil, nil, int64(0), nil, int64(1)},
+		{"trigger", int64(0), nil, nil, nil, nil, nil, nil, int64(0), int64(0), nil},
+		{"grant", int64(0), nil, nil, nil, nil, nil, nil, int64(1), nil, nil},
+	}}},
+	{"postgres", dialect.PostgreSQL(), "sales", "orders", [][][]any{{
+		{int64(0), int64(0), "sales", []byte("orders"), "false", []byte("true"), "false", "true", "true", "false", nil, nil, nil},
+		{int64(1), int64(1), "id", "integer", "int4", "-1", "N", "", "", "nextval('s'::regclass)", nil, nil, nil},
+		{int64(1), "2", "code", "character varying(20)", "varchar", "24", "S", "", "", nil, "default", nil, nil},
+		{int64(1), int64(3), "n", "numeric(10,2)", "numeric", "655366", "N", "", "", nil, nil, nil, nil},
+		{int64(2), int64(1), "code", nil, "true", "2", nil, nil, nil, nil, nil, nil, nil},
+		{int64(2), int64(2), "id", "orders_pkey", "true", "1", nil, nil, nil, nil, nil, nil, nil},
+	}}},
 	{"sqlite", dialect.SQLite(), "", "orders", [][][]any{
 		{
 			{"main", "id", "INTEGER", int64(0), int64(1), nil},
 			{"main", "secret", "INT", int64(1), int64(0), nil},
 		},
-		{{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT)"}},
-		{},
+		{{"table", "Orders", "CREATE TABLE Orders(id INTEGER PRIMARY KEY AUTOINCREMENT)", nil, nil, nil, nil}},
 	}},
 	{"sqlserver", dialect.SQLServer(), "dbo", "odd]name", [][][]any{
 		{{int64(245575913), "dbo", "odd]name", int64(0), nil}},

@@ -35,17 +35,17 @@ WHERE ? = '' OR c.schema = ? COLLATE NOCASE
 ORDER BY c.cid`
 
 	// {schema} is the schema's name, quoted. A temporary trigger may be on a
-	// table of any schema.
-	schemaSQLite = `SELECT type, name, sql FROM {schema}.sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
+	// table of any schema. The rows of indexes come last, in the order of the list.
+	schemaSQLite = `SELECT type, name, sql, NULL, NULL, NULL, NULL FROM {schema}.sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
 UNION ALL
-SELECT type, name, sql FROM {schema}.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+SELECT type, name, sql, NULL, NULL, NULL, NULL FROM {schema}.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
 UNION ALL
-SELECT type, name, sql FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE`
-
-	indexesSQLite = `SELECT x.name, l."unique", l.origin, l.partial, x.coll, (SELECT COUNT(*) FROM pragma_index_info(l.name, ?))
+SELECT type, name, sql, NULL, NULL, NULL, NULL FROM sqlite_temp_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
+UNION ALL
+SELECT * FROM (SELECT 'index', x.name, x.coll, l."unique", l.origin, l.partial, (SELECT COUNT(*) FROM pragma_index_info(l.name, ?))
 FROM pragma_index_list(?, ?) AS l, pragma_index_xinfo(l.name, ?) AS x
 WHERE x.seqno = 0 AND x.cid >= 0
-ORDER BY l.seq`
+ORDER BY l.seq)`
 )
 
 func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, error) {
@@ -73,11 +73,15 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 			return nil, c.err
 		}
 	}
-	found, isAuto, err := t.schemaOfSQLite(ctx, q, table)
+	query := strings.ReplaceAll(schemaSQLite, "{schema}", dialect.SQLite().QuoteIdent(t.Schema))
+	if rows, err = q.Rows(ctx, query, table, table, table, t.Schema, table, t.Schema, t.Schema); err != nil {
+		return nil, err
+	}
+	found, isAuto, err := t.schemaOfSQLite(rows)
 	if err != nil || !found {
 		return nil, err
 	}
-	return t, t.indexesOfSQLite(ctx, q, primary, isAuto)
+	return t, t.indexesOfSQLite(rows, primary, isAuto)
 }
 
 // askColumnsSQLite returns the answer to columnsSQLite, about a table of one database.
@@ -87,14 +91,12 @@ func askColumnsSQLite(ctx context.Context, q Querier, schema, table string) ([][
 
 // schemaOfSQLite reads the facts that the pragmas do not tell. It reports whether there
 // is a table or view, and whether it has AUTOINCREMENT.
-func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (found, isAuto bool, err error) {
-	query := strings.ReplaceAll(schemaSQLite, "{schema}", dialect.SQLite().QuoteIdent(t.Schema))
-	rows, err := q.Rows(ctx, query, table, table, table)
-	if err != nil {
-		return false, false, err
-	}
+func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 	for _, row := range rows {
 		c := cells{row: row}
+		if c.text(0) == "index" {
+			continue
+		}
 		words := wordsOfSQLite(c.text(2))
 		switch c.text(0) {
 		case "trigger":
@@ -125,25 +127,24 @@ func (t *Table) schemaOfSQLite(ctx context.Context, q Querier, table string) (fo
 // primary key, declared INTEGER, whose key has no index of its own. It has one
 // in a table WITHOUT ROWID and with INTEGER PRIMARY KEY DESC
 // (https://www.sqlite.org/lang_createtable.html#rowid).
-func (t *Table) indexesOfSQLite(ctx context.Context, q Querier, primary []string, isAuto bool) error {
-	rows, err := q.Rows(ctx, indexesSQLite, t.Schema, t.Name, t.Schema, t.Schema)
-	if err != nil {
-		return err
-	}
+func (t *Table) indexesOfSQLite(rows [][]any, primary []string, isAuto bool) error {
 	indexed := false // the primary key
 	for _, row := range rows {
 		c := cells{row: row}
-		column, unique := c.text(0), ""
-		if c.isSet(1) {
+		if c.text(0) != "index" {
+			continue
+		}
+		column, unique := c.text(1), ""
+		if c.isSet(3) {
 			unique = t.Name + "." + column
 		}
-		indexed = indexed || c.text(2) == "pk"
+		indexed = indexed || c.text(4) == "pk"
 		if col := t.named(column); col != nil {
 			if col.Text && col.Collation == "" {
-				col.Collation = c.text(4)
+				col.Collation = c.text(2)
 			}
 		}
-		t.led(column, unique, !c.isSet(3), c.number(5))
+		t.led(column, unique, !c.isSet(5), c.number(6))
 		if c.err != nil {
 			return c.err
 		}
