@@ -33,6 +33,9 @@ type Facts struct {
 	// ResetsSession says that a connection that comes back from the pool has the
 	// session that it began with.
 	ResetsSession bool
+	// PreparesArguments says that a statement with arguments takes a round trip more, in
+	// which it is prepared, each time.
+	PreparesArguments bool
 	// Executes says that the driver never answers driver.ErrSkip.
 	Executes bool
 	// ParsesLate says that a DSN is read when a connection is opened, by a
@@ -57,11 +60,11 @@ func (f *Facts) Speaks(d *dialect.Dialect) bool {
 }
 
 var known = map[string]Facts{
-	"github.com/go-sql-driver/mysql":          {Family: true, KeepsSession: true},
+	"github.com/go-sql-driver/mysql":          {Family: true, KeepsSession: true, PreparesArguments: true},
 	"github.com/jackc/pgx/v5/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
 	"github.com/jackc/pgx/v4/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
 	"github.com/keyfill/keyfill/keyfillpgx":   {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, Loads: true, ResetsByOption: true},
-	"github.com/lib/pq":                       {Dialect: dialect.PostgreSQL(), KeepsSession: true, Loads: true, Executes: true, ParsesURL: true},
+	"github.com/lib/pq":                       {Dialect: dialect.PostgreSQL(), KeepsSession: true, Loads: true, Executes: true, ParsesURL: true, PreparesArguments: true},
 	"modernc.org/sqlite":                      {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},
 	"github.com/glebarez/go-sqlite":           {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},
 	"github.com/mattn/go-sqlite3":             {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},

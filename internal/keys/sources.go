@@ -83,7 +83,7 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	if s.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
 		return err
 	}
-	s.stores.drops = &db.Drops
+	s.stores.drops, s.stores.now = &db.Drops, db.Dialect
 	s.flakes = shared
 	for _, src := range db.Candidates[0].Policy.Sources() {
 		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.Detached {

@@ -27,8 +27,9 @@ import (
 // own database, and the stores that the policy names. Each is connected at its first
 // use, by connections that are not the application's.
 type stores struct {
-	own        driver.Connector // the application's, below keyfill
-	dialect    *dialect.Dialect // of the application's database
+	own        driver.Connector        // the application's, below keyfill
+	dialect    *dialect.Dialect        // of the application's database, or of one of its family
+	now        func() *dialect.Dialect // the same, as far as it is known now; nil: as above
 	configured map[string]configuredStore
 	drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: nobody does
 
@@ -157,8 +158,14 @@ func (s *stores) open(name string) (*openStore, error) {
 		return o, nil
 	}
 	at := configuredStore{connector: s.own, dialect: s.dialect}
+	if s.now != nil {
+		at.dialect = s.now()
+	}
 	if name != "" {
 		at = s.configured[name]
+	}
+	if facts, _ := drivers.Of(at.connector.Driver()); facts.PreparesArguments {
+		at.connector = dbconn.Writing(at.connector, at.dialect.Family == dialect.FamilyPostgreSQL)
 	}
 	o := &openStore{db: store.Pool(at.dialect, at.connector)}
 	o.Store = store.New(at.dialect, o.db)

@@ -1,0 +1,175 @@
+package dbconn
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// writing is a connector whose connections write arguments into the text of a statement. A
+// driver that prepares each statement with arguments takes two round trips for it, and one
+// for a text.
+type writing struct {
+	driver.Connector
+	dollar bool // placeholders are $1, $2, …; else ?
+}
+
+// Writing returns a connector of the same database whose connections write the arguments
+// that are integers, texts and nil into the text of a statement. dollar says that
+// placeholders are PostgreSQL's, else they are MySQL's. A statement must have as many
+// question marks as arguments, and no literal with a backslash before a quote.
+func Writing(c driver.Connector, dollar bool) driver.Connector { return writing{c, dollar} }
+
+// Connect opens a connection.
+func (w writing) Connect(ctx context.Context) (driver.Conn, error) {
+	c, err := w.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	execer, executes := c.(driver.ExecerContext)
+	queryer, queries := c.(driver.QueryerContext)
+	if !executes || !queries {
+		return c, nil
+	}
+	return &writingConn{Conn: c, execer: execer, queryer: queryer, dollar: w.dollar}, nil
+}
+
+type writingConn struct {
+	driver.Conn
+	execer  driver.ExecerContext
+	queryer driver.QueryerContext
+	dollar  bool
+}
+
+// ExecContext executes a statement.
+func (c *writingConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	query, args = c.written(query, args)
+	return c.execer.ExecContext(ctx, query, args)
+}
+
+// QueryContext executes a query.
+func (c *writingConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query, args = c.written(query, args)
+	return c.queryer.QueryContext(ctx, query, args)
+}
+
+// written returns a statement with its arguments in its text, as it is where one of them is
+// of another type. A text means the same under every setting of the session. An integer of
+// PostgreSQL stands between quotes, since the engine then finds its type as it does for an
+// argument.
+func (c *writingConn) written(query string, args []driver.NamedValue) (string, []driver.NamedValue) {
+	if len(args) == 0 || !c.dollar && strings.Count(query, "?") != len(args) {
+		return query, args
+	}
+	texts := make([]string, len(args))
+	for i, arg := range args {
+		switch v := arg.Value.(type) {
+		case nil:
+			texts[i] = "NULL"
+		case int64:
+			texts[i] = strconv.FormatInt(v, 10)
+			if c.dollar {
+				texts[i] = "'" + texts[i] + "'"
+			}
+		case string:
+			if texts[i] = c.text(v); texts[i] == "" {
+				return query, args
+			}
+		default:
+			return query, args
+		}
+	}
+	var b strings.Builder
+	var quote byte // that is open: a name or a text
+	for at, next := 0, 0; at < len(query); at++ {
+		one := query[at]
+		switch {
+		case quote != 0 || one == '"' || one == '\'' || one == '`':
+			if one == quote {
+				quote = 0
+			} else if quote == 0 {
+				quote = one
+			}
+			b.WriteByte(one)
+		case !c.dollar && one == '?':
+			b.WriteString(texts[next])
+			next++
+		case c.dollar && one == '$':
+			rest := query[at+1:]
+			digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+			n, err := strconv.Atoi(rest[:digits])
+			if err != nil || n < 1 || n > len(args) {
+				return query, args // another use of the sign
+			}
+			b.WriteString(texts[n-1])
+			at += digits
+		default:
+			b.WriteByte(one)
+		}
+	}
+	return b.String(), nil
+}
+
+// quoting escapes a text of PostgreSQL for E'…'.
+var quoting = strings.NewReplacer(`\`, `\\`, "'", "''")
+
+// text returns a literal, "" for a text that cannot be written.
+func (c *writingConn) text(v string) string {
+	if c.dollar {
+		if strings.ContainsRune(v, 0) {
+			return ""
+		}
+		return "E'" + quoting.Replace(v) + "'"
+	}
+	for i := range len(v) {
+		if b := v[i]; b < ' ' || b > '~' || b == '\'' || b == '\\' {
+			return "_utf8mb4 X'" + hex.EncodeToString([]byte(v)) + "'"
+		}
+	}
+	return "'" + v + "'"
+}
+
+// BeginTx begins a transaction.
+func (c *writingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	if b, ok := c.Conn.(driver.ConnBeginTx); ok {
+		return b.BeginTx(ctx, o)
+	}
+	return c.Conn.Begin() //nolint:staticcheck // the driver has no other
+}
+
+// PrepareContext prepares a statement.
+func (c *writingConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	return prepare(ctx, c.Conn, query)
+}
+
+// CheckNamedValue asks the connection, if it checks values.
+func (c *writingConn) CheckNamedValue(v *driver.NamedValue) error {
+	if checker, ok := c.Conn.(driver.NamedValueChecker); ok {
+		return checker.CheckNamedValue(v)
+	}
+	return driver.ErrSkip
+}
+
+// Ping asks the connection, if it can be pinged.
+func (c *writingConn) Ping(ctx context.Context) error {
+	if p, ok := c.Conn.(driver.Pinger); ok {
+		return p.Ping(ctx)
+	}
+	return nil
+}
+
+// ResetSession asks the connection, if it resets sessions.
+func (c *writingConn) ResetSession(ctx context.Context) error {
+	if r, ok := c.Conn.(driver.SessionResetter); ok {
+		return r.ResetSession(ctx)
+	}
+	return nil
+}
+
+// IsValid asks the connection, if it knows.
+func (c *writingConn) IsValid() bool {
+	v, ok := c.Conn.(driver.Validator)
+	return !ok || v.IsValid()
+}
