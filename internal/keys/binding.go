@@ -129,7 +129,7 @@ func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool
 		return r.rows.At(st).Bind(ctx, c)
 	}
 	if g.Tx == session.Outside {
-		if err = (committing{r, g}).transact(ctx, bind); err != errInside {
+		if err = (committing{row: r, on: g}).transact(ctx, bind); err != errInside {
 			return true, err
 		}
 	}

@@ -164,7 +164,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 	d := dr.db.Candidates[0].Dialect
 	if dr.on.Tx == session.Outside {
 		row := &connRow{dialect: d}
-		if err := (committing{row, dr.on}).transact(ctx, write); err != errInside {
+		if err := (committing{row: row, on: dr.on}).transact(ctx, write); err != errInside {
 			return noted, true, err
 		}
 	}

@@ -26,7 +26,7 @@ type connRow struct {
 func (r *connRow) at(g *Conn) keysource.At {
 	at := keysource.At{Open: g.Tx != session.Outside}
 	rows := r.rows.At(store.On(r.dialect, g.Own()))
-	at.Reserver = committing{r, g}
+	at.Reserver = committing{r, g, rows}
 	if at.Open {
 		rows = r.rows.At(store.Within(r.dialect, g.Own())).Whole()
 		at.Reserver = openRows{rows}
@@ -52,8 +52,9 @@ func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
 // transaction inside another: so a reservation has committed even if a BEGIN was sent
 // that keyfill did not see.
 type committing struct {
-	row *connRow
-	on  *Conn
+	row   *connRow
+	on    *Conn
+	asked *store.Reserver // for the greatest key, outside of transactions; nil: nobody was
 }
 
 // errInside is returned by a committing row inside a transaction. The connection then
@@ -90,7 +91,7 @@ func (c committing) Advance(ctx context.Context, to int64) error {
 }
 
 func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) error {
-	return c.transact(ctx, func(st *store.Store) error { return f(c.row.rows.At(st)) })
+	return c.transact(ctx, func(st *store.Store) error { return f(c.row.rows.At(st).Knowing(c.asked)) })
 }
 
 // transact calls f with the store inside a transaction of its own.

@@ -150,13 +150,13 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 		}()
 		inside := func(st *store.Store) error { return f(watchedSeries{SeriesStore: r.series.At(st), told: told}) }
 		if !at.Open {
-			return committing{r, g}.transact(ctx, inside)
+			return committing{row: r, on: g}.transact(ctx, inside)
 		}
 		// Its several statements would each commit where the transaction has ended.
 		err = g.ProvenStore().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):
-			return committing{r, g}.transact(ctx, inside)
+			return committing{row: r, on: g}.transact(ctx, inside)
 		case err != nil:
 			return err
 		}

@@ -128,7 +128,7 @@ const (
 func askMemory(ctx context.Context, db *Tables, g *Conn) {
 	switch {
 	case db.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
-	case g.InMemory || inMemory(ctx, catalog.Conn(g.Raw)):
+	case g.InMemory || !g.memoryDetected && inMemory(ctx, catalog.Conn(g.Raw)):
 		db.memory.Store(memoryOwn)
 	default:
 		db.memory.Store(memoryShared)

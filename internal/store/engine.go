@@ -29,6 +29,8 @@ type engine struct {
 
 	sturdy bool // a statement that fails leaves its transaction open
 
+	looksFirst bool // one statement may ask for all that opening a sequence asks for
+
 	gaps bool   // an UPDATE that finds no row locks those that could be made in its place
 	past string // what makes a SELECT pass over rows that are locked, where it would wait
 
@@ -51,6 +53,10 @@ type engine struct {
 	// LAST_INSERT_ID and the number of rows, to a caller who knows the row.
 	// Elsewhere the row is read, and replaced where it is still the same.
 	answersID bool
+
+	// onServer follows reserve where the server is compared too, which is the last argument.
+	// It is untrue where the statement itself would be replicated, as text.
+	onServer string
 
 	read    statement // next_value, incarnation, server, table_name, column_name, parameters
 	others  statement // the name of another state's row for a column, or NULL
@@ -131,6 +137,7 @@ const (
 	pVersion
 	pSchema
 	pIncarnation
+	pServer
 	params
 )
 

@@ -74,7 +74,7 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		return found, o.row().belowOne(stored.next)
 	}
 	if !q.serves(stored) || stored.parameters != q.Parameters {
-		_, err := o.checkRow(ctx, stored, nil) // which says so before it binds anything
+		_, err := o.checkRow(ctx, stored, nil, true) // which says so before it binds anything
 		return found, err
 	}
 	if err := (binder{s.run}).checkAll(ctx, q.lookedAt()); err != nil {

@@ -17,8 +17,9 @@ import (
 //   - On a connection of our own it is one statement that commits by itself, and
 //     LAST_INSERT_ID(expr) brings the value that it has stored back in the OK packet
 //     (MySQL 8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's
-//     incarnation stands in the WHERE. The server is asked for behind it: in the
-//     WHERE, a replica with binlog_format=STATEMENT would compare its own name.
+//     incarnation stands in the WHERE, and so does the server. With
+//     binlog_format=STATEMENT a replica would compare its own name there: the
+//     condition is untrue then, and the server is asked for behind the UPDATE.
 //   - On the application's, where LAST_INSERT_ID(expr) would change what it reads,
 //     and for several values at once, the row is read and then replaced where it is
 //     still the same, and one row must have changed. SELECT … FOR UPDATE reads what
@@ -96,6 +97,7 @@ var mysql = engine{
 		past:  "'1970-01-01 00:00:00'",
 		mark:  "?",
 	},
+	looksFirst: true,
 	// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
 	// have both found no row, neither can make one.
 	gaps: true,
@@ -126,6 +128,7 @@ WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
 			[]param{pCount, pName, pFloor, pLimit, pIncarnation},
 		},
 	},
+	onServer: " AND {server} = ? AND @@binlog_format <> 'STATEMENT'",
 	enrol: statement{
 		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES (?, ?, 0, 0, '', 0, UTC_TIMESTAMP(6))

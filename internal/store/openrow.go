@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -72,13 +73,29 @@ type opening struct {
 }
 
 // open is [Store.Open] but for the comparison with the greatest key.
-func (o opener) open(ctx context.Context) (got opening, err error) {
+func (o opener) open(ctx context.Context) (opening, error) {
+	return o.openKnowing(ctx, nil)
+}
+
+// openKnowing is open for who has looked at the sequence; look may be nil.
+func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, err error) {
 	q := o.q
 	if err := q.check(o.run.dialect); err != nil {
 		return got, err
 	}
 	if q.foreign() {
 		return o.openForeign(ctx)
+	}
+	switch {
+	case look != nil && time.Now().Before(look.until) && (firstLooker{o.run, q}).may() && (look.stored != nil || !o.run.inside):
+	case o.run.inside:
+		look = nil // what is read before the transaction writes may be old: see LockFirst
+	default:
+		look = firstLooker{o.run, q}.look(ctx)
+	}
+	if look != nil {
+		o.run.found.note()
+		return o.openSeen(ctx, look.stored, look.stored == nil, look.greatest, true)
 	}
 	if err := o.ensure(ctx); err != nil {
 		return got, err
@@ -109,6 +126,13 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 			return got, err
 		}
 	}
+	return o.openSeen(ctx, stored, true, greatest, ranked)
+}
+
+// openSeen opens a row as it was read, or makes it. contested says that another state may
+// have the column.
+func (o opener) openSeen(ctx context.Context, stored *storedRow, contested bool, greatest int64, ranked bool) (got opening, err error) {
+	q := o.q
 	created := stored == nil
 	var made *storedRow
 	if created {
@@ -116,7 +140,7 @@ func (o opener) open(ctx context.Context) (got opening, err error) {
 			return got, err
 		}
 	}
-	if got.bound, err = o.checkRow(ctx, stored, made); err != nil {
+	if got.bound, err = o.checkRow(ctx, stored, made, contested); err != nil {
 		return got, err
 	}
 	if stored, err = o.raiseToStart(ctx, stored); err != nil {
@@ -265,8 +289,8 @@ func (o opener) row() *sequenceRow { return &sequenceRow{o.run, o.q, nil} }
 
 // checkRow compares a row with the sequence, and binds a shared one to its
 // columns. It marks the row of a sequence with StartAt, and reports whether it has made a row.
-// made is as create returns it, nil for a row that was there.
-func (o opener) checkRow(ctx context.Context, row, made *storedRow) (bound bool, err error) {
+// made is as create returns it, nil for a row that was there; contested is as in openSeen.
+func (o opener) checkRow(ctx context.Context, row, made *storedRow, contested bool) (bound bool, err error) {
 	q := o.q
 	if !q.serves(row) {
 		serves := row.table + "." + row.column
@@ -285,6 +309,9 @@ func (o opener) checkRow(ctx context.Context, row, made *storedRow) (bound bool,
 		if err := (binder{o.run}).begin(ctx, q.binding(), row); err != nil {
 			return false, err
 		}
+	}
+	if !contested {
+		return false, nil
 	}
 	return false, binder{o.run}.keep(ctx, q.binding(), q.Columns[0], made)
 }

@@ -66,6 +66,7 @@ var postgres = engine{
 		mark:   "$",
 		number: "CAST(%s AS bigint)",
 	},
+	looksFirst: true,
 	proof: proof{
 		condition: "current_setting('keyfill.tx', true) = '1'",
 		mark:      "SELECT set_config('keyfill.tx', '1', true)",

@@ -25,6 +25,9 @@ type Reserver struct {
 	opened *atomic.Bool
 	once   *atomic.Bool                   // it was opened before
 	form   *atomic.Pointer[rowStatements] // nil inside for a row that needs none
+
+	// first is what MaxKey has found before the row was opened; nil inside for nothing.
+	first *atomic.Pointer[firstLook]
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
@@ -34,8 +37,8 @@ func newReserver(r *runner, q Sequence) *Reserver {
 		table := *q.Table
 		q.Table = &table
 	}
-	q.known = new(atomic.Pointer[string])
-	return &Reserver{run: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements])}
+	q.known = new(atomic.Pointer[knownRow])
+	return &Reserver{run: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements]), first: new(atomic.Pointer[firstLook])}
 }
 
 // At returns the same row as another view of the database finds it: a store of
@@ -44,8 +47,19 @@ func (r *Reserver) At(s *Store) *Reserver { return r.at(s.run) }
 
 func (r *Reserver) at(run *runner) *Reserver {
 	other := *r
-	other.run = run
+	other.run, other.first = run, new(atomic.Pointer[firstLook])
 	return &other
+}
+
+// Knowing returns a Reserver that knows what MaxKey of another one of the same row has found.
+// The other one may be nil.
+func (r *Reserver) Knowing(other *Reserver) *Reserver {
+	if other == nil {
+		return r
+	}
+	knowing := *r
+	knowing.first = other.first
+	return &knowing
 }
 
 // Whole returns a Reserver of the same row that reserves all integers that it
@@ -261,6 +275,13 @@ func (r *Reserver) Raise(ctx context.Context, to int64) error {
 // MaxKey returns the greatest key in the sequence's columns, for
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
+	if !r.opened.Load() {
+		look := firstLooker{r.run, &r.sequence}.look(ctx)
+		r.first.Store(look)
+		if look != nil {
+			return look.greatest, nil
+		}
+	}
 	key, _, err := r.run.columnsOf(&r.sequence).greatest(ctx)
 	if key == 0 || err != nil {
 		return key, err
@@ -313,7 +334,7 @@ func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
 	if r.opened.Load() {
 		return nil
 	}
-	o, err := opener{r.run, &q}.open(ctx)
+	o, err := opener{r.run, &q}.openKnowing(ctx, r.first.Swap(nil))
 	if err != nil {
 		return err
 	}

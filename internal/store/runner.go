@@ -93,6 +93,12 @@ func (r *runner) probe(ctx context.Context, table string) error {
 	return err
 }
 
+// probeAll reads all tables of keyfill's at once.
+func (r *runner) probeAll(ctx context.Context) error {
+	_, err := r.conn.query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
+	return err
+}
+
 // canRead reports whether a table of keyfill's is there, and the user may read it. The error
 // of a query says neither where it may have another answer the next time: a lock that was
 // waited for in vain, a connection that broke.

@@ -26,6 +26,10 @@ func (s *Schema) ensureFor(ctx context.Context, columns servedColumns) error {
 	if s.run.inside {
 		return ErrTransaction
 	}
+	if s.run.probeAll(ctx) == nil {
+		s.run.found.note()
+		return nil
+	}
 	stays := false
 	for i, table := range tables {
 		missing := s.run.probe(ctx, table)
@@ -79,12 +83,7 @@ func (s *Schema) EnsureClaims(ctx context.Context) {
 
 // IsThere reports whether the tables can be read.
 func (s *Schema) IsThere(ctx context.Context) bool {
-	for _, table := range tables {
-		if s.run.probe(ctx, table) != nil {
-			return false
-		}
-	}
-	return true
+	return s.run.probeAll(ctx) == nil
 }
 
 // ensureProcedure creates [ReserveProcedure] where it is not there. Several

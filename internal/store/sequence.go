@@ -120,9 +120,15 @@ type Sequence struct {
 	// for a [Reserver]; nil for who only looks at its row.
 	Upstream *Upstream
 
-	// known is the incarnation of the row as it was last read, for a [Reserver]; nil
-	// for one that is read each time.
-	known *atomic.Pointer[string]
+	// known is the row as it was last read, for a [Reserver]; nil for one that is read
+	// each time.
+	known *atomic.Pointer[knownRow]
+}
+
+// knownRow is what statements compare with a row.
+type knownRow struct {
+	incarnation string
+	server      string // where it was read, without the incarnation; "" where that is not known
 }
 
 // Above returns the sequence, whose row is made to begin at least or above where it has
@@ -134,22 +140,25 @@ func (q Sequence) Above(least int64) Sequence {
 
 // incarnation returns the incarnation of the row, "" where it is not known or the
 // row has none.
-func (q *Sequence) incarnation() string {
-	if q.known == nil {
-		return ""
+func (q *Sequence) incarnation() string { return lastRead(q).incarnation }
+
+// lastRead returns the row of a sequence as it was last read.
+func lastRead(q *Sequence) (known knownRow) {
+	if q.known != nil {
+		if last := q.known.Load(); last != nil {
+			known = *last
+		}
 	}
-	if known := q.known.Load(); known != nil {
-		return *known
-	}
-	return ""
+	return known
 }
 
-// remember keeps the incarnation of a row that was read.
+// remember keeps the incarnation and the server of a row that was read.
 func (q *Sequence) remember(row *storedRow) {
 	if q.known == nil {
-		q.known = new(atomic.Pointer[string])
+		q.known = new(atomic.Pointer[knownRow])
 	}
-	q.known.Store(&row.incarnation)
+	_, server, _ := strings.Cut(row.server, "@")
+	q.known.Store(&knownRow{row.incarnation, server})
 }
 
 const (

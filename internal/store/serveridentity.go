@@ -15,6 +15,9 @@ type serverIdentity struct {
 	// known is the expression that the server has an answer to; nil until one was
 	// found.
 	known atomic.Pointer[string]
+
+	// asksBehind says that a statement cannot compare the identity: it is asked for behind it.
+	asksBehind atomic.Bool
 }
 
 // noServer stands for a server of which nothing is known.
@@ -35,6 +38,17 @@ func (s *serverIdentity) on(c conn) *serverIdentity {
 
 // know sets the expression.
 func (s *serverIdentity) know(expression string) { s.known.Store(&expression) }
+
+// likely returns the expression that is known, or else those that may be.
+func (s *serverIdentity) likely() []string {
+	if known := s.known.Load(); known != nil {
+		return []string{*known}
+	}
+	if len(s.engine.servers) == 0 {
+		return []string{noServer}
+	}
+	return s.engine.servers
+}
 
 // expression returns the most telling expression for the server's identity that
 // this server has an answer to, for its user's rights.

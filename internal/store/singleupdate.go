@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -71,7 +72,7 @@ func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int
 	if end == 0 && !s.row.q.holdsBlocks() {
 		return false
 	}
-	s.row.q.remember(&storedRow{incarnation: incarnation})
+	s.row.q.remember(&storedRow{incarnation: incarnation, server: got.Server})
 	return got.First > end-n
 }
 
@@ -95,14 +96,18 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 func (r *runner) readsOwnID() bool { return r.pooled && !r.inside }
 
 // update is [runner.update], also for an engine that answers with an integer alone
-// where the row's incarnation is known.
+// where the row's incarnation is known. Where it is known on which server that was read,
+// the UPDATE compares the server too.
 func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, error) {
 	q, r := s.row.q, s.row.run
 	if !r.engine.answersID {
 		return r.update(ctx, u, v)
 	}
-	incarnation := q.incarnation()
-	v[pIncarnation] = incarnation
+	known := lastRead(q)
+	v[pIncarnation] = known.incarnation
+	if q.Table == nil && known.server != "" && !r.server.asksBehind.Load() {
+		return s.updateOn(ctx, u, v, known)
+	}
 	next, changed, err := r.conn.execID(ctx, u.text, u.bind(v))
 	switch {
 	case err != nil || changed == 0:
@@ -117,7 +122,44 @@ func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, er
 		return nil, err
 	}
 	_, server, _ = strings.Cut(server, "@")
-	return []any{next, incarnation, server}, nil
+	return []any{next, known.incarnation, server}, nil
+}
+
+// updateOn is update on the server that the row was read on. It changes no row on another
+// one. Where it changes none although the row, which is read again, is fit and on that
+// server, a statement cannot compare the server there: see engine.onServer.
+func (s singleUpdate) updateOn(ctx context.Context, u update, v values, known knownRow) ([]any, error) {
+	r := s.row.run
+	query, err := r.server.in(ctx, u.text+r.engine.onServer)
+	if err != nil {
+		return nil, err
+	}
+	v[pServer] = known.server
+	next, changed, err := r.conn.execID(ctx, query, append(u.bind(v), v[pServer]))
+	switch {
+	case err == nil && changed > 1:
+		return nil, ErrRows
+	case err == nil && changed == 1:
+		return []any{next, known.incarnation, known.server}, nil
+	case err != nil && !isUnknownVariable(err):
+		return nil, err
+	case err == nil:
+		row, err := s.row.readWhole(ctx)
+		floor, limit := v[pFloor].(int64), v[pLimit].(int64)
+		if err != nil || row == nil || row.next < floor || row.next > limit || identityOf(row.incarnation) != identityOf(known.incarnation) || row.server != serverOf(known.incarnation, known.server) {
+			return nil, err // the caller reads it again, and judges
+		}
+	}
+	r.server.asksBehind.Store(true)
+	return s.update(ctx, u, v)
+}
+
+// unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
+const unknownVariable = 1193
+
+func isUnknownVariable(err error) bool {
+	code, ok := sqlcode.Of(err)
+	return ok && code.Number == unknownVariable
 }
 
 // reserved returns what an UPDATE has reserved, from its answer.

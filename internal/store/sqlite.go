@@ -47,10 +47,11 @@ var sqlite = engine{
 	PRIMARY KEY (name, series_first)
 ) WITHOUT ROWID`,
 	},
-	quote:  "'",
-	now:    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-	random: "lower(hex(randomblob(16)))",
-	sturdy: true,
+	quote:      "'",
+	now:        "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+	random:     "lower(hex(randomblob(16)))",
+	looksFirst: true,
+	sturdy:     true,
 	// A transaction that has read before it writes does not wait for another
 	// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
 	lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",

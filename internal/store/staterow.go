@@ -32,9 +32,19 @@ func (s stateRows) read(ctx context.Context, name string) (*storedRow, error) {
 	case row == nil:
 		return nil, nil
 	}
-	next, err := toInteger(row[0])
+	stored, err := storedRowOf([6]any(row))
 	if err != nil {
 		return nil, r.failed(name, err)
+	}
+	return stored, nil
+}
+
+// storedRowOf returns the row in an answer: next_value, incarnation, server, table_name,
+// column_name and parameters.
+func storedRowOf(row [6]any) (*storedRow, error) {
+	next, err := toInteger(row[0])
+	if err != nil {
+		return nil, err
 	}
 	return &storedRow{
 		next:        next,

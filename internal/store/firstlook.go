@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// firstLook holds what a process has to know of a sequence before it first takes integers
+// from it: the greatest key, the row, and whether another state has the column. One
+// statement asks for all of it, which sees them as they were at one moment. A key that it
+// sees was reserved before, so that a row in order stands above it.
+type firstLook struct {
+	greatest int64
+	stored   *storedRow // nil where there is none
+
+	until time.Time // the answer is too old then
+}
+
+// firstLookHolds is how long an answer is taken for what is there. It is used by the call
+// behind the one that has asked.
+const firstLookHolds = time.Second
+
+// firstLooker looks at a sequence.
+type firstLooker struct {
+	run *runner
+	q   *Sequence
+}
+
+// may reports whether one statement can ask for all that the opening of a sequence asks
+// for. The others are rarer, and need more of it.
+func (l firstLooker) may() bool {
+	r, q := l.run, l.q
+	switch {
+	case !r.engine.looksFirst, !r.pooled && !r.engine.sturdy:
+		return false // an error would end the application's transaction
+	case q.foreign(), q.Upstream != nil, q.holdsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.ClaimsAt != nil:
+		return false
+	case q.Fresh, q.Codec != nil, q.Below > 0, q.StartAt > 0, q.Skip != Range{}, q.least > 0, q.gap > 0, q.end() > 0:
+		return false
+	}
+	return len(q.Columns) == 1 && !q.Columns[0].Unranked
+}
+
+// look looks at a sequence, and changes nothing. It returns nil where something is amiss,
+// which the questions one by one tell: tables or rights that are missing, rows that
+// are hidden, a row with an end, a row that is not above the keys, another state of the
+// column.
+func (l firstLooker) look(ctx context.Context) *firstLook {
+	if !l.may() {
+		return nil
+	}
+	r, q := l.run, l.q
+	asked := time.Now()
+	k, c := &KeyColumn{run: r, column: q.Columns[0]}, &composer{words: &r.engine.words}
+	hides := "0"
+	if r.engine.hides != "" {
+		hides = r.hides(k.table())[len(", "):]
+	}
+	c.add("SELECT k.greatest, k.hidden, s.next_value, s.incarnation, {server}, s.table_name, s.column_name, s.parameters,\n")
+	c.add("(SELECT MIN(o.name) FROM keyfill_sequences o WHERE o.table_name = ", c.arg(pTable), " AND o.column_name = ", c.arg(pColumn),
+		" AND o.name NOT IN (", c.arg(pName), ", ", c.arg(pBinding), "))\n")
+	c.add("FROM (SELECT MAX(", k.name(), ") AS greatest, ", hides, " AS hidden FROM ", k.table(), ") k\n")
+	c.add("LEFT JOIN keyfill_sequences s ON s.name = ", c.arg(pRow))
+	st := c.statement()
+	table, column := q.bound()
+	v := values{pTable: table, pColumn: column, pName: q.Name, pBinding: q.binding().rowFor(q.Columns[0]), pRow: q.Name}
+	var server string
+	var row []any
+	var err error
+	for _, server = range r.server.likely() {
+		row, err = r.conn.query(ctx, strings.Replace(st.text, "{server}", server, 1), st.bind(v))
+		if !isUnknownVariable(err) {
+			break
+		}
+	}
+	if err != nil || len(row) != 9 || row[8] != nil {
+		return nil
+	}
+	r.server.know(server)
+	look := &firstLook{until: asked.Add(firstLookHolds)}
+	if hidden, err := toInteger(row[1]); err != nil || hidden != 0 {
+		return nil
+	}
+	if row[0] != nil {
+		if look.greatest, err = toInteger(row[0]); err != nil {
+			return nil
+		}
+	}
+	if row[2] == nil {
+		return look
+	}
+	if look.stored, err = storedRowOf([6]any(row[2:8])); err != nil || endOf(look.stored.incarnation) != 0 || look.stored.next <= look.greatest {
+		return nil
+	}
+	return look
+}
