@@ -113,6 +113,9 @@ func (d dump) restore(t *testing.T, s *harness.Scratch) error {
 	defer conn.Close()
 	for _, query := range d {
 		if _, err := conn.ExecContext(t.Context(), query); err != nil {
+			if !s.IsPostgres() {
+				_, _ = conn.ExecContext(t.Context(), "UNLOCK TABLES") // else it would wait for itself
+			}
 			return fmt.Errorf("%.60s: %w", query, err)
 		}
 	}
