@@ -46,7 +46,7 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	start, err := opener{q.At.run, &q}.start(ctx, greatest, ranked)
+	start, err := opener{run: q.At.run, q: &q}.start(ctx, greatest, ranked)
 	return max(start, claimed), err
 }
 

@@ -95,3 +95,16 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 	}
 	return look
 }
+
+// lookMaking is look, which makes keyfill's tables first where the first look has not found
+// them.
+func (l firstLooker) lookMaking(ctx context.Context) *firstLook {
+	found := l.look(ctx)
+	if found != nil || !l.may() || !l.q.EnsureSchema || !l.run.pooled || l.run.found.once.Load() {
+		return found
+	}
+	if (&Schema{l.run}).makeMissing(ctx, l.run.columnsOf(l.q)) != nil {
+		return nil
+	}
+	return l.look(ctx)
+}

@@ -28,7 +28,7 @@ type Looked struct {
 // tables nor rows are made, and a state that is behind is [ErrBehind] unless its remedy
 // is to warn or to advance. A state that Open would make is no error.
 func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
-	o := opener{s.run, &q}
+	o := opener{run: s.run, q: &q}
 	if err := q.check(s.run.dialect); err != nil {
 		return Looked{}, err
 	}
@@ -96,7 +96,7 @@ func (s *Store) LookUnmade(ctx context.Context, q Sequence) error {
 	if err != nil {
 		return err
 	}
-	o := opener{s.run, &q}
+	o := opener{run: s.run, q: &q}
 	return o.row().noRow(ctx, greatest)
 }
 

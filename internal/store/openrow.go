@@ -29,7 +29,7 @@ type Row struct {
 // Where only a procedure of the application's knows the state, the Row is empty,
 // and nothing is compared.
 func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
-	o, err := opener{s.run, &q}.open(ctx)
+	o, err := opener{run: s.run, q: &q}.open(ctx)
 	row, state := o.row, &sequenceRow{s.run, &q, o.form}
 	if err == nil && o.known && row.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
 		return Row{}, state.belowOne(row.Next)
@@ -61,6 +61,8 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 type opener struct {
 	run *runner
 	q   *Sequence
+
+	looked bool // a first look has found no other state of the column
 }
 
 // opening holds the results of opening a sequence.
@@ -94,6 +96,7 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 		look = firstLooker{o.run, q}.look(ctx)
 	}
 	if look != nil {
+		o.looked = true
 		o.run.found.note()
 		return o.openSeen(ctx, look.stored, look.stored == nil, look.greatest, true)
 	}
@@ -136,9 +139,11 @@ func (o opener) openSeen(ctx context.Context, stored *storedRow, contested bool,
 	created := stored == nil
 	var made *storedRow
 	if created {
-		if stored, made, err = o.create(ctx, greatest, ranked); err != nil {
+		var alone bool
+		if stored, made, alone, err = o.create(ctx, greatest, ranked); err != nil {
 			return got, err
 		}
+		contested = contested && !alone
 	}
 	if got.bound, err = o.checkRow(ctx, stored, made, contested); err != nil {
 		return got, err
@@ -180,57 +185,65 @@ func (o opener) ensure(ctx context.Context) error {
 }
 
 // create makes the row and returns it as it then is: another process may have
-// made it, and used it, before. made is the row unless it was used.
-func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *storedRow, err error) {
+// made it, and used it, before. made is the row unless it was used. alone says that no other
+// state has the column.
+func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *storedRow, alone bool, err error) {
 	q, rows := o.q, stateRows{o.run}
 	if !q.Create {
-		return nil, nil, o.row().noRow(ctx, greatest)
+		return nil, nil, false, o.row().noRow(ctx, greatest)
 	}
 	claimed, gone := unused(ctx, q)
 	if gone != nil {
 		// Another process may have made the row, and used it, since it was looked for.
 		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
-			return stored, nil, err
+			return stored, nil, false, err
 		}
-		return nil, nil, gone
+		return nil, nil, false, gone
 	}
 	if gone := o.wasThere(ctx); gone != nil {
 		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
-			return stored, nil, err
+			return stored, nil, false, err
 		}
-		return nil, nil, gone
+		return nil, nil, false, gone
 	}
 	if q.Fresh {
 		if used, err := o.run.columnsOf(q).used(ctx); err != nil {
-			return nil, nil, err
+			return nil, nil, false, err
 		} else if used {
 			// Another process may have made the row, and used it, since it was
 			// looked for.
 			if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
-				return stored, nil, err
+				return stored, nil, false, err
 			}
-			return nil, nil, o.row().noRow(ctx, 0)
+			return nil, nil, false, o.row().noRow(ctx, 0)
 		}
 	}
 	start, err := o.start(ctx, greatest, ranked)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	start = max(start, claimed)
 	// A row that is made in error would keep out the sequence that is right.
-	if err := (binder{o.run}).checkAll(ctx, q.binding()); err != nil {
-		return nil, nil, err
+	if !o.looked {
+		if err := (binder{o.run}).checkAll(ctx, q.binding()); err != nil {
+			return nil, nil, false, err
+		}
 	}
 	table, column := q.bound()
 	createErr := rows.make(ctx, q.Name, start, table, column, q.Parameters)
 	if createErr != nil && o.run.inside {
-		return nil, nil, o.run.failed(q.Name, createErr)
+		return nil, nil, false, o.run.failed(q.Name, createErr)
 	}
 	if createErr != nil {
 		// Of two who make it at once, Oracle gives one the error of the unique
 		// key. The row of the other is as good when it is no lower.
 		if err := o.run.advanceRow(ctx, q, start); err != nil {
-			return nil, nil, o.run.failed(q.Name, createErr)
+			return nil, nil, false, o.run.failed(q.Name, createErr)
+		}
+	}
+	if o.looked {
+		if look := (firstLooker{o.run, q}).look(ctx); look != nil && look.stored != nil {
+			return look.stored, nil, true, nil
 		}
 	}
 	stored, err = rows.read(ctx, q.Name)
@@ -240,7 +253,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 	if err == nil && stored.next == start {
 		made = stored
 	}
-	return stored, made, err
+	return stored, made, false, err
 }
 
 // start returns the next value of a row that is made.

@@ -246,7 +246,7 @@ func (r *Reserver) Bind(ctx context.Context, c Column) error {
 		return err
 	}
 	if q.foreign() {
-		return opener{r.run, &q}.checkForeign(ctx)
+		return opener{run: r.run, q: &q}.checkForeign(ctx)
 	}
 	_, err := binder{r.run}.bind(ctx, q.binding())
 	return err
@@ -276,7 +276,7 @@ func (r *Reserver) Raise(ctx context.Context, to int64) error {
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if !r.opened.Load() {
-		look := firstLooker{r.run, &r.sequence}.look(ctx)
+		look := firstLooker{r.run, &r.sequence}.lookMaking(ctx)
 		r.first.Store(look)
 		if look != nil {
 			return look.greatest, nil
@@ -334,7 +334,7 @@ func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
 	if r.opened.Load() {
 		return nil
 	}
-	o, err := opener{r.run, &q}.openKnowing(ctx, r.first.Swap(nil))
+	o, err := opener{run: r.run, q: &q}.openKnowing(ctx, r.first.Swap(nil))
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,11 @@ func (s *Schema) ensureFor(ctx context.Context, columns servedColumns) error {
 		s.run.found.note()
 		return nil
 	}
+	return s.makeMissing(ctx, columns)
+}
+
+// makeMissing is ensureFor where one of the tables is likely to be missing.
+func (s *Schema) makeMissing(ctx context.Context, columns servedColumns) error {
 	stays := false
 	for i, table := range tables {
 		missing := s.run.probe(ctx, table)
@@ -45,8 +50,10 @@ func (s *Schema) ensureFor(ctx context.Context, columns servedColumns) error {
 				break // somebody else has made them
 			}
 		}
-		if err := s.run.hidden(ctx, missing); err != nil {
-			return s.run.failed(table, err)
+		if i == 0 { // beside the first table, which can be used, the others may be made
+			if err := s.run.hidden(ctx, missing); err != nil {
+				return s.run.failed(table, err)
+			}
 		}
 		if _, err := s.run.conn.exec(ctx, s.run.engine.tables[i], nil); err != nil {
 			// PostgreSQL gives one of two who create a table at once the
