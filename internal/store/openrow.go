@@ -246,9 +246,13 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 			return look.stored, nil, true, nil
 		}
 	}
-	stored, err = rows.read(ctx, q.Name)
-	if err == nil && stored == nil {
-		err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
+	for try := 1; err == nil && stored == nil; try++ {
+		if stored, err = rows.read(ctx, q.Name); stored != nil || err != nil {
+			break
+		}
+		if createErr != nil || try == seenTries || o.run.inside || pause(ctx, try) != nil {
+			err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
+		}
 	}
 	if err == nil && stored.next == start {
 		made = stored

@@ -16,6 +16,10 @@ import (
 // errRemoved is a row that is not there although it has just been made.
 var errRemoved = errors.New("the row was removed as soon as it was made")
 
+// seenTries is how often a row is looked for that has just been made: on MariaDB the next
+// statement of another connection may not see yet what another process has committed.
+const seenTries = 5
+
 // Worker is a number of a snowflake source: a row of keyfill_workers.
 type Worker struct {
 	Name   string // of the source's state: 1 to 190 characters
@@ -64,9 +68,13 @@ func mark(ctx context.Context, r *runner, w Worker, until, known int64) (before 
 		}
 		// Of two who enrol one worker at once, Oracle gives one the error of
 		// the unique key; the row is there all the same.
-		row, err = raise(ctx, r, v, 0)
-		if err == nil && row == nil {
-			err = cmp.Or(enrolErr, errRemoved)
+		for try := 1; err == nil && row == nil; try++ {
+			if row, err = raise(ctx, r, v, 0); row != nil || err != nil {
+				break
+			}
+			if enrolErr != nil || try == seenTries || r.inside || pause(ctx, try) != nil {
+				err = cmp.Or(enrolErr, errRemoved)
+			}
 		}
 	}
 	if err != nil {
