@@ -64,7 +64,7 @@ func TestNextValueBelowOne(t *testing.T) {
 // TestJoinedSnapshot: the first joined INSERT of a transaction that has read before
 // the row of the numbering was made fails with the engine's own error, after which the
 // transaction is sent again, and with no error about a row that has to be made. The
-// second transaction finds the row.
+// second transaction finds the row. One that BeginTx has begun does so at once.
 func TestJoinedSnapshot(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -74,16 +74,20 @@ func TestJoinedSnapshot(t *testing.T) {
 		if s.IsPostgres() {
 			changed = sqlcode.Code{State: "40001"}
 		}
+		begin := "START TRANSACTION"
+		if s.IsPostgres() {
+			begin = "BEGIN ISOLATION LEVEL REPEATABLE READ"
+		}
+		conn := harness.ConnOf(t, db)
 		for _, want := range []sqlcode.Code{changed, {}} {
-			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
-			if err != nil {
+			if _, err := conn.ExecContext(t.Context(), begin); err != nil {
 				t.Fatal(err)
 			}
 			var n int
-			if err := tx.QueryRow("SELECT COUNT(*) FROM u").Scan(&n); err != nil {
+			if err := conn.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM u").Scan(&n); err != nil {
 				t.Fatal(err)
 			}
-			_, err = tx.Exec(harness.InsertT)
+			_, err := conn.ExecContext(t.Context(), harness.InsertT)
 			code, answered := sqlcode.Of(err)
 			if code != want || answered != (want != sqlcode.Code{}) || (err != nil) != answered {
 				t.Errorf("%v: the code %+v, want %+v", err, code, want)
@@ -91,11 +95,29 @@ func TestJoinedSnapshot(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "no row") {
 				t.Error(err)
 			}
-			if err := tx.Rollback(); err != nil {
+			if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 				t.Fatal(err)
 			}
 		}
+		conn.Close()
 		harness.Exec(t, db, harness.InsertT)
+
+		harness.Exec(t, s.Raw, "DROP TABLE keyfill_sequences")
+		db, _ = s.Open(t, harness.InPlace(harness.Counted(func(s *policy.Source) { s.Block, s.Transaction = 0, policy.TransactionJoined })))
+		tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if err := tx.QueryRow("SELECT COUNT(*) FROM u").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tx.Exec(harness.InsertT); err != nil {
+			t.Errorf("the row was not made before the transaction: %v", err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
 	})
 }
 

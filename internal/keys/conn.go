@@ -76,10 +76,12 @@ func ownCountersOf(ctx context.Context, g *Conn) *Counters {
 }
 
 // BeginTx creates the tables of states first, where the policy says so: tables that are
-// created in a transaction may be rolled back.
+// created in a transaction may be rolled back. Before the first transaction it opens
+// numberings: see openEarly.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
 		g.EnsureStates(ctx)
+		openEarly(ctx, g)
 	}
 	return g.Conn.BeginTx(ctx, opts)
 }

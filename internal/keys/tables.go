@@ -36,6 +36,7 @@ type Tables struct {
 	memory    atomic.Int32 // a memoryState
 	nameProof atomic.Int32 // a proofState
 	roles     roles
+	early     *earlyOpening
 	forgets   atomic.Uint64 // counts ForgetStates
 	gone      atomic.Uint64 // counts how often keyfill's tables were found gone
 	opened    atomic.Bool   // the line about the opening was logged
@@ -48,7 +49,7 @@ const defaultStoreWait = 10 * time.Second
 // New returns the tables of a database, which speaks one of the dialects. It
 // does no I/O. It keeps the policy, which must not be changed.
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
-	db := &Tables{sources: newSources(a), standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db := &Tables{sources: newSources(a), standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, early: newEarlyOpening(), storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
 	for _, one := range dialects {
 		e, err := newEngine(a, one, db.sources)

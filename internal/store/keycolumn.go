@@ -12,7 +12,8 @@ type KeyColumn struct {
 	run    *runner
 	column Column
 
-	hidden bool // the engine has not shown every row to the last question
+	hidden  bool // the engine has not shown every row to the last question
+	current bool // it was answered by what is committed now; false where that is not known
 }
 
 // used reports whether there is a key in the column.

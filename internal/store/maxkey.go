@@ -51,9 +51,13 @@ func (k *KeyColumn) maxKeyIn(ctx context.Context, from, to int64) (int64, error)
 }
 
 // maxKeyWithin is MaxKey of the rows whose columns have values. hint follows the
-// table's name.
+// table's name. It also finds out whether the answer is of all rows that are committed.
 func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
-	query := k.maxText() + hint
+	beside, current := k.run.hides(k.table()), k.run.engine.current
+	if current != "" {
+		beside += ", " + current
+	}
+	query := fmt.Sprintf(k.run.engine.maxKey, k.name(), beside, k.table()) + hint
 	for i, c := range columns {
 		place := k.run.engine.words.place
 		if strings.Contains(place, "%") {
@@ -62,6 +66,11 @@ func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint str
 		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.run.dialect.QuoteIdent(c) + " = " + place
 	}
 	row, err := k.ask(ctx, query, values)
+	if last := len(row) - 1; err == nil && current != "" && last == 2 {
+		var n int64
+		n, err = toInteger(row[last])
+		k.current, row = n == 1, row[:last]
+	}
 	if err == nil {
 		k.hidden, err = k.run.areHidden(row)
 	}

@@ -123,7 +123,9 @@ RETURNING previous_until`,
 		},
 	},
 	maxKey: "SELECT MAX(%s)%s FROM %s",
-	hides:  "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
+	// PostgreSQL 18 documentation, section 13.2.
+	current: "CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN 1 ELSE 0 END",
+	hides:   "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
 	words: wording{
 		place: "$%d",
 		// Without it, an argument would be of the column's type.

@@ -200,14 +200,16 @@ func (s *ScopeRows) advance(ctx context.Context, row *Sequence, next int64) erro
 }
 
 // greatest returns the greatest key of a parent, as the store sees it, with what its
-// transaction has stored, or as it was committed last.
+// transaction has stored, or as it was committed last. Where the answer itself says that it
+// is of all rows that are committed, nobody else is asked: a connection more could wait for
+// this transaction.
 func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
 	columns, k := s.scope.Within, &KeyColumn{run: s.run, column: s.scope.Column}
 	greatest, err := k.maxKeyWithin(ctx, columns, "", within)
 	if err == nil && s.scope.Start == 0 && k.hidden {
 		err = s.guarded(ctx, k.table())
 	}
-	if err != nil || s.scope.Latest == nil {
+	if err != nil || s.scope.Latest == nil || k.current && !k.hidden {
 		return greatest, err
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)

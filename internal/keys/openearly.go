@@ -1,0 +1,107 @@
+package keys
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/policy"
+)
+
+// To open a numbering, a connection of our own is asked. A transaction that waits for the
+// answer keeps a connection meanwhile, and where a pooler or the server has no more of them
+// than there are transactions, each waits for the others. So the numberings whose numbers
+// belong to transactions are opened before the first transaction begins.
+
+// earlyMost bounds the tables whose numberings are opened early: nobody should wait long for
+// tables that his transaction may not fill.
+const earlyMost = 16
+
+// earlyOpening opens numberings once for a database.
+type earlyOpening struct {
+	done atomic.Bool
+	turn chan struct{} // holds one token
+}
+
+func newEarlyOpening() *earlyOpening { return &earlyOpening{turn: make(chan struct{}, 1)} }
+
+// openEarly opens the numberings of tables that the policy names one by one and that are
+// there. What cannot be opened is left to the first INSERT, whose error says why.
+func openEarly(ctx context.Context, g *Conn) {
+	db := g.tables
+	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.explains {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, db.storeWait)
+	defer cancel()
+	select {
+	case db.early.turn <- struct{}{}:
+		defer func() { <-db.early.turn }()
+	case <-ctx.Done():
+		return
+	}
+	if db.early.done.Load() {
+		return
+	}
+	defer db.early.done.Store(true)
+	names := joinedTables(db.Candidates[0].Policy)
+	if len(names) == 0 {
+		return
+	}
+	e, err := g.AskEngine(ctx)
+	if err != nil {
+		return
+	}
+	if _, err := db.home(ctx); err != nil {
+		return
+	}
+	for _, name := range names {
+		if t, err := e.TableNamed(name); err == nil && ctx.Err() == nil {
+			openTableEarly(ctx, e, t, db)
+		}
+	}
+}
+
+// joinedTables returns the names of tables, as the policy has them, with numbers that belong
+// to transactions and a state whose name is known.
+func joinedTables(p *policy.Policy) (names []string) {
+	for _, entry := range p.Entries() {
+		if entry.IsGlob || len(names) == earlyMost {
+			continue
+		}
+		for i := range entry.Rule.Keys {
+			k := &entry.Rule.Keys[i]
+			if k.Joined && k.Source.Kind != policy.KindMaxPlusOne && len(k.Values) == 0 {
+				names = append(names, entry.Name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// openTableEarly opens the numberings of a table that is there. A table that is not there
+// is not noted as missing: the transaction may be about to make it.
+func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Tables) {
+	t, err := db.TableAtHome(ctx, t)
+	if err != nil || db.ModeOf(t) != policy.ModeFill {
+		return
+	}
+	if _, err := db.CatalogTable(ctx, nil, e.Dialect, t.Rule.Schema, t.Rule.Name); err != nil {
+		return
+	}
+	for i := range t.KeyColumns {
+		if !t.KeyColumns[i].InTransaction {
+			continue
+		}
+		c, err := db.DrawingFor(nil, t, i).Counter(ctx)
+		if err != nil {
+			return
+		}
+		switch n := c.numbers.(type) {
+		case *joinedRow:
+			_ = n.open(ctx, nil)
+		case *scoped:
+			_ = n.joined.open(ctx, nil)
+		}
+	}
+}
