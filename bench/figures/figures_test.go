@@ -117,6 +117,20 @@ func TestFigures(t *testing.T) {
 			})
 		})
 	}
+	for _, e := range engines.All() {
+		if e.Name == "MariaDB, interpolateParams" {
+			continue
+		}
+		t.Run(e.Name+", starts", func(t *testing.T) {
+			add(t, r, report, "starts", func() ([]figures.Figure, error) {
+				connector, err := e.Connector(t)
+				if err != nil {
+					return nil, err
+				}
+				return figures.Starts(t.Context(), r, e, connector)
+			})
+		})
+	}
 	for _, e := range engines.PostgreSQLs() {
 		t.Run(e.Name+", roles", func(t *testing.T) {
 			add(t, r, report, "roles", func() ([]figures.Figure, error) {
