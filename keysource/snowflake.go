@@ -58,9 +58,16 @@ import (
 // A clock that was ahead of the time by a year, once, has therefore used up that
 // number for a year.
 //
+// Where the ticks are used up as fast as the clock gives them, and the mark is three
+// seconds ahead, a call to the Marker could reserve no more than the next tick. The source
+// then holds its keys back, by up to two seconds, so that what one call reserves lasts for
+// about a second. It gives up an eighth of its ticks for that at first, during ten seconds
+// or so, and it lets the keys run ahead again when the use falls.
+//
 // With a Marker a Snowflake has a goroutine while that is called; Close ends it.
 // It is called before the first key, when the keys come near what is reserved,
-// and by the first request after more than three seconds without one.
+// and by the first request after more than three seconds without one. The mark reserves
+// three seconds at most, so that a process that ends leaves no more than that unused.
 //
 // # Caveats
 //
@@ -97,7 +104,8 @@ type Snowflake struct {
 const (
 	// markedBorrow is the borrow cap with a Marker, which reserves as far ahead. It is
 	// called when a fifth of that is left: once in 2.4 seconds while there are keys for
-	// all, so that two round trips for a call are less than one a second.
+	// all, so that two round trips for a call are less than one a second. For where there
+	// are not, see reach.
 	markedBorrow = 3000
 
 	// unmarkedBorrow is the borrow cap without one. The first key waits for as long.
@@ -180,13 +188,13 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 	}
 	s.start.Store(-1)
 	s.free.Store(1 << s.sequenceBits) // a key is at least 1, whatever the worker
-	s.reserved.Store(&reserved{refill: math.MaxInt64})
+	s.publish(nil, math.MaxInt64)
 	if s.marker == nil {
 		s.borrow = unmarkedBorrow
 		first := s.horizon(now)
 		s.start.Store(first << s.sequenceBits)
 		s.free.Store(first << s.sequenceBits)
-		s.reserved.Store(&reserved{spans: []ticks{{first, s.end}}, refill: math.MaxInt64})
+		s.publish([]ticks{{first, s.end}}, math.MaxInt64)
 	}
 	return s, nil
 }
@@ -256,6 +264,7 @@ func (s *Snowflake) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.floor = max(s.floor, s.asked)
+	s.reach.reset() // what is reserved next is near the borrow cap
 	s.publish(nil, math.MaxInt64)
 }
 

@@ -130,3 +130,11 @@ func one(t testing.TB, s *keysource.Snowflake, n int64) int64 {
 	}
 	return key
 }
+
+// pauseOf returns a call of a markStore that takes some time.
+func pauseOf(d time.Duration) func(context.Context) error {
+	return func(context.Context) error {
+		time.Sleep(d)
+		return nil
+	}
+}

@@ -60,6 +60,10 @@ type reserved struct {
 
 	// refill is the tick from which on more is reserved beforehand.
 	refill int64
+
+	// ahead is how far ahead of the clock keys may be, in milliseconds: their ticks begin
+	// less than that ahead. It is the borrow cap without the reach.
+	ahead int64
 }
 
 // from returns the first reserved tick that is not before tick, or tick itself
@@ -100,6 +104,8 @@ type marking struct {
 	// starved is whether the last call has reserved nothing, since others had.
 	starved bool
 
+	reach reach
+
 	marks, failures, rivals, setbacks int64
 
 	meter *Meter
@@ -110,6 +116,7 @@ type markFetch struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 
+	began int64 // as clock returned it
 	until int64 // tick
 	asked int64 // the highest tick of the calls before it; 0: none
 	err   error // that the requests get which wait for it; set before done is closed
@@ -187,12 +194,13 @@ func (s *Snowflake) leave(cause error) error {
 // prefetch begins to reserve more than r, unless that is under way or not worth
 // a call yet: the mark can only be raised as the clock goes on.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
-	if (s.horizon(now)-r.until())*s.unit < s.borrow/4 {
+	found := (s.horizon(now) - r.until()) * s.unit
+	if found < s.borrow/4 && r.ahead == s.borrow {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fetching != nil || s.reserved.Load() != r {
+	if s.closed || s.fetching != nil || s.reserved.Load() != r || found < s.borrow/4 && !s.reach.enough(found) {
 		return
 	}
 	s.begin(s.pauseAt(now))
@@ -229,7 +237,7 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	began := s.clock()
 	s.mu.Lock()
 	limit := max(s.limit, minLimit)
-	f.until, f.asked = s.horizon(began), s.asked
+	f.began, f.until, f.asked = began, s.horizon(began), s.asked
 	s.asked = max(f.asked, f.until)
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -280,8 +288,11 @@ func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.marks++
 	s.failure, s.pause = nil, 0
+	s.reach.called(f.began)
 	if f.asked > 0 && before > f.asked {
+		// What they leave is near the borrow cap: keys that are held back would wait for it.
 		s.rivals++
+		s.reach.reset()
 	}
 	if before < s.known {
 		// The store has lost marks, perhaps the marks of others too, who can have
@@ -289,6 +300,7 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 		// from what was not, so that none of it is ours.
 		s.setbacks++
 		s.floor = max(s.floor, s.horizon(now))
+		s.reach.reset()
 	}
 	s.known = max(before, f.until)
 	s.starved = before >= f.until
@@ -327,5 +339,5 @@ func (s *Snowflake) unused() []ticks {
 // publish replaces the reserved time. s.mu must be held, and the source must
 // not be closed.
 func (s *Snowflake) publish(spans []ticks, refill int64) {
-	s.reserved.Store(&reserved{spans: spans, refill: refill})
+	s.reserved.Store(&reserved{spans: spans, refill: refill, ahead: s.borrow - s.reach.millis()})
 }

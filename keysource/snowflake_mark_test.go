@@ -25,7 +25,7 @@ func TestMarkAhead(t *testing.T) {
 		{"at rest", 1, time.Minute, 10, 10, 10},
 		{"now and then", 1, 300 * time.Millisecond, 100, 14, 12}, // 30 s
 		{"steadily", 10, 5 * time.Millisecond, 4000, 10, 8},      // 20 s
-		{"more than there is", 4096, 0, 3500, 501, 4},            // 3.5 s, of which three are borrowed
+		{"more than there is", 4096, 0, 3500, 60, 4},             // 3.5 s, of which three are borrowed
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

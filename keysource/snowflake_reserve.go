@@ -21,12 +21,12 @@ func (s *Snowflake) horizon(now int64) int64 {
 // not. Without a Marker the first one waits for its tick: nothing but the clock keeps
 // the source from what others have made. With one it must not, since another process
 // with the number may always raise the mark before.
-func (s *Snowflake) due(slot, free int64) int64 {
+func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
 	if s.marker == nil && free <= s.start.Load() {
 		return begins
 	}
-	return begins - s.borrow + 1
+	return begins - r.ahead + 1
 }
 
 // take takes n slots, not before the tick of the time asked, if at the time now
@@ -47,7 +47,7 @@ func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 		if tick != slot>>s.sequenceBits {
 			slot = tick << s.sequenceBits
 		}
-		if !ours || now < s.due(slot, free) {
+		if !ours || now < s.due(r, slot, free) {
 			return slot, false
 		}
 		if s.free.CompareAndSwap(free, slot+n) {
@@ -81,7 +81,7 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		due := s.due(next<<s.sequenceBits, s.free.Load())
+		due := s.due(s.reserved.Load(), next<<s.sequenceBits, s.free.Load())
 		switch {
 		case next >= s.end:
 			return 0, s.exhausted()
