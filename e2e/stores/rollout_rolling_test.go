@@ -15,15 +15,16 @@ import (
 // rollingSource is a source whose rolling restart is measured.
 type rollingSource struct {
 	name, fields string
-	counts       bool // its integers have gaps, which are counted
+	counts       bool // its integers have gaps, which are counted; others reserve time
+	leases       bool // a process has a worker's number, or a series, for as long as its lease lasts
 	ordinal      bool // each process has the number in its host's name, which the next one has again
 }
 
 var rollingSources = []rollingSource{
 	{name: "`sequence`", fields: "kind: sequence, start: 1", counts: true},
 	{name: "`sequence`, `block: 10`", fields: "kind: sequence, start: 1, block: 10", counts: true},
-	{name: "`recycled`", fields: "kind: recycled, start: 1", counts: true},
-	{name: "`snowflake`, `worker_lease: 30s`", fields: "kind: snowflake, worker_lease: 30s"},
+	{name: "`recycled`", fields: "kind: recycled, start: 1", counts: true, leases: true},
+	{name: "`snowflake`, `worker_lease: 30s`", fields: "kind: snowflake, worker_lease: 30s", leases: true},
 	{name: "`snowflake`, `worker_ordinal`", fields: "kind: snowflake, worker_ordinal: true", ordinal: true},
 }
 
@@ -33,7 +34,8 @@ const rollingPause = 125 * time.Millisecond
 
 // rollingCost is what a rolling restart has cost.
 type rollingCost struct {
-	lost     float64       // integers for each process that ended
+	lost     float64       // for each process that ended: integers, or milliseconds that were reserved
+	leases   float64       // for each process that was replaced: leases that it has left
 	first    time.Duration // the longest wait for the first key of a process
 	other    time.Duration // and for any other key
 	numbers  int           // workers' numbers in the keys
@@ -81,8 +83,8 @@ func TestRollingCost(t *testing.T) {
 func rollingTable(t *testing.T, store string, sizes []int) string {
 	t.Helper()
 	lines := "\n" + store + ":\n\n" +
-		"| source | a process ends by | integers lost, a process | longest wait for its first key | for any other key | workers' numbers used | requests to the store, a restart |\n" +
-		"|---|---|---|---|---|---|---|\n"
+		"| source | a process ends by | lost, a process | leases left, a process | longest wait for its first key | for any other key | workers' numbers used | requests to the store, a restart |\n" +
+		"|---|---|---|---|---|---|---|---|\n"
 	for _, src := range rollingSources {
 		for _, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 			var costs []rollingCost
@@ -119,26 +121,30 @@ func rollingLine(src rollingSource, end syscall.Signal, costs []rollingCost) str
 		}
 		return strings.Join(all, " / ")
 	}
-	lost, numbers := "–", "–"
+	wait := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+	lost, leases, numbers := "", "–", "–"
+	if src.leases {
+		leases = join(func(c rollingCost) string { return fmt.Sprintf("%.1f", c.leases) })
+	}
 	if src.counts {
-		lost = join(func(c rollingCost) string { return fmt.Sprintf("%.0f", c.lost) })
+		lost = join(func(c rollingCost) string { return fmt.Sprintf("%.0f integers", c.lost) })
 	} else {
+		lost = join(func(c rollingCost) string { return fmt.Sprintf("%.0f ms", c.lost) })
 		numbers = join(func(c rollingCost) string { return strconv.Itoa(c.numbers) })
 	}
-	wait := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", src.name, by, lost,
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", src.name, by, lost, leases,
 		join(func(c rollingCost) string { return wait(c.first) }), join(func(c rollingCost) string { return wait(c.other) }), numbers,
 		join(func(c rollingCost) string { return fmt.Sprintf("%.0f", c.requests) }))
 }
 
 // measure replaces each of n processes by another one. But for ordinals the new one begins
 // before the old one ends.
-func measure(t *testing.T, store string, src rollingSource, end syscall.Signal, n int) rollingCost {
+func measure(t *testing.T, store string, src rollingSource, by syscall.Signal, n int) rollingCost {
 	t.Helper()
 	st := newStates(t, store, 1)
 	f := newFleet(t, st, src.fields, 1, rollingPause)
 	stop := f.stop
-	if end == syscall.SIGKILL {
+	if by == syscall.SIGKILL {
 		stop = f.kill
 	}
 	host := func(i int) string {
@@ -160,17 +166,22 @@ func measure(t *testing.T, store string, src rollingSource, end syscall.Signal, 
 	rate := float64(st.requests(t)-before) / calm.Seconds()
 
 	before, began := st.requests(t), time.Now()
+	var left leftovers
+	end := func(old *process) {
+		stop([]*process{old})
+		left.add(t, st, src, old)
+	}
 	for i, old := range running {
 		if src.ordinal {
-			stop([]*process{old})
+			end(old)
 		}
 		running[i] = f.start(host(i))
 		f.awaitFirstKeys(running[i : i+1])
 		if !src.ordinal {
-			stop([]*process{old})
+			end(old)
 		}
 	}
-	asked := float64(st.requests(t)-before) - rate*time.Since(began).Seconds()
+	asked := float64(st.requests(t)-before-left.looks) - rate*time.Since(began).Seconds()
 	stop(running)
 	c := f.cost(src)
 	c.requests = max(asked/float64(n), 0)
@@ -180,9 +191,46 @@ func measure(t *testing.T, store string, src rollingSource, end syscall.Signal, 
 			t.Errorf("%d keys were drawn, and the state has given %d fewer", c.drawn, -lost)
 		}
 		c.lost = float64(lost) / float64(len(f.all))
+	} else {
+		c.lost = float64(left.time.Milliseconds()) / float64(n)
+		if c.lost > 3000 {
+			t.Errorf("a process leaves %.0f ms that it has reserved, and may reserve three seconds", c.lost)
+		}
 	}
+	c.leases = float64(left.leases) / float64(n)
 	return c.rollingCost
 }
+
+// leftovers are what processes have left that have ended.
+type leftovers struct {
+	time   time.Duration // that their workers' numbers had reserved, later than their last keys and than their ends
+	leases int           // that nobody can take before they run out
+	looks  int64         // requests to the store that this took
+}
+
+// add adds what a process has left that has just ended.
+func (l *leftovers) add(t *testing.T, st states, src rollingSource, old *process) {
+	t.Helper()
+	now := time.Now()
+	if all := old.draws(); !src.counts && len(all) > 0 {
+		last := all[len(all)-1].key
+		unused := time.UnixMilli(st.marks(t)[last>>sequenceBits&1023])
+		l.looks++
+		used := snowflakeEpoch.Add(time.Duration(last>>(sequenceBits+10)) * time.Millisecond)
+		l.time += max(min(unused.Sub(used), unused.Sub(now)), 0)
+	}
+	if src.leases {
+		l.looks++
+		for _, owner := range st.leased(t) {
+			if strings.Contains(owner, fmt.Sprintf("/%d/", old.cmd.Process.Pid)) {
+				l.leases++
+			}
+		}
+	}
+}
+
+// snowflakeEpoch is when the time of snowflakes begins.
+var snowflakeEpoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // journalCost is what the journals say of the cost.
 type journalCost struct {

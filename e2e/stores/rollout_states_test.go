@@ -37,6 +37,10 @@ type states interface {
 	// what is reserved, of series what is reserved in each.
 	passed(t *testing.T) int64
 
+	// marks returns until when time is reserved, by the worker's number, in milliseconds
+	// since 1970.
+	marks(t *testing.T) map[int64]int64
+
 	// requests returns how many requests the servers have counted since they were started.
 	requests(t *testing.T) int64
 }
@@ -112,6 +116,27 @@ func (r *rows) passed(t *testing.T) int64 {
 	return harness.CountInt(t, r.raw, "SELECT next_value - 1 FROM keyfill_sequences WHERE name = 't.id'")
 }
 
+func (r *rows) marks(t *testing.T) map[int64]int64 {
+	t.Helper()
+	found, err := r.raw.Query("SELECT worker, reserved_until FROM keyfill_workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer found.Close()
+	all := map[int64]int64{}
+	for found.Next() {
+		var number, until int64
+		if err := found.Scan(&number, &until); err != nil {
+			t.Fatal(err)
+		}
+		all[number] = until
+	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 func (r *rows) requests(t *testing.T) int64 {
 	t.Helper()
 	if r.driver != "mysql" {
@@ -156,8 +181,9 @@ func (c *cluster) policy(source string) string {
 		"tables:\n  t: {column: id, source: {" + source + ", ensure_schema: true, store: central}}\n"
 }
 
-// each calls f for each key below a folder of keyfill's, with the last part of its name.
-func (c *cluster) each(t *testing.T, folder string, f func(name string, value []byte)) {
+// each calls f for each key below a folder of keyfill's, with the last part of its name
+// and its version.
+func (c *cluster) each(t *testing.T, folder string, f func(name string, value []byte, version int64)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), harness.Limit)
 	defer cancel()
@@ -167,35 +193,42 @@ func (c *cluster) each(t *testing.T, folder string, f func(name string, value []
 	}
 	for _, kv := range answer.Kvs {
 		key := string(kv.Key)
-		f(key[strings.LastIndexByte(key, '/')+1:], kv.Value)
+		f(key[strings.LastIndexByte(key, '/')+1:], kv.Value, kv.Version)
 	}
 }
 
 func (c *cluster) leased(t *testing.T) map[int64]string {
 	t.Helper()
 	all := map[int64]string{}
-	c.each(t, "leases", func(name string, owner []byte) { all[integer(t, name)] = string(owner) })
+	c.each(t, "leases", func(name string, owner []byte, _ int64) { all[integer(t, name)] = string(owner) })
 	return all
 }
 
-func (c *cluster) passed(t *testing.T) int64 {
+func (c *cluster) passed(t *testing.T) (n int64) {
 	t.Helper()
-	next := func(value []byte) int64 {
+	c.each(t, "series", func(name string, value []byte, _ int64) {
 		var of struct{ Next int64 }
 		if err := json.Unmarshal(value, &of); err != nil {
 			t.Fatal(err)
 		}
-		return of.Next
-	}
-	series, n := int64(0), int64(0)
-	c.each(t, "series", func(name string, value []byte) {
-		series++
-		n += next(value) - integer(t, name)
+		n += of.Next - integer(t, name)
 	})
-	if series == 0 {
-		c.each(t, "states", func(_ string, value []byte) { n += next(value) - 1 })
-	}
+	// A sequence begins at 1, and each version of a key has reserved as many as its name says.
+	c.each(t, "counts", func(name string, _ []byte, version int64) { n += integer(t, name) * version })
 	return n
+}
+
+func (c *cluster) marks(t *testing.T) map[int64]int64 {
+	t.Helper()
+	all := map[int64]int64{}
+	c.each(t, "marks", func(name string, value []byte, _ int64) {
+		var of struct{ Until int64 }
+		if err := json.Unmarshal(value, &of); err != nil {
+			t.Fatal(err)
+		}
+		all[integer(t, name)] = of.Until
+	})
+	return all
 }
 
 func integer(t *testing.T, text string) int64 {
