@@ -22,8 +22,10 @@
 // writes etcd counts, and reads in the same transaction what they come to, so that hundreds of
 // processes reserve at once and each gets what is behind the others'. Every other change
 // compares the key that it changes with the value and the revision that were read, and reads
-// again what another process has changed in between. The kind and the parameters of a state
-// are in its value, which both compare. A transaction whose answer was lost may have happened:
+// again what another process has changed in between. A new series, or worker's number, changes
+// the key of the state: a process that finds it changed writes a key that says that it waits, and
+// the next process that makes a series makes those of all that wait, in one transaction. The kind
+// and the parameters of a state are in its value, which all of these compare. A transaction whose answer was lost may have happened:
 // its integers are nobody's, which is a gap, and no transaction repeats an earlier one, whether
 // this package or the client of etcd sends it again.
 //
@@ -41,6 +43,7 @@
 //	keyfill/counts/orders.id/1000        counts 1000 integers of a sequence at each write
 //	keyfill/series/orders.id/…0000000001 a series: where it ends and stands, and its owner
 //	keyfill/leases/orders.id/…0000000001 is there while the lease of the series lasts
+//	keyfill/waiting/orders.id/pod-7%2F…  an owner that waits for a new series
 //	keyfill/marks/flakes (workers)/7     the time that worker 7 has reserved
 //	keyfill/columns/orders.id            the state that fills a column
 //

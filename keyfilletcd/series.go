@@ -91,54 +91,76 @@ type found struct {
 	leased bool
 }
 
+// view is all keys of a state, as one transaction has read them.
+type view struct {
+	state   version
+	rows    []found   // from the lowest series on
+	waiting []waiting // other owners that wait for a new series
+}
+
 // all returns the series of the state, from the lowest on, after it has looked whether
 // the state may be used.
 func (s *series) all(ctx context.Context) (state version, rows []found, err error) {
+	v, err := s.look(ctx)
+	return v.state, v.rows, err
+}
+
+// look reads all keys of the state, after it has written some in the same transaction. It returns
+// an error if the state may not be used.
+func (s *series) look(ctx context.Context, writes ...clientv3.Op) (v view, err error) {
 	name := s.counter.state.Name
 	folder, leases := s.store.key("series", name)+"/", s.store.key("leases", name)+"/"
-	answer, err := s.store.transact(ctx, nil, []clientv3.Op{
+	answer, err := s.store.transact(ctx, nil, append(writes,
 		clientv3.OpGet(s.counter.key),
 		clientv3.OpGet(folder, clientv3.WithPrefix()),
 		clientv3.OpGet(leases, clientv3.WithPrefix(), clientv3.WithKeysOnly()),
-	}, nil)
+		clientv3.OpGet(s.waiters(), clientv3.WithPrefix()),
+	), nil)
 	if err != nil {
-		return version{}, nil, err
+		return view{}, err
 	}
-	if state = versionOf(answer.Responses[0].GetResponseRange()); state.revision != 0 {
-		if _, err := s.counter.parse(state); err != nil {
-			return version{}, nil, err
+	answers := answer.Responses[len(writes):]
+	if v.state = versionOf(answers[0].GetResponseRange()); v.state.revision != 0 {
+		if _, err := s.counter.parse(v.state); err != nil {
+			return view{}, err
 		}
 	}
-	s.counter.known.Store(&state)
+	s.counter.known.Store(&v.state)
 	leased := map[string]bool{}
-	for _, kv := range answer.Responses[2].GetResponseRange().Kvs {
+	for _, kv := range answers[2].GetResponseRange().Kvs {
 		leased[string(kv.Key[len(leases):])] = true
 	}
-	for _, kv := range answer.Responses[1].GetResponseRange().Kvs {
+	for _, kv := range answers[1].GetResponseRange().Kvs {
 		digits := string(kv.Key[len(folder):])
 		first, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || first < 1 {
-			return version{}, nil, stateError(name, errValue)
+			return view{}, stateError(name, errValue)
 		}
 		one := found{version: version{string(kv.Value), kv.ModRevision, kv.CreateRevision}, leased: leased[digits]}
 		if one.Series, one.row, err = s.parse(first, one.version); err != nil {
-			return version{}, nil, err
+			return view{}, err
 		}
-		rows = append(rows, one)
+		v.rows = append(v.rows, one)
 	}
-	return state, rows, nil
+	v.waiting = s.queue(answers[3].GetResponseRange().Kvs)
+	return v, nil
 }
 
 // Own returns the lowest series of this owner.
 func (s *series) Own(ctx context.Context) (keysource.Series, error) {
 	_, rows, err := s.all(ctx)
+	return s.own(rows), err
+}
+
+// own returns the lowest of some series that is this owner's.
+func (s *series) own(rows []found) keysource.Series {
 	for _, one := range rows {
 		if one.Series.Own {
 			s.row(one.First).known.Store(&one.version)
-			return one.Series, nil
+			return one.Series
 		}
 	}
-	return keysource.Series{}, err
+	return keysource.Series{}
 }
 
 // checked returns the state, which was found fit for use since it was made.
@@ -233,8 +255,16 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 		}
 		rest := free[1:]
 		s.store.random.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
+		id, err := s.lease.renew(ctx)
+		if err != nil {
+			return keysource.Series{}, err
+		}
 		for _, one := range free {
-			taken, err := s.take(ctx, state, one)
+			taken, err := s.take(ctx, state, one, id)
+			if isLost(err) {
+				s.lease.drop(id)
+				break // it is renewed
+			}
 			if err != nil || taken.First > 0 {
 				return taken, err
 			}
@@ -246,37 +276,29 @@ func (s *series) TakeOver(ctx context.Context, n int64) (keysource.Series, error
 }
 
 // take makes a series this owner's, unless another one was faster.
-func (s *series) take(ctx context.Context, state version, one found) (keysource.Series, error) {
-	for {
-		id, err := s.lease.renew(ctx)
-		if err != nil {
-			return keysource.Series{}, err
-		}
-		wanted := change{
-			also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
-			then: []clientv3.Op{s.hold(one.First, id)},
-		}
-		of := one.row
-		of.Owner = s.owner.Owner
-		of.Epoch++
-		text, err := json.Marshal(of)
-		if err != nil {
-			return keysource.Series{}, err
-		}
-		now, taken, err := s.row(one.First).swap(ctx, one.version, string(text), wanted)
-		switch {
-		case isLost(err):
-			s.lease.drop(id)
-			continue
-		case err != nil:
-			return keysource.Series{}, err
-		case !taken:
-			s.forget(one.First)
-			return keysource.Series{}, nil
-		}
-		mine, _, err := s.parse(one.First, now)
-		return mine, err
+func (s *series) take(ctx context.Context, state version, one found, id clientv3.LeaseID) (keysource.Series, error) {
+	wanted := change{
+		also: []clientv3.Cmp{absent(s.leaseKey(one.First)), isThere(s.counter.key, state)},
+		// An attempt to open a series that was given up may have left the key of one that waits.
+		then: []clientv3.Op{s.hold(one.First, id), clientv3.OpDelete(s.waiter())},
 	}
+	of := one.row
+	of.Owner = s.owner.Owner
+	of.Epoch++
+	text, err := json.Marshal(of)
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	now, taken, err := s.row(one.First).swap(ctx, one.version, string(text), wanted)
+	if err != nil {
+		return keysource.Series{}, err
+	}
+	if !taken {
+		s.forget(one.First)
+		return keysource.Series{}, nil
+	}
+	mine, _, err := s.parse(one.First, now)
+	return mine, err
 }
 
 // sweep removes a series that is used up and abandoned.
@@ -286,51 +308,6 @@ func (s *series) sweep(ctx context.Context, one found) error {
 		[]clientv3.Op{clientv3.OpDelete(s.rowKey(one.First))}, nil)
 	s.forget(one.First)
 	return err
-}
-
-// noneFrom is the condition that no series has an integer that is first or greater. All
-// series of a state have the same size, so one that does begins less than that below.
-func (s *series) noneFrom(first int64) clientv3.Cmp {
-	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
-	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
-}
-
-// Open makes a new series: the state moves on and the series is made in one transaction.
-func (s *series) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
-	for {
-		id, err := s.lease.renew(ctx)
-		if err != nil {
-			return keysource.Series{}, err
-		}
-		wanted := false
-		opened, err := s.counter.count(ctx, func(now counted) (counted, change, error) {
-			made = keysource.Series{First: now.Base}
-			switch wanted = false; {
-			case now.Base < seen:
-				return now, change{}, nil
-			case now.Base > s.counter.max-s.owner.Size+1:
-				return now, change{}, keysource.ErrExhausted
-			}
-			wanted = true
-			made = keysource.Series{First: now.Base, Last: now.Base + s.owner.Size - 1, Next: now.Base, Epoch: 1, Own: true}
-			text, err := json.Marshal(row{made.Last, made.Next, s.owner.Owner, made.Epoch})
-			now.Base += s.owner.Size
-			return now, change{
-				also: []clientv3.Cmp{s.noneFrom(made.First)},
-				then: []clientv3.Op{clientv3.OpPut(s.rowKey(made.First), string(text)), s.hold(made.First, id)},
-			}, err
-		})
-		switch {
-		case isLost(err):
-			s.lease.drop(id)
-			continue
-		case err != nil:
-			return keysource.Series{}, err
-		case wanted && !opened:
-			return keysource.Series{}, stateError(s.counter.state.Name, errUncounted)
-		}
-		return made, nil
-	}
 }
 
 // GiveUp ends the right of this owner to a series, and gives back what it has not used.

@@ -1,0 +1,190 @@
+package keyfilletcd
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// A new series moves the state and writes the key of the series, in one transaction. Two would
+// let etcd count the series, as it counts the blocks of a sequence, but the key of a series is
+// named by its first integer, which is known only after the first of the two. A process that is
+// killed between them would lose a series, and there are few where they are workers' numbers.
+//
+// So one process at a time can move the state. A process that finds it moved by another one
+// writes a key that says that it waits. The next process to move the state also writes the
+// series of all that wait. Hundreds of processes that begin at once then need a few rounds, and
+// not a round each.
+
+// mostServed limits for how many other owners one transaction writes series. Each takes three
+// operations, and etcd takes 128 in a transaction unless its settings say otherwise.
+const mostServed = 32
+
+// waits is the value of the key of an owner that waits for a new series. etcd removes the key
+// with the owner's lease.
+type waits struct {
+	Owner string `json:"owner"`
+	Seen  int64  `json:"seen"` // the least first integer that the owner takes
+	Size  int64  `json:"size"` // of its series
+}
+
+// waiting is an owner that waits.
+type waiting struct {
+	waits
+	key   string
+	since int64 // revision
+	lease clientv3.LeaseID
+}
+
+// waiters begins the keys of the owners that wait.
+func (s *series) waiters() string { return s.store.key("waiting", s.counter.state.Name) + "/" }
+
+// waiter is the key by which this owner waits.
+func (s *series) waiter() string {
+	return s.store.key("waiting", s.counter.state.Name, s.owner.Owner)
+}
+
+// queue returns the other owners that wait, in the order in which they began to.
+func (s *series) queue(all []*mvccpb.KeyValue) (others []waiting) {
+	for _, kv := range all {
+		one := waiting{key: string(kv.Key), since: kv.ModRevision, lease: clientv3.LeaseID(kv.Lease)}
+		if one.key != s.waiter() && one.lease != 0 && json.Unmarshal(kv.Value, &one.waits) == nil {
+			others = append(others, one)
+		}
+	}
+	slices.SortFunc(others, func(a, b waiting) int { return cmp.Compare(a.since, b.since) })
+	return others
+}
+
+// wait writes that this owner waits, and returns all keys of the state as of then.
+func (s *series) wait(ctx context.Context, seen int64, id clientv3.LeaseID) (view, error) {
+	text, err := json.Marshal(waits{s.owner.Owner, seen, s.owner.Size})
+	if err != nil {
+		return view{}, err
+	}
+	return s.look(ctx, clientv3.OpPut(s.waiter(), string(text), clientv3.WithLease(id)))
+}
+
+// noneFrom is the condition that no series has an integer that is first or greater. All
+// series of a state have the same size, so one that does begins less than that below.
+func (s *series) noneFrom(first int64) clientv3.Cmp {
+	end := clientv3.GetPrefixRangeEnd(s.store.key("series", s.counter.state.Name) + "/")
+	return absent(s.rowKey(max(first-s.owner.Size, 0) + 1)).WithRange(end)
+}
+
+// Open makes a new series, by a transaction that compares the state. The transaction also makes
+// the series of owners that wait. If another process has moved the state, Open waits until its
+// series was made by another process, or makes it in its next attempt.
+func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error) {
+	var v view
+	fresh := false // v was read in this call
+	if known := s.counter.known.Load(); known != nil {
+		v.state = *known
+	}
+	var id clientv3.LeaseID
+	from := int64(math.MaxInt64) // where the state stood at first: a series that is made for this owner begins there or later
+	waits := false               // others know that this owner waits
+	for try := 0; ; {
+		if v.state.revision == 0 {
+			if _, err := s.counter.make(ctx); err != nil {
+				return keysource.Series{}, err
+			}
+			var err error
+			if v, err = s.look(ctx); err != nil {
+				return keysource.Series{}, err
+			}
+			fresh = true
+			continue
+		}
+		if id == 0 {
+			var err error
+			if id, err = s.lease.renew(ctx); err != nil {
+				return keysource.Series{}, err
+			}
+		}
+		made, text, wanted, err := s.plan(v, seen, id)
+		if err != nil || text == "" {
+			if fresh {
+				return made, err
+			}
+			// What is remembered may be old.
+			if v, err = s.look(ctx); err != nil {
+				return keysource.Series{}, err
+			}
+			fresh = true
+			continue
+		}
+		from = min(from, made.First)
+		now, opened, err := s.counter.swap(ctx, v.state, text, wanted)
+		switch {
+		case opened:
+			return made, nil
+		case err == nil && fresh && now == v.state:
+			return keysource.Series{}, stateError(s.counter.state.Name, errUncounted)
+		case err == nil && !waits:
+			v, err = s.wait(ctx, seen, id)
+			waits = err == nil
+		case err == nil:
+			try++
+			if err = s.store.pause(ctx, try); err == nil {
+				v, err = s.look(ctx)
+			}
+		}
+		if isLost(err) { // the lease of this owner, or of one that has waited
+			id, waits = 0, false
+			v, err = s.look(ctx)
+		}
+		if err != nil {
+			return keysource.Series{}, err
+		}
+		fresh = true
+		if own := s.own(slices.DeleteFunc(v.rows, func(one found) bool { return one.First < from || one.row.Next > one.First })); own.First > 0 {
+			return own, nil
+		}
+	}
+}
+
+// plan returns the new series, the new value of the state, and what else the transaction
+// compares and writes. If the state stands below seen, the value is empty and the series says
+// where the state stands.
+func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.Series, text string, wanted change, err error) {
+	state, err := s.counter.parse(v.state)
+	if err != nil {
+		return keysource.Series{}, "", change{}, err
+	}
+	first := state.Base
+	switch {
+	case first < seen:
+		return keysource.Series{First: first}, "", change{}, nil
+	case first > s.counter.max-s.owner.Size+1:
+		return keysource.Series{}, "", change{}, keysource.ErrExhausted
+	}
+	wanted.also = []clientv3.Cmp{s.noneFrom(first)}
+	all := []waiting{{waits: waits{s.owner.Owner, seen, s.owner.Size}, key: s.waiter(), lease: id}}
+	for _, one := range append(all, v.waiting[:min(len(v.waiting), mostServed)]...) {
+		switch {
+		case state.Base < one.Seen, one.Size != s.owner.Size, state.Base > s.counter.max-s.owner.Size+1:
+			continue // the owner finds out by itself
+		}
+		of := row{Last: state.Base + s.owner.Size - 1, Next: state.Base, Owner: one.Owner, Epoch: 1}
+		value, err := json.Marshal(of)
+		if err != nil {
+			return keysource.Series{}, "", change{}, err
+		}
+		wanted.then = append(wanted.then,
+			clientv3.OpPut(s.rowKey(of.Next), string(value)),
+			clientv3.OpPut(s.leaseKey(of.Next), one.Owner, clientv3.WithLease(one.lease)),
+			clientv3.OpDelete(one.key))
+		state.Base += s.owner.Size
+	}
+	value, err := json.Marshal(state)
+	made = keysource.Series{First: first, Last: first + s.owner.Size - 1, Next: first, Epoch: 1, Own: true}
+	return made, string(value), wanted, err
+}
