@@ -25,9 +25,9 @@
 // again what another process has changed in between. A new series, or worker's number, changes
 // the key of the state: a process that finds it changed writes a key that says that it waits, and
 // the next process that makes a series makes those of all that wait, in one transaction. The kind
-// and the parameters of a state are in its value, which all of these compare. A transaction whose answer was lost may have happened:
-// its integers are nobody's, which is a gap, and no transaction repeats an earlier one, whether
-// this package or the client of etcd sends it again.
+// and the parameters of a state are in its value, which all of these compare. A transaction
+// whose answer was lost may have happened: its integers are nobody's, which is a gap, and no
+// transaction repeats an earlier one, whether this package or the client of etcd sends it again.
 //
 // A lease is a lease of etcd, by the clock of its leader. Who owns a series is in the
 // series' own key, too, with a count of its owners, and every reservation compares both:
