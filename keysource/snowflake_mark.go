@@ -192,15 +192,16 @@ func (s *Snowflake) leave(cause error) error {
 }
 
 // prefetch begins to reserve more than r, unless that is under way or not worth
-// a call yet: the mark can only be raised as the clock goes on.
+// a call yet: the mark can only be raised as the clock goes on. Where keys are held back
+// a call is worth four fifths of that.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
-	found := (s.horizon(now) - r.until()) * s.unit
-	if found < s.borrow/4 && r.ahead == s.borrow {
+	found, held := (s.horizon(now)-r.until())*s.unit, s.borrow-r.ahead
+	if found < s.borrow/4 && (held == 0 || found < held-held/5) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.fetching != nil || s.reserved.Load() != r || found < s.borrow/4 && !s.reach.enough(found) {
+	if s.closed || s.fetching != nil || s.reserved.Load() != r {
 		return
 	}
 	s.begin(s.pauseAt(now))

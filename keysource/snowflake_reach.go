@@ -2,39 +2,39 @@ package keysource
 
 import "time"
 
-// The mark is never more than the borrow cap ahead of the clock. So where keys are made
-// as fast as the clock gives ticks, and as far ahead as that, each tick needs a call of its
-// own: no more than that tick can be reserved. The source then holds its keys back by the
-// reach: they are less than the borrow cap without the reach ahead of the clock, and a call
-// finds that many ticks to reserve. How many keys there are in a second does not change;
-// what one call reserves lasts for about a second.
+// The mark is never more than the borrow cap ahead of the clock. If a source uses its ticks as
+// fast as the clock gives them, its keys come as far ahead as the mark, and a call to the Marker
+// reserves the next tick alone: the source would call it at each tick. So the source holds its
+// keys back by the reach: they are less than the borrow cap minus the reach ahead of the clock,
+// and a call finds ticks of that length to reserve. There are as many keys a second as before.
 //
-// The mark is where it would be without that. A process that comes after this one waits for
-// no longer, and what a source that finds a setback leaves to others is enough.
+// The reach does not move the mark. A process that begins with the same number waits no longer
+// than without it, and a source that has found a setback leaves out enough.
 const (
-	// markTarget is how long what a call reserves should last. The reach grows where the
-	// next call comes sooner, and is halved for each time of twice that until it comes.
+	// markTarget is how long the ticks that a call reserves should last. The reach grows while
+	// the next call comes sooner. It is halved for each markTarget×2 that the next call takes.
 	markTarget = time.Second
 
-	// maxReach is how far keys are held back at most. They are up to a second ahead then,
-	// as without a Marker.
+	// maxReach is the greatest reach. Keys are less than a second ahead of the clock then, as
+	// without a Marker.
 	maxReach = markedBorrow - unmarkedBorrow
 
-	// reachShare is the share of the time while the reach grows in which no keys are made, an
-	// eighth: what is to be made up for is how far ahead the keys are.
+	// reachShare says how fast the reach grows: by an eighth of the time that passes. Requests
+	// wait for that long in all, in many short waits.
 	reachShare = 8
 )
 
 // reach is how far the keys of a source are held back. The zero value holds nothing back.
 type reach struct {
-	short int64 // for how long calls came too soon, in milliseconds
-	since int64 // when the last call began that was answered, as clock returns it; 0: none has
+	short int64 // for how long calls have come too soon, in milliseconds
+	since int64 // when the last call began that was answered, as clock returns it; 0: none was
 }
 
 // millis returns the reach in milliseconds.
 func (r *reach) millis() int64 { return r.short / reachShare }
 
-// called adapts the reach to a call that began now. A clock that was set back says nothing.
+// called adapts the reach after a call that began now was answered. It leaves the reach as it is
+// if the clock was set back.
 func (r *reach) called(now int64) {
 	const target = int64(markTarget / time.Millisecond)
 	lasted := now - r.since
@@ -51,11 +51,5 @@ func (r *reach) called(now int64) {
 	}
 }
 
-// reset makes the keys be held back no more.
+// reset ends the holding back.
 func (r *reach) reset() { r.short = 0 }
-
-// enough reports whether a call that finds this many milliseconds to reserve is worth it.
-func (r *reach) enough(found int64) bool {
-	n := r.millis()
-	return n > 0 && 5*found >= 4*n
-}
