@@ -35,6 +35,7 @@ type conn interface {
 type pool struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
+	random  random
 
 	// texts says that arguments are written into the text of a statement.
 	texts bool
@@ -133,7 +134,7 @@ func (p pool) again(ctx context.Context, do func() error) error {
 		if !isRolledBack(p.dialect, err) || try == againTries {
 			return err
 		}
-		if pause(ctx, try) != nil {
+		if pause(ctx, p.random, try) != nil {
 			return err // which says more than an error about the time
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -264,7 +263,7 @@ func (r *SeriesRows) free(ctx context.Context, v seriesValues, any bool) (keysou
 	if err != nil || last <= lowest {
 		return r.found(ctx, lowest, err)
 	}
-	v["from"] = lowest + rand.Int64N(last-lowest+1)
+	v["from"] = lowest + r.run.random(last-lowest+1)
 	one, err := r.first(ctx, seriesFreeFrom, v)
 	return r.found(ctx, cmp.Or(one, lowest), err)
 }

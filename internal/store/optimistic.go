@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/keyfill/keyfill/keysource"
@@ -27,7 +26,7 @@ func (s swapper) reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 	q, r, swap := s.row.q, s.row.run, s.row.form.swap
 	for try := range swapTries {
 		if try > 0 {
-			if err := pause(ctx, try); err != nil {
+			if err := pause(ctx, r.random, try); err != nil {
 				return keysource.Reservation{}, err
 			}
 		}
@@ -56,9 +55,9 @@ func (s swapper) reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 }
 
 // pause waits for a random time, which is longer for later tries.
-func pause(ctx context.Context, try int) error {
+func pause(ctx context.Context, random random, try int) error {
 	longest := min(swapPause<<(try-1), swapPauseMax)
-	t := time.NewTimer(rand.N(longest) + 1)
+	t := time.NewTimer(time.Duration(random(int64(longest))) + 1)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -18,6 +19,7 @@ type runner struct {
 	conn    conn
 	server  *serverIdentity
 	found   *found // of a pool; others share none
+	random  random
 
 	pooled bool // conn is ours, not the application's
 	inside bool // in a transaction that is not ours
@@ -26,9 +28,12 @@ type runner struct {
 	proof *prover
 }
 
+// random returns a number from 0 to n-1, as rand.Int64N does. It is safe for concurrent use.
+type random func(n int64) int64
+
 func newRunner(d *dialect.Dialect, c conn) *runner {
 	e := engineOf(d)
-	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found)}
+	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found), random: rand.Int64N}
 }
 
 // on returns the same runner on another way to its connection.

@@ -73,9 +73,12 @@ func (e *engine) seriesText(text string, v seriesValues) (query string, args []a
 	if w.digits != "" {
 		open, end = w.digits+"(", ")"
 	}
-	text = strings.NewReplacer("{hint}", w.hint, "{later}", w.later, "{past}", w.past, "{now}", e.now,
-		"[[", open, "]]", end).Replace(text)
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "[[", open), "]]", end)
 	var b strings.Builder
+	parameter := func(name string) {
+		args = append(args, v[name])
+		b.WriteString(w.placeholder(len(args)))
+	}
 	for {
 		before, rest, found := strings.Cut(text, "{")
 		b.WriteString(before)
@@ -83,8 +86,21 @@ func (e *engine) seriesText(text string, v seriesValues) (query string, args []a
 			return b.String(), args
 		}
 		name, after, _ := strings.Cut(rest, "}")
-		args = append(args, v[name])
-		b.WriteString(w.placeholder(len(args)))
+		switch name {
+		case "hint":
+			b.WriteString(w.hint)
+		case "past":
+			b.WriteString(w.past)
+		case "now":
+			b.WriteString(e.now)
+		case "later":
+			before, after, _ := strings.Cut(w.later, "{later}")
+			b.WriteString(before)
+			parameter(name)
+			b.WriteString(after)
+		default:
+			parameter(name)
+		}
 		text = after
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"math/rand/v2"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -15,13 +16,17 @@ type Store struct{ run *runner }
 
 // New returns the tables of the database behind db. Each reservation commits
 // by itself. The pool is not closed by the store.
-func New(d *dialect.Dialect, db *sql.DB) *Store {
-	e := engineOf(d)
-	r := newRunner(d, pool{db, d, e.bindsTexts})
+func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
+
+// NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
+// tries again. The function must be safe for concurrent use.
+func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
+	p := pool{db, d, random, engineOf(d).bindsTexts}
+	r := newRunner(d, p)
 	if d.Family == dialect.FamilyPostgreSQL {
-		r = newRunner(d, &emptyPath{pool: pool{db, d, e.bindsTexts}})
+		r = newRunner(d, &emptyPath{pool: p})
 	}
-	r.pooled = true
+	r.pooled, r.random = true, random
 	return &Store{r}
 }
 

@@ -104,7 +104,7 @@ func raise(ctx context.Context, r *runner, v values, known int64) ([]any, error)
 	}
 	for try := range swapTries {
 		if try > 0 {
-			if err := pause(ctx, try); err != nil {
+			if err := pause(ctx, r.random, try); err != nil {
 				return nil, err
 			}
 		}
