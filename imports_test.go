@@ -129,8 +129,14 @@ var arrows = map[string][]string{
 		"github.com/DATA-DOG/go-sqlmock",
 		"github.com/google/uuid",
 	},
-	"keysource":               {module + "/dialect", module + "/internal/anchor", "github.com/google/uuid"},
+	"keysource": {
+		module + "/dialect",
+		module + "/internal/anchor",
+		module + "/internal/store", // in its tests alone, which run the real stores in the simulator
+		"github.com/google/uuid",
+	},
 	"internal/sim":            {module + "/internal/testturn"},
+	"internal/sim/simdb":      {module + "/dialect", module + "/internal/sim"},
 	"internal/sim/explore":    {module + "/internal/sim"},
 	"internal/drawing":        {},
 	"internal/stats":          {},
@@ -231,7 +237,7 @@ func TestImports(t *testing.T) {
 		}
 		if file.test {
 			// An external test imports the package that it tests.
-			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
+			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/sim/simdb", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
 		}
 		for _, imported := range file.imports {
 			// The packages in testdata are a test's alone.

@@ -1,6 +1,9 @@
 package sim
 
-import "maps"
+import (
+	"iter"
+	"maps"
+)
 
 // Change is a row of any shape as a transaction has left it; nil is no row.
 type Change struct {
@@ -13,6 +16,12 @@ func (tx *Tx) Load(row string) any { return tx.s.things[row] }
 
 // All returns all rows of any shape.
 func (tx *Tx) All() map[string]any { return maps.Clone(tx.s.things) }
+
+// Each returns all rows of any shape, in no order. They must not be changed meanwhile.
+func (tx *Tx) Each() iter.Seq2[string, any] { return maps.All(tx.s.things) }
+
+// Count returns how many rows of any shape there are.
+func (tx *Tx) Count() int { return len(tx.s.things) }
 
 // Store changes a row of any shape, or removes it where to is nil. A transaction
 // may change several.
@@ -50,3 +59,10 @@ func (s *Server) Edit(f func(*Tx)) {
 	defer s.w.mu.Unlock()
 	f(&Tx{s, new(Commit)})
 }
+
+// Keys returns all keys in the table, in no order.
+func (tx *Tx) Keys() iter.Seq[int64] { return maps.Keys(tx.s.table) }
+
+// Changed returns how many changes of rows of any shape the transaction, or the statement,
+// has made.
+func (tx *Tx) Changed() int { return len(tx.commit.Changes) }

@@ -31,6 +31,8 @@ type Conn struct {
 	number  int
 	sent    int // requests
 	answers chan answer
+	life    context.Context // of the process
+	tx      *Transaction    // the one that was begun, or nil
 }
 
 // Conn opens a connection; four of a process may be in use at a time.
@@ -40,7 +42,7 @@ func (p *Process) Conn() *Conn { return p.ConnTo(p.World.Server) }
 func (p *Process) ConnTo(s *Server) *Conn {
 	p.World.mu.Lock()
 	defer p.World.mu.Unlock()
-	c := &Conn{p: p, server: s, number: p.conns % 4, answers: make(chan answer, 64)}
+	c := &Conn{p: p, server: s, number: p.conns % 4, answers: make(chan answer, 64), life: p.ctx}
 	p.conns++
 	return c
 }
@@ -52,7 +54,7 @@ func (p *Process) Line() *Conn {
 	defer p.World.mu.Unlock()
 	n := p.lines
 	p.lines++
-	return &Conn{p: p, server: p.World.Server, number: n / 16 % 4, sent: n, answers: make(chan answer, 4)}
+	return &Conn{p: p, server: p.World.Server, number: n / 16 % 4, sent: n, answers: make(chan answer, 4), life: p.ctx}
 }
 
 type answer struct {
@@ -67,6 +69,8 @@ type request struct {
 	update func(*Tx) any
 	commit *Commit
 	early  bool
+	tx     *Transaction // that it is part of; nil: it is one of its own
+	ends   ending       // of tx
 }
 
 // slot returns the slot of a request; the next slot belongs to its messages.
@@ -88,18 +92,18 @@ func Update[T any](ctx context.Context, c *Conn, f func(*Tx) T) (T, error) {
 }
 
 func (c *Conn) update(ctx context.Context, f func(*Tx) any) (any, error) {
+	return c.send(ctx, request{update: f, tx: c.tx})
+}
+
+// send sends a request and waits for its answer.
+func (c *Conn) send(ctx context.Context, r request) (any, error) {
 	c.sent++
 	w := c.p.World
-	r := request{
-		number: c.sent,
-		update: f,
-		commit: &Commit{Asked: w.now(), Process: c.p.Number, Life: c.p.Life},
-		early:  c.Early,
-	}
+	r.number, r.early = c.sent, c.Early
+	r.commit = &Commit{Asked: w.now(), Process: c.p.Number, Life: c.p.Life, Transaction: r.tx}
 	a := w.actor(c.slot(c.sent), c.p.stream(16+c.number)|uint64(c.sent)<<32)
-	a.sleep(0)
-	if !c.p.step(a) {
-		return nil, ErrKilled
+	if err := c.pass(ctx, a, r); err != nil {
+		return nil, err
 	}
 	once := *r.commit // as it was sent: the server writes into the other one
 	if a.mishap(w.traits.loss / 2) {
@@ -127,9 +131,8 @@ func (c *Conn) update(ctx context.Context, f func(*Tx) any) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.sleep(0)
-		if !c.p.step(a) {
-			return nil, ErrKilled
+		if err := c.pass(ctx, a, r); err != nil {
+			return nil, err
 		}
 		if got.request == r.number || c.Unpaired && got.err == nil {
 			return got.value, got.err
@@ -205,6 +208,9 @@ func (s *Server) execute(a actor, c *Conn, r request) (answer, bool) {
 		return answer{r.number, nil, ErrRefused}, true
 	case silent:
 		return answer{}, false
+	}
+	if r.tx != nil {
+		return s.part(a, c, r), true
 	}
 	s.lock <- struct{}{}
 	defer func() { <-s.lock }()

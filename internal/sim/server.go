@@ -27,9 +27,10 @@ type Server struct {
 	things  map[string]any // rows of any shape
 	table   map[int64]struct{}
 	commits []*Commit
-	log     []*Commit // those that a failover may lose, in order
-	undone  []*Commit // of transactions of sessions
-	open    []*Commit // of the transaction that has the lock, once it has changed something
+	log     []*Commit    // those that a failover may lose, in order
+	undone  []*Commit    // of transactions of sessions
+	open    []*Commit    // of the transaction that has the lock, once it has changed something
+	holder  *Transaction // on a [Conn], that has the lock
 	lost    int
 }
 
@@ -223,6 +224,7 @@ func (s *Server) setMode(m mode) {
 func (s *Server) endOpen() {
 	s.epoch++
 	s.undoOpen()
+	s.release()
 }
 
 func (s *Server) undoOpen() {

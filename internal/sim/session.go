@@ -18,7 +18,7 @@ type Session struct {
 	tx *Transaction // the one that is open, or nil
 }
 
-// Transaction is a transaction on a [Session].
+// Transaction is a transaction of several statements, on a [Session] or a [Conn].
 type Transaction struct {
 	// Undone says that it was rolled back; it may be read at the end of a run.
 	Undone bool
@@ -27,6 +27,10 @@ type Transaction struct {
 
 	writes bool // it has the lock
 	epoch  int  // of the server, when it got that
+
+	// On a Conn.
+	over bool          // it has ended; guarded by the world's mu
+	done chan struct{} // closed when it loses the lock
 }
 
 // busyTimeout is how long a statement waits for another transaction.

@@ -1,0 +1,130 @@
+package simdb
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/sim"
+)
+
+// table is one of keyfill's tables. The first columns are its primary key.
+type table struct {
+	name    string
+	columns []string
+	keys    int
+}
+
+// most is the greatest number of columns.
+const most = 8
+
+var tables = []*table{
+	{"keyfill_sequences", []string{"name", "next_value", "table_name", "column_name", "parameters", "incarnation", "updated_at"}, 1},
+	{"keyfill_workers", []string{"name", "worker", "reserved_until", "previous_until", "owner", "epoch", "updated_at"}, 2},
+	{"keyfill_series", []string{"name", "series_first", "series_last", "next_value", "owner", "epoch", "leased_until", "updated_at"}, 2},
+}
+
+// tableOf returns a table by its name, nil for one of the application.
+func tableOf(name string) *table {
+	for _, t := range tables {
+		if t.name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// column returns the place of a column, -1 where the table has none of that name.
+func (t *table) column(name string) int { return slices.Index(t.columns, name) }
+
+// Row is a row of one of keyfill's tables. It is never changed.
+type Row struct {
+	of     *table
+	values [most]any
+}
+
+// value returns a column; no row has none.
+func (r *Row) value(column string) any {
+	if r == nil {
+		return nil
+	}
+	return r.values[r.of.column(column)]
+}
+
+// Int returns an integer of a row, 0 of no row.
+func (r *Row) Int(column string) int64 {
+	n, _ := r.value(column).(int64)
+	return n
+}
+
+// Text returns a text of a row, "" of no row.
+func (r *Row) Text(column string) string {
+	text, _ := r.value(column).(string)
+	return text
+}
+
+// Time returns a time of a row.
+func (r *Row) Time(column string) time.Time { return r.value(column).(time.Time) }
+
+// With returns the row with another integer.
+func (r *Row) With(column string, to int64) *Row {
+	other := *r
+	other.values[r.of.column(column)] = to
+	return &other
+}
+
+// String tells a row in the story of a world.
+func (r *Row) String() string {
+	switch r.of.name {
+	case "keyfill_series":
+		whose := "given up"
+		if owner := r.Text("owner"); owner != "" {
+			whose = fmt.Sprintf("%q's by epoch %d", owner, r.Int("epoch"))
+		}
+		return fmt.Sprintf("a series to %d with %d as the next integer, %s", r.Int("series_last"), r.Int("next_value"), whose)
+	case "keyfill_workers":
+		return fmt.Sprintf("a mark at %d", r.Int("reserved_until"))
+	}
+	return fmt.Sprintf("the next integer %d", r.Int("next_value"))
+}
+
+// place returns the name of a row among all of the server's, as [sim.Change].Row, by its key.
+func (t *table) place(key [most]any) string {
+	var b strings.Builder
+	b.WriteString(t.name)
+	for _, v := range key[:t.keys] {
+		b.WriteByte(' ')
+		switch v := v.(type) {
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		case string:
+			b.WriteString(v)
+		default:
+			panic(fmt.Sprintf("simdb: a key of %s is a %T", t.name, v))
+		}
+	}
+	return b.String()
+}
+
+// Of returns a row as a change has found or left it, nil where it is none of that table.
+func Of(table string, value any) *Row {
+	if r, ok := value.(*Row); ok && r.of.name == table {
+		return r
+	}
+	return nil
+}
+
+// Rows returns the rows of a table.
+func Rows(tx *sim.Tx, table string) (all []*Row) {
+	for _, value := range tx.Each() {
+		if r := Of(table, value); r != nil {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// Put puts a row in the place of the one with its key.
+func Put(tx *sim.Tx, r *Row) { tx.Store(r.of.place(r.values), r) }
