@@ -2,12 +2,13 @@ package keysource_test
 
 import (
 	"context"
-	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -18,279 +19,190 @@ const (
 	serOpen    = "open"
 	serGiveUp  = "give up"
 	serLook    = "look for what is owned" // and by whom
-	serCounter = "counter"
+	serAdvance = "advance"
 )
 
-// serRow is a row of the table of series in the simulation.
+// serRow is a row of the table of series, as the laws read it.
 type serRow struct {
 	first, last, next int64
 	owner             string
 	epoch             int64
-	until             int64 // milliseconds, of the clock that the rules say
 
-	// renewed is when the lease was last renewed, by the server's clock; 0: it
-	// was given up. It is for the laws alone.
+	// renewed is when the row was last written, by the server's clock in milliseconds since
+	// 1970.
 	renewed int64
 }
 
-// String tells a row in the story of a world.
-func (r serRow) String() string {
-	whose := "given up"
-	if r.owner != "" {
-		whose = fmt.Sprintf("%q's by epoch %d", r.owner, r.epoch)
+// serRowOf returns the row that a change has found or left, and whether it is one of series.
+func serRowOf(value any) (serRow, bool) {
+	r := simdb.Of(serTable, value)
+	if r == nil {
+		return serRow{}, false
 	}
-	return fmt.Sprintf("a series to %d with %d as the next integer, %s", r.last, r.next, whose)
+	return serRow{
+		first: r.Int("series_first"), last: r.Int("series_last"), next: r.Int("next_value"),
+		owner: r.Text("owner"), epoch: r.Int("epoch"), renewed: r.Time("updated_at").UnixMilli(),
+	}, true
 }
 
-func (r serRow) key() string { return strconv.FormatInt(r.first, 10) }
-
-func (r serRow) series(owner string) keysource.Series {
-	return keysource.Series{First: r.first, Last: r.last, Next: r.next, Epoch: r.epoch, Own: r.owner == owner}
+// seriesOf returns the series of an owner in a world.
+func (c serConfig) seriesOf(owner string) store.Series {
+	return store.Series{
+		Sequence: store.Sequence{Name: "series", Columns: simColumns, Create: true, Max: c.limit},
+		Size:     c.size, Lease: c.lease, Owner: owner,
+	}
 }
 
-// serRules are what a mutant of the statements does otherwise.
-type serRules struct {
-	early     bool // a lease has run out in the instant in which it ends
-	edge      bool // a series that is just used up has something left
-	client    bool // the client's clock
-	anybody   bool // neither owner nor epoch in the WHERE of a move
-	fromMax   bool // the next series from the rows that are left
-	spent     bool // used-up series are taken over
-	keeps     bool // the own series is not given up, and forgotten
-	blind     bool // the rest is given back wherever the row stands, and twice
-	shortened bool // a move reserves less than it says
-}
-
-// simSeries is the store of series of one source: what the SQL of a real one
-// does, statement by statement.
+// simSeries says what is done to series, for the laws.
 type simSeries struct {
+	keysource.SeriesStore
 	owner string
-	size  int64
-	lease time.Duration
-	limit int64
-	now   func() time.Time // the client's clock
-	rules serRules
-	kept  sync.Map // with rules.keeps: firsts
-
-	// do runs a transaction.
-	do func(ctx context.Context, f func(*sim.Tx) any) (any, error)
 }
 
-// serAnswer is the answer of a transaction about series.
-type serAnswer struct {
-	series keysource.Series
-	done   bool
-	n      int64
-	full   bool
+func (s simSeries) Own(ctx context.Context) (keysource.Series, error) {
+	return s.SeriesStore.Own(simdb.Looking(ctx, serLook+" "+s.owner, serTable))
 }
 
-func (s *simSeries) ask(ctx context.Context, f func(*sim.Tx) serAnswer) (serAnswer, error) {
-	got, err := s.do(ctx, func(tx *sim.Tx) any { return f(tx) })
-	if err != nil {
-		return serAnswer{}, err
-	}
-	a, ok := got.(serAnswer)
-	if !ok {
-		return a, sim.ErrReset // an unpaired answer to something else
-	}
-	return a, nil
+func (s simSeries) Move(ctx context.Context, h keysource.Series, to int64) (keysource.Series, bool, error) {
+	return s.SeriesStore.Move(simdb.Doing(ctx, serMove, h.Epoch), h, to)
 }
 
-// millis is what a lease is counted by.
-func (s *simSeries) millis(tx *sim.Tx) int64 {
-	if s.rules.client {
-		return s.now().UnixMilli()
-	}
-	return serverMillis(tx)
+func (s simSeries) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
+	return s.SeriesStore.TakeOver(simdb.Doing(ctx, serTake, simdb.ServerTime), n)
 }
 
-// serverMillis is a clock of a tenth of a second, so that leases end in the
-// instants in which others look.
-func serverMillis(tx *sim.Tx) int64 { return tx.Now().UnixMilli() / 100 * 100 }
-
-func serRows(tx *sim.Tx) []serRow {
-	var all []serRow
-	for _, row := range tx.All() {
-		all = append(all, row.(serRow))
-	}
-	return all
+func (s simSeries) Open(ctx context.Context, seen int64) (keysource.Series, error) {
+	return s.SeriesStore.Open(simdb.Doing(ctx, serOpen, 0), seen)
 }
 
-// lowest returns the row with the lowest first that fits.
-func lowest(tx *sim.Tx, fits func(serRow) bool) (low serRow) {
-	for _, r := range serRows(tx) {
-		if fits(r) && (low.first == 0 || r.first < low.first) {
-			low = r
-		}
-	}
-	return low
+func (s simSeries) GiveUp(ctx context.Context, h keysource.Series, to int64) error {
+	return s.SeriesStore.GiveUp(simdb.Doing(ctx, serGiveUp, h.Epoch), h, to)
 }
 
-func (s *simSeries) Own(ctx context.Context) (keysource.Series, error) {
-	a, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-		tx.Note(serLook+" "+s.owner, 0)
-		return serAnswer{series: lowest(tx, func(r serRow) bool { _, kept := s.kept.Load(r.first); return r.owner == s.owner && !kept }).series(s.owner)}
-	})
-	return a.series, err
+func (s simSeries) Advance(ctx context.Context, to int64) error {
+	return s.SeriesStore.Advance(simdb.Doing(ctx, serAdvance, 0), to)
 }
 
-func (s *simSeries) Move(ctx context.Context, h keysource.Series, to int64) (keysource.Series, bool, error) {
-	a, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-		row, ok := tx.Load(strconv.FormatInt(h.First, 10)).(serRow)
-		if !ok {
-			return serAnswer{}
-		}
-		mine := row.owner == s.owner && row.epoch == h.Epoch
-		if !mine && !s.rules.anybody || row.next != h.Next {
-			return serAnswer{series: row.series(s.owner)}
-		}
-		tx.Note(serMove, h.Epoch)
-		row.next = to
-		if s.rules.shortened && to > h.Next {
-			row.next--
-		}
-		s.renew(tx, &row)
-		tx.Store(row.key(), row)
-		got := row.series(s.owner)
-		got.Next = to
-		return serAnswer{series: got, done: true}
-	})
-	return a.series, a.done, err
+// keeper is a mutant that does not give its series up, and forgets it.
+type keeper struct {
+	keysource.SeriesStore
+	kept *sync.Map // firsts
 }
 
-func (s *simSeries) renew(tx *sim.Tx, row *serRow) {
-	row.until = s.millis(tx) + s.lease.Milliseconds()
-	row.renewed = serverMillis(tx)
+func (s keeper) Own(ctx context.Context) (keysource.Series, error) {
+	own, err := s.SeriesStore.Own(ctx)
+	if _, kept := s.kept.Load(own.First); kept {
+		own = keysource.Series{}
+	}
+	return own, err
 }
 
-func (s *simSeries) abandoned(tx *sim.Tx, r serRow) bool {
-	if s.rules.early {
-		return r.until <= s.millis(tx)
-	}
-	return r.until < s.millis(tx)
-}
-
-func (s *simSeries) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
-	fits := func(tx *sim.Tx, r serRow) bool {
-		left := r.last - r.next + 1
-		if s.rules.edge {
-			left++
-		}
-		return s.abandoned(tx, r) && (n <= left || s.rules.spent)
-	}
-	for range 16 {
-		// A look, and an UPDATE of what was seen, as the engines do it.
-		seen, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-			if spent := lowest(tx, func(r serRow) bool { return r.next > r.last && s.abandoned(tx, r) }); spent.first > 0 && !s.rules.spent && !s.rules.edge {
-				tx.Store(spent.key(), nil)
-			}
-			return serAnswer{series: lowest(tx, func(r serRow) bool { return fits(tx, r) }).series(s.owner)}
-		})
-		if err != nil || seen.series.First == 0 {
-			return keysource.Series{}, err
-		}
-		took, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-			row, ok := tx.Load(strconv.FormatInt(seen.series.First, 10)).(serRow)
-			if !ok || !fits(tx, row) {
-				return serAnswer{}
-			}
-			tx.Note(serTake, serverMillis(tx))
-			row.owner = s.owner
-			row.epoch++
-			s.renew(tx, &row)
-			tx.Store(row.key(), row)
-			return serAnswer{series: row.series(s.owner), done: true}
-		})
-		if err != nil || took.done {
-			return took.series, err
-		}
-	}
-	return keysource.Series{}, fmt.Errorf("others were faster")
-}
-
-func (s *simSeries) Open(ctx context.Context, seen int64) (keysource.Series, error) {
-	a, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-		next := max(tx.Get(serCounter), 1)
-		if s.rules.fromMax {
-			next = 1
-			for _, r := range serRows(tx) {
-				next = max(next, r.last+1)
-			}
-		}
-		switch {
-		case next < seen:
-			return serAnswer{series: keysource.Series{First: next}}
-		case next > s.limit:
-			return serAnswer{full: true}
-		}
-		row := serRow{first: next, last: min(next+s.size-1, s.limit), next: next, owner: s.owner, epoch: 1}
-		if tx.Load(row.key()) != nil && !s.rules.fromMax {
-			return serAnswer{series: keysource.Series{First: -1}}
-		}
-		tx.Note(serOpen, next)
-		tx.Set(serCounter, row.last+1)
-		s.renew(tx, &row)
-		tx.Store(row.key(), row)
-		return serAnswer{series: row.series(s.owner)}
-	})
-	switch {
-	case err == nil && a.full:
-		return keysource.Series{}, keysource.ErrExhausted
-	case a.series.First < 0:
-		return keysource.Series{}, keysource.ErrStoreBack
-	}
-	return a.series, err
-}
-
-func (s *simSeries) GiveUp(ctx context.Context, h keysource.Series, to int64) error {
-	if s.rules.keeps {
-		s.kept.Store(h.First, true)
-		return nil
-	}
-	times := 1
-	if s.rules.blind && to < h.Next {
-		times = 2
-	}
-	for i := range times {
-		if i > 0 {
-			time.Sleep(50 * time.Millisecond)
-		}
-		_, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-			row, ok := tx.Load(strconv.FormatInt(h.First, 10)).(serRow)
-			mine := row.owner == s.owner && row.epoch == h.Epoch
-			if !ok || !mine && !s.rules.blind {
-				return serAnswer{}
-			}
-			tx.Note(serGiveUp, h.Epoch)
-			if row.next == h.Next || s.rules.blind {
-				row.next = to
-			}
-			row.owner, row.until, row.renewed = "", 0, 0
-			if row.next > row.last {
-				tx.Store(row.key(), nil)
-				return serAnswer{done: true}
-			}
-			tx.Store(row.key(), row)
-			return serAnswer{done: true}
-		})
-		if err != nil {
-			return err
-		}
-	}
+func (s keeper) GiveUp(_ context.Context, h keysource.Series, _ int64) error {
+	s.kept.Store(h.First, true)
 	return nil
 }
 
-func (s *simSeries) Advance(ctx context.Context, to int64) error {
-	_, err := s.ask(ctx, func(tx *sim.Tx) serAnswer {
-		if to = (to+s.size-2)/s.size*s.size + 1; tx.Get(serCounter) < to {
-			tx.Set(serCounter, to)
-		}
-		return serAnswer{}
-	})
-	return err
+// twice is a mutant that gives a rest back twice.
+type twice struct{ keysource.SeriesStore }
+
+func (s twice) GiveUp(ctx context.Context, h keysource.Series, to int64) error {
+	err := s.SeriesStore.GiveUp(ctx, h, to)
+	if err != nil || to >= h.Next {
+		return err
+	}
+	time.Sleep(50 * time.Millisecond)
+	return s.SeriesStore.GiveUp(ctx, h, to)
 }
 
-func (s *simSeries) maxKey(ctx context.Context, from, to int64) (int64, error) {
-	a, err := s.ask(ctx, func(tx *sim.Tx) serAnswer { return serAnswer{n: tx.MaxKeyIn(from, to)} })
-	return a.n, err
+// in returns an edit of the statements that begin with a word and are about series.
+func in(verb string, edits ...string) func(string) string {
+	replace := strings.NewReplacer(edits...)
+	return func(text string) string {
+		if strings.HasPrefix(text, verb) && strings.Contains(text, serTable) {
+			return replace.Replace(text)
+		}
+		return text
+	}
 }
+
+// edits applies each edit.
+func edits(all ...func(string) string) func(string) string {
+	return func(text string) string {
+		for _, edit := range all {
+			text = edit(text)
+		}
+		return text
+	}
+}
+
+// Edits of the statements about series, which all engines have but for the words.
+var (
+	// A lease has run out in the instant in which it ends.
+	earlyLease = edits(in("SELECT", "leased_until < ", "leased_until <= "), in("UPDATE", "leased_until < ", "leased_until <= "))
+
+	// A lease is counted by the client's clock.
+	clientLease = func(text string) string {
+		for _, now := range []string{"clock_timestamp()", "UTC_TIMESTAMP(6)"} {
+			for _, before := range []string{"leased_until < ", "leased_until = "} {
+				text = strings.ReplaceAll(text, before+now, before+"sim_client_time()")
+			}
+		}
+		return text
+	}
+
+	// Neither the owner nor the epoch is compared when a series is moved.
+	anybodyMoves = func(text string) string {
+		if !strings.HasPrefix(text, "UPDATE "+serTable) || strings.Contains(text, "owner = ''") {
+			return text
+		}
+		return anyOwner(text)
+	}
+
+	// The next series from the rows that are left, not from the counter: not MariaDB's.
+	fromRows = func(text string) string {
+		return strings.ReplaceAll(text, "UPDATE "+seqTable+"\nSET next_value = next_value + ", "UPDATE "+seqTable+"\nSET next_value = sim_series_end() + ")
+	}
+
+	// A series that is just used up, or that is used up, has something left.
+	edgeLeft  = edits(in("", "next_value <= series_last - ", "next_value - 1 <= series_last - ", "next_value > series_last", "next_value > series_last + 1"))
+	spentLeft = edits(in("", "next_value <= series_last - ", "0 <= series_last - ", "next_value > series_last", "1 = 0"))
+
+	// A move reserves one integer less than it says.
+	shortMove = func(text string) string {
+		if !strings.HasPrefix(text, "UPDATE "+serTable) || strings.Contains(text, "owner = ''") {
+			return text
+		}
+		before, rest, found := strings.Cut(text, "SET next_value = ")
+		to, after, _ := strings.Cut(rest, ",")
+		if !found {
+			return text
+		}
+		return before + "SET next_value = GREATEST(next_value, " + to + " - 1)," + after
+	}
+
+	// What is given up is changed wherever the row stands, and whoever has it.
+	blindGiveUp = func(text string) string {
+		if !strings.HasPrefix(text, "UPDATE "+serTable) || !strings.Contains(text, "owner = ''") {
+			return text
+		}
+		before, _, found := strings.Cut(anyOwner(text), " AND next_value = ")
+		if !found {
+			return text
+		}
+		return before
+	}
+)
+
+// anyOwner leaves the owner and the epoch out of the WHERE.
+func anyOwner(text string) string {
+	before, rest, found := strings.Cut(text, " AND owner = ")
+	if !found {
+		return text
+	}
+	if _, next, ok := strings.Cut(rest, " AND next_value = "); ok {
+		return before + " AND next_value = " + next
+	}
+	return before
+}
+
+func (r serRow) key() string { return strconv.FormatInt(r.first, 10) }

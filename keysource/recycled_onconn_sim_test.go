@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -20,6 +23,9 @@ type simSeriesOn struct {
 	p      *sim.Process
 	c      serConfig
 	mutant onSerMutant
+	client *simdb.Client
+	rows   *store.SeriesRows
+	owner  string
 }
 
 // onSerMutant changes a source on the statements' connections into one that is
@@ -27,7 +33,8 @@ type simSeriesOn struct {
 type onSerMutant struct {
 	name  string
 	law   string
-	rules serRules
+	edit  func(text string) string
+	store func(keysource.SeriesStore) keysource.SeriesStore
 	at    func(keysource.SeriesAt) keysource.SeriesAt
 	conn  func(*sim.Session)
 }
@@ -36,18 +43,38 @@ func (s simSeriesOn) Next(context.Context, int) ([]int64, error) {
 	return nil, keysource.ErrNoConnection
 }
 
-func (s simSeriesOn) at(c *sim.Session) keysource.SeriesAt {
-	st := &simSeries{
-		owner: fmt.Sprintf("%d.%d.1", s.p.Number, s.p.Life),
-		size:  s.c.size, lease: s.c.lease, limit: s.c.limit, now: s.p.Now, rules: s.mutant.rules,
-		do: func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Write(ctx, c, f) },
+// open opens the rows of a life.
+func (s *simSeriesOn) open() error {
+	s.owner = fmt.Sprintf("%d.%d.1", s.p.Number, s.p.Life)
+	stores := newSimStores(s.p, mutate{db: simSQLite, edit: s.mutant.edit})
+	s.client = stores.client
+	s.rows = store.On(s.client.DB.Dialect(), nil).Series(s.c.seriesOf(s.owner))
+	if s.c.opens {
+		return nil
 	}
+	return stores.directly(func(st *store.Store) error {
+		_, err := s.rows.At(st).Own(context.Background())
+		return err
+	})
+}
+
+// at returns the way to the rows on a session, as the drawing of keys makes it.
+func (s simSeriesOn) at(c *sim.Session) keysource.SeriesAt {
+	d, conn := s.client.DB.Dialect(), s.client.On(c)
 	at := keysource.SeriesAt{Open: c.Open()}
 	at.Transact = func(_ context.Context, f func(keysource.SeriesStore) error) error {
-		return sim.Transact(c, func() error { return f(st) })
+		return sim.Transact(c, func() error {
+			var rows keysource.SeriesStore = simSeries{s.rows.At(store.Within(d, conn)), s.owner}
+			if s.mutant.store != nil {
+				rows = s.mutant.store(rows)
+			}
+			return f(rows)
+		})
 	}
 	if s.c.compares {
-		at.MaxKey = st.maxKey
+		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
+			return s.rows.At(store.On(d, conn)).MaxKey(ctx, from, to)
+		}
 	}
 	if s.mutant.conn != nil {
 		s.mutant.conn(c)
@@ -85,13 +112,18 @@ func onSerTrial(m onSerMutant) *sim.Trial {
 	return &sim.Trial{
 		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Failover, sim.Restore, sim.Kill, sim.Pause, sim.ClockOff,
 			sim.ClockStep, sim.Collide},
+		Seeds:      100,
 		Contiguous: true,
 		Open: func(p *sim.Process) (sim.Source, error) {
 			c := newSerConfig(p.World)
 			o := c.options()
 			o.OnConnection = true
-			s, err := keysource.NewRecycled(o, keysource.Env{Now: p.Now})
-			return simSeriesOn{s, p, c, m}, err
+			r, err := keysource.NewRecycled(o, keysource.Env{Now: p.Now})
+			if err != nil {
+				return nil, err
+			}
+			s := simSeriesOn{Recycled: r, p: p, c: c, mutant: m}
+			return s, s.open()
 		},
 		Recovery: func(*sim.World) time.Duration { return 11 * time.Second },
 		Excuse:   excuseSeries,
@@ -131,13 +163,14 @@ func seriesDrawnIn(i sim.Issue) *sim.Commit {
 // those that were rolled back count too.
 func checkSeriesOn(w *sim.World) {
 	commits := w.Server.Commits()
+	moved := serMoves(commits)
 	for _, i := range w.Issues {
 		if seriesDrawnIn(i) != nil {
 			continue
 		}
 		for _, key := range i.Keys {
-			if !slices.ContainsFunc(commits, func(c *sim.Commit) bool {
-				return c.Process == i.Process && c.Life == i.Life && c.At <= i.End && moves(c, key)
+			if !slices.ContainsFunc(moved, func(m serMoved) bool {
+				return m.by.Process == i.Process && m.by.Life == i.Life && m.by.At <= i.End && m.has(key)
 			}) {
 				w.Failf("reserved: process %d.%d handed out key %d at %s, which was not reserved for it",
 					i.Process, i.Life, key, i.End)
@@ -145,7 +178,7 @@ func checkSeriesOn(w *sim.World) {
 			}
 		}
 	}
-	checkSeriesOwned(w, commits)
+	checkSeriesOwned(w, commits, newSerConfig(w).lease)
 	checkSeriesOne(w, commits)
 }
 
@@ -167,12 +200,12 @@ var onSerMutants = []onSerMutant{
 	{
 		name:  "own series kept while taking over another",
 		law:   "one",
-		rules: serRules{keeps: true},
+		store: func(s keysource.SeriesStore) keysource.SeriesStore { return keeper{s, new(sync.Map)} },
 	},
 	{
-		name:  "max() instead of the counter",
-		law:   "unique",
-		rules: serRules{fromMax: true},
+		name: "max() instead of the counter",
+		law:  "unique",
+		edit: fromRows,
 	},
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -21,7 +22,8 @@ const leasedNumbers = 12
 // simLeased is a Leased in a process of the simulation.
 type simLeased struct {
 	*keysource.Leased
-	p *sim.Process
+	p      *sim.Process
+	stores *simStores
 }
 
 func (s simLeased) Next(ctx context.Context, n int) ([]int64, error) {
@@ -46,14 +48,15 @@ func (s simLeased) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_ = s.Leased.Close(ctx) // the store is not to be had any more
+	s.stores.close()
 	return nil
 }
 
 // leasedMutant changes a leased number into one that is wrong.
 type leasedMutant struct {
-	name   string
-	law    string // that it breaks
-	rules  serRules
+	name string
+	law  string // that it breaks
+	mutate
 	marker func(*simMarker) keysource.Marker
 }
 
@@ -93,7 +96,7 @@ func leasedTrial(m leasedMutant) *sim.Trial {
 		Check: func(w *sim.World) {
 			checkMarked(w, newFlakeConfig(w))
 			checkLeasedNumbers(w)
-			checkSeriesOwned(w, w.Server.Commits())
+			checkSeriesOwned(w, w.Server.Commits(), leasedLease(w))
 			if !w.Has(sim.ClockStep) && !w.Has(sim.ClockOff) {
 				// Else a number is left whose mark is far ahead.
 				checkSeriesOne(w, w.Server.Commits())
@@ -102,16 +105,31 @@ func leasedTrial(m leasedMutant) *sim.Trial {
 	}
 }
 
+// leasedLease returns how long a number is leased for. A process takes over all numbers that
+// are of no use to it, one after the other, and has to find another one before the first of
+// these comes free again.
+func leasedLease(w *sim.World) time.Duration { return 5 * newSerConfig(w).lease }
+
 func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
-	c, lease := newFlakeConfig(p.World), newSerConfig(p.World).lease
-	st := &simSeries{
-		owner: fmt.Sprintf("%d.%d.0", p.Number, p.Life),
-		size:  1, lease: lease, limit: leasedNumbers, now: p.Now, rules: m.rules,
+	c, lease := newFlakeConfig(p.World), leasedLease(p.World)
+	owner := fmt.Sprintf("%d.%d.0", p.Number, p.Life)
+	numbers := store.Series{
+		Sequence: store.Sequence{Name: "numbers", Shared: true, Start: 1, Max: leasedNumbers, Create: true},
+		Size:     1, Lease: lease, Owner: owner,
 	}
-	conn := p.Conn()
-	st.do = func(ctx context.Context, f func(*sim.Tx) any) (any, error) { return sim.Update(ctx, conn, f) }
+	stores := newSimStores(p, m.mutate)
+	var rows *store.SeriesRows
+	err := stores.directly(func(st *store.Store) error {
+		rows = st.Series(numbers)
+		_, err := rows.Own(context.Background())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	st := stores.network()
 	s, err := keysource.NewLeased(keysource.LeasedOptions{
-		Store: st, Lease: lease,
+		Store: simSeries{rows.At(st), owner}, Lease: lease,
 		Open: func(worker int) (*keysource.Snowflake, error) {
 			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", worker)}
 			o := keysource.SnowflakeOptions{Bits: c.bits, Worker: &worker, Marker: marker}
@@ -121,7 +139,7 @@ func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
 			return keysource.NewSnowflake(o, keysource.Env{Now: p.Now})
 		},
 	}, keysource.Env{Now: p.Now})
-	return simLeased{s, p}, err
+	return simLeased{s, p, stores}, err
 }
 
 // checkLeasedNumbers: the number in a key was leased by the life of the process that
@@ -135,9 +153,9 @@ func checkLeasedNumbers(w *sim.World) {
 	leased := map[string]time.Duration{}
 	for _, c := range w.Server.Commits() {
 		for _, change := range c.Changes {
-			if now, ok := change.New.(serRow); ok && now.owner != "" {
+			if now, ok := serRowOf(change.New); ok && now.owner != "" {
 				life, _ := strings.CutSuffix(now.owner, ".0")
-				if id := life + " " + change.Row; leased[id] == 0 {
+				if id := life + " " + now.key(); leased[id] == 0 {
 					leased[id] = c.At
 				}
 			}
@@ -157,9 +175,9 @@ func TestLeasedSimulation(t *testing.T) { leasedTrial(leasedMutant{}).Run(t) }
 
 // leasedMutants are leased numbers that are wrong in one thing each.
 var leasedMutants = []leasedMutant{
-	{name: "<= for < in the take-over", law: "leased", rules: serRules{early: true}},
-	{name: "the client's clock", law: "leased", rules: serRules{client: true}},
-	{name: "neither owner nor epoch in the renewal", law: "owned", rules: serRules{anybody: true}},
+	{name: "<= for < in the take-over", law: "leased", mutate: mutate{edit: earlyLease}},
+	{name: "the client's clock", law: "leased", mutate: mutate{edit: clientLease}},
+	{name: "neither owner nor epoch in the renewal", law: "owned", mutate: mutate{edit: anybodyMoves}},
 	{
 		name: "a lease instead of the mark", law: "unique",
 		marker: func(m *simMarker) keysource.Marker {
