@@ -57,7 +57,7 @@ type leasedMutant struct {
 	name string
 	law  string // that it breaks
 	mutate
-	marker func(*simMarker) keysource.Marker
+	marker func(keysource.Marker) keysource.Marker
 }
 
 // leasedTrial returns the trial of leased numbers, or of a mutant of them. Besides
@@ -131,7 +131,7 @@ func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
 	s, err := keysource.NewLeased(keysource.LeasedOptions{
 		Store: simSeries{rows.At(st), owner}, Lease: lease,
 		Open: func(worker int) (*keysource.Snowflake, error) {
-			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", worker)}
+			marker := markerOf(st, worker, owner)
 			o := keysource.SnowflakeOptions{Bits: c.bits, Worker: &worker, Marker: marker}
 			if m.marker != nil {
 				o.Marker = m.marker(marker)
@@ -180,7 +180,7 @@ var leasedMutants = []leasedMutant{
 	{name: "neither owner nor epoch in the renewal", law: "owned", mutate: mutate{edit: anybodyMoves}},
 	{
 		name: "a lease instead of the mark", law: "unique",
-		marker: func(m *simMarker) keysource.Marker {
+		marker: func(m keysource.Marker) keysource.Marker {
 			var last int64
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				_, err := m.Mark(ctx, until)

@@ -2,6 +2,7 @@ package keysource_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "the mark is not reserved ahead: it is raised when the next one is",
 		restart: true,
-		marker: func(m *simMarker, _ flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, _ flakeConfig) keysource.Marker {
 			var last int64
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, last)
@@ -51,7 +52,7 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "a start begins at the last tick reserved, not above it",
 		restart: true,
-		marker: func(m *simMarker, c flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, c flakeConfig) keysource.Marker {
 			started := false
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, until)
@@ -66,7 +67,7 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "a start does not look at the mark",
 		restart: true,
-		marker: func(m *simMarker, _ flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, _ flakeConfig) keysource.Marker {
 			started := false
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, until)
@@ -81,7 +82,7 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "<= for < at the mark",
 		restart: true,
-		marker: func(m *simMarker, c flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, c flakeConfig) keysource.Marker {
 			var stored int64 // by this source
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, until-unitOf(c))
@@ -98,7 +99,7 @@ var flakeMutants = []flakeMutant{
 	},
 	{
 		name: "the ticks of others are taken for its own: from its last until on",
-		marker: func(m *simMarker, _ flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, _ flakeConfig) keysource.Marker {
 			var last int64
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, until)
@@ -116,7 +117,7 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "a call that failed counts as one that did not",
 		restart: true,
-		marker: func(m *simMarker, _ flakeConfig) keysource.Marker {
+		marker: func(m keysource.Marker, _ flakeConfig) keysource.Marker {
 			var last int64
 			return markFunc(func(ctx context.Context, until int64) (int64, error) {
 				before, err := m.Mark(ctx, until)
@@ -131,17 +132,35 @@ var flakeMutants = []flakeMutant{
 	{
 		name:    "an answer is taken before the commit",
 		restart: true,
-		conn:    func(c *sim.Conn) { c.Early = true },
+		mutate:  mutate{wire: func(c *sim.Conn) { c.Early = true }},
 	},
 	{
-		name: "any answer is taken for that to the last call",
-		conn: func(c *sim.Conn) { c.Unpaired = true },
+		name:   "any answer is taken for that to the last call",
+		mutate: mutate{wire: func(c *sim.Conn) { c.Unpaired = true }},
+	},
+	{
+		name:   "the mark not compared where it was read before",
+		mutate: mutate{db: simMariaDB, edit: forgetMark},
+	},
+	{
+		name:   "the mark lowered where it is higher",
+		mutate: mutate{db: simPostgreSQL, edit: lowerMark},
 	},
 	{
 		name:    "the wall clock is trusted after a step back",
 		restart: true,
 		source:  func(s simFlake) sim.Source { return clockTruster{s} },
 	},
+}
+
+// forgetMark leaves the mark that was read out of the WHERE.
+func forgetMark(text string) string {
+	before, _, _ := strings.Cut(text, " AND reserved_until = ")
+	return before
+}
+
+func lowerMark(text string) string {
+	return strings.ReplaceAll(text, "GREATEST(reserved_until, $1)", "$1")
 }
 
 // TestSnowflakeMutants: the simulation finds each of them, by a key that is made

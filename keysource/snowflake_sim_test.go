@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -51,9 +53,17 @@ func (c flakeConfig) timeOf(key int64) int64 {
 // simFlake is a Snowflake in a process of the simulation.
 type simFlake struct {
 	*keysource.Snowflake
-	p     *sim.Process
-	c     flakeConfig
-	ahead time.Duration // of its clock: less than that
+	p      *sim.Process
+	c      flakeConfig
+	ahead  time.Duration // of its clock: less than that
+	stores *simStores    // of its mark; nil without one
+}
+
+func (s simFlake) Close(ctx context.Context) error {
+	if s.stores != nil {
+		defer s.stores.close()
+	}
+	return s.Snowflake.Close(ctx)
 }
 
 func (s simFlake) Next(ctx context.Context, n int) ([]int64, error) {
@@ -85,21 +95,24 @@ func sinceBegin() time.Duration {
 	return time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
-// simMarker is the mark of one number, as the SQL of a real store keeps it.
-type simMarker struct {
-	conn *sim.Conn
-	row  string
+// simMarker says what is done to a mark, for the laws.
+type simMarker struct{ keysource.Marker }
+
+func markerOf(st *store.Store, number int, owner string) keysource.Marker {
+	return simMarker{st.Marker(store.Worker{Name: "flakes", Number: int64(number), Owner: owner})}
 }
 
-func (m *simMarker) Mark(ctx context.Context, until int64) (int64, error) {
-	return sim.Update(ctx, m.conn, func(tx *sim.Tx) int64 {
-		before := tx.Get(m.row)
-		if before < until {
-			tx.Note(flakeMark, before)
-			tx.Set(m.row, until)
-		}
-		return before
-	})
+func (m simMarker) Mark(ctx context.Context, until int64) (int64, error) {
+	return m.Marker.Mark(simdb.Doing(ctx, flakeMark, 0), until)
+}
+
+// marked returns the milliseconds that a commit has reserved: from from to to-1.
+func marked(c *sim.Commit) (from, to int64) {
+	if c.Note != flakeMark || len(c.Changes) == 0 {
+		return 0, 0
+	}
+	old, now := simdb.Of(workerTable, c.Changes[0].Old), simdb.Of(workerTable, c.Changes[0].New)
+	return old.Int("reserved_until"), now.Int("reserved_until")
 }
 
 // flakeMutant changes a source of the simulation into one that is wrong.
@@ -107,9 +120,9 @@ type flakeMutant struct {
 	name    string
 	restart bool // found where no two processes have one number, too
 	alone   bool // no two have
-	marker  func(*simMarker, flakeConfig) keysource.Marker
+	marker  func(keysource.Marker, flakeConfig) keysource.Marker
 	source  func(simFlake) sim.Source
-	conn    func(*sim.Conn)
+	mutate
 
 	// bits are those of a world; nil: as the seed draws them.
 	bits func(*sim.World) keysource.SnowflakeBits
@@ -134,15 +147,13 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 		Open: func(p *sim.Process) (sim.Source, error) {
 			c := m.config(p.World)
 			number := c.number(p.Number)
-			marker := &simMarker{p.Conn(), fmt.Sprintf("worker %d", number)}
-			if m.conn != nil {
-				m.conn(marker.conn)
-			}
+			stores := newSimStores(p, m.mutate)
+			marker := markerOf(stores.network(), number, fmt.Sprintf("%d.%d", p.Number, p.Life))
 			o := keysource.SnowflakeOptions{Bits: c.bits, Worker: &number, Marker: marker}
 			if m.marker != nil {
 				o.Marker = m.marker(marker, c)
 			}
-			return openFlake(p, c, o, m.source)
+			return openFlake(p, c, o, stores, m.source)
 		},
 		Recovery: recoverFlake,
 		Excuse: func(w *sim.World, a, b sim.Issue, key int64) bool {
@@ -164,12 +175,12 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 	}
 }
 
-func openFlake(p *sim.Process, c flakeConfig, o keysource.SnowflakeOptions, mutate func(simFlake) sim.Source) (sim.Source, error) {
+func openFlake(p *sim.Process, c flakeConfig, o keysource.SnowflakeOptions, stores *simStores, mutate func(simFlake) sim.Source) (sim.Source, error) {
 	s, err := keysource.NewSnowflake(o, keysource.Env{Now: p.Now})
 	if err != nil {
 		return nil, err
 	}
-	flake := simFlake{s, p, c, 3 * time.Second}
+	flake := simFlake{s, p, c, 3 * time.Second, stores}
 	if o.Marker == nil {
 		flake.ahead = time.Second
 	}
@@ -209,7 +220,8 @@ func excuseMark(w *sim.World, config flakeConfig, a, b sim.Issue, key int64) boo
 // marks reports whether a commit raised the mark over the time of a key.
 func marks(config flakeConfig, c *sim.Commit, key int64) bool {
 	at := config.timeOf(key)
-	return c.Note == flakeMark && c.Old <= at && at < c.New
+	from, to := marked(c)
+	return from <= at && at < to
 }
 
 // checkMarked: the time of a key was reserved for the life of the process that
@@ -252,7 +264,7 @@ func unmarkedTrial(mutate func(simFlake) sim.Source) *sim.Trial {
 		Ordered:    true,
 		Open: func(p *sim.Process) (sim.Source, error) {
 			c := newFlakeConfig(p.World)
-			return openFlake(p, c, keysource.SnowflakeOptions{Bits: c.bits, Worker: &p.Number}, mutate)
+			return openFlake(p, c, keysource.SnowflakeOptions{Bits: c.bits, Worker: &p.Number}, nil, mutate)
 		},
 		Recovery: func(*sim.World) time.Duration { return 3 * time.Second },
 		Allow:    func(_ *sim.World, err error) bool { return errors.Is(err, context.DeadlineExceeded) },
