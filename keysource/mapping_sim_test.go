@@ -90,6 +90,7 @@ type mapConfig struct {
 func newMapConfig(w *sim.World, m mapMutant) mapConfig {
 	c := mapConfig{seqConfig: newSeqConfig(w)}
 	c.compares = false // the greatest key says nothing of the numbers
+	c.opens = false    // a row that has gone is made again far above what was reserved
 	r := rand.New(rand.NewPCG(w.Seed, 2))
 	small := m.keys != nil || r.IntN(4) > 0
 	c.simMapping = newSimMapping(m.kind(r, small))
@@ -149,6 +150,7 @@ func simScatter(r *rand.Rand, small bool) mapped {
 type simMapped struct {
 	sequence *keysource.Sequence
 	c        mapConfig
+	stores   *simStores
 }
 
 func (s simMapped) Next(ctx context.Context, n int) ([]int64, error) {
@@ -161,7 +163,10 @@ func (s simMapped) Next(ctx context.Context, n int) ([]int64, error) {
 
 func (s simMapped) Drop() { s.sequence.Drop() }
 
-func (s simMapped) Close(ctx context.Context) error { return s.sequence.Close(ctx) }
+func (s simMapped) Close(ctx context.Context) error {
+	defer s.stores.close()
+	return s.sequence.Close(ctx)
+}
 
 // mapTrial returns the trial of sequences with a mapping, or of a mutant of
 // them. Beside the laws of package sim, of which "unique" is that of the keys
@@ -176,7 +181,10 @@ func mapTrial(m mapMutant) *sim.Trial {
 	trial.Contiguous, trial.Ordered = false, false // that is for numbers
 	trial.Open = func(p *sim.Process) (sim.Source, error) {
 		c := newMapConfig(p.World, m)
-		store := &simStore{p: p, conn: p.Conn()}
+		stores, store, err := seqStores(p, c.seqConfig, mutate{}, c.max)
+		if err != nil {
+			return nil, err
+		}
 		s, err := keysource.NewSequence(keysource.SequenceOptions{
 			Reserver: store, Max: c.max,
 			Block: c.block, MinBlock: c.least, MaxBlock: c.most,
@@ -186,7 +194,7 @@ func mapTrial(m mapMutant) *sim.Trial {
 			return nil, err
 		}
 		store.sequence = s
-		return simMapped{s, c}, nil
+		return simMapped{s, c, stores}, nil
 	}
 	trial.Excuse = func(w *sim.World, a, b sim.Issue, key int64) bool {
 		return excuseLost(w, a, b, newMapConfig(w, m).number(key))
@@ -201,7 +209,7 @@ func mapTrial(m mapMutant) *sim.Trial {
 	trial.Allow = func(w *sim.World, err error) bool { return trial.Spent(w, err) || allow(w, err) }
 	trial.Repair = func(w *sim.World) {
 		if newSeqConfig(w).back != keysource.RemedyAdvance && w.Server.Lost()+w.Server.Switches() > 0 {
-			w.Server.Raise(seqRow, reservedTo(w))
+			raiseSequence(w, reservedTo(w))
 		}
 	}
 	trial.Check = func(w *sim.World) { checkMapped(w, newMapConfig(w, m)) }
@@ -210,15 +218,6 @@ func mapTrial(m mapMutant) *sim.Trial {
 
 // mostRows is the greatest number of keys of a statement of the simulation.
 const mostRows = 30
-
-// reservedTo returns the end of all that the store has ever reserved.
-func reservedTo(w *sim.World) int64 {
-	to := int64(1)
-	for _, c := range w.Server.Commits() {
-		to = max(to, c.New)
-	}
-	return to
-}
 
 // checkMapped checks the numbers of all keys.
 func checkMapped(w *sim.World, c mapConfig) {

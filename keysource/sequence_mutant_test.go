@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,14 +17,14 @@ import (
 // what stands around the code under test, which is the real one.
 var seqMutants = []seqMutant{
 	{
-		name: "block kept before its reservation was committed",
-		law:  "unique",
-		conn: func(c *sim.Conn) { c.Early = true },
+		name:   "block kept before its reservation was committed",
+		law:    "unique",
+		mutate: mutate{wire: func(c *sim.Conn) { c.Early = true }},
 	},
 	{
-		name: "answer to an old request accepted",
-		law:  "unique",
-		conn: func(c *sim.Conn) { c.Unpaired = true },
+		name:   "answer to an old request accepted",
+		law:    "unique",
+		mutate: mutate{wire: func(c *sim.Conn) { c.Unpaired = true }},
 	},
 	{
 		name:   "no floor carried to the store",
@@ -52,10 +53,30 @@ var seqMutants = []seqMutant{
 		store: func(inner *simStore, _ *keysource.Sequence) keysource.Reserver { return short{inner} },
 	},
 	{
+		name:   "a row raised by one integer less than is reserved",
+		law:    "unique",
+		mutate: mutate{db: simPostgreSQL, edit: inSequence("next_value + $1", "next_value + $1 - 1")},
+	},
+	{
+		name:   "a row lowered where it is to be advanced",
+		law:    "unique",
+		mutate: mutate{db: simPostgreSQL, edit: inSequence("GREATEST(next_value, $1)", "$1")},
+	},
+	{
 		name:   "one request over two blocks that do not meet",
 		law:    "contiguous",
 		source: func(s simSequence) sim.Source { return patchwork{s} },
 	},
+}
+
+// inSequence returns an edit of the statements that change the row.
+func inSequence(old, replaced string) func(string) string {
+	return func(text string) string {
+		if strings.HasPrefix(text, "UPDATE "+seqTable) {
+			return strings.ReplaceAll(text, old, replaced)
+		}
+		return text
+	}
 }
 
 // floorless tells the store of nothing that was seen.

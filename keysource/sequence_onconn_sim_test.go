@@ -5,10 +5,13 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -16,8 +19,10 @@ import (
 // simulation.
 type simOn struct {
 	simSequence
-	p *sim.Process
-	c seqConfig
+	p      *sim.Process
+	c      seqConfig
+	client *simdb.Client
+	rows   *store.Reserver
 }
 
 // joiner is what a mutant is made of.
@@ -47,22 +52,52 @@ func (s simOn) reserve(ctx context.Context, n int, at keysource.At) ([]int64, er
 }
 
 func (s simOn) at(c *sim.Session) keysource.At {
-	store := simFile{s, c}
-	at := keysource.At{Reserver: store, Open: c.Open()}
+	file := simFile{s, c}
+	at := keysource.At{Reserver: file, Open: c.Open()}
 	if s.c.compares {
-		at.MaxKey = store.maxKey
+		at.MaxKey = s.rows.At(file.store()).MaxKey
 	}
 	return at
 }
 
-// simFile is the store of a simOn on one session.
+// open opens the row of a life.
+func (s *simOn) open() error {
+	stores := newSimStores(s.p, mutate{db: simSQLite, edit: namedServer})
+	s.client = stores.client
+	s.rows = store.On(simSQLite.Dialect(), nil).Reserver(store.Sequence{Name: "sequence", Columns: simColumns, Create: true})
+	if s.c.opens {
+		return nil
+	}
+	return stores.directly(func(direct *store.Store) error { return s.rows.At(direct).Open(context.Background()) })
+}
+
+// namedServer has the file tell which server it is. SQLite's has none; the laws are those of
+// any source on the connections of statements.
+func namedServer(text string) string {
+	return strings.ReplaceAll(text, "incarnation, ''", "incarnation, sim_server()")
+}
+
+// simFile is the store of a simOn on one session, with what is done to it, for the laws.
 type simFile struct {
 	s simOn
 	c *sim.Session
 }
 
+// store returns the store as the session sees it.
+func (f simFile) store() *store.Store {
+	d, conn := f.s.client.DB.Dialect(), f.s.client.On(f.c)
+	if f.c.Open() {
+		return store.Within(d, conn)
+	}
+	return store.On(d, conn)
+}
+
 func (f simFile) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	r, err := sim.Write(ctx, f.c, func(tx *sim.Tx) keysource.Reservation { return seqUpdate(tx, n, seen) })
+	rows := f.s.rows.At(f.store())
+	if f.c.Open() {
+		rows = rows.Whole()
+	}
+	r, err := rows.Reserve(simdb.Doing(ctx, seqReserve, 0), n, seen)
 	if err == nil && r.First < seen && f.s.Stats().Fetches > 0 {
 		f.s.p.NoteDrop() // the sequence has to
 	}
@@ -70,12 +105,7 @@ func (f simFile) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 }
 
 func (f simFile) Advance(ctx context.Context, to int64) error {
-	_, err := sim.Write(ctx, f.c, func(tx *sim.Tx) bool { return seqRaise(tx, to) })
-	return err
-}
-
-func (f simFile) maxKey(ctx context.Context) (int64, error) {
-	return sim.Write(ctx, f.c, seqLook)
+	return f.s.rows.At(f.store()).Advance(simdb.Doing(ctx, seqAdvance, to), to)
 }
 
 // onTrial returns the trial of sequences on the statements' connections, or of
@@ -86,7 +116,7 @@ func (f simFile) maxKey(ctx context.Context) (int64, error) {
 //	reserved          the transaction that has reserved a key may be the one
 //	                  that it is drawn in
 //	dropped           is not asked of what another server has shown
-func onTrial(mutate func(simOn) joiner) *sim.Trial {
+func onTrial(mutant func(simOn) joiner) *sim.Trial {
 	return &sim.Trial{
 		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Failover, sim.Restore, sim.Kill, sim.Pause, sim.ClockOff,
 			sim.ClockStep, sim.Collide},
@@ -107,9 +137,12 @@ func onTrial(mutate func(simOn) joiner) *sim.Trial {
 			if err != nil {
 				return nil, err
 			}
-			on := simOn{simSequence{s}, p, c}
-			if mutate != nil {
-				return mutate(on), nil
+			on := simOn{simSequence: simSequence{s, nil}, p: p, c: c}
+			if err := on.open(); err != nil {
+				return nil, err
+			}
+			if mutant != nil {
+				return mutant(on), nil
 			}
 			return on, nil
 		},

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// The row of the store, and what its transactions are for.
+// What transactions about a sequence are for.
 const (
-	seqRow     = "sequence"
 	seqReserve = "reserve"
 	seqAdvance = "advance"
-	seqMaxKey  = "max key"
+	seqMaxKey  = simdb.MaxKey
 )
 
 // seqConfig is what a seed draws for all processes of its world.
@@ -26,6 +27,9 @@ type seqConfig struct {
 	block, least, most int64
 	back, behind       keysource.Remedy
 	compares           bool
+
+	// The row is looked for over the network, and not before the world begins.
+	opens bool
 }
 
 func newSeqConfig(w *sim.World) seqConfig {
@@ -37,11 +41,22 @@ func newSeqConfig(w *sim.World) seqConfig {
 	if r.IntN(2) == 0 {
 		c.back, c.behind = keysource.RemedyAdvance, keysource.RemedyAdvance
 	}
+	c.opens = r.IntN(4) == 0
 	return c
 }
 
 // simSequence is a Sequence in a process of the simulation.
-type simSequence struct{ *keysource.Sequence }
+type simSequence struct {
+	*keysource.Sequence
+	stores *simStores // nil on the statements' connections
+}
+
+func (s simSequence) Close(ctx context.Context) error {
+	if s.stores != nil {
+		defer s.stores.close()
+	}
+	return s.Sequence.Close(ctx)
+}
 
 func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
 	values, err := s.Sequence.Next(ctx, keysource.Request{N: n})
@@ -52,16 +67,31 @@ func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
 	return keys, err
 }
 
-// simStore is the store of a Sequence: what the SQL of a real one does.
+// simStore says what is done to the row of a Sequence, for the laws.
 type simStore struct {
+	rows     *store.Reserver
 	p        *sim.Process
-	conn     *sim.Conn // of the fetch
+	turn     turns // to advance: while the fetch is in flight, and others advance too
 	sequence *keysource.Sequence
 	server   string // that answered last
 }
 
+// seqStores returns the stores of a life, with the row of a sequence that ends with last; 0:
+// never.
+func seqStores(p *sim.Process, c seqConfig, m mutate, last int64) (*simStores, *simStore, error) {
+	stores := newSimStores(p, m)
+	st := stores.network()
+	q := store.Sequence{Name: "sequence", Columns: simColumns, Create: true, Max: last}
+	s := &simStore{rows: st.Reserver(q), p: p, turn: make(turns, 1)}
+	if c.opens {
+		return stores, s, nil
+	}
+	err := stores.directly(func(direct *store.Store) error { return s.rows.At(direct).Open(context.Background()) })
+	return stores, s, err
+}
+
 func (s *simStore) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	r, err := sim.Update(ctx, s.conn, func(tx *sim.Tx) keysource.Reservation { return seqUpdate(tx, n, seen) })
+	r, err := s.rows.Reserve(simdb.Doing(ctx, seqReserve, 0), n, seen)
 	if err == nil {
 		if s.sequence.Stats().Fetches > 0 && (r.First < seen || s.server != r.Server) {
 			s.p.NoteDrop() // the sequence has to
@@ -72,40 +102,7 @@ func (s *simStore) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 }
 
 func (s *simStore) Advance(ctx context.Context, to int64) error {
-	// While the fetch is in flight, and others advance too.
-	_, err := sim.Update(ctx, s.p.Conn(), func(tx *sim.Tx) bool { return seqRaise(tx, to) })
-	return err
-}
-
-func (s *simStore) maxKey(ctx context.Context) (int64, error) {
-	return sim.Update(ctx, s.conn, seqLook)
-}
-
-// What the SQL of a store does: reserve n, raise the next one, look at the
-// table.
-
-func seqUpdate(tx *sim.Tx, n, seen int64) keysource.Reservation {
-	next := max(tx.Get(seqRow), 1)
-	if next >= seen {
-		tx.Note(seqReserve, next)
-		tx.Set(seqRow, next+n)
-	}
-	return keysource.Reservation{First: next, Server: tx.Server()}
-}
-
-func seqRaise(tx *sim.Tx, to int64) bool {
-	low := tx.Get(seqRow) < to
-	if low {
-		tx.Note(seqAdvance, to)
-		tx.Set(seqRow, to)
-	}
-	return low
-}
-
-func seqLook(tx *sim.Tx) int64 {
-	key := tx.MaxKey()
-	tx.Note(seqMaxKey, key)
-	return key
+	return s.turn.do(ctx, func() error { return s.rows.Advance(simdb.Doing(ctx, seqAdvance, to), to) })
 }
 
 // seqMutant changes a source of the simulation into one that is wrong.
@@ -114,7 +111,7 @@ type seqMutant struct {
 	law    string // that it breaks
 	store  func(*simStore, *keysource.Sequence) keysource.Reserver
 	source func(simSequence) sim.Source
-	conn   func(*sim.Conn)
+	mutate
 }
 
 // seqTrial returns the trial of sequences, or of a mutant of them. What is
@@ -145,9 +142,9 @@ func seqTrial(m seqMutant) *sim.Trial {
 		Steady:     true,
 		Open: func(p *sim.Process) (sim.Source, error) {
 			c := newSeqConfig(p.World)
-			store := &simStore{p: p, conn: p.Conn()}
-			if m.conn != nil {
-				m.conn(store.conn)
+			stores, store, err := seqStores(p, c, m.mutate, 0)
+			if err != nil {
+				return nil, err
 			}
 			o := keysource.SequenceOptions{
 				Block:           c.block,
@@ -157,7 +154,7 @@ func seqTrial(m seqMutant) *sim.Trial {
 				OnBehind:        c.behind,
 			}
 			if c.compares {
-				o.MaxKey = store.maxKey
+				o.MaxKey = store.rows.MaxKey
 			}
 			late := new(lateReserver)
 			o.Reserver = late
@@ -170,9 +167,9 @@ func seqTrial(m seqMutant) *sim.Trial {
 				late.Reserver = m.store(store, s)
 			}
 			if m.source != nil {
-				return m.source(simSequence{s}), nil
+				return m.source(simSequence{s, stores}), nil
 			}
-			return simSequence{s}, nil
+			return simSequence{s, stores}, nil
 		},
 		Recovery: func(w *sim.World) time.Duration {
 			if w.Has(sim.Silence) || w.Has(sim.Loss) || w.Has(sim.Pause) {
@@ -206,8 +203,25 @@ func excuseLost(w *sim.World, a, b sim.Issue, key int64) bool {
 }
 
 func reserves(c *sim.Commit, key int64) bool {
-	return c.Note == seqReserve && max(c.Old, 1) <= key && key < c.New
+	from, to := seqReserved(c)
+	return from <= key && key < to
 }
+
+// seqReserved returns what a commit has reserved, from from to to-1; nothing if from is 0.
+func seqReserved(c *sim.Commit) (from, to int64) {
+	if c.Note != seqReserve {
+		return 0, 0
+	}
+	for _, change := range c.Changes {
+		if old := simdb.Of(seqTable, change.Old); old != nil {
+			return old.Int("next_value"), nextOf(change)
+		}
+	}
+	return 0, 0
+}
+
+// nextOf returns where the row of a sequence stands after a change, 0 for another row's.
+func nextOf(change sim.Change) int64 { return simdb.Of(seqTable, change.New).Int("next_value") }
 
 // allowSequence: an error needs its cause.
 func allowSequence(w *sim.World, err error) bool {
@@ -218,10 +232,12 @@ func allowSequence(w *sim.World, err error) bool {
 		return lost && c.back != keysource.RemedyAdvance
 	case errors.Is(err, keysource.ErrStoreBehind):
 		return lost && c.behind != keysource.RemedyAdvance
-	case errors.Is(err, keysource.ErrStoreDown):
-		return len(w.Faults) > 0
+	case errors.Is(err, keysource.ErrStoreState):
+		return lost && c.opens // the row has gone, and once more as soon as it was made again
+	case errors.Is(err, context.DeadlineExceeded):
+		return true // the time of the request was over, and perhaps that of an attempt
 	}
-	return errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }
 
 // repairSequence sets the store above all that was ever reserved, if it has
@@ -230,11 +246,27 @@ func repairSequence(w *sim.World) {
 	if newSeqConfig(w).back == keysource.RemedyAdvance || w.Server.Lost()+w.Server.Switches() == 0 {
 		return
 	}
-	to := w.Server.MaxKey() + 1
+	raiseSequence(w, max(w.Server.MaxKey()+1, reservedTo(w)))
+}
+
+// reservedTo returns the end of all that the store has ever reserved.
+func reservedTo(w *sim.World) int64 {
+	to := int64(1)
 	for _, c := range w.Server.Commits() {
-		to = max(to, c.New)
+		for _, change := range c.Changes {
+			to = max(to, nextOf(change))
+		}
 	}
-	w.Server.Raise(seqRow, to)
+	return to
+}
+
+// raiseSequence sets the row to at least to, as an operator does.
+func raiseSequence(w *sim.World, to int64) {
+	w.Server.Edit(func(tx *sim.Tx) {
+		for _, row := range simdb.Rows(tx, seqTable) {
+			raiseRow(tx, row, "next_value", to)
+		}
+	})
 }
 
 type life struct{ process, number int }
@@ -353,9 +385,9 @@ func checkFollowed(w *sim.World, f sim.Follow) {
 		return
 	}
 	for _, c := range w.Server.Commits() {
-		if c.Note == seqReserve && c.Asked > f.End && c.Old < f.To {
+		if from, _ := seqReserved(c); from > 0 && c.Asked > f.End && from < f.To {
 			w.Failf("followed: process %d.%d was given %d at %s after the store had advanced to %d",
-				c.Process, c.Life, c.Old, c.At, f.To)
+				c.Process, c.Life, from, c.At, f.To)
 		}
 	}
 }
