@@ -120,10 +120,10 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 			return keysource.Reservation{}, err
 		}
 	}
-	again := r.run.pooled
+	again := true // to open a row that has gone
 	for asked := n; ; {
 		got, err := r.reserve(ctx, n, seen)
-		if err != nil && again && r.lost(ctx, err) {
+		if err != nil && r.run.pooled && again && r.lost(ctx, err) {
 			again = false
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 				return keysource.Reservation{}, err
@@ -145,8 +145,11 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
 			n = left
 			continue
-		case e.Err == ErrNoRow && r.opened.CompareAndSwap(true, false) && !r.run.pooled:
-			// The transaction that had made it was rolled back, or it was removed.
+		case e.Err == ErrNoRow && again && !r.run.pooled:
+			// The transaction that had made it was rolled back, or it was removed. Another
+			// goroutine may have found that at the same time.
+			again = false
+			r.opened.Store(false)
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 				return keysource.Reservation{}, err
 			}
