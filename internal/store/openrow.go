@@ -250,7 +250,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 		if stored, err = rows.read(ctx, q.Name); stored != nil || err != nil {
 			break
 		}
-		if createErr != nil || try == seenTries || o.run.inside || pause(ctx, try) != nil {
+		if createErr != nil || try == seenTries || o.run.inside || pause(ctx, o.run.random, try) != nil {
 			err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
 		}
 	}

@@ -33,7 +33,9 @@ func TestRowGoneForTwo(t *testing.T) {
 	q := orders
 	q.Create = true
 	d := dialect.SQLite()
-	on := func(answer func(string) reply) *store.Store { return store.On(d, strengths[2].make(&fake{answer: answer})) }
+	on := func(answer func(string) reply) *store.Store {
+		return store.On(d, strengths[2].make(&fake{answer: answer}))
+	}
 	rows := on(answer).Reserver(q)
 	if err := rows.Open(t.Context()); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,10 @@ type serverIdentity struct {
 
 	// asksBehind says that a statement cannot compare the identity: it is asked for behind it.
 	asksBehind atomic.Bool
+
+	// last is what the server has answered to that, for an engine that says it only when it
+	// is asked for; nil until it has.
+	last atomic.Pointer[string]
 }
 
 // noServer stands for a server of which nothing is known.
@@ -33,6 +37,7 @@ func serverOf(incarnation, server any) string {
 func (s *serverIdentity) on(c conn) *serverIdentity {
 	other := &serverIdentity{engine: s.engine, conn: c}
 	other.known.Store(s.known.Load())
+	other.last.Store(s.last.Load())
 	return other
 }
 
@@ -67,9 +72,13 @@ func (s *serverIdentity) expression(ctx context.Context) (string, error) {
 		if err := s.ask(ctx, noServer); err != nil {
 			return "", err
 		}
-		if s.ask(ctx, expression) == nil {
+		err := s.ask(ctx, expression)
+		if err == nil {
 			chosen = expression
 			break
+		}
+		if isBroken(err) || ctx.Err() != nil {
+			return "", err // which says nothing of the expression
 		}
 	}
 	s.know(chosen)
@@ -78,8 +87,29 @@ func (s *serverIdentity) expression(ctx context.Context) (string, error) {
 
 // ask has the engine work out an expression.
 func (s *serverIdentity) ask(ctx context.Context, expression string) error {
-	_, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	row, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	if err == nil && row != nil && expression != noServer {
+		server := serverOf("", row[0])
+		s.last.Store(&server)
+	}
 	return err
+}
+
+// before returns the server as after does, as it answered last.
+func (s *serverIdentity) before(ctx context.Context) (string, error) {
+	expression, err := s.expression(ctx)
+	if err != nil || expression == noServer {
+		return serverOf("", ""), err
+	}
+	if s.last.Load() == nil {
+		if err := s.ask(ctx, expression); err != nil {
+			return "", err
+		}
+	}
+	if last := s.last.Load(); last != nil {
+		return *last, nil
+	}
+	return serverOf("", ""), nil
 }
 
 // in puts the expression in the place of the marker in a text.
@@ -106,5 +136,7 @@ func (s *serverIdentity) after(ctx context.Context) (string, error) {
 	if row == nil {
 		return serverOf("", ""), nil
 	}
-	return serverOf("", row[0]), nil
+	server := serverOf("", row[0])
+	s.last.Store(&server)
+	return server, nil
 }

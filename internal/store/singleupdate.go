@@ -105,7 +105,15 @@ func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, er
 	}
 	known := lastRead(q)
 	v[pIncarnation] = known.incarnation
-	if q.Table == nil && known.server != "" && !r.server.asksBehind.Load() {
+	before := serverOf("", known.server)
+	switch {
+	case q.Table != nil:
+	case known.server == "":
+		var err error
+		if before, err = r.server.before(ctx); err != nil {
+			return nil, err
+		}
+	case !r.server.asksBehind.Load():
 		return s.updateOn(ctx, u, v, known)
 	}
 	next, changed, err := r.conn.execID(ctx, u.text, u.bind(v))
@@ -118,7 +126,10 @@ func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, er
 		return []any{next}, nil
 	}
 	server, err := r.server.after(ctx)
-	if err != nil {
+	if err != nil || server != before {
+		// Another server has taken over, and nobody knows which of the two has reserved. The
+		// integers are lost: the source would not compare those of a server that it takes
+		// for the one before.
 		return nil, err
 	}
 	_, server, _ = strings.Cut(server, "@")

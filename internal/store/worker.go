@@ -72,7 +72,7 @@ func mark(ctx context.Context, r *runner, w Worker, until, known int64) (before 
 			if row, err = raise(ctx, r, v, 0); row != nil || err != nil {
 				break
 			}
-			if enrolErr != nil || try == seenTries || r.inside || pause(ctx, try) != nil {
+			if enrolErr != nil || try == seenTries || r.inside || pause(ctx, r.random, try) != nil {
 				err = cmp.Or(enrolErr, errRemoved)
 			}
 		}

@@ -1,0 +1,75 @@
+package store_test
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// mariaDBServer asks which server this is.
+const mariaDBServer = "SELECT CASE WHEN @@wsrep_on"
+
+// TestServerSwitches: where a statement cannot compare the server, as under
+// binlog_format=STATEMENT, MariaDB says which one it is only when it is asked, after the UPDATE.
+// Where another one has taken over in between, nobody knows which of them has reserved, and the
+// integers are not handed out.
+func TestServerSwitches(t *testing.T) {
+	usual := engineAnswers(dialect.MariaDB())
+	usual("INSERT INTO keyfill_sequences")
+	updates := 0
+	f := &fake{answer: func(query string) reply {
+		server := fmt.Sprint("server ", min(updates, 1))
+		switch {
+		case strings.Contains(query, "@@binlog_format"):
+			return reply{}
+		case strings.HasPrefix(query, "UPDATE keyfill"):
+			updates++
+			return reply{affected: 1, id: int64(42 + 10*updates)}
+		case strings.Contains(query, "parameters FROM keyfill_sequences"):
+			return reply{rows: [][]driver.Value{{int64(42), "made", server, "sales.orders", "id", ""}}}
+		case strings.HasPrefix(query, mariaDBServer):
+			return reply{rows: [][]driver.Value{{server}}}
+		}
+		return usual(query)
+	}}
+	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
+	defer db.Close()
+	got, err := store.New(dialect.MariaDB(), db).Reserve(context.Background(), orders, 10, 0)
+	if want := (keysource.Reservation{First: 52, Server: "made@server 1"}); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+// TestServerUnheard: a connection that breaks twice while the server is asked which one it is,
+// is no answer: another question would tell fewer servers apart for as long as the store is used.
+func TestServerUnheard(t *testing.T) {
+	usual := engineAnswers(dialect.MariaDB())
+	usual("INSERT INTO keyfill_sequences")
+	broken := 2
+	f := &fake{answer: func(query string) reply {
+		if strings.HasPrefix(query, mariaDBServer) && broken > 0 {
+			broken--
+			return reply{err: io.ErrUnexpectedEOF}
+		}
+		return usual(query)
+	}}
+	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
+	defer db.Close()
+	st := store.New(dialect.MariaDB(), db)
+	if got, err := st.Reserve(context.Background(), orders, 10, 0); err == nil {
+		t.Errorf("%+v of a server that was not heard", got)
+	}
+	if got, err := st.Reserve(context.Background(), orders, 10, 0); err != nil || got.Server != "made@server" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if log := f.lines(); strings.Contains(log, "SELECT CONCAT_WS") {
+		t.Errorf("the server was asked less:\n%s", log)
+	}
+}
