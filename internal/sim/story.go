@@ -211,10 +211,13 @@ func (c *Commit) String() string {
 		say("the answer is %d", c.Read)
 	}
 	for _, change := range c.Changes {
-		if change.New == nil {
+		switch now := change.New.(type) {
+		case nil:
 			say("%q is removed", change.Row)
-		} else {
-			say("%q becomes %v", change.Row, change.New)
+		case interface{ From(old any) string }:
+			say("%q %s", change.Row, now.From(change.Old))
+		default:
+			say("%q becomes %v", change.Row, now)
 		}
 	}
 	return b.String()

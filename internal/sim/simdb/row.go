@@ -75,19 +75,24 @@ func (r *Row) With(column string, to int64) *Row {
 	return &other
 }
 
-// String tells a row in the story of a world.
-func (r *Row) String() string {
+// From tells in the story of a world what has become of a row.
+func (r *Row) From(old any) string {
+	before, _ := old.(*Row)
+	column := "next_value"
 	switch r.of.name {
 	case "keyfill_series":
 		whose := "given up"
 		if owner := r.Text("owner"); owner != "" {
 			whose = fmt.Sprintf("%q's by epoch %d", owner, r.Int("epoch"))
 		}
-		return fmt.Sprintf("a series to %d with %d as the next integer, %s", r.Int("series_last"), r.Int("next_value"), whose)
+		return fmt.Sprintf("becomes a series to %d with %d as the next integer, %s", r.Int("series_last"), r.Int("next_value"), whose)
 	case "keyfill_workers":
-		return fmt.Sprintf("a mark at %d", r.Int("reserved_until"))
+		column = "reserved_until"
 	}
-	return fmt.Sprintf("the next integer %d", r.Int("next_value"))
+	if before == nil {
+		return fmt.Sprintf("begins at %d", r.Int(column))
+	}
+	return fmt.Sprintf("goes from %d to %d", before.Int(column), r.Int(column))
 }
 
 // place returns the name of a row among all of the server's, as [sim.Change].Row, by its key.
