@@ -48,6 +48,7 @@ var servers = strings.NewReplacer(
 	timeline, serverName+"()",
 	"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('cluster/', @@wsrep_cluster_name) ELSE "+variables+" END", serverName+"()",
 	variables, serverName+"()",
+	"@@binlog_format", "'ROW'",
 )
 
 const (
@@ -122,6 +123,8 @@ func (e *env) seriesEnd() int64 {
 func (db *DB) run(tx *sim.Tx, s *statement, args []any, client time.Time) answer {
 	e := &env{tx: tx, args: args, client: client}
 	switch {
+	case s.look != nil:
+		return s.look.answer(e)
 	case s.verb == "set":
 		return answer{}
 	case s.table == "":

@@ -19,6 +19,7 @@ type statement struct {
 	values    []expr
 	sets      []set // of an UPDATE, or where an INSERT finds its row
 	conflicts bool  // an INSERT that finds its row is no error
+	look      *look // of a first look; nil for others
 }
 
 // output is what a row answers with, or with most or least the greatest or least value of it
@@ -85,7 +86,16 @@ func (p *parser) take(kind byte) string {
 }
 
 func parse(text string) *statement {
-	p := &parser{text: text, tokens: lex(text), equal: map[int]expr{}}
+	if s := lookOf(text); s != nil {
+		return s
+	}
+	return parseFrom(text, 0)
+}
+
+// parseFrom is parse for a part of a statement that has so many placeholders without a number
+// before it.
+func parseFrom(text string, places int) *statement {
+	p := &parser{text: text, tokens: lex(text), places: places, equal: map[int]expr{}}
 	p.find()
 	s := &statement{text: text, verb: p.take(word), of: p.of}
 	switch s.verb {

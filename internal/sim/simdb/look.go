@@ -1,0 +1,43 @@
+package simdb
+
+import (
+	"database/sql/driver"
+	"regexp"
+	"strings"
+)
+
+// firstLook is the question for all that a sequence is opened with: the greatest key, its row,
+// and another row that names the column.
+var firstLook = regexp.MustCompile(`(?s)^SELECT k\.greatest, k\.hidden, s\.next_value, s\.incarnation, (.*), s\.table_name, s\.column_name, s\.parameters,
+\(SELECT MIN\(o\.name\) FROM keyfill_sequences o WHERE (.*)\)
+FROM \(SELECT MAX\((.*)\) AS greatest, (.*) AS hidden FROM (.*)\) k
+LEFT JOIN keyfill_sequences s ON s\.name = (.*)$`)
+
+// look holds its parts, which one transaction answers.
+type look struct{ keys, row, other *statement }
+
+// lookOf reads a first look, nil for another statement.
+func lookOf(text string) *statement {
+	part := firstLook.FindStringSubmatch(text)
+	if part == nil {
+		return nil
+	}
+	server, where, column, hidden, table, name := part[1], part[2], part[3], part[4], part[5], part[6]
+	other := "SELECT MIN(name) FROM keyfill_sequences WHERE " + strings.ReplaceAll(where, "o.", "")
+	keys := "SELECT MAX(" + column + "), " + hidden + " FROM " + table
+	row := "SELECT next_value, incarnation, " + server + ", table_name, column_name, parameters FROM keyfill_sequences WHERE name = " + name
+	first := strings.Count(other, "?")
+	l := &look{other: parseFrom(other, 0), keys: parseFrom(keys, first), row: parseFrom(row, first+strings.Count(keys, "?"))}
+	outputs := append(append(append([]output{}, l.keys.outputs...), l.row.outputs...), l.other.outputs...)
+	return &statement{text: text, verb: "select", table: l.keys.table, outputs: outputs, look: l}
+}
+
+func (l *look) answer(e *env) answer {
+	answered := append([]driver.Value{}, l.keys.keys(e).rows[0]...)
+	if rows := l.row.selectRows(e).rows; len(rows) > 0 {
+		answered = append(answered, rows[0]...)
+	} else {
+		answered = append(answered, nil, nil, e.tx.Server(), nil, nil, nil)
+	}
+	return answer{rows: [][]driver.Value{append(answered, l.other.selectRows(e).rows[0]...)}}
+}
