@@ -136,7 +136,7 @@ func (c *writingConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.T
 	if b, ok := c.Conn.(driver.ConnBeginTx); ok {
 		return b.BeginTx(ctx, o)
 	}
-	return c.Conn.Begin() //nolint:staticcheck // the driver has no other
+	return c.Conn.Begin()
 }
 
 // PrepareContext prepares a statement.

@@ -242,7 +242,9 @@ func rolledBack(d *dialect.Dialect) error {
 // MySQLError has the name by which errors of MySQL's driver are told.
 type MySQLError struct{ Number uint16 }
 
-func (e *MySQLError) Error() string        { return fmt.Sprintf("simdb: error %d", e.Number) }
+func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Number) }
+
+// Is reports whether target is the simulator's error of a transaction that was rolled back.
 func (e *MySQLError) Is(target error) bool { return target == sim.ErrRolledBack }
 
 // postgresError is a state.

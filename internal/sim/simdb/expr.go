@@ -217,7 +217,7 @@ func (p *parser) interval() expr {
 	}
 	n := p.sum()
 	p.need("microsecond")
-	return func(e *env) any { return time.Duration(n(e).(int64)) * time.Microsecond }
+	return func(e *env) any { return time.Duration(1000 * n(e).(int64)) }
 }
 
 // compare compares two values; NULL with nothing.
