@@ -179,6 +179,7 @@ func (s simMapped) Close(ctx context.Context) error {
 func mapTrial(m mapMutant) *sim.Trial {
 	trial := seqTrial(seqMutant{})
 	trial.Contiguous, trial.Ordered = false, false // that is for numbers
+	trial.Seeds = 100
 	trial.Open = func(p *sim.Process) (sim.Source, error) {
 		c := newMapConfig(p.World, m)
 		stores, store, err := seqStores(p, c.seqConfig, mutate{}, c.max)

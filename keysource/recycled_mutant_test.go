@@ -16,7 +16,7 @@ var serMutants = []serMutant{
 	{
 		name:   "block used before its reservation was committed",
 		law:    "unique",
-		mutate: mutate{wire: func(c *sim.Conn) { c.Early = true }},
+		mutate: mutate{db: simPostgreSQL, wire: func(c *sim.Conn) { c.Early = true }},
 	},
 	{
 		name:   "answer to an old request accepted",
@@ -46,7 +46,7 @@ var serMutants = []serMutant{
 	{
 		name:   "no owner and no epoch in the WHERE",
 		law:    "owned",
-		mutate: mutate{edit: anybodyMoves},
+		mutate: mutate{db: simPostgreSQL, edit: anybodyMoves},
 	},
 	{
 		name:   "max() instead of the counter",
@@ -76,7 +76,7 @@ var serMutants = []serMutant{
 	{
 		name:   "rest given back twice",
 		law:    "unique",
-		mutate: mutate{edit: blindGiveUp},
+		mutate: mutate{db: simMariaDB, edit: blindGiveUp},
 		store:  func(s keysource.SeriesStore) keysource.SeriesStore { return twice{s} },
 	},
 }

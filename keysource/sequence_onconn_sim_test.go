@@ -257,7 +257,7 @@ func TestSequenceOnConnectionSimulation(t *testing.T) { onTrial(nil).Run(t) }
 // does.
 func TestSequenceOnConnectionKilledAtEveryStep(t *testing.T) {
 	// Worlds without other faults, of blocks of different sizes.
-	seeds := []uint64{12}
+	seeds := []uint64{20}
 	if os.Getenv(sim.EnvSeeds) != "" {
 		seeds = []uint64{8, 12, 16}
 	}

@@ -398,7 +398,7 @@ func TestSequenceSimulation(t *testing.T) { seqTrial(seqMutant{}).Run(t) }
 // does.
 func TestSequenceKilledAtEveryStep(t *testing.T) {
 	// Worlds without other faults, of blocks of different sizes.
-	seeds := []uint64{12}
+	seeds := []uint64{20}
 	if os.Getenv(sim.EnvSeeds) != "" {
 		seeds = []uint64{4, 8, 12, 16, 20, 24, 28}
 	}
