@@ -122,6 +122,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 			continue
 		}
 		from = min(from, made.First)
+		first := !waits
 		now, opened, err := s.counter.swap(ctx, v.state, text, wanted)
 		switch {
 		case opened:
@@ -146,7 +147,10 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 		}
 		fresh = true
 		if own := s.own(slices.DeleteFunc(v.rows, func(one found) bool { return one.First < from || one.row.Next > one.First })); own.First > 0 {
-			return own, nil
+			if first && waits { // it was made for an attempt before, that was given up
+				_, err = s.store.transact(ctx, nil, []clientv3.Op{clientv3.OpDelete(s.waiter())}, nil)
+			}
+			return own, err
 		}
 	}
 }
