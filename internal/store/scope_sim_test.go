@@ -14,6 +14,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sim"
+	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -25,8 +26,9 @@ const (
 )
 
 // simScope is a numbering within parents in a process of the simulation: the code
-// of this package over a file that is simulated.
+// of this package over a file of the simulator.
 type simScope struct {
+	p      *sim.Process
 	mutant scopeMutant
 
 	mu   sync.Mutex
@@ -61,9 +63,9 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 		rows[i] = int64(s.rand(simParents))
 	}
 	s.mu.Unlock()
-	conn := &simConn{ctx: ctx, session: c, mutant: s.mutant}
+	conn := &scopeConn{driver: simLines.client(s.p).On(c), mutant: s.mutant}
 	if s.mutant == scopeUnlocked && !c.Open() {
-		conn.look(slices.Compact(slices.Sorted(slices.Values(rows))))
+		conn.look(ctx, slices.Compact(slices.Sorted(slices.Values(rows))))
 	}
 	keys := make([]int64, n)
 	err := sim.Transact(c, func() error {
@@ -92,123 +94,78 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 	return keys, err
 }
 
-// simConn executes the statements of the package for SQLite on a session of the
-// simulation.
-type simConn struct {
-	ctx     context.Context
-	session *sim.Session
-	mutant  scopeMutant
-	seen    map[string]int64 // what was looked for too early
+// simLines is the file of the simulation, whose table of lines has a parent and a number.
+var simLines = lines{simdb.NewColumns(dialect.SQLite(), map[string]func(int64) int64{
+	"parent": func(key int64) int64 { return key / simFactor },
+	"no":     func(key int64) int64 { return key % simFactor },
+})}
+
+type lines struct{ db *simdb.DB }
+
+func (l lines) client(p *sim.Process) *simdb.Client { return &simdb.Client{DB: l.db, Process: p} }
+
+// scopeConn is the way of the package's statements to the file, and what a mutant does there.
+type scopeConn struct {
+	driver driver.Conn
+	mutant scopeMutant
+	seen   map[string]bool // whether a row that was looked for too early was there
 }
 
-func (c *simConn) Prepare(string) (driver.Stmt, error) { return nil, errors.New("not prepared") }
-func (c *simConn) Close() error                        { return nil }
-func (c *simConn) Begin() (driver.Tx, error)           { return nil, errors.New("a transaction is open") }
+func (c *scopeConn) Prepare(string) (driver.Stmt, error) { return nil, errors.New("not prepared") }
+func (c *scopeConn) Close() error                        { return nil }
+func (c *scopeConn) Begin() (driver.Tx, error)           { return nil, errors.New("a transaction is open") }
 
-// row returns the row of a name.
-func (c *simConn) row(name string) string {
-	if c.mutant == scopeNameless {
-		name, _, _ = strings.Cut(name, "[")
+// named returns the arguments with the name of the row that a mutant means.
+func (c *scopeConn) named(args []driver.NamedValue) []driver.NamedValue {
+	args = slices.Clone(args)
+	for i, a := range args {
+		if name, ok := a.Value.(string); ok && c.mutant == scopeNameless {
+			args[i].Value, _, _ = strings.Cut(name, "[")
+		}
 	}
-	return name
+	return args
 }
 
-// look reads the rows of parents in a transaction of its own.
-func (c *simConn) look(parents []int64) {
-	c.seen = map[string]int64{}
+// look looks for the rows of parents in transactions of their own.
+func (c *scopeConn) look(ctx context.Context, parents []int64) {
+	c.seen = map[string]bool{}
 	for _, parent := range parents {
 		row := fmt.Sprintf("lines.no[%d]", parent)
-		next, err := sim.Write(c.ctx, c.session, func(tx *sim.Tx) int64 { return tx.Get(row) })
+		found, err := c.driver.(driver.QueryerContext).QueryContext(ctx,
+			"SELECT next_value FROM keyfill_sequences WHERE name = ?", []driver.NamedValue{{Ordinal: 1, Value: row}})
 		if err == nil {
-			c.seen[row] = next
+			c.seen[row] = found.Next(make([]driver.Value, 1)) == nil
 		}
 	}
 }
 
-func (c *simConn) ExecContext(_ context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	var do func(tx *sim.Tx)
-	switch {
-	case strings.HasSuffix(query, "WHERE 0"):
-		do = func(*sim.Tx) {} // takes the lock
-	case strings.HasPrefix(query, "INSERT INTO keyfill_sequences"):
-		row, next := c.row(args[0].Value.(string)), args[1].Value.(int64)
-		do = func(tx *sim.Tx) {
-			if _, stale := c.seen[row]; stale {
-				tx.Set(row, next)
-				return
-			}
-			tx.Set(row, max(tx.Get(row), next))
+func (c *scopeConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if strings.HasPrefix(query, "INSERT") {
+		if there, known := c.seen[args[0].Value.(string)]; known && !there {
+			delete(c.seen, args[0].Value.(string))
+			query = strings.Replace(query, "max(next_value, excluded.next_value)", "excluded.next_value", 1)
 		}
-	case strings.HasPrefix(query, "UPDATE keyfill_sequences SET next_value = ?"):
-		next, row := args[0].Value.(int64), c.row(args[1].Value.(string))
-		do = func(tx *sim.Tx) { tx.Set(row, max(tx.Get(row), next)) }
-	default:
-		return nil, fmt.Errorf("an unknown statement: %s", query)
 	}
-	_, err := sim.Write(c.ctx, c.session, func(tx *sim.Tx) bool { do(tx); return true })
-	return driver.RowsAffected(1), err
+	return c.driver.(driver.ExecerContext).ExecContext(ctx, query, c.named(args))
 }
 
-func (c *simConn) QueryContext(_ context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	var read func(tx *sim.Tx) []driver.Value
-	switch {
-	case strings.HasPrefix(query, "UPDATE keyfill_sequences\nSET next_value = next_value + ?"):
-		n, row, limit := args[0].Value.(int64), c.row(args[1].Value.(string)), args[3].Value.(int64)
-		if next, stale := c.seen[row]; stale && next == 0 {
-			delete(c.seen, row)
-			return &simRows{}, c.make(row)
-		}
-		read = func(tx *sim.Tx) []driver.Value {
-			next := tx.Get(row)
-			if next == 0 || next > limit {
-				return nil
+func (c *scopeConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	for _, a := range args {
+		if name, ok := a.Value.(string); ok {
+			if there, known := c.seen[name]; known && !there {
+				return noRows{}, nil
 			}
-			tx.Set(row, next+n)
-			return []driver.Value{next + n, "", ""}
 		}
-	case strings.HasPrefix(query, "SELECT next_value"):
-		row := c.row(args[0].Value.(string))
-		read = func(tx *sim.Tx) []driver.Value {
-			if next := tx.Get(row); next > 0 {
-				return []driver.Value{next, "", "", "", "", ""}
-			}
-			return nil
-		}
-	case strings.HasPrefix(query, "SELECT MAX"):
-		parent := args[0].Value.(int64)
-		read = func(tx *sim.Tx) []driver.Value {
-			if most := tx.MaxKeyBelow((parent + 1) * simFactor); most > parent*simFactor {
-				return []driver.Value{most - parent*simFactor}
-			}
-			return []driver.Value{nil}
-		}
-	default:
-		return nil, fmt.Errorf("an unknown query: %s", query)
 	}
-	row, err := sim.Write(c.ctx, c.session, read)
-	return &simRows{row}, err
+	return c.driver.(driver.QueryerContext).QueryContext(ctx, query, c.named(args))
 }
 
-// make sets a row that was not there when it was looked for.
-func (c *simConn) make(row string) error {
-	_, err := sim.Write(c.ctx, c.session, func(tx *sim.Tx) bool { tx.Set(row, 1); return true })
-	return err
-}
+// noRows is an answer without rows.
+type noRows struct{}
 
-// simRows is one row or none.
-type simRows struct{ row []driver.Value }
-
-func (r *simRows) Columns() []string { return make([]string, max(len(r.row), 1)) }
-func (r *simRows) Close() error      { return nil }
-
-func (r *simRows) Next(dest []driver.Value) error {
-	if r.row == nil {
-		return io.EOF
-	}
-	copy(dest, r.row)
-	r.row = nil
-	return nil
-}
+func (noRows) Columns() []string         { return []string{""} }
+func (noRows) Close() error              { return nil }
+func (noRows) Next([]driver.Value) error { return io.EOF }
 
 // scopeTrial returns the trial of numberings within parents. Besides the laws of
 // all sources, but for numbers whose transaction was rolled back:
@@ -221,7 +178,7 @@ func scopeTrial(mutant scopeMutant) *sim.Trial {
 	return &sim.Trial{
 		Faults: []sim.Fault{sim.Rollback, sim.Refuse, sim.Kill, sim.Pause, sim.ClockOff, sim.ClockStep, sim.Collide},
 		Open: func(p *sim.Process) (sim.Source, error) {
-			return &simScope{mutant: mutant, rand: p.Rand()}, nil
+			return &simScope{p: p, mutant: mutant, rand: p.Rand()}, nil
 		},
 		Void: void,
 		// Sixteen at most wait for one another, each of which may take half a second.
@@ -262,7 +219,7 @@ func TestScopeSimulation(t *testing.T) { scopeTrial(scopeRight).Run(t) }
 
 // TestScopeKilledAtEveryStep kills a process between any two things that it does.
 func TestScopeKilledAtEveryStep(t *testing.T) {
-	runs, w := scopeTrial(scopeRight).EveryStep(t, 12)
+	runs, w := scopeTrial(scopeRight).EveryStep(t, 48)
 	if w != nil {
 		t.Errorf("step %d: %s", runs, w.Broken())
 	}

@@ -62,10 +62,19 @@ type DB struct {
 	dialect *dialect.Dialect
 	texts   bool     // arguments are in the texts, of which each is another one
 	known   sync.Map // statements by their texts
+	columns map[string]func(key int64) int64
 }
 
 // New returns a database for a dialect: MariaDB's, PostgreSQL's or SQLite's.
 func New(d *dialect.Dialect) *DB { return &DB{dialect: d, texts: d.Name == dialect.MariaDB().Name} }
+
+// NewColumns is New where the application's table has columns that are parts of the key, as
+// the laws of a trial read it.
+func NewColumns(d *dialect.Dialect, columns map[string]func(key int64) int64) *DB {
+	db := New(d)
+	db.columns = columns
+	return db
+}
 
 // Dialect returns the dialect.
 func (db *DB) Dialect() *dialect.Dialect { return db.dialect }
@@ -81,7 +90,7 @@ func (db *DB) statement(text string) (s *statement, args []any) {
 	if s, ok := db.known.Load(text); ok {
 		return s.(*statement), args
 	}
-	s = parse(text)
+	s = parse(text, db.columns)
 	db.known.Store(text, s)
 	return s, args
 }
@@ -203,13 +212,14 @@ func (s *statement) keys(e *env) answer {
 	var greatest int64
 	for key := range e.tx.Keys() {
 		if e.key = key; key > greatest && (s.where == nil || isTrue(s.where(e))) {
-			greatest = key
+			greatest = key // and so is each part of it, within what the WHERE says
 		}
 	}
 	e.tx.Note(MaxKey, greatest)
+	e.key = greatest
 	row := s.answer(e)
-	if row[0] = nil; greatest > 0 {
-		row[0] = greatest
+	if greatest == 0 {
+		row[0] = nil
 	}
 	return answer{rows: [][]driver.Value{row}}
 }

@@ -166,6 +166,12 @@ func (p *parser) value() expr {
 	switch {
 	case p.is("("):
 		return p.call(name)
+	case p.parts != nil && p.of == nil:
+		part := p.parts[name]
+		if part == nil {
+			p.fail("no column " + name)
+		}
+		return func(e *env) any { return part(e.key) }
 	case p.of == nil:
 		return func(e *env) any { return e.key }
 	case p.is("."):

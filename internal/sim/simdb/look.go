@@ -17,7 +17,7 @@ LEFT JOIN keyfill_sequences s ON s\.name = (.*)$`)
 type look struct{ keys, row, other *statement }
 
 // lookOf reads a first look, nil for another statement.
-func lookOf(text string) *statement {
+func lookOf(text string, parts map[string]func(key int64) int64) *statement {
 	part := firstLook.FindStringSubmatch(text)
 	if part == nil {
 		return nil
@@ -27,7 +27,7 @@ func lookOf(text string) *statement {
 	keys := "SELECT MAX(" + column + "), " + hidden + " FROM " + table
 	row := "SELECT next_value, incarnation, " + server + ", table_name, column_name, parameters FROM keyfill_sequences WHERE name = " + name
 	first := strings.Count(other, "?")
-	l := &look{other: parseFrom(other, 0), keys: parseFrom(keys, first), row: parseFrom(row, first+strings.Count(keys, "?"))}
+	l := &look{other: parseFrom(other, 0, parts), keys: parseFrom(keys, first, parts), row: parseFrom(row, first+strings.Count(keys, "?"), parts)}
 	outputs := append(append(append([]output{}, l.keys.outputs...), l.row.outputs...), l.other.outputs...)
 	return &statement{text: text, verb: "select", table: l.keys.table, outputs: outputs, look: l}
 }

@@ -41,6 +41,7 @@ type parser struct {
 	tokens []token
 	places int // placeholders without a number
 	of     *table
+	parts  map[string]func(key int64) int64 // columns of the application's table
 
 	last  int          // the column that was the last value to be read; -1 for another one
 	equal map[int]expr // what columns are compared with
@@ -85,17 +86,17 @@ func (p *parser) take(kind byte) string {
 	return t.text
 }
 
-func parse(text string) *statement {
-	if s := lookOf(text); s != nil {
+func parse(text string, parts map[string]func(key int64) int64) *statement {
+	if s := lookOf(text, parts); s != nil {
 		return s
 	}
-	return parseFrom(text, 0)
+	return parseFrom(text, 0, parts)
 }
 
 // parseFrom is parse for a part of a statement that has so many placeholders without a number
 // before it.
-func parseFrom(text string, places int) *statement {
-	p := &parser{text: text, tokens: lex(text), places: places, equal: map[int]expr{}}
+func parseFrom(text string, places int, parts map[string]func(key int64) int64) *statement {
+	p := &parser{text: text, tokens: lex(text), places: places, equal: map[int]expr{}, parts: parts}
 	p.find()
 	s := &statement{text: text, verb: p.take(word), of: p.of}
 	switch s.verb {
