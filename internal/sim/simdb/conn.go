@@ -244,7 +244,7 @@ type MySQLError struct{ Number uint16 }
 
 func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Number) }
 
-// Is reports whether target is the simulator's error of a transaction that was rolled back.
+// Is reports whether target is the simulator's own error.
 func (e *MySQLError) Is(target error) bool { return target == sim.ErrRolledBack }
 
 // postgresError is a state.

@@ -223,7 +223,7 @@ func (p *parser) interval() expr {
 	}
 	n := p.sum()
 	p.need("microsecond")
-	return func(e *env) any { return time.Duration(1000 * n(e).(int64)) }
+	return func(e *env) any { return combine("*", n(e), time.Microsecond) }
 }
 
 // compare compares two values; NULL with nothing.
