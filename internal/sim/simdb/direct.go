@@ -26,8 +26,14 @@ var (
 )
 
 func (direct) Prepare(string) (driver.Stmt, error) { return nil, errors.New("simdb: not prepared") }
-func (direct) Begin() (driver.Tx, error)           { return nil, errors.New("simdb: no transaction") }
+func (direct) Begin() (driver.Tx, error)           { return directTx{}, nil }
 func (direct) Close() error                        { return nil }
+
+// directTx is a transaction whose statements are each committed at once.
+type directTx struct{}
+
+func (directTx) Commit() error   { return nil }
+func (directTx) Rollback() error { return errors.New("simdb: what is done directly is not undone") }
 
 func (c direct) do(ctx context.Context, query string, args []driver.NamedValue) (a answer, err error) {
 	r := c.c.request(ctx, query, args)

@@ -151,7 +151,7 @@ func (p *parser) value() expr {
 		inner := p.expr()
 		p.need(")")
 		return inner
-	case p.is("case", "when"):
+	case p.is("case"):
 		return p.cases()
 	case p.is("cast", "("):
 		value := p.expr()
@@ -198,12 +198,25 @@ func constant(v any, err error) expr {
 	return func(*env) any { return v }
 }
 
+// cases is a CASE of one condition, or of one value that another one may be equal to.
 func (p *parser) cases() expr {
+	var subject expr
+	if !p.sees("when") {
+		subject = p.expr()
+	}
+	p.need("when")
 	when := p.expr()
+	if value := when; subject != nil {
+		when = func(e *env) any {
+			order, known := compare(subject(e), value(e))
+			return known && order == 0
+		}
+	}
 	p.need("then")
-	then := p.expr()
-	p.need("else")
-	other := p.expr()
+	then, other := p.expr(), constant(nil, nil)
+	if p.is("else") {
+		other = p.expr()
+	}
 	p.need("end")
 	return func(e *env) any {
 		if isTrue(when(e)) {

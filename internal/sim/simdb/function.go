@@ -37,6 +37,13 @@ func (p *parser) call(name string) expr {
 			e.lastID = v.(int64)
 			return v
 		}
+	case "typeof":
+		return func(e *env) any {
+			if _, ok := first(e).(int64); ok {
+				return "integer"
+			}
+			return "text"
+		}
 	case "lower":
 		return first
 	case "md5", "uuid", "hex":
