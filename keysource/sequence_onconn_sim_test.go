@@ -159,6 +159,9 @@ func onTrial(mutant func(simOn) joiner) *sim.Trial {
 					return len(w.Faults) > 0
 				}
 			}
+			if strings.Contains(err.Error(), "removed as soon as it was made") {
+				return w.Server.Lost() > 0 // the store's own words, on the application's connection
+			}
 			return errors.Is(err, sim.ErrBusy) || allowSequence(w, err)
 		},
 		Repair: repairSequence,

@@ -164,12 +164,14 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 			switch {
 			case errors.Is(err, keysource.ErrClock):
 				return w.Has(sim.ClockStep) || w.Has(sim.ClockOff) && newFlakeConfig(w).shared
+			case errors.Is(err, context.DeadlineExceeded):
+				return true // the time of the request was over, and perhaps that of an attempt
 			case errors.Is(err, keysource.ErrStoreDown):
 				return len(w.Faults) > 0
 			case errors.Is(err, keysource.ErrWorkerTaken):
 				return newFlakeConfig(w).shared
 			}
-			return errors.Is(err, context.DeadlineExceeded)
+			return false
 		},
 		Check: func(w *sim.World) { checkMarked(w, m.config(w)) },
 	}
