@@ -72,16 +72,17 @@ func TestStoreWaitOwnRow(t *testing.T) {
 	})
 }
 
-// insertLocked inserts while a table is locked, and returns the error of the INSERT.
+// insertLocked inserts while a table is locked, and returns the error of the INSERT. Its
+// transaction is begun by a text: BeginTx would open the numbering before the lock.
 func insertLocked(t *testing.T, s *harness.Scratch, cfg *policy.Config, locked string) error {
 	t.Helper()
 	db, _ := s.Open(t, cfg)
 	defer db.Close() // so that the next one may have its worker's number
-	tx, err := db.Begin()
-	if err != nil {
+	conn := harness.ConnOf(t, db)
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
-	defer tx.Rollback()
 	locks, err := s.Raw.Begin()
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +91,6 @@ func insertLocked(t *testing.T, s *harness.Scratch, cfg *policy.Config, locked s
 	if _, err := locks.Exec("LOCK TABLE " + locked + " IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = tx.Exec("INSERT INTO t (a) VALUES ($1)", 1)
+	_, err = conn.ExecContext(t.Context(), "INSERT INTO t (a) VALUES ($1)", 1)
 	return err
 }
