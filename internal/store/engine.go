@@ -77,9 +77,9 @@ type engine struct {
 	// stands there as a literal, and 0 elsewhere; "" for an engine that shows all.
 	hides string
 
-	// current is 1 where a statement in a transaction sees what was committed before the
-	// statement, and 0 where it may see what was before the transaction; "" where that
-	// cannot be asked.
+	// current is 1 where a statement in a transaction sees all rows of a table that were
+	// committed before the statement, and 0 where it may see what was before the
+	// transaction; "" where that cannot be asked. The table stands for %s as a literal.
 	current string
 
 	// counter is the query for the engine's own counter of {table}; {name} and

@@ -16,8 +16,12 @@ func (r *runner) hides(table string) string {
 	if r.engine.hides == "" {
 		return ""
 	}
-	return ", " + fmt.Sprintf(r.engine.hides, "E'"+escapes.Replace(table)+"'")
+	return ", " + fmt.Sprintf(r.engine.hides, r.nameLiteral(table))
 }
+
+// nameLiteral returns the name of a table, as it is written in a query, as a literal of
+// PostgreSQL.
+func (*runner) nameLiteral(table string) string { return "E'" + escapes.Replace(table) + "'" }
 
 // escapes are those of a literal that means the same whatever standard_conforming_strings is.
 var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")

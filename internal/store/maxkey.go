@@ -55,7 +55,7 @@ func (k *KeyColumn) maxKeyIn(ctx context.Context, from, to int64) (int64, error)
 func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
 	beside, current := k.run.hides(k.table()), k.run.engine.current
 	if current != "" {
-		beside += ", " + current
+		beside += ", " + fmt.Sprintf(current, k.run.nameLiteral(k.table()))
 	}
 	query := fmt.Sprintf(k.run.engine.maxKey, k.name(), beside, k.table()) + hint
 	for i, c := range columns {

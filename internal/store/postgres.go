@@ -123,9 +123,16 @@ RETURNING previous_until`,
 		},
 	},
 	maxKey: "SELECT MAX(%s)%s FROM %s",
-	// PostgreSQL 18 documentation, section 13.2.
-	current: "CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted') THEN 1 ELSE 0 END",
-	hides:   "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
+	// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as they
+	// were when the transaction first asked for any ("postgres_fdw", "Transaction
+	// Management"), and a partition may be one. A view may hide rows that row security
+	// hides below it. YugabyteDB may say "read committed" and show the rows as they were at
+	// the first statement ("Transaction isolation levels" in its documentation).
+	current: `CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
+AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_foreign_table)
+AND EXISTS (SELECT 1 FROM pg_catalog.pg_class c WHERE c.oid = CAST(%s AS regclass) AND c.relkind IN ('r', 'p'))
+AND version() NOT LIKE '%%-YB-%%' THEN 1 ELSE 0 END`,
+	hides: "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
 	words: wording{
 		place: "$%d",
 		// Without it, an argument would be of the column's type.
