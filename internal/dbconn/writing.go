@@ -17,7 +17,8 @@ type writing struct {
 }
 
 // Writing returns a connector of the same database whose connections write the arguments
-// that are integers, texts and nil into the text of a statement. dollar says that
+// that are integers, texts and nil into the text of a statement; for MySQL, texts of ASCII
+// only. dollar says that
 // placeholders are PostgreSQL's, else they are MySQL's. A statement must have as many
 // question marks as arguments, and no literal with a backslash before a quote.
 func Writing(c driver.Connector, dollar bool) driver.Connector { return writing{c, dollar} }
@@ -123,10 +124,20 @@ func (c *writingConn) text(v string) string {
 		}
 		return "E'" + quoting.Replace(v) + "'"
 	}
+	plain := true
 	for i := range len(v) {
-		if b := v[i]; b < ' ' || b > '~' || b == '\'' || b == '\\' {
-			return "_utf8mb4 X'" + hex.EncodeToString([]byte(v)) + "'"
+		switch b := v[i]; {
+		case b >= 0x80:
+			// The engine takes an argument for text in the character set of the session,
+			// which the DSN may have chosen, and the names that are written into a
+			// statement too.
+			return ""
+		case b < ' ' || b > '~' || b == '\'' || b == '\\':
+			plain = false
 		}
+	}
+	if !plain {
+		return "_utf8mb4 X'" + hex.EncodeToString([]byte(v)) + "'"
 	}
 	return "'" + v + "'"
 }
