@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/keyfill/keyfill/policy"
 )
@@ -31,7 +32,13 @@ func openEarly(ctx context.Context, g *Conn) {
 	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.explains {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, db.storeWait)
+	wait := db.storeWait
+	if deadline, ok := ctx.Deadline(); ok {
+		// The transaction needs time too: it may have nothing to do with these tables, of
+		// which one may be locked for long.
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	select {
 	case db.early.turn <- struct{}{}:
