@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -16,6 +17,10 @@ import (
 // earlyMost bounds the tables whose numberings are opened early: nobody should wait long for
 // tables that his transaction may not fill.
 const earlyMost = 16
+
+// earlyWait bounds the time that the first transaction waits: it may have nothing to do with
+// these tables, of which one may be locked for long.
+const earlyWait = 2 * time.Second
 
 // earlyOpening opens numberings once for a database.
 type earlyOpening struct {
@@ -32,11 +37,9 @@ func openEarly(ctx context.Context, g *Conn) {
 	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.explains {
 		return
 	}
-	wait := db.storeWait
+	wait := min(db.storeWait, earlyWait)
 	if deadline, ok := ctx.Deadline(); ok {
-		// The transaction needs time too: it may have nothing to do with these tables, of
-		// which one may be locked for long.
-		wait = min(wait, time.Until(deadline)/2)
+		wait = min(wait, time.Until(deadline)/2) // the transaction needs time too
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -58,14 +61,32 @@ func openEarly(ctx context.Context, g *Conn) {
 	if err != nil {
 		return
 	}
-	if _, err := db.home(ctx); err != nil {
-		return
+	if err := findHome(ctx, e, db); err != nil {
+		return // the server may have no connection left, which one is not waited for here
 	}
 	for _, name := range names {
 		if t, err := e.TableNamed(name); err == nil && ctx.Err() == nil {
 			openTableEarly(ctx, e, t, db)
 		}
 	}
+}
+
+// findHome is Tables.home, which asks once.
+func findHome(ctx context.Context, e *Engine, db *Tables) error {
+	if db.Places.Home.Load() != nil {
+		return nil
+	}
+	q, err := db.sources.stores.catalog()
+	if err != nil {
+		return err
+	}
+	return within(ctx, func(ctx context.Context) error {
+		where, err := catalog.Place(ctx, e.Dialect, q)
+		if err == nil {
+			db.Places.KeepHome(where)
+		}
+		return err
+	})
 }
 
 // joinedTables returns the names of tables, as the policy has them, with numbers that belong

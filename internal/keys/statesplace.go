@@ -39,10 +39,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	home := p.Of(where.Place)
-	p.User.Store(&where.User)
-	p.Home.Store(home)
-	return home, nil
+	return p.KeepHome(where), nil
 }
 
 // locate returns the schema of the table that a name without a schema means in a place,

@@ -137,6 +137,14 @@ func (p *places) Of(answer string) *Location {
 	return one
 }
 
+// KeepHome keeps the answer of a connection of our own, and returns its location.
+func (p *places) KeepHome(where catalog.Where) *Location {
+	home := p.Of(where.Place)
+	p.User.Store(&where.User)
+	p.Home.Store(home)
+	return home
+}
+
 // Forget forgets the schemas of all tables in all places: a table may have another name.
 func (p *places) Forget() {
 	p.mu.Lock()
