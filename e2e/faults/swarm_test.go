@@ -248,13 +248,18 @@ func between(least, most time.Duration) func() time.Duration {
 	return func() time.Duration { return least + rand.N(most-least) }
 }
 
-// end returns when a wait for the processes ends in vain: a moment before the test
-// program's own time is up. A busy machine may leave a process without its turn for minutes.
+// end returns when a wait for the processes ends in vain: ten minutes from now, and a moment
+// before the test program's own time is up. A busy machine may leave a process without its turn
+// for minutes; one that does nothing any more should say so while somebody waits for it.
 func (w *swarm) end() time.Time {
-	if end, ok := w.t.Deadline(); ok {
-		return end.Add(-10 * time.Second)
+	most := 2 * harness.Limit
+	if harness.Soaking() {
+		most = time.Hour
 	}
-	return time.Now().Add(time.Hour)
+	if end, ok := w.t.Deadline(); ok {
+		most = min(most, time.Until(end)-10*time.Second)
+	}
+	return time.Now().Add(most)
 }
 
 // await waits until each of the processes has noted something that is wanted
