@@ -34,7 +34,7 @@ func (l firstLooker) may() bool {
 	switch {
 	case !r.engine.looksFirst, !r.pooled && !r.engine.sturdy:
 		return false // an error would end the application's transaction
-	case q.foreign(), q.Upstream != nil, q.holdsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.ClaimsAt != nil:
+	case q.foreign(), q.Procedure != "", q.Upstream != nil, q.holdsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.ClaimsAt != nil:
 		return false
 	case q.Fresh, q.Codec != nil, q.Below > 0, q.StartAt > 0, q.Skip != Range{}, q.least > 0, q.gap > 0, q.end() > 0:
 		return false
