@@ -25,6 +25,12 @@ type Finding struct {
 	Line     int    `json:"line"`     // of the policy's file, from 1; 0 when it is not known, or no line is concerned
 	Message  string `json:"message"`  // what is wrong, and why it matters
 	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or what to change in the policy
+
+	// Class says what the first INSERT does that keyfill is to fill: "first-insert": it
+	// fails; "some-inserts": it works, and INSERTs fail at times, or store a wrong key, one
+	// twice or none; "later": something will hurt one day; "unknown": it cannot be told from
+	// here; "note": it works.
+	Class string `json:"class"`
 }
 
 // ErrCheck is returned by [Mount.Check] when the database cannot be looked at.

@@ -212,6 +212,8 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 			uses = append(uses, keyUse{e, len(e.keys), places[i]})
 			e.keys = append(e.keys, sk)
 			e.lines = append(e.lines, k.origin.linesOf(places[i]))
+		} else {
+			e.identity = append(e.identity, IdentityKey{Column: column, Line: k.origin.linesOf(places[i]).Source})
 		}
 	}
 	for _, u := range uses {

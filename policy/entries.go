@@ -29,6 +29,15 @@ type Entry struct {
 
 	// Keys are the lines of the keys of Rule, in their order.
 	Keys []KeyLines
+
+	// Identity are the columns whose keys the engine makes, of which Rule has none.
+	Identity []IdentityKey
+}
+
+// IdentityKey is a column with source identity.
+type IdentityKey struct {
+	Column string // folded
+	Line   int    // of its source, else of its column; 0 where it is not known
 }
 
 // Entries returns the entries of the file: first those that name one table, in the
@@ -59,7 +68,7 @@ func (p *Policy) EntryOf(schema, table string) (Entry, bool) {
 }
 
 func (e *entry) shown() Entry {
-	shown := Entry{Name: e.name, Line: e.line, IsGlob: e.isGlob(), Rule: &e.rule, Keys: e.lines}
+	shown := Entry{Name: e.name, Line: e.line, IsGlob: e.isGlob(), Rule: &e.rule, Keys: e.lines, Identity: e.identity}
 	if !e.schema.wild {
 		shown.Schema = e.schema.text
 	}

@@ -34,9 +34,10 @@ type entry struct {
 
 	// keys are the keys to fill, whose states are still to be named, and lines where
 	// they stand in the file.
-	keys  []stateKey
-	line  int
-	lines []KeyLines
+	keys     []stateKey
+	line     int
+	lines    []KeyLines
+	identity []IdentityKey
 
 	// rule is the rule of the table that the entry names. For a glob, Table and the
 	// fields that depend on the table's name are still to be set.

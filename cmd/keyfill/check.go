@@ -105,7 +105,7 @@ func (f *checkFlags) compare(ctx context.Context, cfg *policy.Config, dsn string
 	var findings []keyfill.Finding
 	if named, err := dialect.ByName(cfg.Dialect); err == nil && !facts.Speaks(named) {
 		findings = append(findings, keyfill.Finding{
-			Severity: check.Error, Rule: check.RuleDialect, Line: cfg.Line("dialect", ""),
+			Severity: check.Error, Rule: check.RuleDialect, Class: check.FirstInsert, Line: cfg.Line("dialect", ""),
 			Message: fmt.Sprintf("the policy says dialect: %s, and the driver %s speaks another one, so that no database is opened", named.Name, f.driver),
 			Remedy:  "in the policy: leave dialect: out, as the driver tells it",
 		})
@@ -226,7 +226,11 @@ func (f *checkFlags) printText(out io.Writer, findings []keyfill.Finding) error 
 		}
 		fmt.Fprintf(&b, "\n    %s\n    remedy: %s\n", one.Message, strings.ReplaceAll(one.Remedy, "\n", "\n    "))
 	}
-	fmt.Fprintf(&b, "%s, %s, %s\n", counted(count[check.Error], "error"), counted(count[check.Warning], "warning"), counted(count[check.Info], "info"))
+	fmt.Fprintf(&b, "%s, %s, %s", counted(count[check.Error], "error"), counted(count[check.Warning], "warning"), counted(count[check.Info], "info"))
+	if slices.ContainsFunc(findings, func(one keyfill.Finding) bool { return one.Class == check.FirstInsert }) {
+		b.WriteString(": the first INSERT fails")
+	}
+	b.WriteString("\n")
 	_, err := io.WriteString(out, b.String())
 	return err
 }

@@ -43,6 +43,7 @@ func TestCheck(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clean := checkDatabase(t, "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "CREATE TABLE devices (id BLOB NOT NULL PRIMARY KEY)")
 	faulty := checkDatabase(t, "CREATE TABLE orders (id INTEGER PRIMARY KEY)", "CREATE TABLE devices (id TEXT NOT NULL PRIMARY KEY)")
+	unfit := checkDatabase(t, "CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT)", "CREATE TABLE devices (id BLOB NOT NULL PRIMARY KEY)")
 	config := writeFile(t, "keyfill.yaml", checkPolicy)
 	bad := writeFile(t, "bad.yaml", "version: 1\ntables:\n  orders: {colum: id}\n  items: {column: id, source: sequense}\n")
 	other := writeFile(t, "other.yaml", "dialect: postgres\n"+checkPolicy)
@@ -57,8 +58,9 @@ func TestCheck(t *testing.T) {
 	}{
 		{"clean", []string{"--config", config, "--driver", "sqlite", "--dsn", clean}, 0, []string{"0 errors, 0 warnings, 0 infos"}, nil},
 		{"by variable", []string{"--config", config, "--driver", "sqlite", "--dsn-env", "CHECK_DSN"}, 0, []string{"0 errors"}, nil},
-		{"a fault", []string{"--config", config, "--driver", "sqlite", "--dsn", faulty}, 1, []string{"keyfill.yaml:6: error: type: devices.id", "remedy: in the policy", "\n1 error, 0 warnings, "}, []string{"there are errors"}},
+		{"a fault", []string{"--config", config, "--driver", "sqlite", "--dsn", faulty}, 1, []string{"keyfill.yaml:6: error: type: devices.id", "remedy: in the policy", "\n1 error, 0 warnings, 0 infos"}, []string{"there are errors"}},
 		{"a script", []string{"--config", config, "--driver", "sqlite", "--dsn", faulty, "--fix"}, 1, []string{"nothing was run", "-- in the policy"}, nil},
+		{"the first INSERT", []string{"--config", config, "--driver", "sqlite", "--dsn", unfit}, 1, []string{"\n1 error, 0 warnings, 0 infos: the first INSERT fails\n"}, nil},
 		{"another dialect", []string{"--config", other, "--driver", "sqlite", "--dsn", clean}, 1, []string{"other.yaml:1: error: dialect"}, nil},
 		{"a bad policy", []string{"--config", bad, "--driver", "sqlite", "--dsn", clean}, 2, nil, []string{"bad.yaml:3:", "bad.yaml:4:", `did you mean "sequence"`}},
 		{"no policy", []string{"--config", "nowhere.yaml", "--driver", "sqlite", "--dsn", clean}, 2, nil, []string{"nowhere.yaml"}},
@@ -94,7 +96,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckJSON: each line is an object with the seven fields, and no other.
+// TestCheckJSON: each line is an object with the eight fields, and no other.
 func TestCheckJSON(t *testing.T) {
 	path := checkDatabase(t, "CREATE TABLE order_s (id INTEGER PRIMARY KEY)", "CREATE TABLE devices (id TEXT NOT NULL PRIMARY KEY)")
 	config := writeFile(t, "keyfill.yaml", checkPolicy)
@@ -108,12 +110,12 @@ func TestCheckJSON(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &fields); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		for _, name := range []string{"severity", "rule", "table", "column", "line", "message", "remedy"} {
+		for _, name := range []string{"severity", "rule", "table", "column", "line", "message", "remedy", "class"} {
 			if _, ok := fields[name]; !ok {
 				t.Errorf("%q has no %s", line, name)
 			}
 		}
-		if len(fields) != 7 {
+		if len(fields) != 8 {
 			t.Errorf("%q has %d fields", line, len(fields))
 		}
 		var one keyfill.Finding
@@ -123,7 +125,8 @@ func TestCheckJSON(t *testing.T) {
 		found = append(found, one)
 	}
 	if len(found) != 2 || found[0].Rule != "no-table" || found[0].Line != 3 || !strings.Contains(found[0].Message, `"order_s"`) ||
-		found[1].Rule != "type" || found[1].Line != 6 || found[1].Table != "devices" || found[1].Column != "id" {
+		found[1].Rule != "type" || found[1].Line != 6 || found[1].Table != "devices" || found[1].Column != "id" ||
+		found[0].Class != "some-inserts" || found[1].Class != "some-inserts" {
 		t.Errorf("%+v", found)
 	}
 }

@@ -32,6 +32,17 @@ var mariadbFaults = []fault{
 		rule: "engine-fills", table: "orders", column: "id", line: 3, says: "AUTO_INCREMENT",
 	},
 	{
+		name: "counter below below:", schema: []string{"CREATE TABLE orders (id BIGINT AUTO_INCREMENT PRIMARY KEY)"},
+		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000, start: 5}}\n",
+		rule:   "engine-fills", table: "orders", column: "id", line: 3, says: "AUTO_INCREMENT = 1000",
+	},
+	{
+		name: "start below the keys", schema: []string{"CREATE TABLE orders (id BIGINT PRIMARY KEY)", "INSERT INTO orders VALUES (70)"},
+		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true, start: 5}}\n",
+		fixed:  "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n",
+		rule:   "state-behind", table: "orders", column: "id", line: 3, says: "no start:",
+	},
+	{
 		name: "narrow", schema: []string{"CREATE TABLE orders (id INT PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n",
 		rule:   "narrow", table: "orders", column: "id", line: 3, says: "BIGINT",

@@ -23,6 +23,11 @@ var postgresqlFaults = []fault{
 		rule: "engine-fills", table: "orders", column: "id", line: 3, says: "source: native",
 	},
 	{
+		name: "counter below below:", schema: []string{"CREATE TABLE orders (id bigserial PRIMARY KEY)"},
+		policy: "  orders: {column: id, source: {kind: sequence, ensure_schema: true, below: 1000, start: 5}}\n",
+		rule:   "engine-fills", table: "orders", column: "id", line: 3, says: "setval",
+	},
+	{
 		name: "IDENTITY ALWAYS", schema: []string{"CREATE TABLE orders (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: native}\n", rule: "identity-always", table: "orders", column: "id", line: 3,
 	},

@@ -40,6 +40,17 @@ var sqliteFaults = []fault{
 		rule: "no-column", table: "orders", column: "ordr_id", line: 4, says: "column: order_id",
 	},
 	{
+		name: "identity of nothing", schema: []string{"CREATE TABLE orders (id TEXT NOT NULL PRIMARY KEY)"},
+		policy: "  orders:\n    column: id\n    source: identity\n", fixed: "  orders: {column: id}\n",
+		rule: "no-default", table: "orders", column: "id", line: 5, says: "another source",
+	},
+	{
+		name: "key ahead of the clock", schema: []string{"CREATE TABLE orders (id INTEGER PRIMARY KEY)", "INSERT INTO orders VALUES (9000000000000000000)"},
+		policy: "  orders: {column: id, source: {kind: snowflake, worker: 3, store: none}}\n",
+		fixed:  "  orders: {column: id, source: {kind: snowflake, worker: 3, store: none, on_behind: warn}}\n",
+		rule:   "state-behind", table: "orders", column: "id", line: 3, says: "on_behind: warn",
+	},
+	{
 		name: "not unique", schema: []string{"CREATE TABLE orders (id TEXT NOT NULL)"},
 		policy: "  orders: {column: id}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
 	},

@@ -86,10 +86,13 @@ func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 			f.Line = t.lines(i).Source
 		}
 		if f.Rule == ruleType && keepsBytes(c.d, k, col) {
-			f.Severity = Warning
+			f.Severity, f.Class = Warning, Later
 			f.Message = fmt.Sprintf("the column takes the text of a key as bytes: %s holds 36 bytes where 16 would do: say layout: binary and make it BINARY(16), or make it a text column", col.Type)
 		}
 		f.Remedy = c.cure(t, k, col, f.Rule)
+		if f.Class == "" {
+			f.Class = c.classOfProblem(t, k, col, err)
+		}
 		c.add(f)
 	}
 }

@@ -12,6 +12,38 @@ const (
 	Info    = "info"    // something that is good to know
 )
 
+// The classes of a finding: what the first INSERT does that the policy has keyfill fill. They
+// say what happens with mode: fill, whatever the mode is.
+const (
+	FirstInsert = "first-insert" // it fails
+	SomeInserts = "some-inserts" // it works, and INSERTs fail at times, or store a wrong key, one twice or none
+	Later       = "later"        // it works, and something will hurt one day
+	Unknown     = "unknown"      // what it does cannot be told from here
+	Note        = "note"         // it works
+)
+
+// someInserts are the rules of errors that let the first INSERT work, or are about
+// statements that keyfill fills nothing of.
+var someInserts = []string{ruleCase, ruleHandback, ruleNoTable, ruleProxy, ruleTriggerFills}
+
+// classOf returns the class of a finding that does not say its class.
+func classOf(f Finding) string {
+	switch {
+	case f.Rule == ruleNotLooked || f.Rule == ruleWorker:
+		return Unknown
+	case f.Severity == Info:
+		return Note
+	case f.Rule == ruleForeignKey: // INSERTs into the table that refers to the keys
+		return Later
+	case f.Severity == Error && !slices.Contains(someInserts, f.Rule):
+		return FirstInsert
+	case f.Severity == Error, f.Rule == ruleNotUnique, f.Rule == ruleNullable, f.Rule == ruleNoRule, f.Rule == ruleNoTable,
+		f.Rule == ruleSessionRead, f.Rule == ruleStateBehind, f.Rule == ruleTwoWay:
+		return SomeInserts
+	}
+	return Later
+}
+
 // The rules. docs/check.md has the cause and the cure of each.
 const (
 	ruleBoundTwice      = "bound-twice"
@@ -31,6 +63,7 @@ const (
 	ruleLease           = "lease"
 	ruleNarrow          = "narrow"
 	ruleNoColumn        = "no-column"
+	ruleNoDefault       = "no-default"
 	ruleNoRule          = "no-rule"
 	ruleNoTable         = "no-table"
 	ruleNotLooked       = "not-looked"
@@ -59,7 +92,7 @@ const (
 func Rules() []string {
 	return []string{
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
-		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoRule,
+		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
 		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleWorker,
@@ -75,6 +108,7 @@ type Finding struct {
 	Line     int    // of the policy's file, from 1; 0 where it is not known, or no line is concerned
 	Message  string
 	Remedy   string // statements that end in a semicolon, or what to change in the policy
+	Class    string // one of the classes
 }
 
 // rank orders the severities.

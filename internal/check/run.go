@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -137,6 +138,7 @@ func (unasked) Rows(context.Context, string, ...any) ([][]any, error) { return n
 // finding has its own place in docs/check.md.
 func (c *checker) add(f Finding) {
 	f.Message = anchor.Plain(f.Message)
+	f.Class = cmp.Or(f.Class, classOf(f))
 	c.findings = append(c.findings, f)
 }
 

@@ -28,7 +28,7 @@ type reading struct {
 // lookAtEnd tells the day on which a state has no numbers left, from two readings that
 // have dates: the state's own row, and an older one.
 func (c *checker) lookAtEnd(f Finding, st *keys.State, found store.Looked) {
-	if st.Row == nil || found.Next <= 0 || found.Last <= 0 {
+	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return
 	}
 	share := float64(found.Next) / float64(found.Last)

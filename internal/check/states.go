@@ -41,6 +41,7 @@ func (c *checker) lookAtState(t *target, i int) {
 		c.add(f)
 		return
 	case st == nil:
+		c.lookAtFloor(f, t, i)
 		return
 	}
 	at := c.storeOf(st.Store)
@@ -82,6 +83,21 @@ func (c *checker) lookAtState(t *target, i int) {
 	f.Message = shownState(err)
 	if f.Rule == ruleRunsOut {
 		f.Message = "all keys are used: " + f.Message
+	}
+	c.add(f)
+}
+
+// lookAtFloor compares a snowflake that keeps no state with the keys in its column.
+func (c *checker) lookAtFloor(f Finding, t *target, i int) {
+	err := c.e.LookFloor(c.ctx, t.table, i, t.found.Table, c.home, c.o.Now())
+	if err == nil {
+		return
+	}
+	f.Rule, f.Message = ruleStateBehind, err.Error()
+	f.Remedy = "in the policy: on_behind: warn in the source, if the greatest key is another program's; or other bits, or another source"
+	if c.isUnread(err) {
+		f.Rule, f.Message = ruleRights, "the user of the DSN may not read the column, so that the greatest key is not known"
+		f.Remedy = c.grantOn([]string{"SELECT"}, c.tableName(t.found))
 	}
 	c.add(f)
 }
@@ -133,6 +149,8 @@ func (c *checker) lacksSequences() bool {
 // look asks for a state.
 func (c *checker) look(st *keys.State, at *store.Store) (store.Looked, error) {
 	switch {
+	case st.Max > 0:
+		return store.Looked{}, c.home.LookMax(c.ctx, *st.Claim, st.Max)
 	case st.Row != nil:
 		if st.Store != "" {
 			st.Row.At, st.Row.ClaimsAt, st.Row.ClaimedAs = c.home, c.home, st.Claim.State
@@ -216,6 +234,8 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	var e *store.Error
 	errors.As(err, &e)
 	switch rule := stateRule(err); {
+	case rule == ruleStateBehind && found.Unmade:
+		return "in the policy: no start: in the source, so that its keys begin above the greatest one, or a start: above that"
 	case rule == ruleStateBehind && st.Native != nil:
 		return c.raiseSequence(found.Sequence, st.Native.Columns)
 	case rule == ruleStateBehind && st.Row != nil && st.Row.Table == nil && st.Store == "" && !st.Maps:

@@ -22,10 +22,10 @@ var ownColumns = map[string][]string{
 // they there, of this version, and may they be used?
 func (c *checker) lookAtStateTables() error {
 	uses := c.usesOf("")
-	if !slices.ContainsFunc(uses, hasRows) || !c.over.IsComplete() {
+	if !slices.ContainsFunc(uses, c.hasRows) || !c.over.IsComplete() {
 		return nil
 	}
-	ensured := !slices.ContainsFunc(uses, func(src policy.Source) bool { return hasRows(src) && !src.EnsureSchema })
+	ensured := !slices.ContainsFunc(uses, func(src policy.Source) bool { return c.hasRows(src) && !src.EnsureSchema })
 	for _, name := range slices.Sorted(maps.Keys(ownColumns)) {
 		if !c.needs(name, uses) {
 			continue
@@ -50,7 +50,7 @@ func (c *checker) needs(table string, uses []policy.Source) bool {
 	return slices.ContainsFunc(uses, func(src policy.Source) bool {
 		isFlake := src.Kind == policy.KindSnowflake || src.Kind == policy.KindComposite
 		switch {
-		case !hasRows(src), isFlake && c.d.OneWriter:
+		case !c.hasRows(src), isFlake && c.d.OneWriter:
 			return false
 		case table == "keyfill_workers":
 			return isFlake
@@ -85,7 +85,7 @@ func (c *checker) lookAtOwnColumns(found *catalog.Listed, name string) {
 func (c *checker) lineOfUse() int {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			if src := t.table.KeyColumns[i].Rule.Source; src.Stateful() && src.Store == "" && hasRows(src) {
+			if src := t.table.KeyColumns[i].Rule.Source; src.Stateful() && src.Store == "" && c.hasRows(src) {
 				return t.lines(i).Source
 			}
 		}

@@ -116,9 +116,13 @@ func (c *checker) usesOf(name string) []policy.Source {
 	return uses
 }
 
-// hasRows reports whether a source keeps rows in keyfill's tables.
-func hasRows(src policy.Source) bool {
-	return src.Kind != policy.KindNative && src.Kind != policy.KindMaxPlusOne && src.Table == nil &&
+// hasRows reports whether a source keeps rows in keyfill's tables. For the greatest key and
+// one there is a row where the engine does not make two who read that key wait.
+func (c *checker) hasRows(src policy.Source) bool {
+	if src.Kind == policy.KindMaxPlusOne {
+		return src.Lock != policy.LockNone && store.NeedsMutex(c.d)
+	}
+	return src.Kind != policy.KindNative && src.Table == nil &&
 		src.Store != policy.StoreNone && (src.Via != policy.ViaProcedure || src.Procedure == "")
 }
 

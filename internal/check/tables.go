@@ -60,6 +60,7 @@ func (c *checker) aim(found *catalog.Listed) (policy.Entry, bool) {
 	if !ok {
 		return entry, false
 	}
+	c.lookAtIdentity(found, entry)
 	for _, bare := range []bool{true, false} {
 		if bare && !found.Visible {
 			continue

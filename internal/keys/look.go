@@ -5,8 +5,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -55,6 +58,7 @@ type State struct {
 	// of the policy keeps.
 	Claim *store.Claim
 
+	Max    int64  // the greatest integer of the greatest key and one; 0 for other sources
 	Store  string // where it is, as in [policy.Source]
 	Maps   bool   // keys are made of its numbers
 	Series bool   // it has series, which processes lease
@@ -78,7 +82,7 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 	case src.Kind == policy.KindMaxPlusOne:
 		claim := store.ClaimOfMax(own)
 		claim.Exclusive = src.Exclusive
-		st.Claim = &claim
+		st.Claim, st.Max = &claim, k.Limit()
 		return st, nil
 	case src.Store == policy.StoreNone, ofWorkers(src) && src.Store == "" && e.Dialect.OneWriter:
 		return nil, nil
@@ -122,7 +126,7 @@ func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, nu
 	switch {
 	case src.Kind == policy.KindRecycled:
 		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, keysource.DefaultSeries))
-		row.Start, st.Series = cmp.Or(row.Start, 1), true
+		st.Series = true
 	case len(k.Rule.Scope) > 0:
 		scope := store.Scope{Name: row.Name, Column: row.Columns[0]}
 		var types []string
@@ -172,6 +176,46 @@ func (k *Column) Worker() error {
 	}
 	_, err := src.SnowflakeOptions().Number()
 	return err
+}
+
+// aheadAllowed is how far the time of the greatest key may be ahead of the clock: so long a
+// snowflake waits ([keysource.Snowflake.Above]).
+const aheadAllowed = 10 * time.Second
+
+var (
+	errAhead  = anchor.New("clock", "the greatest key is ahead of the clock: say on_behind: warn if it is another program's, or take another source")
+	errNoTime = anchor.New("options", "the column holds keys of more bits than this source makes: give the source their bits, or its keys another column")
+)
+
+// LookFloor returns why a snowflake without a store gives no key above those that are in its
+// column; nil where it does, or the two are not compared.
+func (e *Engine) LookFloor(ctx context.Context, t *Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
+	k := &t.KeyColumns[i]
+	src := k.Rule.Source
+	column := found.Column(e.Dialect, k.Name)
+	isMarkless := ofWorkers(src) && (src.Store == policy.StoreNone || src.Store == "" && e.Dialect.OneWriter)
+	if !isMarkless || column == nil || src.Spread != "" || src.WorkerLease > 0 || src.OnBehind == keysource.RemedyWarn {
+		return nil
+	}
+	facts, o := factsOfColumn(found, column), src.SnowflakeOptions()
+	number, err := o.Number()
+	composite, isText := k.shape.(*keysource.Composite)
+	if err != nil || !facts.leads || !isText && !facts.ranked {
+		return nil
+	}
+	f := &floor{column: facts.StoreColumn(t.Rule, k, false), composite: composite, number: number}
+	key, err := f.read(ctx, home)
+	if err != nil || key < 1 {
+		return err
+	}
+	reading, err := keysource.InspectSnowflake(strconv.FormatInt(key, 10), o.Bits)
+	switch {
+	case err != nil:
+		return errNoTime
+	case reading.Time.Sub(now) > aheadAllowed:
+		return errAhead
+	}
+	return nil
 }
 
 // OpenStore returns the way to a store that the policy names; nil for one that is no

@@ -18,6 +18,7 @@ type Looked struct {
 	Greatest int64 // key in the columns
 	IsRanked bool  // Greatest was asked for
 	KeysEnd  int64 // from which integer on keys are not the state's; 0 for none
+	Unmade   bool  // the state is not there yet: Next is where it would begin
 
 	// Sequence is the sequence of the engine that is the state, as it is written in SQL; ""
 	// for other states.
@@ -26,7 +27,7 @@ type Looked struct {
 
 // Look says of a sequence what [Store.Open] would say, and changes nothing: neither
 // tables nor rows are made, and a state that is behind is [ErrBehind] unless its remedy
-// is to warn or to advance. A state that Open would make is no error.
+// is to warn or to advance. A state that Open would make is looked at as it would be made.
 func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	o := opener{run: s.run, q: &q}
 	if err := q.check(s.run.dialect); err != nil {
@@ -42,26 +43,26 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 		if got.form != nil && got.form.lockless && q.Procedure == "" && !q.optimistic() {
 			return found, q.fail(ErrKeyEngine, "") // as the first reservation says
 		}
-		return found, found.behind(&q, got.known)
+		return found, found.behind(row, got.known)
 	}
 	found := Looked{Last: q.ceiling()}
-	if err := s.run.probe(ctx, tables[0]); err != nil {
-		if q.EnsureSchema && s.isMissing(err) {
-			_, err := unused(ctx, &q)
-			return found, err
-		}
+	err := s.run.probe(ctx, tables[0])
+	missing := err != nil && q.EnsureSchema && s.isMissing(err)
+	if err != nil && !missing {
 		return found, s.run.failed(q.Name, s.run.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
 	}
-	var err error
 	if found.Greatest, found.IsRanked, err = s.run.columnsOf(&q).greatest(ctx); err != nil {
 		return found, err
+	}
+	if missing {
+		return found, o.lookUnmade(ctx, &found, false)
 	}
 	stored, err := stateRows{s.run}.read(ctx, q.Name)
 	if err != nil {
 		return found, err
 	}
 	if stored == nil {
-		return found, o.lookUnmade(ctx, &found)
+		return found, o.lookUnmade(ctx, &found, true)
 	}
 	if endOf(stored.incarnation) != q.end() && !q.holdsBlocks() {
 		q.remember(stored) // from its end on keys are another state's
@@ -83,7 +84,7 @@ func (s *Store) Look(ctx context.Context, q Sequence) (Looked, error) {
 	if err := s.run.columnsOf(&q).proveBelow(ctx); err != nil {
 		return found, err
 	}
-	return found, found.behind(&q, true)
+	return found, found.behind(o.row(), true)
 }
 
 // LookUnmade says of a sequence what [Store.Look] will say when keyfill's tables were
@@ -100,27 +101,38 @@ func (s *Store) LookUnmade(ctx context.Context, q Sequence) error {
 	return o.row().noRow(ctx, greatest)
 }
 
-// behind returns the error of a state that is not above the greatest key.
-func (f *Looked) behind(q *Sequence, known bool) error {
-	if !known || !f.IsRanked || f.Next > f.Greatest || q.OnBehind == keysource.RemedyWarn || q.OnBehind == keysource.RemedyAdvance {
+// behind returns the error of a state that is not above the greatest key, and cannot be
+// raised above it either where the remedy is to advance.
+func (f *Looked) behind(row *sequenceRow, known bool) error {
+	q := row.q
+	switch {
+	case !known || !f.IsRanked || f.Next > f.Greatest || q.OnBehind == keysource.RemedyWarn:
 		return nil
+	case q.OnBehind != keysource.RemedyAdvance:
+		e := q.fail(ErrBehind, "")
+		e.Next = f.Next
+		return e
+	case f.Greatest >= f.Last:
+		return row.exhausted(f.Next)
 	}
-	e := q.fail(ErrBehind, "")
-	e.Next = f.Next
-	return e
+	return nil
 }
 
-// lookUnmade returns why Open would not make the row of a sequence.
-func (o opener) lookUnmade(ctx context.Context, found *Looked) error {
+// lookUnmade returns why Open would not make the row of a sequence, or could not use it as
+// it is made. there says that keyfill's tables are there; those that Open makes are empty.
+func (o opener) lookUnmade(ctx context.Context, found *Looked, there bool) error {
 	q := o.q
 	if !q.Create {
 		return o.row().noRow(ctx, found.Greatest)
 	}
-	if _, err := unused(ctx, q); err != nil {
+	claimed, err := unused(ctx, q)
+	if err != nil {
 		return err
 	}
-	if err := o.wasThere(ctx); err != nil {
-		return err
+	if there {
+		if err := o.wasThere(ctx); err != nil {
+			return err
+		}
 	}
 	if q.Fresh {
 		used, err := o.run.columnsOf(q).used(ctx)
@@ -131,10 +143,17 @@ func (o opener) lookUnmade(ctx context.Context, found *Looked) error {
 			return o.row().noRow(ctx, 0)
 		}
 	}
-	if _, err := o.start(ctx, found.Greatest, found.IsRanked); err != nil {
+	start, err := o.start(ctx, found.Greatest, found.IsRanked)
+	if err != nil {
 		return err
 	}
-	return binder{o.run}.checkAll(ctx, q.lookedAt())
+	if there {
+		if err := (binder{o.run}).checkAll(ctx, q.lookedAt()); err != nil {
+			return err
+		}
+	}
+	found.Unmade, found.Next = true, max(start, claimed)
+	return found.behind(o.row(), true)
 }
 
 // isMissing reports whether the error of a query says that its table is not there.
@@ -171,6 +190,19 @@ func (s *Store) LookClaim(ctx context.Context, c Claim) error {
 		return nil
 	}
 	return binder{s.run}.checkAll(ctx, c.binding())
+}
+
+// LookMax is [Store.LookClaim] for the greatest key and one: it is keysource.ErrExhausted
+// where the greatest key is last, or greater.
+func (s *Store) LookMax(ctx context.Context, c Claim, last int64) error {
+	if err := s.LookClaim(ctx, c); err != nil || c.Column.Unranked {
+		return err
+	}
+	greatest, err := (&KeyColumn{run: s.run, column: c.Column}).MaxKey(ctx)
+	if err == nil && greatest >= last {
+		err = c.binding().fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", last)
+	}
+	return err
 }
 
 // Look says of a sequence of the engine what the first draw would say, and draws

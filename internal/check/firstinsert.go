@@ -1,0 +1,94 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// classOfProblem returns the class of a column that does not fit its keys. The run asks the
+// catalog before the first key and refuses it, but not for keys of which no state is kept:
+// there the engine answers.
+func (c *checker) classOfProblem(t *target, k *keys.Column, col *catalog.Column, problem error) string {
+	switch {
+	case t.table.AsksCatalog, col == nil, col.Generated, col.IdentityAlways:
+		return FirstInsert
+	case errors.Is(problem, catalog.ErrType) && c.refusesType(t.found, k, col):
+		return FirstInsert
+	}
+	return SomeInserts
+}
+
+// refusesType reports whether the engine refuses a key for its type or length, and does not
+// store it as something else.
+func (c *checker) refusesType(t *catalog.Listed, k *keys.Column, col *catalog.Column) bool {
+	wanted := k.Wanted()
+	isBinary := wanted.Layout == dialect.SequentialAsBinary
+	switch c.d.Family {
+	case dialect.FamilySQLite:
+		// A column takes any value, but for the rowid and for tables that are STRICT.
+		return col.RowID || c.isStrict(t)
+	case dialect.FamilyPostgreSQL:
+		// Bytes become the text \x…, and text becomes the bytes of its characters.
+		const hexLength = 34
+		return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
+	case dialect.FamilyMySQL:
+		mode, err := c.text("SELECT @@sql_mode")
+		switch {
+		case err != nil || !strings.Contains(mode, "STRICT_"):
+			return false // it is cut, or becomes a number
+		case isBinary && col.UUID:
+			return false
+		case isBinary && col.Text && (col.Length == 0 || col.Length >= 16):
+			// Bytes are characters of most sets of one byte each.
+			return strings.HasPrefix(col.Collation, "utf8") || strings.HasPrefix(col.Collation, "ascii")
+		}
+	}
+	return true
+}
+
+// isStrict reports whether a table of SQLite takes values of its columns' types alone. Before
+// 3.37 there is neither such a table nor the pragma.
+func (c *checker) isStrict(t *catalog.Listed) bool {
+	strict, err := c.text("SELECT strict FROM pragma_table_list WHERE schema = '" + strings.ReplaceAll(t.Schema, "'", "''") +
+		"' AND name = '" + strings.ReplaceAll(t.Name, "'", "''") + "'")
+	return err == nil && strict == "1"
+}
+
+// lookAtIdentity adds a finding for each column whose keys the policy leaves to the engine,
+// and which the engine does not fill.
+func (c *checker) lookAtIdentity(found *catalog.Listed, entry policy.Entry) {
+	for _, key := range entry.Identity {
+		col := found.Column(c.d, key.Column)
+		if found.View || col == nil || col.RowID || col.Identity != "" || col.Generated || found.Default[col.Name] != "" || len(found.Triggers) > 0 {
+			continue
+		}
+		class := SomeInserts
+		if c.refusesNull(found, col) {
+			class = FirstInsert
+		}
+		// The program may bring all keys.
+		c.add(Finding{Severity: Warning, Rule: ruleNoDefault, Table: found.Name, Column: col.Name, Line: key.Line, Class: class,
+			Message: fmt.Sprintf("the policy leaves the keys to the engine (source: identity), which does not fill the column: %s has no default and no counter, and the table has no trigger", col.Type),
+			Remedy:  "in the policy, for table " + entry.Name + ": another source; or have the program bring each key, or the engine fill the column"})
+	}
+}
+
+// refusesNull reports whether the engine refuses a row that has no value for a column without
+// a default.
+func (c *checker) refusesNull(t *catalog.Listed, col *catalog.Column) bool {
+	if t.Nullable[col.Name] {
+		return false
+	}
+	if c.d.Family == dialect.FamilyMySQL {
+		mode, err := c.text("SELECT @@sql_mode")
+		return err == nil && slices.ContainsFunc(strings.Split(mode, ","), func(word string) bool { return strings.HasPrefix(word, "STRICT_") })
+	}
+	return true
+}
