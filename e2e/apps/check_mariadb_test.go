@@ -48,6 +48,18 @@ var mariadbFaults = []fault{
 		rule:   "narrow", table: "orders", column: "id", line: 3, says: "BIGINT",
 	},
 	{
+		name: "a computed column of a scope", schema: []string{"CREATE TABLE order_lines (order_id BIGINT NOT NULL, line_no BIGINT NOT NULL, part BIGINT AS (order_id MOD 8) STORED, PRIMARY KEY (order_id, line_no))"},
+		policy: "  order_lines: {column: line_no, source: {kind: sequence, scope: [part], ensure_schema: true}}\n",
+		fixed:  "  order_lines: {column: line_no, source: {kind: sequence, scope: [order_id], ensure_schema: true}}\n",
+		rule:   "generated", table: "order_lines", column: "part", line: 3, says: "computed from",
+	},
+	{
+		name: "a text column of a scope", schema: []string{"CREATE TABLE order_lines (order_no VARCHAR(9) CHARACTER SET ascii COLLATE ascii_bin, line_no BIGINT NOT NULL, PRIMARY KEY (order_no, line_no))"},
+		policy: "  order_lines: {column: line_no, source: {kind: sequence, scope: [order_no], ensure_schema: true}}\n",
+		fixed:  "  order_lines: {column: line_no, source: {kind: sequence, scope: [{column: order_no, type: text}], ensure_schema: true}}\n",
+		rule:   "state", table: "order_lines", column: "line_no", line: 3, says: "scope: [{column: order_no, type: text}]",
+	},
+	{
 		name: "nullable", schema: []string{"CREATE TABLE orders (id CHAR(36) UNIQUE)"},
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "nullable", table: "orders", column: "id", line: 3,
 	},

@@ -60,6 +60,18 @@ var sqliteFaults = []fault{
 		rule:   "not-unique", table: "lines", column: "n", line: 3, says: `("order_id", "n")`,
 	},
 	{
+		name: "a scope's column by half of its name", schema: []string{"CREATE TABLE lines (order_id INTEGER NOT NULL, line_no INTEGER NOT NULL)"},
+		policy: "  lines: {column: line_no, source: {kind: sequence, scope: [order], ensure_schema: true}}\n",
+		fixed:  "  lines: {column: line_no, source: {kind: sequence, scope: [order_id], ensure_schema: true}}\n",
+		rule:   "no-column", table: "lines", column: "order", line: 3, says: "scope: [order_id]",
+	},
+	{
+		name: "unique without its scope", schema: []string{"CREATE TABLE lines (order_id INTEGER NOT NULL, line_no INTEGER PRIMARY KEY)"},
+		policy: "  lines: {column: line_no, source: {kind: sequence, scope: [order_id], ensure_schema: true}}\n",
+		fixed:  "  lines: {column: line_no, source: {kind: sequence, ensure_schema: true}}\n",
+		rule:   "scope", table: "lines", column: "line_no", line: 3, says: "leave scope: out",
+	},
+	{
 		name: "greatest key and one, not unique", schema: []string{"CREATE TABLE orders (id INTEGER NOT NULL, n INTEGER PRIMARY KEY)"},
 		policy: "  orders: {column: id, source: maxplusone}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
 	},

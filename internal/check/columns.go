@@ -26,6 +26,7 @@ func (c *checker) lookAtColumns() error {
 			if col == nil {
 				continue
 			}
+			c.lookAtScope(t, i, col)
 			c.lookAtNull(t, i, col)
 			c.lookAtUnique(t, i, col)
 			c.lookAtTrigger(t, i, col)
@@ -208,6 +209,8 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	switch {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
+	case !c.hasScope(t, i):
+		return // which was said: an index of what is left would refuse the second parent's rows
 	case len(k.Rule.Scope) > 0:
 		index = nil
 		for _, rc := range k.Rule.Scope {

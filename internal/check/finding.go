@@ -73,6 +73,7 @@ const (
 	ruleReadOnly        = "read-only"
 	ruleRights          = "rights"
 	ruleRunsOut         = "runs-out"
+	ruleScope           = "scope"
 	ruleSecondName      = "second-name"
 	ruleSequence        = "sequence"
 	ruleSessionRead     = "session-read"
@@ -94,7 +95,7 @@ func Rules() []string {
 		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
 		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
-		ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
+		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,
 		ruleStore, ruleCase, ruleTriggerFills, ruleTwoWay, ruleType, ruleWorker,
 	}
 }

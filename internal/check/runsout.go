@@ -31,6 +31,13 @@ func (c *checker) lookAtEnd(f Finding, st *keys.State, found store.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return
 	}
+	if found.Next > found.Last && !st.Series { // of series, one may have numbers left
+		f.Severity, f.Rule = Error, ruleRunsOut
+		f.Message = fmt.Sprintf("all integers up to %d are used, so that an INSERT fails", found.Last)
+		f.Remedy = "make the column wider and raise max_bits, or take another source"
+		c.add(f)
+		return
+	}
 	share := float64(found.Next) / float64(found.Last)
 	f.Severity, f.Rule = Warning, ruleRunsOut
 	first, last, ok := c.readings(st)

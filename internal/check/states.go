@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,9 +36,11 @@ func (c *checker) lookAtState(t *target, i int) {
 	f := Finding{Severity: Error, Table: t.found.Name, Column: t.found.Column(c.d, k.Name).Name, Line: t.lines(i).Source}
 	st, err := c.e.StateOf(t.table, i, t.found.Table, c.find)
 	switch {
+	case err != nil && !c.hasScope(t, i):
+		return // which was said
 	case err != nil:
 		f.Rule, f.Message = ruleState, err.Error()
-		f.Remedy = "in the policy: the source of the column"
+		f.Remedy = cmp.Or(c.cureScope(t, i), "in the policy: the source of the column")
 		c.add(f)
 		return
 	case st == nil:
@@ -46,7 +49,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 	at := c.storeOf(st.Store)
 	unmade := st.Row != nil && st.Row.Table == nil && !st.Row.EnsureSchema && st.Store == "" && c.lacksSequences()
-	if at == nil || c.badTables(st.Store) && st.Native == nil && !unmade {
+	if at == nil || c.badTables(st.Store) && st.Native == nil && st.Max == 0 && !unmade {
 		return // which was said
 	}
 	var found store.Looked
@@ -84,6 +87,24 @@ func (c *checker) lookAtState(t *target, i int) {
 	if f.Rule == ruleRunsOut {
 		f.Message = "all keys are used: " + f.Message
 	}
+	c.add(f)
+	if errors.Is(err, store.ErrBelow) && st.Row != nil && !st.Row.PastCounter {
+		c.lookPastCounter(f, t, i, st, at)
+	}
+}
+
+// lookPastCounter tells what is wrong with a state besides the engine's counter, which hides
+// it: whoever raises the counter is to know.
+func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, at *store.Store) {
+	row := *st.Row
+	row.PastCounter = true
+	past := *st
+	past.Row = &row
+	found, err := c.look(&past, at)
+	if err == nil || c.isUnread(err) {
+		return
+	}
+	f.Rule, f.Remedy, f.Message = stateRule(err), c.cureState(t, i, &past, found, err), shownState(err)
 	c.add(f)
 }
 
@@ -255,6 +276,9 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):
 		return "in the policy: sequence: with the name of one, in the source"
 	case e != nil && e.SQL != "" && !strings.Contains(e.SQL, "<"):
+		if errors.Is(err, store.ErrNoRow) && st.Row.EnsureSchema && st.Store == "" && c.lacksSequences() {
+			return createTables(c.d) + "\n" + e.SQL + ";" // an INSERT would make them
+		}
 		return e.SQL + ";"
 	case e != nil && e.SQL != "":
 		return "run, with the number filled in: " + e.SQL

@@ -19,7 +19,13 @@ func ScopeValue(d *dialect.Dialect, found *catalog.Column, kind string, v driver
 
 // ScopeColumn opens what a scope's column has to be to tests.
 func ScopeColumn(d *dialect.Dialect, found *catalog.Column, kind string) error {
-	_, err := newScopeColumn(d, found, policy.ScopeColumn{Column: "parent", Type: kind})
+	table := new(catalog.Table)
+	if found != nil {
+		column := *found
+		column.Name = "parent"
+		table.Columns = append(table.Columns, column)
+	}
+	_, err := newScopeColumn(d, table, policy.ScopeColumn{Column: "parent", Type: kind})
 	return err
 }
 

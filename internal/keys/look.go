@@ -131,7 +131,7 @@ func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, nu
 		scope := store.Scope{Name: row.Name, Column: row.Columns[0]}
 		var types []string
 		for _, rc := range k.Rule.Scope {
-			column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
+			column, err := newScopeColumn(d, found, rc)
 			if err != nil {
 				return err
 			}

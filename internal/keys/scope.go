@@ -75,7 +75,7 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 	}
 	var types []string
 	for _, rc := range dr.key.Rule.Scope {
-		column, err := newScopeColumn(d, found.Column(d, rc.Column), rc)
+		column, err := newScopeColumn(d, found, rc)
 		if err != nil {
 			return nil, err
 		}

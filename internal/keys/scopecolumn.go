@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -29,15 +30,20 @@ type scopeColumn struct {
 // holds.
 const maxScopeText = 250
 
-// newScopeColumn checks a column as the catalog shows it, nil where it does not.
-func newScopeColumn(d *dialect.Dialect, found *catalog.Column, rule policy.ScopeColumn) (scopeColumn, error) {
+// newScopeColumn checks a column as the catalog shows the table.
+func newScopeColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeColumn) (scopeColumn, error) {
+	found := table.Column(d, rule.Column)
 	c := scopeColumn{rule: rule, dialect: d, found: found}
 	fail := func(format string, args ...any) (scopeColumn, error) {
 		return scopeColumn{}, anchor.Errorf("scope-column", "the scope's column %q: %s", rule.Column, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case found == nil:
-		return fail("the table has none of this name: write it as the table has it")
+		var names []string
+		for _, column := range table.Columns {
+			names = append(names, column.Name)
+		}
+		return fail("the table has none of this name: write it as the table has it%s", nearest.DidYouMean(rule.Column, names))
 	case rule.Type == policy.ScopeInteger && (!found.Integer || found.Text):
 		return fail("its type is %s: write scope: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), rule.Column)
 	case rule.Type == policy.ScopeInteger:

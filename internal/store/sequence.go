@@ -67,6 +67,9 @@ type Sequence struct {
 	// greatest key, is [ErrBelow] unless each counter stands there.
 	Below int64
 
+	// PastCounter says that the counters are not asked, for who looks at what is wrong besides.
+	PastCounter bool
+
 	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
 	// of its column may go on below it: [Store.Open] gives each of them an end there,
 	// and is [ErrStartAt] where one has reserved integers from there on. It is for a

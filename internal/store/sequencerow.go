@@ -154,6 +154,9 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 			if err := s.run.columnsOf(s.q).allShown(ctx); err != nil {
 				return err // no number may be advised
 			}
+			if greatest >= s.q.ceiling() {
+				return s.exhausted(0)
+			}
 		}
 		e := s.q.fail(ErrNoRow, "")
 		var counted int64

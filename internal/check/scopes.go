@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// lookAtScope adds a finding for each column of a scope within which no row can be numbered,
+// and one where the numbers of two parents cannot be equal.
+func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
+	scope := t.table.KeyColumns[i].Rule.Scope
+	f := Finding{Severity: Error, Table: t.found.Name, Line: t.lines(i).Source}
+	for at, rc := range scope {
+		parent := t.found.Column(c.d, rc.Column)
+		switch {
+		case parent == nil:
+			f.Rule, f.Column = ruleNoColumn, rc.Column
+			f.Message = "the table has no column of this name, within which scope: numbers the rows"
+			f.Remedy = "in the policy, for table " + t.entry.Name + ": scope: with columns that the table has"
+			if near := nearest.Names(rc.Column, columnNames(t.found, col.Name)); len(near) > 0 {
+				f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
+				f.Remedy = c.scopeAs(t, scope, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
+			}
+		case parent.Generated, parent.IdentityAlways:
+			f.Rule, f.Column = ruleGenerated, parent.Name
+			f.Message = "the engine makes the values of the column, within which scope: numbers the rows, so that no INSERT can give one and each is refused"
+			f.Remedy = "in the policy, for table " + t.entry.Name + ": scope: with columns whose values INSERTs give, such as those that this one is computed from"
+		default:
+			continue
+		}
+		c.add(f)
+	}
+	if len(scope) > 0 && col.UniqueAlone {
+		c.add(Finding{Severity: Warning, Rule: ruleScope, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source,
+			Message: "a unique index is on the key column alone, so that the number of one parent is refused within another one",
+			Remedy:  "make the columns of scope: and the key column unique together, and the key column alone not; or leave scope: out in the policy"})
+	}
+}
+
+// hasScope reports whether the columns of a scope are there, and INSERTs give their values.
+func (c *checker) hasScope(t *target, i int) bool {
+	return !slices.ContainsFunc(t.table.KeyColumns[i].Rule.Scope, func(rc policy.ScopeColumn) bool {
+		parent := t.found.Column(c.d, rc.Column)
+		return parent == nil || parent.Generated || parent.IdentityAlways
+	})
+}
+
+// cureScope returns the remedy of a scope whose columns have other types than it says, "" for
+// one that has not.
+func (c *checker) cureScope(t *target, i int) string {
+	scope := t.table.KeyColumns[i].Rule.Scope
+	for at, rc := range scope {
+		parent := t.found.Column(c.d, rc.Column)
+		switch {
+		case parent == nil:
+		case rc.Type == policy.ScopeInteger && parent.Text && !parent.Integer:
+			return c.scopeAs(t, scope, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeText})
+		case rc.Type == policy.ScopeText && parent.Integer && !parent.Text:
+			return c.scopeAs(t, scope, at, policy.ScopeColumn{Column: rc.Column, Type: policy.ScopeInteger})
+		}
+	}
+	return ""
+}
+
+// scopeAs returns the remedy that writes another column in the place of one of a scope.
+func (c *checker) scopeAs(t *target, scope []policy.ScopeColumn, at int, other policy.ScopeColumn) string {
+	var written []string
+	for i, rc := range scope {
+		if i == at {
+			rc = other
+		}
+		if found := t.found.Column(c.d, c.d.Fold(rc.Column, true)); found != nil {
+			rc.Column = catalog.PolicyColumn(c.d, found.Name)
+		}
+		name := catalog.YAMLString(rc.Column)
+		if rc.Type == policy.ScopeText {
+			name = "{column: " + name + ", type: text}"
+		}
+		written = append(written, name)
+	}
+	return fmt.Sprintf("in the policy, for table %s: scope: [%s]", t.entry.Name, strings.Join(written, ", "))
+}
+
+// columnNames returns the names of the columns of a table but one.
+func columnNames(t *catalog.Listed, but string) (names []string) {
+	for i := range t.Columns {
+		if t.Columns[i].Name != but {
+			names = append(names, t.Columns[i].Name)
+		}
+	}
+	return names
+}
