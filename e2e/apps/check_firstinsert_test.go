@@ -61,6 +61,11 @@ var firstPolicies = []struct{ kind, entry string }{
 	{"int", "source: {kind: sequence, upstream: central, ensure_schema: true, exclusive: true}"},
 	{"within", "source: {kind: sequence, scope: [a], ensure_schema: true, exclusive: true}"},
 	{"within", "source: {kind: sequence, scope: [a]}"},
+	{"bare", "source: {kind: sequence, ensure_schema: true}"},
+	{"bare", "source: {kind: sequence, ensure_schema: true, start: 500}"},
+	{"bare", "source: sequence"},
+	{"bare", "source: {kind: recycled, ensure_schema: true}"},
+	{"bare", "source: {kind: sequence, ensure_schema: true, transaction: joined}"},
 	{"text", "source: uuidv7"},
 	{"text", "source: ulid"},
 	{"text", "source: {kind: coprime, length: 8, ensure_schema: true}"},
@@ -80,12 +85,12 @@ var firstPolicies = []struct{ kind, entry string }{
 
 // firstTypes are the key columns: plain, and one that the engine fills.
 var firstTypes = map[string]map[string][2]string{
-	"sqlite":   {"int": {"INTEGER NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT"}, "within": {"INTEGER NOT NULL"}, "text": {"TEXT NOT NULL PRIMARY KEY"}, "bytes": {"BLOB NOT NULL PRIMARY KEY"}, "uuid": {"TEXT NOT NULL PRIMARY KEY"}},
-	"mariadb":  {"int": {"BIGINT NOT NULL PRIMARY KEY", "BIGINT AUTO_INCREMENT PRIMARY KEY"}, "within": {"BIGINT NOT NULL"}, "text": {"VARCHAR(40) NOT NULL PRIMARY KEY"}, "bytes": {"BINARY(16) NOT NULL PRIMARY KEY"}, "uuid": {"UUID NOT NULL PRIMARY KEY"}},
-	"postgres": {"int": {"bigint NOT NULL PRIMARY KEY", "bigserial PRIMARY KEY"}, "within": {"bigint NOT NULL"}, "text": {"text NOT NULL PRIMARY KEY"}, "bytes": {"bytea NOT NULL PRIMARY KEY"}, "uuid": {"uuid NOT NULL PRIMARY KEY"}},
+	"sqlite":   {"int": {"INTEGER NOT NULL PRIMARY KEY", "INTEGER PRIMARY KEY AUTOINCREMENT"}, "within": {"INTEGER NOT NULL"}, "bare": {"INTEGER NOT NULL"}, "text": {"TEXT NOT NULL PRIMARY KEY"}, "bytes": {"BLOB NOT NULL PRIMARY KEY"}, "uuid": {"TEXT NOT NULL PRIMARY KEY"}},
+	"mariadb":  {"int": {"BIGINT NOT NULL PRIMARY KEY", "BIGINT AUTO_INCREMENT PRIMARY KEY"}, "within": {"BIGINT NOT NULL"}, "bare": {"BIGINT NOT NULL"}, "text": {"VARCHAR(40) NOT NULL PRIMARY KEY"}, "bytes": {"BINARY(16) NOT NULL PRIMARY KEY"}, "uuid": {"UUID NOT NULL PRIMARY KEY"}},
+	"postgres": {"int": {"bigint NOT NULL PRIMARY KEY", "bigserial PRIMARY KEY"}, "within": {"bigint NOT NULL"}, "bare": {"bigint NOT NULL"}, "text": {"text NOT NULL PRIMARY KEY"}, "bytes": {"bytea NOT NULL PRIMARY KEY"}, "uuid": {"uuid NOT NULL PRIMARY KEY"}},
 }
 
-var firstKeys = map[string]string{"int": "70", "within": "70", "text": "'01890a5d-ac96-774b-bcce-b302099a8057'", "bytes": "'0123456789abcdef'", "uuid": "'01890a5d-ac96-774b-bcce-b302099a8057'"}
+var firstKeys = map[string]string{"int": "70", "within": "70", "bare": "70", "text": "'01890a5d-ac96-774b-bcce-b302099a8057'", "bytes": "'0123456789abcdef'", "uuid": "'01890a5d-ac96-774b-bcce-b302099a8057'"}
 
 // firstCase is a policy, and the state of its table.
 type firstCase struct {

@@ -77,6 +77,11 @@ var postgresqlFaults = []fault{
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
 	},
 	{
+		name: "no index begins with the key", schema: []string{`CREATE TABLE "Orders" (tenant bigint NOT NULL, id bigint NOT NULL, PRIMARY KEY (tenant, id))`},
+		policy: "  '\"Orders\"': {column: id, source: {kind: sequence, ensure_schema: true}}\n",
+		rule:   "state-missing", table: "Orders", column: "id", line: 3, says: `CREATE INDEX "Orders_id_idx" ON "public"."Orders" ("id");`,
+	},
+	{
 		name: "partition", schema: []string{"CREATE TABLE orders (id bigint PRIMARY KEY) PARTITION BY RANGE (id)", "CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM (1) TO (1000)"},
 		policy: "  orders_1: {column: id, source: {kind: sequence, ensure_schema: true}}\n", fixed: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n",
 		rule: "second-name", table: "orders_1", column: "id", line: 3,

@@ -271,6 +271,13 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 		return "in the policy: start_at: above all numbers that the other state has reserved, or the steps of keyfill plan change where that one is no sequence"
 	case errors.Is(err, store.ErrBegun):
 		return "in the policy: the source with start_at"
+	case errors.Is(err, store.ErrStart) && e != nil && e.SQL != "":
+		if col := t.found.Column(c.d, t.table.KeyColumns[i].Name); !t.found.IsInUnique(col.Name) {
+			return c.createUnique(t.found, []string{col.Name}) // which not-unique advises
+		}
+		return e.SQL + ";"
+	case errors.Is(err, store.ErrStart):
+		return "in the policy, for table " + t.entry.Name + ": start: in the source, above all keys"
 	case rule == ruleStateTables:
 		return c.createTables(st.Store)
 	case rule == ruleSequence && errors.Is(err, store.ErrNoOwn):

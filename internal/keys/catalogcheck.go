@@ -60,7 +60,9 @@ type ColumnFacts struct {
 	counts bool // the engine has a counter of its own for it, which follows explicit keys
 	live   bool // the engine numbers it too, in whatever way
 	ranked bool // keys are integers, and an index finds the greatest
-	RowID  bool // SQLite: it is the rowid
+
+	unindexed bool // keys are integers of a table, and no index finds the greatest
+	RowID     bool // SQLite: it is the rowid
 
 	// numbers says that the engine gives a row whose key is NULL a number of its own, above
 	// all keys.
@@ -357,6 +359,7 @@ func factsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 		numbers:      c.Identity == "AUTO_INCREMENT" || c.RowID,
 		live:         c.Identity != "",
 		ranked:       c.LeadsIndex && c.Integer,
+		unindexed:    c.Integer && !c.LeadsIndex && !t.View,
 		RowID:        c.RowID,
 		Unique:       c.Unique,
 		OthersNumber: c.RowID || c.Identity != "",

@@ -347,7 +347,7 @@ func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
 // show has the folded name of the policy. elsewhere says that the store cannot see the
 // table.
 func (f *ColumnFacts) StoreColumn(r *policy.Rule, k *Column, elsewhere bool) store.Column {
-	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Counted: f.counts, Live: f.live}
+	c := store.Column{Schema: f.schema, Table: f.table, Name: f.column, Unranked: !f.ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Counted: f.counts, Live: f.live}
 	if c.Table == "" {
 		c.Schema, c.Table, c.Name = r.Schema, r.Name, k.Name
 	}

@@ -12,6 +12,9 @@ type Column struct {
 	// holds text, or leads no index, so that all rows would be read.
 	Unranked bool
 
+	// Unindexed says that it is Unranked for want of an index alone.
+	Unindexed bool
+
 	// Counted says that the engine has a counter of its own for the column, which
 	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or
 	// MariaDB, and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not

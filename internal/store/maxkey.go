@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // MaxKey returns the greatest key, which an engine finds at the end of an index
@@ -94,4 +96,34 @@ func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, err
 // maxText returns the query for the greatest key.
 func (k *KeyColumn) maxText() string {
 	return fmt.Sprintf(k.run.engine.maxKey, k.name(), k.run.hides(k.table()), k.table())
+}
+
+// noStart returns [ErrStart], with the index by which the greatest key would be found where a
+// column has none.
+func (s servedColumns) noStart() *Error {
+	e := s.q.fail(ErrStart, "")
+	for _, k := range s.all() {
+		if k.column.Unindexed {
+			e.Detail = "above all keys, or an index that begins with the column, by which keyfill finds the greatest key"
+			e.SQL = indexText(s.run.dialect, k.column)
+			break
+		}
+	}
+	return e
+}
+
+// indexText returns the statement that makes an index of a column.
+func indexText(d *dialect.Dialect, c Column) string {
+	const most, end = 63, "_idx" // PostgreSQL takes 63 bytes, and the others more
+	name := c.Table + "_" + c.Name
+	if len(name) > most-len(end) {
+		name = strings.ToValidUTF8(name[:most-len(end)], "")
+	}
+	index, table := d.QuoteIdent(name+end), c.tableIn(d)
+	if d.Family == dialect.FamilySQLite {
+		// The name of the index says in which file it is:
+		// https://sqlite.org/lang_createindex.html.
+		index, table = c.schemaIn(d)+index, d.QuoteIdent(c.Table)
+	}
+	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, table, d.QuoteIdent(c.Name))
 }

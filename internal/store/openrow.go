@@ -283,7 +283,7 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 		if err := o.run.columnsOf(q).allShown(ctx); err != nil {
 			return 0, err
 		}
-		return 0, q.fail(ErrStart, "")
+		return 0, o.run.columnsOf(q).noStart()
 	case greatest >= q.ceiling():
 		return 0, o.row().exhausted(0)
 	default:
