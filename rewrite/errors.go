@@ -26,8 +26,8 @@ const (
 	// statement's own transaction.
 	ErrSelect Reason = "select"
 	// ErrSelectForm is returned when the rows come from a query that cannot be
-	// numbered exactly: it changes data or variables, or mixes * with values that
-	// have no type.
+	// numbered exactly: it changes data or variables, mixes * with values that
+	// have no type, or has VALUES as a part of it.
 	ErrSelectForm Reason = "select_form"
 	// ErrSelectValues is returned when the rows come from a query that the engine would
 	// number in a temporary table, in which one of its values may become another one.
@@ -228,6 +228,8 @@ type Refusal struct {
 	Reason Reason
 	Others []*Target // of the other INSERTs of the text, which is not sent either
 	Detail string    // numbers that help, "" for none; never a value
+
+	ofValues bool // what follows VALUES is the reason
 }
 
 func (r *Refusal) Error() string {
@@ -238,6 +240,11 @@ func (r *Refusal) Error() string {
 // columns, which has no other transaction.
 var scopeTexts = map[Reason]string{
 	ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
+}
+
+// valuesTexts are the reasons that read otherwise where VALUES is a part of a query.
+var valuesTexts = map[Reason]string{
+	ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
 }
 
 // worded is a reason with another text.
@@ -252,6 +259,9 @@ func (w worded) Unwrap() error { return w.Reason }
 // Cause returns the reason, with the detail if there is one.
 func (r *Refusal) Cause() error {
 	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
+		return worded{r.Reason, text}
+	}
+	if text := valuesTexts[r.Reason]; text != "" && r.ofValues {
 		return worded{r.Reason, text}
 	}
 	if r.Detail == "" {

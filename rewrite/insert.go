@@ -233,7 +233,7 @@ func (p *parser) definedAs(n name) (*cte, int) {
 // insert reads an INSERT or REPLACE from its verb.
 func (p *parser) insert() {
 	verb := p.tok.start
-	p.blamed = 0
+	p.blamed, p.ofValues = 0, false
 	if p.d.Grammar.MultiInsert && p.multiTable() {
 		return
 	}

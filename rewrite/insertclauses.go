@@ -27,15 +27,22 @@ func (p *parser) tail(in *insertState) Reason {
 	case p.tok.kind == tokExec:
 		return ErrExecutableComment
 	case p.isAny("union", "except", "intersect", "order", "for"):
-		return ErrSelectForm
+		return p.rowsGoOn(in)
 	case g.NoSemicolon && p.beginsStatement():
 		return ""
 	case p.isAny("limit", "offset", "fetch", "minus"):
-		return ErrSelectForm
+		return p.rowsGoOn(in)
 	default:
 		return ErrGrammar
 	}
 	return p.clauses(in)
+}
+
+// rowsGoOn returns the reason of rows that are a part of a larger query.
+func (p *parser) rowsGoOn(in *insertState) Reason {
+	p.ofValues = in.Query == nil && !in.selects &&
+		p.isAny("union", "except", "intersect", "minus", "order", "limit", "offset", "fetch", "for")
+	return ErrSelectForm
 }
 
 // beginsStatement reports whether a statement of Transact-SQL, or a part of one that

@@ -52,6 +52,8 @@ type parser struct {
 
 	streams bool // the rows come as executions: see Plan.Load
 
+	ofValues bool // VALUES is a part of a larger query, which the refusal is about
+
 	blamed int // the offset of what a refusal is about, where that is not tok; else 0
 
 	// settings is where the first setting of a SET STATEMENT stands, settingsOf the
@@ -218,7 +220,7 @@ func (p *parser) balanced(open, end byte) bool {
 // stands.
 func (p *parser) refuse(t *Target, offset int, reason Reason) {
 	if p.refusal == nil {
-		p.refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason}
+		p.refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason, ofValues: p.ofValues}
 	}
 }
 

@@ -170,7 +170,7 @@ func (p *parser) rowsInBrackets(in *insertState) Reason {
 		return reason
 	}
 	if !p.acceptPunct(')') {
-		return ErrSelectForm
+		return p.rowsGoOn(in)
 	}
 	return ""
 }
