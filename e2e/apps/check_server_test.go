@@ -97,6 +97,34 @@ func TestRightToRead(t *testing.T) {
 	})
 }
 
+// TestHiddenColumn: a key column to which a user of MariaDB has no right is not shown, which
+// the INSERT and the check say; the GRANT of the remedy shows it.
+func TestHiddenColumn(t *testing.T) {
+	t.Parallel()
+	s := harness.MySQLDefault.Scratch(t)
+	executeAll(t, s, ownTables(s.Dialect, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, a INT)")...)
+	u := newUser(t, s, "SELECT, INSERT, UPDATE ON keyfill_sequences", "SELECT (a), INSERT (a) ON orders")
+	policy := strings.Replace(sequencePolicy, "kind: sequence", "kind: sequence, create: true", 1)
+	db, _ := harness.OpenConnector(t, u.at.Connector, parsed(t, policy))
+	if _, err := db.Exec("INSERT INTO orders (a) VALUES (1)"); err == nil || !strings.Contains(err.Error(), "grant this user SELECT and INSERT") {
+		t.Errorf("the INSERT gives %v", err)
+	}
+	found, _ := lookWith(t, s, policy, u.at)
+	got := ruled(found, "no-column")
+	if len(got) != 1 || !isFirst(got[0]) {
+		t.Fatalf("%+v", found)
+	}
+	_, grant, _ := strings.Cut(got[0].Remedy, "run: ")
+	executeAll(t, s, grant)
+	if found, _ = lookWith(t, s, policy, u.at); len(found) != 0 {
+		t.Errorf("after %s: %+v", grant, found)
+	}
+	db, _ = harness.OpenConnector(t, u.at.Connector, parsed(t, policy))
+	if _, err := db.Exec("INSERT INTO orders (a) VALUES (1)"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRightToCreate: a user who may not create keyfill's tables cannot use
 // ensure_schema.
 func TestRightToCreate(t *testing.T) {

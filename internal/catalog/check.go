@@ -69,7 +69,13 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	c := t.Column(d, k.Column)
 	if c == nil {
-		return []error{&Error{t.Name, k.Column, ErrNoColumn, "write its name as the table has it, or add it to the table" + nearest.DidYouMean(k.Column, t.columnNames())}}
+		advice := "write its name as the table has it, or add it to the table"
+		if d.Family == dialect.FamilyMySQL {
+			// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a
+			// user sees the columns that it has some right to. Seen on MariaDB 10.11.19.
+			advice = "write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right"
+		}
+		return []error{&Error{t.Name, k.Column, ErrNoColumn, advice + nearest.DidYouMean(k.Column, t.columnNames())}}
 	}
 	fail := func(err error, format string, args ...any) {
 		detail := fmt.Sprintf(format, args...)

@@ -118,9 +118,9 @@ func (c *checker) cure(t *target, k *keys.Column, col *catalog.Column, rule stri
 			names = append(names, column.Name)
 		}
 		if near := nearest.Names(k.Name, names); len(near) > 0 {
-			return inPolicy("column: " + catalog.YAMLString(catalog.PolicyColumn(c.d, near[0])))
+			return inPolicy("column: "+catalog.YAMLString(catalog.PolicyColumn(c.d, near[0]))) + c.orGrant(t, k.Name)
 		}
-		return inPolicy("column: with a name that the table has")
+		return inPolicy("column: with a name that the table has") + c.orGrant(t, k.Name)
 	case ruleGenerated:
 		return inPolicy("source: identity, or another column")
 	case ruleIdentityAlways:
@@ -148,6 +148,17 @@ func (c *checker) cure(t *target, k *keys.Column, col *catalog.Column, rule stri
 		return inPolicy("source: uuidv7")
 	}
 	return c.cureType(t, wanted, col, inPolicy)
+}
+
+// orGrant adds the statement by which a user of MySQL or MariaDB is shown a column, "" for
+// other engines.
+func (c *checker) orGrant(t *target, column string) string {
+	if c.d.Family != dialect.FamilyMySQL || c.o.Overview != nil {
+		return ""
+	}
+	column = c.d.QuoteIdent(column)
+	return "; or, if the table has it and this user no right to it, run: " +
+		strings.TrimSuffix(c.grantOn([]string{"SELECT (" + column + ")", "INSERT (" + column + ")"}, c.tableName(t.found)), ";")
 }
 
 // cureNarrow returns the remedy of a column that is too narrow.

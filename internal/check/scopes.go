@@ -26,6 +26,7 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 				f.Message += `; did you mean "` + strings.Join(near, `" or "`) + `"?`
 				f.Remedy = c.scopeAs(t, scope, at, policy.ScopeColumn{Column: near[0], Type: rc.Type})
 			}
+			f.Remedy += c.orGrant(t, rc.Column)
 		case parent.Generated, parent.IdentityAlways:
 			f.Rule, f.Column = ruleGenerated, parent.Name
 			f.Message = "the engine makes the values of the column, within which scope: numbers the rows, so that no INSERT can give one and each is refused"
