@@ -28,6 +28,7 @@ type planFigures struct {
 	keyWritten string // the column likewise
 
 	definition *catalog.ColumnDefinition // of the column, on MySQL and MariaDB
+	split      catalog.Partitioning      // of the table
 
 	greatest int64 // the greatest key, 0 in an empty table
 	counter  store.Counter
@@ -74,6 +75,9 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 		return nil, err
 	}
 	if err := f.readDefinition(ctx, db); err != nil {
+		return nil, err
+	}
+	if f.split, err = catalog.ReadPartitioning(ctx, d, catalog.DB(db), f.found.Schema, f.found.Name); err != nil {
 		return nil, err
 	}
 	if !f.column.Integer {

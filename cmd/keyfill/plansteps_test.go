@@ -178,3 +178,29 @@ func TestPlanBeside(t *testing.T) {
 		}
 	})
 }
+
+// TestPlanUUIDOfPartitions: the statements of the plan uuid run as they stand on a table with
+// partitions, of which the engines make no unique index without their columns.
+func TestPlanUUIDOfPartitions(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		switch p.driver {
+		case "pgx":
+			p.exec(t, "CREATE TABLE orders (id bigint NOT NULL, at date NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
+				"CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
+				`CREATE TABLE "orders 2" PARTITION OF orders DEFAULT`)
+		case "mysql":
+			p.exec(t, "CREATE TABLE orders (id BIGINT NOT NULL, at DATE NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (YEAR(at)) (PARTITION p VALUES LESS THAN MAXVALUE)")
+		default:
+			return
+		}
+		var all []string
+		for _, s := range p.steps(t, "uuid", "--table", "orders", "--column", "id") {
+			p.exec(t, s.SQL...)
+			all = append(all, s.SQL...)
+		}
+		text := strings.Join(all, "\n")
+		if want := `ON "public"."orders 2" ("id_uuid")`; p.driver == "pgx" && !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	})
+}

@@ -95,17 +95,24 @@ func planUUID(f *planFigures) ([]planStep, error) {
 	if f.dialect.Family == dialect.FamilySQLite {
 		index, on = f.dialect.QuoteIdent(f.found.Schema)+"."+index, f.dialect.QuoteIdent(f.found.Name)
 	}
-	unique := fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", index, on, column)
-	if f.dialect.Family == dialect.FamilyPostgreSQL {
-		unique = fmt.Sprintf("CREATE UNIQUE INDEX CONCURRENTLY %s ON %s (%s)", index, on, column) // INSERTs go on
-	}
-	if f.dialect.Family == dialect.FamilySQLServer {
-		unique += fmt.Sprintf(" WHERE %s IS NOT NULL", column) // it takes one NULL only
+	indexes, said := []string{fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s)", index, on, column)}, ""
+	isWhole := f.split.CanBeUnique([]string{name})
+	switch {
+	case f.dialect.Family == dialect.FamilyPostgreSQL && isWhole:
+		indexes[0] = fmt.Sprintf("CREATE UNIQUE INDEX CONCURRENTLY %s ON %s (%s)", index, on, column) // INSERTs go on
+	case f.dialect.Family == dialect.FamilyPostgreSQL:
+		indexes = f.indexesOfParts(name)
+		said = " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one."
+	case f.dialect.Family == dialect.FamilyMySQL && !isWhole:
+		indexes[0] = fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, on, column)
+		said = " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice."
+	case f.dialect.Family == dialect.FamilySQLServer:
+		indexes[0] += fmt.Sprintf(" WHERE %s IS NOT NULL", column) // it takes one NULL only
 	}
 	done := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IS NULL", f.table, column)
 	steps := []planStep{{
-		Title: "Add the column, which old programs do not see, and its index.",
-		SQL:   []string{fmt.Sprintf("ALTER TABLE %s %s %s %s NULL", f.table, add, column, kind), unique},
+		Title: "Add the column, which old programs do not see, and its index." + said,
+		SQL:   append([]string{fmt.Sprintf("ALTER TABLE %s %s %s %s NULL", f.table, add, column, kind)}, indexes...),
 	}, {
 		Title:  "Let keyfill fill it for new rows, beside the key, which keeps its own source. Add the entry of the key itself where keyfill fills that too.",
 		Policy: fmt.Sprintf("%s: {keys: [{column: %s, source: uuidv7%s}]}", catalog.YAMLString(f.written), catalog.YAMLString(written), layout),
@@ -120,4 +127,14 @@ func planUUID(f *planFigures) ([]planStep, error) {
 	return append(steps, planStep{
 		Title: "Let readers use the new column, and the tables that refer to this one: each gets a column of its own in the same way, filled by a join over the old key.",
 	}), nil
+}
+
+// indexesOfParts returns the statements that make a unique index of a column for each partition
+// of PostgreSQL, beside which INSERTs go on.
+func (f *planFigures) indexesOfParts(column string) (statements []string) {
+	q := f.dialect.QuoteIdent
+	for _, part := range f.split.Parts {
+		statements = append(statements, fmt.Sprintf("CREATE UNIQUE INDEX CONCURRENTLY %s ON %s.%s (%s)", q(part.Name+"_"+column), q(part.Schema), q(part.Name), q(column)))
+	}
+	return statements
 }

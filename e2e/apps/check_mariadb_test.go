@@ -68,6 +68,16 @@ var mariadbFaults = []fault{
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
 	},
 	{
+		name: "partitions by another column", schema: []string{"CREATE TABLE orders (id CHAR(36) NOT NULL, at DATE NOT NULL, KEY (id)) PARTITION BY RANGE COLUMNS (at) (PARTITION p VALUES LESS THAN (MAXVALUE))"},
+		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: "none can be had over all partitions", mend: []string{"ALTER TABLE orders REMOVE PARTITIONING", "CREATE UNIQUE INDEX one ON orders (id)"},
+	},
+	{
+		name: "partitions by the key", schema: []string{"CREATE TABLE orders (id CHAR(36) NOT NULL, KEY (id)) PARTITION BY KEY (id) PARTITIONS 2"},
+		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: "CREATE UNIQUE INDEX `orders_id_key`",
+	},
+	{
 		name: "trigger", schema: []string{"CREATE TABLE orders (id CHAR(36) PRIMARY KEY)", "CREATE TRIGGER keys_of BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = UUID()"},
 		policy: "  orders: {column: id, source: uuidv7}\n", rule: "trigger-fills", table: "orders", column: "id", line: 3, says: "keys_of",
 	},

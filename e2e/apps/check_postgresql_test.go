@@ -82,6 +82,40 @@ var postgresqlFaults = []fault{
 		rule:   "state-missing", table: "Orders", column: "id", line: 3, says: `CREATE INDEX "Orders_id_idx" ON "public"."Orders" ("id");`,
 	},
 	{
+		name: "partitions by another column", schema: []string{
+			"CREATE TABLE orders (id uuid NOT NULL, at date NOT NULL, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
+			"CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
+			"CREATE TABLE orders_2 PARTITION OF orders FOR VALUES FROM ('2026-02-01') TO ('2026-03-01') PARTITION BY HASH (at)",
+			`CREATE TABLE "orders 2a" PARTITION OF orders_2 FOR VALUES WITH (MODULUS 1, REMAINDER 0)`,
+		},
+		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: `CREATE UNIQUE INDEX "orders 2a_id_key" ON "orders 2a" ("id");`,
+	},
+	{
+		name: "partitions by another column, and no index", schema: []string{
+			"CREATE TABLE orders (id uuid NOT NULL, at date NOT NULL) PARTITION BY RANGE (at)",
+			"CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
+		},
+		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: `CREATE UNIQUE INDEX "orders_1_id_key" ON "orders_1" ("id");`,
+	},
+	{
+		name: "partitions by the key", schema: []string{
+			"CREATE TABLE orders (id uuid NOT NULL) PARTITION BY HASH (id)",
+			"CREATE TABLE orders_1 PARTITION OF orders FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+		},
+		policy: "  orders: {column: id, source: uuidv7}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: `CREATE UNIQUE INDEX "orders_id_key" ON "orders" ("id");`,
+	},
+	{
+		name: "partitions by an expression, and the greatest key", schema: []string{
+			"CREATE TABLE orders (id bigint NOT NULL, at date NOT NULL) PARTITION BY LIST (date_part('year', at))",
+			"CREATE TABLE orders_1 PARTITION OF orders FOR VALUES IN (2026)",
+		},
+		policy: "  orders: {column: id, source: maxplusone}\n", rule: "not-unique", table: "orders", column: "id", line: 3,
+		says: "none can be had over all partitions", mend: []string{"DROP TABLE orders", "CREATE TABLE orders (id bigint PRIMARY KEY)"},
+	},
+	{
 		name: "partition", schema: []string{"CREATE TABLE orders (id bigint PRIMARY KEY) PARTITION BY RANGE (id)", "CREATE TABLE orders_1 PARTITION OF orders FOR VALUES FROM (1) TO (1000)"},
 		policy: "  orders_1: {column: id, source: {kind: sequence, ensure_schema: true}}\n", fixed: "  orders: {column: id, source: {kind: sequence, ensure_schema: true}}\n",
 		rule: "second-name", table: "orders_1", column: "id", line: 3,

@@ -234,10 +234,27 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 			return
 		}
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
-	case (len(k.StateValues()) > 0 || t.found.Split || t.found.Partition) && t.found.IsInUnique(col.Name):
+	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && c.d.Family != dialect.FamilyPostgreSQL) && t.found.IsInUnique(col.Name):
 		return // another column tells the rows of each state, or partition, apart
 	}
-	f.Remedy = c.createUnique(t.found, index)
+	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {
+		f.Severity = Info // the columns of the partitions tell the rows apart
+	}
+	remedy, whole := c.uniqueOf(t.found, index)
+	switch {
+	case whole:
+		f.Remedy = remedy
+	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
+		f.Remedy = "in the policy, for table " + t.entry.Name + ": another source: " + noIndexOverAll
+	case remedy == "":
+		return // each partition has one, and more cannot be had
+	default:
+		f.Remedy = remedy
+		f.Message += ". " + strings.ToUpper(noIndexOverAll[:1]) + noIndexOverAll[1:]
+		if f.IsSQL() {
+			f.Message += ": one of each partition keeps two rows of a partition apart, and each new partition needs its own"
+		}
+	}
 	c.add(f)
 }
 

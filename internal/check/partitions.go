@@ -1,0 +1,50 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// noIndexOverAll says why no statement makes a unique index of a table that has partitions.
+const noIndexOverAll = "none can be had over all partitions, since the engine makes no unique index without the columns by which the table is partitioned"
+
+// uniqueOf returns the remedy of columns that no unique index has, and whether the engine makes
+// one of the whole table. Where PostgreSQL does not, the remedy are statements that make one
+// of each partition that has none yet; "" where each has one.
+func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, whole bool) {
+	if !t.Split || c.o.Overview != nil {
+		return c.createUnique(t, columns), true
+	}
+	p, err := catalog.ReadPartitioning(c.ctx, c.d, c.q, t.Schema, t.Name)
+	switch {
+	case err != nil:
+		return noIndexOverAll, false
+	case p.CanBeUnique(columns):
+		return c.createUnique(t, columns), true
+	case c.d.Family != dialect.FamilyPostgreSQL || len(p.Parts) == 0:
+		return noIndexOverAll, false
+	}
+	var statements []string
+	for _, name := range p.Parts {
+		part := c.listed(name)
+		if part == nil {
+			part = &catalog.Listed{Table: &catalog.Table{Schema: name.Schema, Name: name.Name}}
+		}
+		if !part.IsUniqueWith(columns[len(columns)-1], columns) {
+			statements = append(statements, c.createUnique(part, columns))
+		}
+	}
+	return strings.Join(statements, "\n"), false
+}
+
+// listed returns the partition of a name, nil for one of a schema that was not listed.
+func (c *checker) listed(name catalog.PartName) *catalog.Listed {
+	i := slices.IndexFunc(c.over.Tables, func(t *catalog.Listed) bool { return t.Schema == name.Schema && t.Name == name.Name })
+	if i < 0 {
+		return nil
+	}
+	return c.over.Tables[i]
+}
