@@ -234,7 +234,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 			return
 		}
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
-	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && c.d.Family != dialect.FamilyPostgreSQL) && t.found.IsInUnique(col.Name):
+	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && !c.listsParts()) && t.found.IsInUnique(col.Name):
 		return // another column tells the rows of each state, or partition, apart
 	}
 	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {

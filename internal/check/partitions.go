@@ -24,7 +24,7 @@ func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, 
 		return noIndexOverAll, false
 	case p.CanBeUnique(columns):
 		return c.createUnique(t, columns), true
-	case c.d.Family != dialect.FamilyPostgreSQL || len(p.Parts) == 0:
+	case !c.listsParts() || len(p.Parts) == 0:
 		return noIndexOverAll, false
 	}
 	var statements []string
@@ -38,6 +38,12 @@ func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, 
 		}
 	}
 	return strings.Join(statements, "\n"), false
+}
+
+// listsParts reports whether the partitions of a table are known one by one, and each may have
+// an index of its own.
+func (c *checker) listsParts() bool {
+	return c.d.Family == dialect.FamilyPostgreSQL && c.o.Overview == nil
 }
 
 // listed returns the partition of a name, nil for one of a schema that was not listed.
