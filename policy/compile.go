@@ -133,6 +133,9 @@ func (k *compiler) compareGlobs(tables place) {
 // it for the dialect.
 func (k *compiler) complete(p place, s Source) Source {
 	kind := kindByName(s.Kind)
+	if k.config.EnsureSchema {
+		s = s.withDefaultSchema(kind, p.section == "sources" || s.Name != "")
+	}
 	s = kind.complete(s, k.names.d)
 	if kind.suit != nil {
 		kind.suit(k.names, k.mistakes, p, s)

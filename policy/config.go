@@ -48,6 +48,12 @@ type Config struct {
 	// [CheckStart] in the background of the first connection.
 	Check string
 
+	// EnsureSchema is what the sources of the file that do not say ensure_schema have:
+	// see [Source.EnsureSchema]. It counts for the kinds that have the field, where it is
+	// of use; and it does not make the row of a state that has a name of its own, for
+	// which the source says EnsureSchema or Create. In Go a source cannot say false.
+	EnsureSchema bool
+
 	// Fill says what counts as "no key"; 0 is missing, null, default and zero,
 	// but zero for integers on MySQL and MariaDB only
 	// ([dialect.Dialect.ZeroIsNoKey]).

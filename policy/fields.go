@@ -36,6 +36,8 @@ var configFields = []field[Config]{
 		word[string]("word for check:", checkWords), func(c *Config) *string { return &c.Check }).as("start"),
 	bind("unsupported", "What happens to an INSERT into a configured table that cannot be filled exactly. refuse: it is an error, before anything is sent; unfilled: it is sent as it is.",
 		unsupportedShape, func(c *Config) *Unsupported { return &c.Unsupported }).byDefault("refuse").as("unfilled"),
+	bind("ensure_schema", "Whether keyfill creates its tables where they are missing, and the rows of states without a name of their own: what ensure_schema of a source is where that leaves it out. The row of a state with a name, which other files may share, is made where the source says create: true.",
+		boolean, func(c *Config) *bool { return &c.EnsureSchema }).byDefault(false).as(true),
 	bind("fill", "What counts as \"no key\", exactly. missing: the INSERT does not name the column; null: NULL; default: the word DEFAULT; zero: an integer 0, an empty text and the zero UUID. Left out, it is all four, but zero for integers on MySQL and MariaDB only.",
 		fillShape, func(c *Config) *Fill { return &c.Fill }).as([]string{"missing", "null", "default"}),
 	bind("stores", "Databases that keep the states of sources, by name. Left out, all states are in the application's own database.",

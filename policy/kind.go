@@ -117,6 +117,7 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 // dialect; nil when that is not known.
 func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	s = *s.clone()
+	s.saysNoSchema = false // it has counted, and the source is compared with others
 	if k.defaults != nil {
 		k.defaults(&s, d)
 	}

@@ -103,8 +103,8 @@ func TestDefaultsOfSources(t *testing.T) {
 			compared++
 		}
 	}
-	if compared < 25 {
-		t.Errorf("%d defaults were compared, want 25 or more", compared)
+	if compared < 19 {
+		t.Errorf("%d defaults were compared, want 19 or more", compared)
 	}
 }
 

@@ -66,8 +66,10 @@ type Source struct {
 	SkipRange Range
 
 	// EnsureSchema creates the tables of the store, for a sequence or a
-	// snowflake.
+	// snowflake. Where it is false and a file does not say so, [Config.EnsureSchema]
+	// counts.
 	EnsureSchema bool
+	saysNoSchema bool // a file says ensure_schema: false
 
 	// Create makes a missing row of a sequence; where it is nil, EnsureSchema decides.
 	// See [Source.CreateRow].
@@ -180,6 +182,23 @@ type Source struct {
 func (s Source) Stateful() bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful
+}
+
+// withDefaultSchema returns s as ensure_schema: true of the file completes it. isNamed says
+// that its state has a name that other entries and files may use: a misspelt one would
+// begin a second state, so that its row is made for who asks for that alone.
+func (s Source) withDefaultSchema(k *kind, isNamed bool) Source {
+	switch {
+	case s.EnsureSchema, s.saysNoSchema, !slices.Contains(k.fields, "ensure_schema"):
+		return s
+	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // where it would be an error
+		return s
+	}
+	s.EnsureSchema = true
+	if isNamed && s.Create == nil && slices.Contains(k.fields, "create") {
+		s.Create = new(false)
+	}
+	return s
 }
 
 // CreateRow reports whether a missing row of a sequence is made: Create decides, and

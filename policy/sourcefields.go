@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -132,9 +134,8 @@ var sourceKeys = []sourceKey{
 		word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }).as("binary"),
 	of("key", "Any text, on which the order of the keys depends; it must stay as it is. Left out, it is the name of the state.",
 		text, func(s *Source) *string { return &s.Key }).as("shop"),
-	of("ensure_schema", "Whether keyfill creates its tables and the row of the state where they are missing.",
-		boolean, func(s *Source) *bool { return &s.EnsureSchema }).byDefault(false).as(true),
-	of("create", "Whether keyfill creates the row of the state where it is missing. Left out, it is what ensure_schema says.",
+	ensureSchemaKey(),
+	of("create", "Whether keyfill creates the row of the state where it is missing. Left out, it is what ensure_schema of the source says; where the file alone says that, it is true for a state without a name of its own.",
 		optional(boolean), func(s *Source) **bool { return &s.Create }).as(true),
 	of("exclusive", "Whether nothing else fills the column, although another source, a default or a counter of the column could.",
 		boolean, func(s *Source) *bool { return &s.Exclusive }).byDefault(false).as(true),
@@ -164,6 +165,19 @@ var sourceKeys = []sourceKey{
 		atLeast(0), func(s *Source) *int { return &s.SequenceBits }).as(8),
 	of("unit", "The unit of the time, together with time_bits, from 1ms to 1s.",
 		unitShape, func(s *Source) *time.Duration { return &s.Unit }).byDefault("1ms").as("10ms"),
+}
+
+// ensureSchemaKey returns the field ensure_schema, which notes too that a file says false:
+// the file's own ensure_schema does not count then.
+func ensureSchemaKey() sourceKey {
+	k := of("ensure_schema", "Whether keyfill creates its tables and the row of the state where they are missing. Left out, it is what the file says.",
+		boolean, func(s *Source) *bool { return &s.EnsureSchema }).as(true)
+	read := k.read
+	k.read = func(r *reader, p place, n *yaml.Node, s *Source) {
+		read(r, p, n, s)
+		s.saysNoSchema = !s.EnsureSchema
+	}
+	return k
 }
 
 // byDefault and as are the methods of the field.
