@@ -155,6 +155,12 @@ func (f *initFlags) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Di
 		return nil, err
 	}
 	first := draft.Of(d, over)
+	if first.EnsureSchema, err = check.MayCreate(ctx, d, q); err != nil {
+		return nil, err
+	}
+	if !first.EnsureSchema {
+		first.Remarks = append(first.Remarks, "This user may not create tables: have those made that keyfill ddl --dialect "+d.Name+" prints.")
+	}
 	first.Way = "keyfill plan there --driver " + f.database.driver + " --dsn-env VARIABLE"
 	for i, schema := range f.folded(d) {
 		if d.Family != dialect.FamilySQLite && !slices.ContainsFunc(over.Tables, func(t *catalog.Listed) bool { return t.Schema == schema }) {

@@ -45,7 +45,7 @@ var publicPrograms = []publicProgram{
 	{
 		module: "github.com/google/trillian", version: "v1.8.0", sum: "h1:AnbjOFFMQyvqpPAARj97CKEXmoSpCy2hZw0T7Y1Y0BA=",
 		driver: "mysql", schema: []string{"storage/mysql/schema/storage.sql"},
-		line: "Trees: {column: TreeId, source: {kind: sequence, ensure_schema: true}}",
+		line: "Trees: {column: TreeId, source: sequence}",
 	},
 	{
 		module: "go.temporal.io/server", version: "v1.29.1", sum: "h1:sgiMveg/8e51lA62pWb9VzC5WTRitKFyT6XsjonHUhE=",

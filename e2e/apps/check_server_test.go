@@ -21,6 +21,7 @@ const sequencePolicy = "  orders: {column: id, source: {kind: sequence}}\n"
 // user is one who may do little, with the password secretWord.
 type user struct {
 	name string // as GRANT has it
+	dsn  string
 	at   check.Options
 }
 
@@ -28,22 +29,22 @@ type user struct {
 func newUser(t *testing.T, s *harness.Scratch, rights ...string) user {
 	t.Helper()
 	name, database := "check"+strings.ToLower(rand.Text()[:10]), harness.DatabaseOf(t, s)
-	u, dsn := user{name: name}, ""
+	u := user{name: name}
 	if s.IsPostgres() {
 		executeAll(t, s, "CREATE ROLE "+name+" LOGIN PASSWORD '"+secretWord+"'")
 		t.Cleanup(func() { harness.Must(t, s.Raw, "DROP OWNED BY "+name, "DROP ROLE "+name) })
 		to := url.URL{Scheme: "postgres", User: url.UserPassword(name, secretWord), Host: s.Server.Addr(), Path: database, RawQuery: "sslmode=disable"}
-		dsn = to.String()
+		u.dsn = to.String()
 	} else {
 		u.name += "@'%'"
 		executeAll(t, s, "CREATE USER "+u.name+" IDENTIFIED BY '"+secretWord+"'")
 		t.Cleanup(func() { harness.Must(t, s.Raw, "DROP USER "+u.name) })
-		dsn = fmt.Sprintf("%s:%s@tcp(%s)/%s", name, secretWord, s.Server.Addr(), database)
+		u.dsn = fmt.Sprintf("%s:%s@tcp(%s)/%s", name, secretWord, s.Server.Addr(), database)
 	}
 	for _, right := range rights {
 		executeAll(t, s, "GRANT "+right+" TO "+u.name)
 	}
-	u.at.Connector = harness.ConnectorOf(t, s.Driver, dsn)
+	u.at.Connector = harness.ConnectorOf(t, s.Driver, u.dsn)
 	return u
 }
 

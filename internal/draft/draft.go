@@ -2,6 +2,7 @@ package draft
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -16,14 +17,29 @@ type Draft struct {
 	// engine numbers, without the table's name.
 	Way string
 
+	// EnsureSchema says that the policy lets keyfill make its tables, as the user of the
+	// database may. Else the entries let it make the rows of their states alone.
+	EnsureSchema bool
+
 	d     *dialect.Dialect
 	items []*item // in the order of the tables
 }
 
-// Of returns a first policy for the tables of a database.
+// entry returns the line of an item as the file has it, whose head says ensure_schema or
+// does not.
+func (f *Draft) entry(i *item) string {
+	line := i.entry()
+	if !f.EnsureSchema {
+		return strings.ReplaceAll(line, ", ensure_schema: true", ", create: true")
+	}
+	line = strings.ReplaceAll(line, ", ensure_schema: true", "")
+	return strings.ReplaceAll(line, "source: {kind: sequence}", "source: sequence")
+}
+
+// Of returns a first policy for the tables of a database, whose user may make tables.
 func Of(d *dialect.Dialect, over *catalog.Overview) *Draft {
 	x := &decider{d, over}
-	f := &Draft{d: d, Way: "keyfill plan there"}
+	f := &Draft{d: d, Way: "keyfill plan there", EnsureSchema: true}
 	for _, t := range over.Tables {
 		if i := x.decide(t); i != nil {
 			f.items = append(f.items, i)

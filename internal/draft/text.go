@@ -37,6 +37,9 @@ func (f *Draft) Text() string {
 	}
 	t.raw("version: 1\n")
 	t.raw("dialect: " + f.d.Name + "\n")
+	if f.EnsureSchema {
+		t.raw("ensure_schema: true # keyfill makes the tables in which its sources count\n")
+	}
 	t.raw("tables:\n")
 	first := true
 	for _, i := range f.items {
@@ -53,7 +56,7 @@ func (f *Draft) Text() string {
 			t.comment("  ", note)
 		}
 		i.line = t.lines + 1
-		t.raw("  " + i.entry() + "\n")
+		t.raw("  " + f.entry(i) + "\n")
 	}
 	for _, s := range sections {
 		if f.count(s.verdict) == 0 {
@@ -66,7 +69,7 @@ func (f *Draft) Text() string {
 		}
 		for _, i := range f.items {
 			if i.verdict == s.verdict {
-				t.left(i)
+				t.left(i, f.entry(i))
 			}
 		}
 	}
@@ -90,10 +93,11 @@ func (t *writer) raw(text string) {
 	t.lines += strings.Count(text, "\n")
 }
 
-// left writes the comment about a table without an entry.
-func (t *writer) left(i *item) {
+// left writes the comment about a table without an entry, with the line that would be one
+// where there is any.
+func (t *writer) left(i *item, entry string) {
 	t.raw("#\n")
-	if entry := i.entry(); entry != "" {
+	if entry != "" {
 		t.raw("#  " + entry + "\n")
 	} else {
 		t.raw("#  " + i.names[0] + "\n")
