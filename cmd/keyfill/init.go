@@ -217,9 +217,29 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 			}
 		}
 		if !withdrawn {
-			return nil
+			return compareLeft(first, look)
 		}
 	}
+}
+
+// compareLeft has the lines that stand in comments compared with the database too: who
+// takes one into the policy reads there what has to be done first.
+func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
+	text := first.Left()
+	if text == "" {
+		return nil
+	}
+	cfg, err := policy.Parse([]byte(text))
+	if err != nil {
+		return err // a fault of keyfill: each line was read before
+	}
+	findings, err := look(cfg)
+	for _, one := range findings {
+		if one.Severity == check.Error {
+			first.NoteLeft(one.Line, findingNote(one))
+		}
+	}
+	return err
 }
 
 // findingNote returns a finding as sentences.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -173,4 +174,41 @@ func TestInitKeepsFiles(t *testing.T) {
 	if strings.Contains(out, "secret") || bytes.Contains(data, []byte("secret")) {
 		t.Errorf("the DSN is in %q or %q", out, data)
 	}
+}
+
+var (
+	commentedEntry = regexp.MustCompile(`(?m)^#  (\S+: \{.*\})\n((?:#     .*\n)*)`)
+	commentedSQL   = regexp.MustCompile(`Remedy: ([A-Z][^;]*);`)
+)
+
+// TestInitComments: keyfill check finds no fault of a line that stands in a comment, when
+// it takes the place of the entries, or the comment has the statement that mends it.
+func TestInitComments(t *testing.T) {
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		script, err := os.ReadFile(filepath.Join("testdata", "init", p.driver+".sql"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.exec(t, statementsOf(string(script))...)
+		_, text := p.initFile(t)
+		head, _, _ := strings.Cut(text, "tables:\n")
+		lines := commentedEntry.FindAllStringSubmatch(text, -1)
+		for _, line := range lines {
+			entry, why := line[1], strings.Join(strings.Fields(strings.ReplaceAll(line[2], "#", "")), " ")
+			if strings.Contains(entry, "start: S, below: B") {
+				continue // keyfill plan there prints the numbers: see TestPlannedPolicies
+			}
+			for _, query := range commentedSQL.FindAllStringSubmatch(why, -1) {
+				p.exec(t, query[1])
+			}
+			for _, one := range p.check(t, head+"tables:\n  "+entry+"\n") {
+				if one.Severity == "error" {
+					t.Errorf("keyfill check says of %s\n%+v\nand its comment:\n%s", entry, one, why)
+				}
+			}
+		}
+		if len(lines) < 5 {
+			t.Errorf("%d lines stand in comments, want 5 or more", len(lines))
+		}
+	})
 }

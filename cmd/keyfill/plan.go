@@ -14,6 +14,7 @@ import (
 type planFlags struct {
 	databaseFlags
 	table, column string
+	config        string // the policy file, "" for none
 	name          string // of a new state
 	gap           int64
 	asJSON        bool
@@ -67,6 +68,7 @@ docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.table, "table", "", "table or schema.table")
 	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
+	cmd.Flags().StringVar(&f.config, "config", "", "the policy `file`, whose entry for the table is printed with what changes")
 	cmd.Flags().StringVar(&f.name, "name", "", "of change: the name of the new sequence's state")
 	cmd.Flags().Int64Var(&f.gap, "gap", 0, "by how many numbers the counter is raised")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")

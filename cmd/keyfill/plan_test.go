@@ -351,6 +351,9 @@ func TestPlanForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, plan := range []string{"there", "handback", "change"} {
+				if plan == "handback" && name == "native" {
+					continue // see TestPlannedPolicies
+				}
 				t.Setenv("KEYFILL_TEST_DSN", p.dsn)
 				r := keyfillRun(t, "", "plan", plan, "--table", name, "--column", "id", "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN")
 				if r.code != 1 || !strings.Contains(r.errOut, "which is no sequence in this database") {

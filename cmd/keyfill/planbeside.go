@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-
-	"github.com/keyfill/keyfill/internal/catalog"
 )
 
 // planBeside returns the steps to a sequence of another name, which begins above the old
@@ -34,16 +32,11 @@ func planBeside(f *planFigures) ([]planStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	bits := ""
-	if n := f.keyBits(); n < 63 {
-		bits = fmt.Sprintf("max_bits: %d, ", n)
-	}
 	steps := []planStep{{
-		Title: "Give this policy to new processes. One after the other may begin; processes with the old entry go on.",
-		Policy: fmt.Sprintf("%s: {column: %s, %ssource: {kind: sequence, ensure_schema: true, name: %s, start_at: %d}}",
-			catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten), bits, catalog.YAMLString(f.newName), at),
-		Check: fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, at),
-		Look:  "it grows with each row of a process with the new entry.",
+		Title:  "Give this policy to new processes. One after the other may begin; processes with the old entry go on.",
+		Policy: f.policyNamed(f.newName, fmt.Sprintf("start_at: %d", at)),
+		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, at),
+		Look:   "it grows with each row of a process with the new entry.",
 	}}
 	for _, s := range f.states {
 		steps = append(steps, planStep{

@@ -35,15 +35,17 @@ type planFigures struct {
 	cached   int64 // numbers that sessions may hold in advance
 	room     int64 // the greatest integer that the column holds
 	states   []planState
-	rows     []string // the names of the rows of keyfill_sequences that name the column
-	foreign  string   // the one of them that belongs to another source than a sequence of this database
-	free     string   // the default name of its state, or one like it that no other state has
-	shared   []string // the members of rows that are states which number other columns too
-	lowest   int64    // the least key that no state has reserved, 0 for none or without a state
-	sharing  []string // the members of states that number other columns too
-	newName  string   // of the state in keyfill plan change, "" for none
-	gap      int64    // as asked for, 0 for the default
-	end      int64    // where the plan lets the numbers of the engine begin, 0 where it has no counter
+	rows     []string   // the names of the rows of keyfill_sequences that name the column
+	foreign  string     // the one of them that belongs to another source than a sequence of this database
+	native   string     // the sequence of the engine from which a native source draws, "" for none
+	free     string     // the default name of its state, or one like it that no other state has
+	shared   []string   // the members of rows that are states which number other columns too
+	lowest   int64      // the least key that no state has reserved, 0 for none or without a state
+	sharing  []string   // the members of states that number other columns too
+	entry    *planEntry // of the table in the policy file, nil where none is known
+	newName  string     // of the state in keyfill plan change, "" for none
+	gap      int64      // as asked for, 0 for the default
+	end      int64      // where the plan lets the numbers of the engine begin, 0 where it has no counter
 }
 
 // planState is a row of keyfill_sequences that counts for the column.
@@ -72,6 +74,9 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 	f.table = d.QuoteIdent(f.found.Schema) + "." + d.QuoteIdent(f.found.Name)
 	f.key = d.QuoteIdent(f.column.Name)
 	if err := f.write(flags.table); err != nil {
+		return nil, err
+	}
+	if f.entry, err = readEntry(d, flags.config, flags.table); err != nil {
 		return nil, err
 	}
 	if err := f.readDefinition(ctx, db); err != nil {
@@ -251,6 +256,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		}
 		if !found { // in another store, in a table of the application's, or a sequence of the engine
 			f.foreign = row
+			f.native = nativeOf(row, column)
 		}
 	}
 	slices.Sort(names)
@@ -273,6 +279,17 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 		}
 	}
 	return states, nil
+}
+
+// nativeOf returns the name of the engine's sequence from which a native source draws the
+// keys of a column, by the row of keyfill_sequences that binds the column to it; "" for
+// other rows, and where the name was too long for the row.
+func nativeOf(row string, column store.Column) string {
+	state, _, found := strings.Cut(row, " for ")
+	if name, isNative := strings.CutPrefix(state, "sequence "); found && isNative && store.BindingRow(state, column) == row {
+		return name
+	}
+	return ""
 }
 
 // refuseForeign returns an error for a column that another source numbers than a sequence

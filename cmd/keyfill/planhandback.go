@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -13,6 +14,9 @@ var errNoState = errors.New("no row of keyfill_sequences counts for the column: 
 
 // planHandback returns the steps by which the engine numbers a column again.
 func planHandback(f *planFigures) ([]planStep, error) {
+	if f.native != "" {
+		return f.handbackNative()
+	}
 	steps, err := f.handback()
 	if err != nil {
 		return nil, err
@@ -80,12 +84,33 @@ func (f *planFigures) handback() ([]planStep, error) {
 	if !isFirst {
 		steps = append(steps, f.giveBelow(to))
 	}
+	title, policy := f.policyOff()
 	return append(steps, planStep{
-		Title:  "Let one process after the other insert without keyfill, by this policy or by the plain driver.",
-		Policy: fmt.Sprintf("%s: {column: %s, mode: \"off\", source: {kind: sequence}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten)),
+		Title:  title,
+		Policy: policy,
 		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, to),
 		Look:   "it grows with each row of a process without keyfill.",
 	}), nil
+}
+
+// policyOff returns the policy of processes that leave the column to the engine, and what
+// to do with it.
+func (f *planFigures) policyOff() (title, text string) {
+	const insert = "Let one process after the other insert without keyfill, by this policy or by the plain driver."
+	if f.entry == nil {
+		bits := ""
+		if n := f.keyBits(); n < 63 {
+			bits = fmt.Sprintf("max_bits: %d, ", n)
+		}
+		return insert + " Where the entry of the table has further keys or fields, print this plan with --config: it repeats them.",
+			fmt.Sprintf("%s: {column: %s, %smode: \"off\", source: {kind: sequence, ensure_schema: true}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten), bits)
+	}
+	text, alone := f.entry.off(f.column.Name)
+	text = catalog.YAMLString(f.written) + ": " + text
+	if alone {
+		return insert, text
+	}
+	return "Let one process after the other leave the column to the engine, by this policy, by which keyfill goes on filling the other keys.", text
 }
 
 // giveBelow returns the step by which processes with keyfill stay below the counter.
@@ -104,8 +129,52 @@ func (f *planFigures) keepStates() (steps []planStep) {
 			Check: "SELECT next_value, updated_at FROM keyfill_sequences WHERE name = " + f.literal(s.name),
 			Look:  "it does not change any more when the last process with keyfill has ended. keyfill check says when the entry may be removed.",
 		})
+		if f.entry != nil && !f.entry.isAlone(f.entry.node) {
+			steps[len(steps)-1].Look = "it does not change any more when the last process whose policy has a sequence for the column has ended."
+		}
 	}
 	return steps
+}
+
+// handbackNative returns the steps for a column whose keys a native source draws from a
+// sequence of the engine, which is always ahead of them.
+func (f *planFigures) handbackNative() ([]planStep, error) {
+	schema, name, _ := strings.Cut(f.native, ".")
+	sequence := f.dialect.QuoteIdent(schema) + "." + f.dialect.QuoteIdent(name)
+	var steps []planStep
+	title := "Let one process after the other insert without keyfill: remove the entry of the table from the policy, or take the plain driver."
+	switch {
+	case f.column.Identity != "" && !f.drawsFrom(sequence):
+		return nil, fmt.Errorf("%s has a default, and keyfill draws its keys from another sequence, %s: let the default draw from that one, and print the plan again", f.ref, f.native)
+	case f.column.Identity != "":
+	case f.dialect.Family == dialect.FamilyPostgreSQL:
+		steps = append(steps, planStep{
+			Title: "Let the column draw from the sequence by its default.",
+			SQL:   []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence))},
+		})
+	default:
+		title = fmt.Sprintf("Let one process after the other insert without keyfill, with keys that its INSERTs draw themselves: NEXTVAL(%s). Remove the entry of the table from the policy, or take the plain driver.", sequence)
+	}
+	step := planStep{
+		Title: title + " The counter of the engine is ahead already, since keyfill draws from it, and nothing has to be raised.",
+		Check: fmt.Sprintf("SELECT COUNT(*) FROM %s", f.table),
+		Look:  "it grows with each row of a process without keyfill.",
+	}
+	if f.entry != nil && !f.entry.isAlone(f.entry.node) {
+		text, _ := f.entry.off(f.column.Name)
+		step.Title = strings.Replace(step.Title, "remove the entry of the table from the policy", "take this policy, by which keyfill goes on filling the other keys", 1)
+		step.Title = strings.Replace(step.Title, "Remove the entry of the table from the policy", "Take this policy, by which keyfill goes on filling the other keys", 1)
+		step.Policy = catalog.YAMLString(f.written) + ": " + text
+	}
+	return append(steps, step), nil
+}
+
+// drawsFrom reports whether the default of the column draws from a sequence.
+func (f *planFigures) drawsFrom(sequence string) bool {
+	if f.definition != nil {
+		return strings.Contains(f.definition.String(), sequence)
+	}
+	return f.counter.Sequence == "" || f.counter.Sequence == sequence || strings.ReplaceAll(f.counter.Sequence, `"`, "") == strings.ReplaceAll(sequence, `"`, "")
 }
 
 // handbackRowID returns the steps for a column of SQLite without AUTOINCREMENT, which has

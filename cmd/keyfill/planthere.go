@@ -122,15 +122,28 @@ func (f *planFigures) policy(fields string) string {
 	if len(f.states) == 1 {
 		name = f.states[0].name
 	}
-	if name != "" && name != f.defaultState() {
+	if name == f.defaultState() {
+		name = ""
+	}
+	return f.policyNamed(name, fields)
+}
+
+// policyNamed is policy for a state of a name, which "" leaves out.
+func (f *planFigures) policyNamed(name, fields string) string {
+	if name != "" {
 		fields = strings.TrimSuffix("name: "+catalog.YAMLString(name)+", "+fields, ", ")
 	}
 	bits := ""
 	if n := f.keyBits(); n < 63 {
 		bits = fmt.Sprintf("max_bits: %d, ", n)
 	}
+	source := fields
 	if fields != "" {
-		fields = ", " + fields
+		source = ", " + fields
 	}
-	return fmt.Sprintf("%s: {column: %s, %ssource: {kind: sequence, ensure_schema: true%s}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten), bits, fields)
+	key := fmt.Sprintf("{column: %s, %ssource: {kind: sequence, ensure_schema: true%s}}", catalog.YAMLString(f.keyWritten), bits, source)
+	if f.entry != nil {
+		key = f.entry.with(f.column.Name, fields, key)
+	}
+	return catalog.YAMLString(f.written) + ": " + key
 }

@@ -210,7 +210,7 @@ func (x *decider) decideNumbered(i *item, col *catalog.Column) {
 		i.column = ""
 		i.say("The counter counts within the columns before it in the index.")
 	default:
-		i.rest = bits + ", source: {kind: sequence, ensure_schema: true, start: S, below: B}"
+		i.rest = bits + ", source: {kind: sequence, ensure_schema: true, " + toBePrinted + "}"
 	}
 }
 
@@ -272,7 +272,7 @@ func (x *decider) withoutPrimary(i *item) {
 // mustCompile takes the line away that a policy would not hold, with what is wrong.
 func (x *decider) mustCompile(i *item) {
 	text := i.entry()
-	if text == "" || strings.Contains(text, "start: S, below: B") {
+	if text == "" || strings.Contains(text, toBePrinted) {
 		return
 	}
 	cfg, err := policy.Parse([]byte("version: 1\ntables:\n  " + text + "\n"))

@@ -22,7 +22,8 @@ type Draft struct {
 	EnsureSchema bool
 
 	d     *dialect.Dialect
-	items []*item // in the order of the tables
+	items []*item       // in the order of the tables
+	left  map[int]*item // by their lines in the text of Left
 }
 
 // entry returns the line of an item as the file has it, whose head says ensure_schema or
@@ -110,6 +111,39 @@ func (f *Draft) Candidates() string {
 	}
 	return text
 }
+
+// Left returns a policy of the lines that stand in comments, but for those whose numbers are
+// still to be printed; "" where there are none. [Draft.NoteLeft] tells of them by their
+// lines in this text.
+func (f *Draft) Left() string {
+	text := "version: 1\ndialect: " + f.d.Name + "\n"
+	if f.EnsureSchema {
+		text += "ensure_schema: true\n"
+	}
+	text += "tables:\n"
+	f.left = map[int]*item{}
+	for _, i := range f.items {
+		if entry := f.entry(i); entry != "" && i.verdict != filled && !strings.Contains(entry, toBePrinted) {
+			text += "  " + entry + "\n"
+			f.left[strings.Count(text, "\n")] = i
+		}
+	}
+	if len(f.left) == 0 {
+		return ""
+	}
+	return text
+}
+
+// NoteLeft adds a sentence to the comment that has the line of the text of [Draft.Left].
+func (f *Draft) NoteLeft(line int, text string) {
+	if i := f.left[line]; i != nil && !slices.Contains(i.notes, text) {
+		i.notes = append(i.notes, text)
+	}
+}
+
+// toBePrinted is in a line that has letters in the place of numbers, which keyfill plan
+// there prints.
+const toBePrinted = "start: S, below: B"
 
 // Withdraw makes a comment of the entry on a line of the text that [Draft.Text] has
 // returned last, and says why. It reports whether there is one.
