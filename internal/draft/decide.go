@@ -169,6 +169,9 @@ func (x *decider) propose(i *item, col *catalog.Column) bool {
 func (x *decider) explain(i *item, col *catalog.Column, isKey bool) {
 	fit, _ := FitOf(x.d, col)
 	i.say("%s is %s%s: %s. %s", shown(col.Name), typeOf(col), collationOf(col), fit.Why, fit.Instead)
+	if col.Integer && !col.Text && isStreamName(i.found.Name) {
+		i.say("Is it read by %s > last? Then take {kind: sequence, transaction: joined}.", shown(col.Name))
+	}
 	if !isKey {
 		i.say("%s is not the primary key by itself.", shown(col.Name))
 	}

@@ -210,6 +210,18 @@ func isBareKeyName(column string) bool {
 	return false
 }
 
+// isStreamName reports whether a table is called as one whose rows are read in the order of
+// their keys.
+func isStreamName(table string) bool {
+	for _, word := range strings.FieldsFunc(strings.ToLower(table), func(c rune) bool { return c == '_' || c == '-' || c == '.' }) {
+		switch strings.TrimSuffix(word, "s") {
+		case "outbox", "outboxe", "inbox", "inboxe", "event", "queue", "job", "message", "journal", "change", "changelog", "notification":
+			return true
+		}
+	}
+	return false
+}
+
 // singulars returns what one row of a table may be called.
 func singulars(table string) []string {
 	if stem, ok := strings.CutSuffix(table, "ies"); ok {

@@ -17,6 +17,10 @@ const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/
 # compares the sources, and keyfill check tells what does not fit.
 `
 
+// readersByKey is a question that no catalog answers.
+const readersByKey = "Does a program read a table by id > last, as an outbox, an event store or a queue is read? " +
+	"Where several processes insert it misses rows, unless the source is {kind: sequence, transaction: joined}: docs/sources.md#readers-by-key."
+
 // sections are the comments behind the entries, by what became of the tables.
 var sections = []struct {
 	verdict verdict
@@ -34,6 +38,10 @@ func (f *Draft) Text() string {
 	for _, remark := range f.Remarks {
 		t.raw("#\n")
 		t.comment("", remark)
+	}
+	if f.Filled() > 0 {
+		t.raw("#\n")
+		t.comment("", readersByKey)
 	}
 	t.raw("version: 1\n")
 	t.raw("dialect: " + f.d.Name + "\n")
