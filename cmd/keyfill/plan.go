@@ -17,6 +17,7 @@ type planFlags struct {
 	config        string // the policy file, "" for none
 	name          string // of a new state
 	gap           int64
+	stopped       bool // of there: old programs do not go on
 	asJSON        bool
 }
 
@@ -68,8 +69,9 @@ docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.table, "table", "", "table or schema.table")
 	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
-	cmd.Flags().StringVar(&f.config, "config", "", "the policy `file`, whose entry for the table is printed with what changes")
+	cmd.Flags().StringVar(&f.config, "config", "", "the policy `file`, whose entry the plan repeats")
 	cmd.Flags().StringVar(&f.name, "name", "", "of change: the name of the new sequence's state")
+	cmd.Flags().BoolVar(&f.stopped, "stopped", false, "of there: old programs do not go on")
 	cmd.Flags().Int64Var(&f.gap, "gap", 0, "by how many numbers the counter is raised")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
 	return cmd
@@ -84,6 +86,8 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 		return usagef("say --table")
 	case f.name != "" && kind != "change":
 		return usagef("--name is for keyfill plan change; leave it out")
+	case f.stopped && kind != "there":
+		return usagef("--stopped is for keyfill plan there; leave it out")
 	case f.gap < 0:
 		return usagef("--gap %d: give a number of at least 1", f.gap)
 	}

@@ -404,7 +404,7 @@ func TestPlanText(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"there", "--table", "orders"}, 0, "1. Raise the engine's own counter to 1000000002.\n"},
+		{[]string{"there", "--table", "orders"}, 0, "2. Raise the engine's own counter to 1000000002.\n"},
 		{[]string{"there", "--table", "orders", "--gap", "50000"}, 0, "start: 202, below: 50002"},
 		{[]string{"there", "--table", "orders", "--gap", "5"}, 1, "no room for a gap"},
 		{[]string{"there", "--table", "plain"}, 0, "Stop the programs that insert without keyfill"},

@@ -44,6 +44,7 @@ type planFigures struct {
 	sharing  []string   // the members of states that number other columns too
 	entry    *planEntry // of the table in the policy file, nil where none is known
 	newName  string     // of the state in keyfill plan change, "" for none
+	stopped  bool       // programs without keyfill do not go on
 	gap      int64      // as asked for, 0 for the default
 	end      int64      // where the plan lets the numbers of the engine begin, 0 where it has no counter
 }
@@ -59,7 +60,7 @@ const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
 func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *planFlags) (*planFigures, error) {
-	f := &planFigures{dialect: d, gap: flags.gap, newName: flags.name}
+	f := &planFigures{dialect: d, gap: flags.gap, newName: flags.name, stopped: flags.stopped}
 	var err error
 	if f.found, err = readCatalog(ctx, db, d, flags.table); err != nil {
 		return nil, err

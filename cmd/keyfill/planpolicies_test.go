@@ -103,6 +103,8 @@ func TestPlannedPolicies(t *testing.T) {
 				there := p.passes(t, p.steps(t, "there", "--table", "orders"))
 				p.insert1(t, there[0])
 				p.passes(t, p.steps(t, "handback", "--table", "orders"))
+				stopped := p.passes(t, p.steps(t, "there", "--table", "orders", "--stopped"))
+				p.insert1(t, stopped[0])
 				p.passes(t, p.steps(t, "uuid", "--table", "orders")[:3])
 			})
 		}
