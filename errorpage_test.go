@@ -93,7 +93,7 @@ func (r *pageReader) addMistakes(t *testing.T) {
 // speaks reports whether users read errors that are made in a folder.
 func speaks(folder string) bool {
 	switch folder {
-	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfilletcd", "keyfillgorm", "keyfillpgx", "keyfillredis", "keyfilltest":
+	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest":
 		return true
 	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
 		return false
@@ -184,7 +184,7 @@ func (r *pageReader) visit(n ast.Node) bool {
 // in their anchors.
 func leavesAlone(folder string) bool {
 	switch folder {
-	case "keysource", "dialect", "keyfillgorm", "keyfillpgx", "keyfilltest":
+	case "keysource", "dialect", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfilltest":
 		return true
 	}
 	return false

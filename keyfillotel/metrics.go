@@ -19,18 +19,29 @@ import (
 // The mount of a registered name gives the sums over all databases that were opened through
 // the name.
 //
-// The errors are of the meter, and nothing is observed then. Unregister of the result ends
-// the observation.
+// The error is [ErrRegistered] where the meter observes the mount already, with the same
+// attributes, or is of the meter; nothing more is observed then. Unregister of the result
+// ends the observation. Meters are compared by their addresses: two that a program has put
+// around one are two.
 func Register(meter metric.Meter, m *keyfill.Mount, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	i := newInstruments(meter)
+	i := newInstruments(meter) // of which the meter has one each, however often it is asked
 	if err := errors.Join(i.failed...); err != nil {
 		return nil, err
 	}
 	common := attribute.NewSet(attributes...)
-	return meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	entry, err := registered.add(meter, m, common)
+	if err != nil {
+		return nil, err
+	}
+	r, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		i.observe(o, figures.Read(m), time.Now(), common)
 		return nil
 	}, i.all...)
+	if err != nil {
+		registered.remove(entry)
+		return nil, err
+	}
+	return &registration{Registration: r, entry: entry}, nil
 }
 
 // instruments are the metrics of a mount.

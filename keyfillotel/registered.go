@@ -1,0 +1,74 @@
+package keyfillotel
+
+import (
+	"reflect"
+	"sync"
+	"weak"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/internal/anchor"
+)
+
+// ErrRegistered is returned by [Register] for a mount that the meter observes already with
+// the same attributes: the meter would add the figures of both registrations.
+var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already, and each figure would count twice: register it once, or call Unregister of the first registration before")
+
+// registered are the registrations that are in force. They belong to the process, as a
+// meter has no place for them, and neither has a mount; they keep neither in memory.
+var registered registrations
+
+type registrations struct {
+	mu  sync.Mutex
+	all map[registeredMount]bool
+}
+
+// registeredMount is what may be registered once at a time. The zero value is none: a meter
+// that is no pointer, such as one that does nothing, is not told from others.
+type registeredMount struct {
+	meter  weak.Pointer[byte]
+	mount  weak.Pointer[keyfill.Mount]
+	common attribute.Distinct
+}
+
+// add notes a registration. The error is ErrRegistered.
+func (r *registrations) add(meter metric.Meter, m *keyfill.Mount, common attribute.Set) (registeredMount, error) {
+	v := reflect.ValueOf(meter)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Type().Size() == 0 { // values without a size share an address
+		return registeredMount{}, nil
+	}
+	entry := registeredMount{weak.Make((*byte)(v.UnsafePointer())), weak.Make(m), common.Equivalent()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all[entry] {
+		return registeredMount{}, ErrRegistered
+	}
+	if r.all == nil {
+		r.all = map[registeredMount]bool{}
+	}
+	r.all[entry] = true
+	return entry, nil
+}
+
+// remove forgets a registration.
+func (r *registrations) remove(entry registeredMount) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, entry)
+}
+
+// registration ends the observation of a mount, which may be registered again then.
+type registration struct {
+	metric.Registration
+
+	entry registeredMount
+	once  sync.Once
+}
+
+// Unregister ends the observation.
+func (r *registration) Unregister() error {
+	r.once.Do(func() { registered.remove(r.entry) })
+	return r.Registration.Unregister()
+}
