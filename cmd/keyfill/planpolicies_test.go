@@ -146,6 +146,23 @@ func TestPlannedPolicies(t *testing.T) {
 				t.Errorf("the plan prints %s for the state order_no", back[0])
 			}
 		})
+		t.Run("alone", func(t *testing.T) {
+			columns := []string{"BIGINT NOT NULL PRIMARY KEY", "INT NOT NULL PRIMARY KEY"}
+			if p.driver == "sqlite" {
+				columns = append(columns, "INTEGER PRIMARY KEY")
+			}
+			for _, column := range columns {
+				fresh(t, "BIGINT NOT NULL PRIMARY KEY DEFAULT 0")
+				p.exec(t, "DROP TABLE orders", "CREATE TABLE orders (id "+column+", who VARCHAR(20) NOT NULL)", "INSERT INTO orders (id, who) VALUES (7, 'before')")
+				for _, args := range [][]string{nil, {"--stopped"}} {
+					there := p.passes(t, p.steps(t, append([]string{"there", "--table", "orders", "--column", "id"}, args...)...))
+					p.insert1(t, there[0])
+				}
+				if n := p.count(t, "SELECT COUNT(*) FROM orders WHERE id > 7"); n != 2 {
+					t.Errorf("%s: %d rows above the greatest key, want 2", column, n)
+				}
+			}
+		})
 		t.Run("owned", func(t *testing.T) {
 			if p.driver == "sqlite" {
 				t.Skip("SQLite cannot number a column that exists")
