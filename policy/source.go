@@ -186,7 +186,7 @@ func (s Source) Stateful() bool {
 
 // withDefaultSchema returns s as ensure_schema: true of the file completes it. isNamed says
 // that its state has a name that other entries and files may use: a misspelt one would
-// begin a second state, so that its row is made for who asks for that alone.
+// begin a second state, so that its row is made only where the source itself says so.
 func (s Source) withDefaultSchema(k *kind, isNamed bool) Source {
 	switch {
 	case s.EnsureSchema, s.saysNoSchema, !slices.Contains(k.fields, "ensure_schema"):

@@ -222,8 +222,8 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 	}
 }
 
-// compareLeft has the lines that stand in comments compared with the database too: who
-// takes one into the policy reads there what has to be done first.
+// compareLeft has the lines that stand in comments compared with the database too, so that
+// the comment says what has to be done before its line is taken into the policy.
 func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	text := first.Left()
 	if text == "" {

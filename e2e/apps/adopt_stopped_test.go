@@ -113,6 +113,21 @@ func TestPlanThereTurnsLists(t *testing.T) {
 			if m.isNewestFirst() {
 				t.Error("the list is newest first: the plan need not say that it is not")
 			}
+			if native := strings.Contains(steps[0].Title, "source: native"); native != e.IsPostgres() {
+				t.Errorf("the first step names native: %v", native)
+			}
+			if !e.IsPostgres() {
+				return
+			}
+			m, _ = newMessages(t, e)
+			db, _ = m.s.Open(t, parsed(t, "  t: {column: id, source: native}\n"))
+			for range 3 { // old processes and new ones in turn
+				m.store(m.s.Raw, 4)
+				m.store(db, 4)
+				if !m.isNewestFirst() {
+					t.Fatalf("with native the list is %q, want %q first", m.page(), m.stored[:10])
+				}
+			}
 		})
 	}
 }
