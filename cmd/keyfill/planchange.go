@@ -27,9 +27,19 @@ func planChange(f *planFigures) ([]planStep, error) {
 	}
 	if f.dialect.Family == dialect.FamilyPostgreSQL {
 		next.Title += " Or give the processes this entry: keyfill draws from the column's own sequence then, and there is nothing to arrange."
-		next.Policy = fmt.Sprintf("%s: {column: %s, source: {kind: native}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten))
+		next.Policy = f.policyNative()
 	}
 	return append(steps, next), nil
+}
+
+// policyNative returns the table's entry in the policy with the column's own sequence as the
+// source.
+func (f *planFigures) policyNative() string {
+	key := fmt.Sprintf("{column: %s, %ssource: {kind: native}}", catalog.YAMLString(f.keyWritten), f.maxBits())
+	if f.entry != nil {
+		key = f.entry.from(f.column.Name, "{kind: native}", key)
+	}
+	return catalog.YAMLString(f.written) + ": " + key
 }
 
 // unbind returns the step by which no row of keyfill_sequences names the column any more.

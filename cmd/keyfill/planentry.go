@@ -117,6 +117,18 @@ func (e *planEntry) with(column, fields, new string) string {
 	return flowText(entry)
 }
 
+// from returns the entry with another source of a column, and what is printed for a column
+// that the entry does not have.
+func (e *planEntry) from(column, source, new string) string {
+	entry := cloneNode(e.node)
+	if key := e.keyOf(entry, column); key != nil {
+		setField(key, "source", parseNode(source))
+	} else {
+		addKey(entry, parseNode(new))
+	}
+	return flowText(entry)
+}
+
 // off returns the entry as it is when the engine numbers a column again: of a table with
 // other keys the column's source is identity, and of one with this key alone the mode is off.
 func (e *planEntry) off(column string) (text string, alone bool) {

@@ -98,12 +98,8 @@ func (f *planFigures) handback() ([]planStep, error) {
 func (f *planFigures) policyOff() (title, text string) {
 	const insert = "Let one process after the other insert without keyfill, by this policy or by the plain driver."
 	if f.entry == nil {
-		bits := ""
-		if n := f.keyBits(); n < 63 {
-			bits = fmt.Sprintf("max_bits: %d, ", n)
-		}
 		return insert + " Where the entry of the table has further keys or fields, print this plan with --config: it repeats them.",
-			fmt.Sprintf("%s: {column: %s, %smode: \"off\", source: {kind: sequence, ensure_schema: true}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten), bits)
+			fmt.Sprintf("%s: {column: %s, %smode: \"off\", source: {kind: sequence, ensure_schema: true}}", catalog.YAMLString(f.written), catalog.YAMLString(f.keyWritten), f.maxBits())
 	}
 	text, alone := f.entry.off(f.column.Name)
 	text = catalog.YAMLString(f.written) + ": " + text

@@ -210,9 +210,20 @@ func TestPlannedPolicies(t *testing.T) {
 			}
 		})
 		t.Run("change", func(t *testing.T) {
-			fresh(t, serial[p.driver])
-			p.insert1(t, "orders: {column: id, source: {kind: sequence, ensure_schema: true, exclusive: true}}")
-			p.passes(t, p.steps(t, "change", "--table", "orders"))
+			for _, config := range []bool{false, true} {
+				fresh(t, narrowSerial[p.driver])
+				entry := "orders: {column: id, max_bits: 31, source: {kind: sequence, ensure_schema: true, exclusive: true}, keys: [{column: tag, source: uuidv7}]}"
+				p.insert1(t, entry)
+				args := []string{"change", "--table", "orders"}
+				if config {
+					args = append(args, "--config", p.policyFile(t, entry))
+				}
+				for _, text := range p.passes(t, p.steps(t, args...)) {
+					if strings.Contains(text, "column: tag") != config {
+						t.Errorf("the plan prints %s, with --config: %v", text, config)
+					}
+				}
+			}
 		})
 	})
 }

@@ -182,17 +182,21 @@ func (f *planFigures) policyNamed(name, fields string) string {
 	if name != "" {
 		fields = strings.TrimSuffix("name: "+catalog.YAMLString(name)+", "+fields, ", ")
 	}
-	bits := ""
-	if n := f.keyBits(); n < 63 {
-		bits = fmt.Sprintf("max_bits: %d, ", n)
-	}
 	source := fields
 	if fields != "" {
 		source = ", " + fields
 	}
-	key := fmt.Sprintf("{column: %s, %ssource: {kind: sequence, ensure_schema: true%s}}", catalog.YAMLString(f.keyWritten), bits, source)
+	key := fmt.Sprintf("{column: %s, %ssource: {kind: sequence, ensure_schema: true%s}}", catalog.YAMLString(f.keyWritten), f.maxBits(), source)
 	if f.entry != nil {
 		key = f.entry.with(f.column.Name, fields, key)
 	}
 	return catalog.YAMLString(f.written) + ": " + key
+}
+
+// maxBits returns the field max_bits of the column in the policy, "" for one of 63 bits.
+func (f *planFigures) maxBits() string {
+	if n := f.keyBits(); n < 63 {
+		return fmt.Sprintf("max_bits: %d, ", n)
+	}
+	return ""
 }
