@@ -18,6 +18,7 @@
 //	sql_mode: ANSI_QUOTES           # optional, of the application's sessions: see below
 //	mode: fill                      # fill | dry_run | off
 //	unsupported: refuse             # refuse | unfilled
+//	ensure_schema: true             # keyfill makes the tables in which sources count
 //	fill: [missing, null, default]  # exactly these count as "no key"
 //	stores:                         # databases that keep states, besides the application's own
 //	  central: {driver: pgx, dsn_env: APP_CENTRAL_DSN}

@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(writerVariable); text != "" {
 		os.Exit(runWriter(text))
 	}
+	if err := os.Setenv(workerVariable, "3"); err != nil {
+		panic(err)
+	}
 	harness.Main(m)
 	cluster.End()
 	if command.folder != "" {

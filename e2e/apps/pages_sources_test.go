@@ -13,6 +13,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
+// workerVariable holds the number of a process in the pages. TestMain sets it, since a test
+// that does so cannot run beside others.
+const workerVariable = "APP_WORKER"
+
 // chosen is a row of the table in which a page says which source to take.
 type chosen struct {
 	page   string
@@ -61,15 +65,19 @@ func headOf(t *testing.T, page string) string {
 // policy has above its tables; in an empty database there is the table to fill, and the first
 // INSERT stores a row.
 func TestFirstTables(t *testing.T) {
-	t.Setenv("APP_WORKER", "3") // "a number for each process"
+	t.Parallel()
 	tried := map[string]int{}
 	for page, least := range map[string]int{"README.md": 5, "docs/sources.md": 10} {
 		head := headOf(t, page)
 		for _, row := range chosenRows(t, page, least) {
 			tried[row.source]++
 			t.Run(page+"/"+row.wanted, func(t *testing.T) {
+				t.Parallel()
 				for _, e := range harness.ByTurns(t, checkEngines) {
-					t.Run(e.Name, func(t *testing.T) { row.store(t, head, e) })
+					t.Run(e.Name, func(t *testing.T) {
+						t.Parallel()
+						row.store(t, head, e)
+					})
 				}
 			})
 		}
