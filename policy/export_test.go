@@ -168,3 +168,9 @@ func KindNames() []string { return kindNames() }
 
 // KindsWith returns the kinds that read a field of a source.
 func KindsWith(field string) []string { return kindsWith(field) }
+
+// StoreWords returns the names of the fields of a store that errors show, and those that there
+// are.
+func StoreWords() (shown, are []string) {
+	return storeWords, append(fieldNames(headings(storeFields)), fieldNames(headings(storeTLSFields))...)
+}

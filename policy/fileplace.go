@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,7 +79,11 @@ func (p place) label() string {
 	case "sources":
 		fmt.Fprintf(&b, "source %s: ", show(p.name))
 	case "stores":
-		fmt.Fprintf(&b, "store %s: ", show(p.name))
+		name := hidden
+		if p.name == "" || sourceName.MatchString(p.name) {
+			name = show(p.name)
+		}
+		fmt.Fprintf(&b, "store %s: ", name)
 	}
 	field := p.field
 	if p.item > 0 && (field == "keys" || strings.HasPrefix(field, "keys.")) {
@@ -89,6 +94,27 @@ func (p place) label() string {
 		b.WriteString(field + ": ")
 	}
 	return b.String()
+}
+
+// mayHideSecret reports whether what stands at p, and is no name that is known there, may be a
+// part of a DSN, or a password.
+func (p place) mayHideSecret() bool {
+	return p.section == "stores" || p.section == "" && p.field == "stores"
+}
+
+// storeWords are the names of the fields of a store, and of its tls. They are written out, since
+// what reads these fields shows them; a test compares the two.
+var storeWords = []string{
+	"driver", "dsn", "dsn_env", "endpoints", "endpoints_env", "prefix", "user_env", "password_env", "tls",
+	"ca", "cert", "key", "server_name",
+}
+
+// shown is show for a name or a tag that the file has at p.
+func (p place) shown(s string) string {
+	if p.mayHideSecret() && !slices.Contains(storeWords, s) {
+		return hidden
+	}
+	return show(s)
 }
 
 // find returns the position of p, or of the nearest that encloses it in its

@@ -156,7 +156,7 @@ func parseYAML(file string, data []byte) (*yaml.Node, error) {
 		return fail(positionOf(root), "the file is empty; it begins with version: 1")
 	}
 	if root.Kind != yaml.MappingNode {
-		return fail(positionOf(root), want("mapping with version and tables", root))
+		return fail(positionOf(root), want(place{}, "mapping with version and tables", root))
 	}
 	return root, nil
 }

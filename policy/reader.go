@@ -26,7 +26,7 @@ func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 		kind == yaml.MappingNode && n.ShortTag() == "!!map" ||
 		kind == yaml.SequenceNode && n.ShortTag() == "!!seq"
 	if n.Kind != kind || !standard {
-		r.misread(positionOf(n), p, want(name, n))
+		r.misread(positionOf(n), p, want(p, name, n))
 		return false
 	}
 	return true
@@ -38,7 +38,7 @@ func (r *reader) isMapping(p place, n *yaml.Node) bool {
 		return false
 	}
 	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		r.misread(positionOf(n), p, want("mapping", n)+mappingExample(p, n))
+		r.misread(positionOf(n), p, want(p, "mapping", n)+mappingExample(p, n))
 		return false
 	}
 	return true
@@ -84,7 +84,7 @@ func (r *reader) isString(p place, n *yaml.Node) bool {
 	if n.ShortTag() == "!!str" {
 		return true
 	}
-	msg := want("string", n)
+	msg := want(p, "string", n)
 	if n.Value != "" && n.Style&yaml.TaggedStyle == 0 {
 		msg += "; quotes make it a string"
 	}
@@ -115,9 +115,9 @@ func (r *reader) pairs(p place, n *yaml.Node, what string, f func(name string, k
 		case key.ShortTag() == "!!merge":
 			r.misread(pos, p, "merge keys (<<) are not read; write the fields out")
 		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
-			r.misread(pos, p, fmt.Sprintf("want a string as the name of the %s, have %s; write it in quotes", what, have(key)))
+			r.misread(pos, p, fmt.Sprintf("want a string as the name of the %s, have %s; write it in quotes", what, have(p, key)))
 		case double:
-			r.misread(pos, p, fmt.Sprintf("%s %s twice, first in line %d", what, show(key.Value), at.line))
+			r.misread(pos, p, fmt.Sprintf("%s %s twice, first in line %d", what, p.shown(key.Value), at.line))
 		default:
 			first[key.Value] = pos
 			f(key.Value, key, value)
@@ -128,15 +128,15 @@ func (r *reader) pairs(p place, n *yaml.Node, what string, f func(name string, k
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
 // want returns the message for a node that is not of the wanted type.
-func want(name string, n *yaml.Node) string {
-	return fmt.Sprintf("want a %s, have %s", name, have(n))
+func want(p place, name string, n *yaml.Node) string {
+	return fmt.Sprintf("want a %s, have %s", name, have(p, n))
 }
 
 // have names the type of n, but not its value.
-func have(n *yaml.Node) string {
+func have(p place, n *yaml.Node) string {
 	switch tag := n.ShortTag(); {
 	case n.Style&yaml.TaggedStyle != 0:
-		return "a value with the tag " + show(tag)
+		return "a value with the tag " + p.shown(tag)
 	case n.Kind == yaml.MappingNode:
 		return "a mapping"
 	case n.Kind == yaml.SequenceNode:

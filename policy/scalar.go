@@ -39,7 +39,7 @@ func number[V int | int64]() shape[V] {
 				return 0
 			}
 			if n.ShortTag() != "!!int" {
-				r.misread(positionOf(n), p, want("whole number", n))
+				r.misread(positionOf(n), p, want(p, "whole number", n))
 				return 0
 			}
 			i, err := strconv.ParseInt(n.Value, 10, 64)
@@ -98,7 +98,7 @@ var boolean = shape[bool]{
 			return false
 		}
 		if n.ShortTag() != "!!bool" {
-			r.misread(positionOf(n), p, want("boolean", n)+"; it is true or false")
+			r.misread(positionOf(n), p, want(p, "boolean", n)+"; it is true or false")
 		}
 		return strings.EqualFold(n.Value, "true")
 	},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,5 +135,68 @@ func TestCloneOfStores(t *testing.T) {
 	cfg.Stores["central"].TLS.CA = "other.pem"
 	if s := copied.Stores["central"]; s.Endpoints[0] != "a:1" || s.TLS.CA != "ca.pem" {
 		t.Errorf("the copy has changed to %+v and %+v", s.Endpoints, s.TLS)
+	}
+}
+
+// TestStoreSecretInFile: a password that stands as a tag or as a name inside stores: is in no
+// error, wherever a slip of the pen has put it.
+func TestStoreSecretInFile(t *testing.T) {
+	const secret = "Gehe1mXq"
+	for _, stores := range []string{
+		"!" + secret + " {central: {driver: etcd, dsn: x}}",
+		secret,
+		"[" + secret + "]",
+		"{!" + secret + " central: {driver: etcd, dsn: x}}",
+		"{" + secret + ": 1}",
+		"{" + secret + "}",
+		"{? {" + secret + ": 1} : 1}",
+		"{" + secret + ": 1, " + secret + ": 1}",
+		"{" + secret + " e: {driver: etcd, dsn: x}}",
+		"{central: !" + secret + " {driver: etcd, dsn: x}}",
+		"{central: " + secret + "}",
+		"{central: {driver: !" + secret + " etcd, dsn: x}}",
+		"{central: {driver: etcd, dsn: !" + secret + "}}",
+		"{central: {driver: etcd, dsn: !" + secret + " x}}",
+		"{central: {driver: etcd, dsn: !!" + secret + " x}}",
+		"{central: {driver: etcd, dsn: x, !" + secret + " prefix: x}}",
+		"{central: {driver: etcd, dsn: x, " + secret + ": 1}}",
+		"{central: {driver: etcd, dsn: x, " + secret + ": 1, " + secret + ": 1}}",
+		"{central: {driver: etcd, dsn: {" + secret + ": 1}}}",
+		"{central: {driver: etcd, dsn: x" + secret + ": 1}}",
+		"{central: {driver: etcd, dsn: &" + secret + " x}}",
+		"{central: {driver: etcd, dsn: *" + secret + "}}",
+		"{central: {driver: etcd, dsn: %" + secret + "}}",
+		"{central: {driver: etcd, dsn: '" + secret + "' " + secret + "}}",
+		"{central: {driver: etcd, dsn: \"" + secret + "\\" + secret + "\"}}",
+		"{central: {driver: etcd, endpoints: [!" + secret + " x]}}",
+		"{central: {driver: etcd, endpoints: [" + secret + ": 1]}}",
+		"{central: {driver: etcd, endpoints: ['h:1'], tls: !" + secret + " {}}}",
+		"{central: {driver: etcd, endpoints: ['h:1'], tls: {" + secret + ": 1}}}",
+		"{central: {driver: etcd, endpoints: ['h:1'], tls: {ca: !" + secret + " x}}}",
+		"{central: {driver: etcd, endpoints: ['h:1'], tls: {ca: {" + secret + ": 1}}}}",
+		"{central: {<<: {" + secret + ": 1}, driver: etcd}}",
+	} {
+		text := "version: 1\nstores: " + stores + "\ntables: {orders: {column: id}}\n"
+		cfg, err := policy.Parse([]byte(text))
+		if err == nil {
+			_, err = cfg.Compile(dialect.MySQL())
+		}
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s\n%v", text, err)
+		}
+	}
+	for text, want := range map[string]string{ // a name that is known is shown, and one that is near to what was written
+		"{central: {driver: etcd, dsn: x, driver: etcd}}": `field "driver" twice`,
+		"{central: {driver: etcd, dnsEnv: X}}":            `did you mean "dsn_env"?`,
+	} {
+		if _, err := policy.Parse([]byte("version: 1\nstores: " + text + "\ntables: {orders: {column: id}}\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestStoreWords(t *testing.T) {
+	if shown, are := policy.StoreWords(); !slices.Equal(shown, are) {
+		t.Errorf("errors show the fields %q of a store, which has %q", shown, are)
 	}
 }

@@ -44,7 +44,10 @@ func enumerate(words []string, conjunction string) string {
 const maxShown = 64
 
 // hidden is shown instead of a value that may be secret.
-const hidden = `"…"`
+const hidden = `"` + notShown + `"`
+
+// notShown stands in the place of a text that is not shown.
+const notShown = "…"
 
 // show returns s in quotes for a message. What does not look like a name is not
 // shown: it may be a DSN that got into the wrong field.

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -87,7 +88,7 @@ func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int
 			names := fieldNames(fields)
 			meant := nearest.Word(name, names)
 			seen[meant] = true // misspelt, not missing
-			msg := unknownWord("field", name, names)
+			msg := strings.Replace(unknownWord("field", name, names), show(name), p.shown(name), 1)
 			if belongs := r.levels.belongs(p, name); meant == "" && belongs != "" {
 				msg = fmt.Sprintf("unknown field %s; it belongs %s", show(name), belongs)
 			}
@@ -132,6 +133,10 @@ func section[V any](s shape[V]) shape[map[string]V] {
 			r.pairs(p, n, "entry", func(name string, key, value *yaml.Node) {
 				at := p.entry(name)
 				r.origin.at[at] = positionOf(key)
+				if at.mayHideSecret() && value.Kind != yaml.MappingNode {
+					r.unread[at.top()] = true
+					at.name = notShown // what should be a store's name may belong to the DSN above
+				}
 				entries[name] = s.read(r, at, value)
 			})
 			return entries
