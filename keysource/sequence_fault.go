@@ -146,10 +146,17 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 }
 
 // standsAt returns the error of a store that stands at low, below least. raise is as in
-// [SequenceOptions].
+// [SequenceOptions]. Where the store has gone back, another process may have reserved more
+// than this one, and names a greater number.
 func standsAt(cause error, low, least int64, raise func(to int64) string) error {
-	if raise != nil {
+	back := errors.Is(cause, ErrStoreBack)
+	switch {
+	case raise != nil && back:
+		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: take the greatest number that any process names, and run %s", cause, low, least, raise(least))
+	case raise != nil:
 		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: run %s", cause, low, least, raise(least))
+	case back:
+		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to the greatest number that any process names, or let it advance", cause, low, least)
 	}
 	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -156,6 +157,10 @@ func TestSequenceStoreGoesBack(t *testing.T) {
 		s, l := goneBack(t, 41, "a", keysource.SequenceOptions{})
 		// The block in hand may be somebody else's by now.
 		refuse(t, s, 1, keysource.ErrStoreBack)
+		// Another process names a greater number where it has reserved more.
+		if _, err := s.Reserve(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the greatest number that any process names") {
+			t.Errorf("the advice is %v", err)
+		}
 		if l.state().next != 41 {
 			t.Errorf("the store was moved to %d", l.state().next)
 		}

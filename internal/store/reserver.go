@@ -91,9 +91,9 @@ func (r *Reserver) Above(least int64) *Reserver {
 func (r *Reserver) Back(next, least int64) error {
 	q := &r.sequence
 	if q.Table != nil {
-		return q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to that", next, least)
+		return q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names", next, least)
 	}
-	e := q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it, or let it advance", next, least)
+	e := q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names, or let it advance", next, least)
 	e.SQL = fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s", least, r.run.literal(q.Name))
 	return e
 }
