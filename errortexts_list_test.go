@@ -91,7 +91,7 @@ var noInstruction = []struct {
 		"state %q: %w: %w",
 		"%w: the catalog cannot be read: %v",
 		"%w: %s cannot be read: %v",
-		"using %q: the connection broke: %v",
+		"the connection broke",
 		"%v; and creating it: %w",
 		"%w; creating it before: %v",
 		"the search_path is empty, and %s",

@@ -27,7 +27,7 @@ type errorText struct {
 // textCalls are the functions and methods whose first literal text becomes an error.
 var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
-	"anchor.New": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // behind the section, but for the last
+	"anchor.New": true, "anchor.Newf": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // behind the section, but for the last
 	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
 	"fail": true, "refuse": true, "failf": true, "usagef": true, // of the stores, the catalog and the command
 }

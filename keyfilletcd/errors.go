@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
@@ -30,6 +29,7 @@ var (
 // Errors of etcd that stay until somebody mends the cluster or the account.
 var (
 	errLogin = anchor.New("login", "etcd refuses the user, the password or the certificate: mend user_env, password_env and tls, or the account")
+	errUser  = anchor.New("login", "etcd wants a user and a password, and this store has none: write user_env and password_env, with endpoints in the place of a DSN")
 	errRight = anchor.New("login", "the user may not use the keys of the store in etcd: grant its role to read and write under the prefix")
 	errSpace = anchor.New("read-only", "etcd takes no changes, since its space is used up: make room by compacting and defragmenting it, and disarm the alarm")
 )
@@ -39,8 +39,10 @@ var (
 	errLeaseGone = anchor.New("store-down", "the lease has run out in etcd")
 	errClosed    = anchor.New("closed", "the store in etcd is closed")
 	errSilent    = anchor.New("store-down", "a server of etcd does not answer, and another one is asked: look at its log if it goes on")
-	errReach     = anchor.New("store-down", "a server of etcd cannot be reached: look at endpoints, at tls and at the network")
-	errHandshake = anchor.New("store-down", "the servers of etcd and this process do not agree on TLS: look at tls and at the scheme of endpoints")
+	errReach     = anchor.New("store-down", "a server of etcd cannot be reached: look at endpoints or the DSN, at tls and at the network")
+	errHandshake = anchor.New("store-down", "the servers of etcd and this process do not agree on TLS: look at tls and at the scheme of the addresses")
+	errShake     = anchor.New("store-down", "a server of etcd ends each connection when TLS begins: leave TLS out where it speaks none, else look at its log")
+	errPreface   = anchor.New("store-down", "a server of etcd ends each connection before its first answer: write tls: or https:// where it speaks TLS, else look at its log")
 )
 
 // stateError returns the error of a state that cannot be used as it is.
@@ -64,12 +66,10 @@ func meaning(err error) error {
 		return context.Canceled
 	case code == codes.DeadlineExceeded:
 		return context.DeadlineExceeded
-	case strings.Contains(text, "handshake"):
-		return errHandshake
 	case code == codes.Unavailable, code == codes.Unknown:
-		return errReach
+		return unreached(text)
 	default:
-		return anchor.Errorf("store-down", "etcd answers with the code %s: look at its log", code)
+		return anchor.Newf("store-down", "etcd answers with the code %s: look at its log", code)
 	}
 }
 
@@ -83,11 +83,13 @@ func ofEtcd(err rpctypes.EtcdError) error {
 		return errLeaseGone
 	case text == rpctypes.ErrPermissionDenied.Error(), text == rpctypes.ErrPermissionNotGranted.Error(), text == rpctypes.ErrRoleNotGranted.Error():
 		return final(errRight)
-	case text == rpctypes.ErrUserEmpty.Error(), text == rpctypes.ErrAuthFailed.Error(), text == rpctypes.ErrUserNotFound.Error():
+	case text == rpctypes.ErrUserEmpty.Error():
+		return final(errUser)
+	case text == rpctypes.ErrAuthFailed.Error(), text == rpctypes.ErrUserNotFound.Error():
 		return final(errLogin)
 	case text == rpctypes.ErrNoSpace.Error():
 		return final(errSpace)
 	default:
-		return anchor.Errorf("store-down", "the answer of etcd is %q: look at its log if it goes on", text)
+		return anchor.Newf("store-down", "the answer of etcd is %q: look at its log if it goes on", text)
 	}
 }

@@ -40,7 +40,7 @@ func Asked(st keysource.Store) int {
 
 // over is what has come of dialling.
 func over(c *connection) *dialling {
-	c.ready = func() bool { return true }
+	c.reached = func(err error) error { return err }
 	c.close = func() error { return nil }
 	d := &dialling{done: make(chan struct{}), conn: c}
 	close(d.done)

@@ -33,6 +33,7 @@ type member struct {
 
 // dialling is one attempt to make a client, which asks for a token where there is a user.
 type dialling struct {
+	link link
 	done chan struct{} // closed when it has ended
 	conn *connection
 	err  error
@@ -68,7 +69,7 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 	case <-d.done:
 	case <-limited.Done():
 		s.silent(place, time.Since(began))
-		return s.silence(ctx, limited.Err())
+		return s.silence(ctx, d.link.reached(limited.Err()))
 	}
 	if d.err != nil {
 		return d.err
@@ -91,11 +92,27 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 // silence returns an error of a question whose caller may still have time, and another
 // member to ask, when the time of this one is over.
 func (s *store) silence(ctx context.Context, err error) error {
-	late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errReach)
-	if late && ctx.Err() == nil && len(s.members) > 1 {
+	switch {
+	case ctx.Err() != nil || len(s.members) < 2:
+		return err
+	case errors.Is(err, context.DeadlineExceeded):
 		return errSilent
+	case isUnreached(err):
+		return silence{err}
 	}
 	return err
+}
+
+// silence is errSilent where it is known why a member does not answer.
+type silence struct{ error }
+
+func (silence) Is(target error) bool { return target == errSilent }
+
+func (s silence) Unwrap() error { return s.error }
+
+// isUnreached reports whether an error says why a member was not asked.
+func isUnreached(err error) bool {
+	return errors.Is(err, errReach) || errors.Is(err, errHandshake) || errors.Is(err, errShake) || errors.Is(err, errPreface)
 }
 
 // persist asks other members where one does not answer, as long as there is time, and each
@@ -108,7 +125,7 @@ func (s *store) persist(ctx context.Context, ask func() error) error {
 		case ctx.Err() != nil:
 			return err
 		case errors.Is(err, errSilent):
-		case errors.Is(err, errReach) && unreached < len(s.members):
+		case isUnreached(err) && unreached < len(s.members):
 			unreached++
 		default:
 			return err
@@ -122,8 +139,8 @@ func (s *store) dial(place int, d *dialling) {
 	defer close(d.done)
 	config := s.config
 	config.Endpoints = s.config.Endpoints[place : place+1]
-	conn, err := connect(config)
-	d.conn, d.err = conn, meaning(err)
+	conn, err := connect(config, &d.link)
+	d.conn, d.err = conn, d.link.reached(meaning(err))
 	s.mu.Lock()
 	closed := s.closed
 	if err != nil && !closed {

@@ -65,6 +65,13 @@
 // says what happens where the state stands below them. What other processes have reserved and
 // not stored yet is not found out: raise the states after a restore, before programs start.
 //
+// # Lines of the client
+//
+// go-redis writes to stderr whenever it cannot connect. The package gives it a logger that
+// writes these lines to slog's default logger at level debug, without names and addresses. A
+// program that calls redis.SetLogger has them again; what is wrong with a store is in the log of
+// keyfill anyway.
+//
 // # Versions
 //
 // The tests run on Redis 7.0: one server, a primary with a replica and a sentinel, and a

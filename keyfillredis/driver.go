@@ -88,7 +88,7 @@ func (given) Open(string) (driver.Conn, error) { return nil, errSQL }
 
 // OpenStore opens a store by the prefix of its keys.
 func (g given) OpenStore(prefix string) (keysource.Store, error) {
-	return newStore(g.client, true, prefix), nil
+	return newStore(g.client, byClient, prefix), nil
 }
 
 // OpenEndpoints returns an error: the program says where the servers are.
@@ -157,7 +157,7 @@ func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 	if clustered := o.MasterName == "" && (o.IsClusterMode || len(o.Addrs) > 1); clustered && o.DB != 0 {
 		return nil, errDSN // a cluster has no numbers of databases
 	}
-	return newStore(redis.NewUniversalClient(o), false, e.Prefix), nil
+	return dialled(o, byDSN, e.Prefix), nil
 }
 
 // OpenEndpoints opens the store that the fields of the policy name: one server by one
@@ -168,7 +168,7 @@ func (Driver) OpenEndpoints(e keysource.Endpoints) (keysource.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newStore(redis.NewUniversalClient(o), false, e.Prefix), nil
+	return dialled(o, byFields, e.Prefix), nil
 }
 
 // longest is more than a source waits for the answer to one question.

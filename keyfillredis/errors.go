@@ -3,7 +3,6 @@ package keyfillredis
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -27,23 +27,32 @@ var (
 
 // Errors of Redis that stay until somebody mends the server, the account or the policy.
 var (
-	errLogin     = anchor.New("login", "Redis refuses the user or the password: mend user_env and password_env, or the account")
-	errRight     = anchor.New("login", "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists")
-	errSpace     = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
-	errClustered = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
-	errNumber    = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 behind the port, or raise databases in redis.conf")
-	errSingle    = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
+	errLogin      = anchor.New("login", "Redis refuses the user or the password: mend user_env and password_env, or the account")
+	errLoginDSN   = anchor.New("login", "Redis refuses the user or the password: mend the DSN, or the account")
+	errLoginGiven = anchor.New("login", "Redis refuses the user or the password: mend the client that the program has given, or the account")
+	errRight      = anchor.New("login", "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists")
+	errCommand    = anchor.New("login", "Redis does not know a command that keyfill needs, such as EVAL, EVALSHA or INFO: take away the rename-command of redis.conf that hides it")
+	errSpace      = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
+	errClustered  = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
+	errNumber     = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 behind the port, or raise databases in redis.conf")
+	errSingle     = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
 )
 
 // Errors after which the store is asked again.
 var (
 	errClosed   = anchor.New("closed", "the store in Redis is closed")
-	errReach    = anchor.New("store-down", "the server of Redis cannot be reached: look at endpoints, at tls and at the network")
+	errReach    = anchor.New("store-down", "the server of Redis cannot be reached: look at endpoints or the DSN, at tls and at the network")
 	errCut      = anchor.New("store-down", "the connection to Redis broke before the answer: look at the log of the server if it goes on")
+	errCutFirst = anchor.New("store-down", "the server of Redis ends each connection before its first answer: look whether the port is one of TLS, whether maxclients is reached, and at its log")
 	errReplica  = anchor.New("store-down", "the server of Redis is a replica, and takes no changes: name the primary, or the sentinels by a DSN with master_name")
-	errTrust    = anchor.New("store-down", "the server of Redis and this process do not agree on TLS: look at tls and at the port")
+	errReplicas = anchor.New("read-only", "Redis takes no changes, since fewer replicas are connected than min-replicas-to-write asks for: bring them back, or lower it")
+	errClients  = anchor.New("store-down", "Redis has as many clients as maxclients lets it have: raise that, or end some")
+	errTrust    = anchor.New("store-down", "the server of Redis and this process do not agree on TLS: look at TLS and at the port")
+	errShake    = anchor.New("store-down", "the server of Redis does not answer what TLS begins with: leave TLS out where the port is none of TLS, else look at the network")
 	errAnswer   = anchor.New("store-down", "the answer of Redis belongs to another question: look at what stands between this process and the server")
-	errUnloaded = anchor.New("store-down", "the server of Redis reads its data, or a cluster elects a primary: wait")
+	errLoading  = anchor.New("store-down", "the server of Redis reads its data: wait")
+	errElection = anchor.New("store-down", "the cluster of Redis has no primary for the key of the state: wait while it elects one, else look at CLUSTER INFO")
+	errMaster   = anchor.New("store-down", "the sentinels do not know the primary: mend master_name in the DSN, or let them monitor it")
 )
 
 // stateError returns the error of a state that cannot be used as it is.
@@ -56,39 +65,57 @@ func final(cause error) error {
 	return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
 }
 
+// access is how a store got to know its servers.
+type access uint8
+
+const (
+	byFields access = iota // of the policy
+	byDSN
+	byClient // of the program's
+)
+
+// login returns the error of a user who is refused.
+func (a access) login() error {
+	return []error{errLogin, errLoginDSN, errLoginGiven}[a]
+}
+
 // meaning returns what an error of the client means, without its words: they may hold an
 // address, a key or a user. The error of a context stays one.
 func (s *store) meaning(ctx context.Context, err error) error {
 	var (
 		answer redis.Error
-		dial   *net.OpError
+		op     *net.OpError
 		record tls.RecordHeaderError
-		alert  tls.AlertError
 		trust  *tls.CertificateVerificationError
-		host   x509.HostnameError
 	)
 	switch {
 	case s.closed.Load(), errors.Is(err, redis.ErrClosed):
 		return errClosed
+	case errors.Is(err, redis.Nil):
+		return errMaster // no script answers so
 	case errors.As(err, &answer):
-		return ofRedis(answer.Error())
-	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &trust), errors.As(err, &host):
-		return errTrust
+		return s.ofRedis(answer.Error())
+	case errors.As(err, &record), errors.As(err, &trust), errors.As(err, &op) && op.Op == "remote error":
+		return fmt.Errorf("%w: %w", errTrust, sqlcode.Connecting(err))
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.As(err, &dial) && dial.Op == "dial":
-		return errReach
+		return s.dials.late(ctx.Err())
+	case errors.Is(err, errShake):
+		return errShake
+	case op != nil && op.Op == "dial":
+		return fmt.Errorf("%w: %w", errReach, sqlcode.Connecting(err))
+	case !s.answered.Load():
+		return errCutFirst
 	}
 	return errCut
 }
 
 // ofRedis returns the meaning of an error that a server has answered with. A script's error
 // has the error of a command of it in its text.
-func ofRedis(text string) error {
+func (s *store) ofRedis(text string) error {
 	code, _, _ := strings.Cut(text, " ")
 	switch code {
 	case "NOAUTH", "WRONGPASS":
-		return final(errLogin)
+		return final(s.access.login())
 	case "NOPERM":
 		return final(errRight)
 	case "OOM":
@@ -99,21 +126,36 @@ func ofRedis(text string) error {
 		return fmt.Errorf("%w: %w", keysource.ErrStoreState, errValue)
 	case "READONLY":
 		return errReplica
-	case "LOADING", "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN", "NOREPLICAS":
-		return errUnloaded
+	case "NOREPLICAS":
+		return errReplicas
+	case "LOADING":
+		return errLoading
+	case "CLUSTERDOWN", "TRYAGAIN", "MASTERDOWN":
+		return errElection
 	}
-	switch {
+	switch lower := strings.ToLower(text); {
 	case strings.Contains(text, "cluster support disabled"):
 		return final(errSingle)
 	case strings.Contains(text, "DB index"):
 		return final(errNumber)
+	case strings.Contains(lower, "max number of clients"):
+		return errClients
+	case strings.HasPrefix(lower, "err unknown command"), strings.Contains(lower, "unknown redis command"):
+		return final(errCommand)
+	case strings.Contains(lower, "no such master"):
+		return errMaster
+	case strings.Contains(text, "NOREPLICAS"):
+		return errReplicas
 	case strings.Contains(text, "ACL failure"), strings.Contains(text, "can't run this command"):
 		return final(errRight)
 	case strings.Contains(text, "AUTH"), strings.Contains(text, "invalid password"), strings.Contains(text, "unauthenticated"):
 		// The last one is the answer to a command of more than ten words.
-		return final(errLogin)
-	case strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "":
+		return final(s.access.login())
+	case strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || len(code) > longestCode:
 		code = "ERR"
 	}
-	return anchor.Errorf("store-down", "Redis answers with the code %s: look at its log", code)
+	return anchor.Newf("store-down", "Redis answers with the code %s: look at its log", code)
 }
+
+// longestCode is more letters than a code of Redis has.
+const longestCode = 16

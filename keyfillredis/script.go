@@ -28,6 +28,7 @@ var (
 	giveUpScript   = script("question", "state", "series", "onerow", "giveup")
 	markScript     = script("question", "mark")
 	bindScript     = script("question", "bind")
+	reachScript    = script("question", "reach")
 )
 
 // script puts a script together from its files.
@@ -101,7 +102,7 @@ func (s *store) ask(ctx context.Context, script *redis.Script, key string, args 
 	var got result
 	select {
 	case <-ctx.Done():
-		return reply{}, ctx.Err()
+		return reply{}, s.dials.late(ctx.Err())
 	case got = <-done:
 	}
 	switch {
@@ -110,6 +111,7 @@ func (s *store) ask(ctx context.Context, script *redis.Script, key string, args 
 	case len(got.texts) < 2 || got.texts[0] != question:
 		return reply{}, errAnswer
 	}
+	s.answered.Store(true)
 	s.look(ctx)
 	return reply{got.texts[1], got.texts[2:]}, nil
 }

@@ -17,22 +17,33 @@ import (
 // use.
 type store struct {
 	client redis.UniversalClient
-	given  bool // the client is the program's, which closes it
+	access access   // byClient: the program closes the client
+	dials  *dialler // nil: the program's client dials
 	prefix string
 
-	name    string        // of this store, in no answer to another one
-	count   atomic.Uint64 // questions that were asked
-	closed  atomic.Bool
-	looking atomic.Bool // the settings of the server were asked for: see look
+	name     string        // of this store, in no answer to another one
+	count    atomic.Uint64 // questions that were asked
+	closed   atomic.Bool
+	answered atomic.Bool // there was an answer to a question
+	looking  atomic.Bool // the settings of the server were asked for: see look
 }
 
 var _ keysource.Store = (*store)(nil)
 
-func newStore(client redis.UniversalClient, given bool, prefix string) *store {
+func newStore(client redis.UniversalClient, by access, prefix string) *store {
 	if prefix == "" {
 		prefix = DefaultPrefix
 	}
-	return &store{client: client, given: given, prefix: prefix, name: rand.Text()}
+	return &store{client: client, access: by, prefix: prefix, name: rand.Text()}
+}
+
+// dialled returns a store with a client of its own.
+func dialled(o *redis.UniversalOptions, by access, prefix string) *store {
+	d := &dialler{config: o.TLSConfig}
+	o.Dialer = d.dial
+	s := newStore(redis.NewUniversalClient(o), by, prefix)
+	s.dials = d
+	return s
 }
 
 // question returns the name of a question, which no other one has.
@@ -41,7 +52,7 @@ func (s *store) question() string { return s.name + strconv.FormatUint(s.count.A
 // Close ends the connections of a client that is the store's own. The states stay, and so
 // do leases, until they run out.
 func (s *store) Close() error {
-	if s.closed.Swap(true) || s.given {
+	if s.closed.Swap(true) || s.access == byClient {
 		return nil
 	}
 	return s.client.Close()

@@ -11,6 +11,8 @@
 //     restart is measured for docs/kubernetes.md.
 //   - seen: an operator sees faults while keyfill runs: a store that is stopped, a lease that
 //     is stolen, an entry with a typo, a source near its end, and refused statements.
+//   - causes: what is wrong with a store is named by the INSERT, the log and keyfill check, in
+//     words that hold no secret.
 //
 // The name of a file begins with its topic; the files of stores have no prefix.
 package stores

@@ -24,6 +24,12 @@ const Beneath = "beneath"
 // New is errors.New for an error of a section.
 func New(section, text string) error { return &sentinel{section, text} }
 
+// Newf is [New] for a text that is known when the error is met. Its arguments are shown in
+// logs too, as texts of New are: none may be a value, a name or a text of others.
+func Newf(section, format string, args ...any) error {
+	return &sentinel{section, fmt.Sprintf(format, args...)}
+}
+
 // Last is [New] for an error that leaves the module as it is: its text ends in its
 // anchor.
 func Last(section, text string) error { return &sentinel{section, Mark(text, section)} }
@@ -91,6 +97,26 @@ func Of(err error) string {
 		return inner
 	}
 	return own
+}
+
+// Known returns the text of the error that [New] has made and by which [Of] finds a section,
+// and that section. The text holds nothing that a caller, a driver or an engine has said. Both
+// are "" where there is no such error.
+func Known(err error) (text, section string) {
+	if e, ok := err.(*sentinel); ok {
+		return Plain(e.text), e.section
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return Known(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if t, of := Known(one); section == "" || of != "" && of != General {
+				text, section = t, of
+			}
+		}
+	}
+	return text, section
 }
 
 // mark is the anchor at the end of a text, or in the middle, where a text with an

@@ -71,3 +71,29 @@ func TestEnd(t *testing.T) {
 		t.Error("nothing ends in an anchor")
 	}
 }
+
+// TestKnown: what is known of an error is the text of the error that says its section, and no
+// text around it.
+func TestKnown(t *testing.T) {
+	secret := errors.New("secret")
+	for _, tt := range []struct {
+		err           error
+		text, section string
+	}{
+		{nil, "", ""},
+		{secret, "", ""},
+		{anchor.Errorf("driver", "a %w", secret), "", ""},
+		{errExhausted, "the source is exhausted", "exhausted"},
+		{anchor.Newf("driver", "the code %s", "ERR"), "the code ERR", "driver"},
+		{fmt.Errorf("secret: %w: %w", errExhausted, secret), "the source is exhausted", "exhausted"},
+		{anchor.Errorf("driver", "secret: %w", errExhausted), "the source is exhausted", "exhausted"},
+		{errors.Join(errState, secret, errExhausted), "the source is exhausted", "exhausted"},
+		{errors.Join(errExhausted, errState), "the source is exhausted", "exhausted"},
+		{anchor.End(errors.Join(errState, secret)), "the store cannot be used", anchor.General},
+		{fmt.Errorf("secret: %w", errOwn), "keyfill: not ours", "mount"},
+	} {
+		if text, section := anchor.Known(tt.err); text != tt.text || section != tt.section {
+			t.Errorf("Known(%v) = %q, %q, want %q, %q", tt.err, text, section, tt.text, tt.section)
+		}
+	}
+}

@@ -51,6 +51,20 @@ func (c *checker) lookAtStores() error {
 			continue
 		}
 		if connector == nil {
+			asked, err := c.reach(c.cfg.Stores[name])
+			switch {
+			case err != nil:
+				f.Message = fmt.Sprintf("store %q cannot be used: %v", name, err)
+				f.Remedy = "in the policy, in the environment or on the store's server: what the message names"
+				c.add(f)
+				continue
+			case asked:
+				f.Severity = Info
+				f.Message = fmt.Sprintf("store %q is no database of SQL: it answers, but the states in it were not looked at", name)
+				f.Remedy = "none is needed: an INSERT whose key comes from the store says what is wrong with it"
+				c.add(f)
+				continue
+			}
 			f.Severity = Info
 			f.Message = fmt.Sprintf("store %q is no database of SQL: neither whether it can be reached nor the states in it were looked at", name)
 			f.Remedy = "none is needed: an INSERT whose key comes from the store says what is wrong with it"
@@ -65,11 +79,21 @@ func (c *checker) lookAtStores() error {
 		if err != nil {
 			one.bad = true
 			f.Message = fmt.Sprintf("store %q cannot be reached: %v", name, shown(err))
+			if why := store.Refusal(d, err); why != nil {
+				f.Message = fmt.Sprintf("store %q cannot be used: %v: %v", name, why, shown(err))
+			}
 			f.Remedy = "let the store's server be reached from here, and mend the DSN"
 			c.add(f)
 		}
 	}
 	return nil
+}
+
+// reach asks a store without SQL whether it can be used.
+func (c *checker) reach(s policy.Store) (asked bool, err error) {
+	ctx, cancel := context.WithTimeout(c.ctx, storePatience)
+	defer cancel()
+	return keys.ReachStore(ctx, s)
 }
 
 // hasNoDriver reports whether a store names a driver that this program has not, although the

@@ -63,3 +63,6 @@ func (p *Paced) Note() int { return p.of.note() }
 
 // Age makes the last line older.
 func (p *Paced) Age(d time.Duration) { p.of.said = p.of.said.Add(-d) }
+
+// ShownError is what the log says of a store's error.
+func ShownError(err error) string { return shownError(err) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -227,6 +228,25 @@ func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
 		return nil, nil, opened.close()
 	}
 	return opened.connector, opened.dialect, err
+}
+
+// ReachStore asks a store that the policy names and that is no database of SQL whether it would
+// take a change, which is not made. asked is false for one whose driver cannot tell. The error
+// is as it may be shown.
+func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
+	opened, err := openConfigured(c)
+	if err != nil || opened.plain == nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, opened.close()) }()
+	at, asked := opened.plain.(interface{ Reach(context.Context) error })
+	if !asked {
+		return false, nil
+	}
+	if err := at.Reach(ctx); err != nil {
+		return true, errors.New(shownError(err))
+	}
+	return true, nil
 }
 
 // IsInMemory reports whether a database of SQLite is in no file.

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -113,9 +114,27 @@ func (w sourceWatch) answered(ctx context.Context) {
 	w.lines.run()
 }
 
-// shownError returns what may be said of a store's error: a driver's text may hold the DSN,
-// and an engine's the name of a state, which may hold a tenant's.
+// shownError returns what may be said of a store's error: the text of keyfill's own error, and
+// what the engine, the network or the operating system has answered. A driver's text may hold
+// the DSN, and an engine's the name of a state, which may hold a tenant's. So do the texts of
+// keyfill's that are put together from others.
 func shownError(err error) string {
+	own, section := anchor.Known(err)
+	cause := shownCause(err)
+	switch {
+	case own == "" && cause == "":
+		return "an error of the driver, which is left out, since it may hold values"
+	case own == "":
+		return cause
+	case cause == "":
+		return anchor.Mark(own, section)
+	}
+	return anchor.Mark(own+": "+cause, section)
+}
+
+// shownCause returns what has made a store's error, "" where that is not known, or may not be
+// said.
+func shownCause(err error) string {
 	var connecting *sqlcode.ConnectError
 	code, hasCode := sqlcode.Of(err)
 	switch {
@@ -130,7 +149,7 @@ func shownError(err error) string {
 	case sqlcode.IsNetwork(err):
 		return sqlcode.Connecting(err).Error()
 	}
-	return "an error of the driver, which is left out, since it may hold values"
+	return ""
 }
 
 // watchedStore is where states are, whose store is watched.

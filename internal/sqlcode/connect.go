@@ -10,6 +10,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -64,6 +66,10 @@ func IsNetwork(err error) bool {
 	return errors.As(err, &op) || errors.As(err, &lookup) || errors.As(err, &errno)
 }
 
+// withoutTLS are the texts of drivers about a server that has answered that it has no TLS: of
+// go-sql-driver/mysql, of pgx and of lib/pq.
+var withoutTLS = []string{"TLS requested but server does not support TLS", "server refused TLS connection", "SSL is not enabled on the server"}
+
 // network returns the part of a network's error that may be shown, and a cause.
 func network(err error) (text string, cause error) {
 	var (
@@ -86,6 +92,9 @@ func network(err error) (text string, cause error) {
 	switch {
 	case errors.As(err, &lookup):
 		return "the host is not found", nil
+	case op != nil && op.Op == "remote error":
+		// Of crypto/tls, whose alerts have a type of their own.
+		return "TLS: the server answers with the alert " + strconv.Quote(strings.TrimPrefix(op.Err.Error(), "tls: ")), nil
 	case errors.As(err, &errno):
 		return where + ": " + errno.Error(), errno
 	case errors.As(err, &host):
@@ -98,6 +107,11 @@ func network(err error) (text string, cause error) {
 		return "TLS: the server does not speak it", nil
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return where + ": timeout", os.ErrDeadlineExceeded
+	}
+	for _, text := range withoutTLS {
+		if strings.Contains(err.Error(), text) {
+			return "TLS: the server does not speak it", nil
+		}
 	}
 	return "the driver refuses; what it says is left out, since it may hold the DSN: open the DSN with the driver alone to see it", nil
 }

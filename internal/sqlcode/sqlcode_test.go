@@ -1,10 +1,13 @@
 package sqlcode_test
 
 import (
+	"crypto/x509"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"syscall"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -107,6 +110,26 @@ func TestClassOf(t *testing.T) {
 	} {
 		if got := sqlcode.ClassOf(c.d, c.err); got != c.want {
 			t.Errorf("%s: %v: class %d, want %d", c.d.Name, c.err, got, c.want)
+		}
+	}
+}
+
+// TestConnectingTLS: what an error of a driver says of TLS is told without its own words.
+func TestConnectingTLS(t *testing.T) {
+	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{x509.UnknownAuthorityError{}, "connecting: TLS: the certificate is signed by an unknown authority"},
+		{alert, `connecting: TLS: the server answers with the alert "certificate required"`},
+		{errors.New("secret: TLS requested but server does not support TLS"), "connecting: TLS: the server does not speak it"},
+		{errors.New("secret: server refused TLS connection"), "connecting: TLS: the server does not speak it"},
+		{errors.New("pq: SSL is not enabled on the server"), "connecting: TLS: the server does not speak it"},
+		{&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "connecting: the server: connection refused"},
+	} {
+		if got := sqlcode.Connecting(fmt.Errorf("secret: %w", c.err)); got.Error() != c.want {
+			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}
 	}
 }

@@ -145,6 +145,10 @@ var (
 	// or the address that the connection comes from.
 	ErrLogin = anchor.New("login", "the store's server refuses the user, the password or the client's address: mend the DSN, or the account")
 
+	// ErrNoConnect is returned when the store's server knows the user, who may not connect
+	// to the database of the DSN.
+	ErrNoConnect = anchor.New("login", "the store's user may not connect to the store's database: grant it that, or mend the DSN")
+
 	// ErrNoDatabase is returned when the store's server has no database of the
 	// DSN's name.
 	ErrNoDatabase = anchor.New("login", "the store's database is not there: create it, or mend the DSN")

@@ -26,9 +26,12 @@ type refusal struct {
 // not tell.
 func (r *runner) refuse(meaning, err error) error {
 	class := sqlcode.ClassOf(r.dialect, err)
+	var connecting *sqlcode.ConnectError
 	switch {
 	case !class.Final():
 		return err
+	case class == dialect.ErrorNoRight && errors.As(err, &connecting):
+		meaning = ErrNoConnect
 	case class == dialect.ErrorReadOnly:
 		meaning = ErrReadOnly
 	case class == dialect.ErrorLogin:
@@ -41,6 +44,16 @@ func (r *runner) refuse(meaning, err error) error {
 		meaning = ErrAltered
 	}
 	return &refusal{meaning, err}
+}
+
+// Refusal returns what it means that a store's server refuses a connection until somebody mends
+// something; nil where the error does not say so.
+func Refusal(d *dialect.Dialect, err error) error {
+	var refused *refusal
+	if errors.As((&runner{dialect: d}).refuse(nil, err), &refused) {
+		return refused.meaning
+	}
+	return nil
 }
 
 func (f *refusal) Error() string { return anchor.Plain(f.meaning.Error()) + ": " + f.err.Error() }
@@ -89,6 +102,9 @@ func isBroken(err error) bool {
 		err != nil && strings.Contains(err.Error(), "invalid connection")
 }
 
+// errBroke is the part of the error of a connection that broke which a log may show.
+var errBroke = anchor.New("store-down", "the connection broke")
+
 // failed returns the error of a statement about the row of a name.
 //
 // On a connection of the application the driver's error is returned as it is,
@@ -115,7 +131,7 @@ func (r *runner) failedAs(meaning error, name string, err error) error {
 		err = r.refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
-		return anchor.Errorf("store-down", "using %q: the connection broke: %v", name, err)
+		return fmt.Errorf("using %q: %w: %v", name, errBroke, err)
 	}
 	return &named{name, fmt.Errorf("using %q: %w", name, err)}
 }

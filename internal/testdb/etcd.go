@@ -26,19 +26,20 @@ type EtcdMember struct {
 }
 
 // StartEtcd returns the running members of a cluster of etcd (Debian's package
-// etcd-server), which belong to the test t alone and end with it. It skips the test as
-// [Server.Need] does.
-func StartEtcd(t testing.TB, members int) []*EtcdMember {
+// etcd-server), which belong to the test t alone and end with it. More options of etcd may
+// follow, in which CLIENT stands for the URL of a member; the last one of a setting counts.
+// It skips the test as [Server.Need] does.
+func StartEtcd(t testing.TB, members int, options ...string) []*EtcdMember {
 	t.Helper()
-	cluster, err := startEtcd(members)
+	cluster, err := startEtcd(members, options)
 	failOrSkip(t, "etcd", err)
 	t.Cleanup(func() { discardEtcd(cluster) })
 	return cluster
 }
 
-func startEtcd(members int) (cluster []*EtcdMember, err error) {
+func startEtcd(members int, options []string) (cluster []*EtcdMember, err error) {
 	for range 3 { // another process may have taken a port
-		if cluster, err = tryEtcd(members); err == nil || isMissing(err) {
+		if cluster, err = tryEtcd(members, options); err == nil || isMissing(err) {
 			break
 		}
 	}
@@ -51,7 +52,7 @@ func discardEtcd(cluster []*EtcdMember) {
 	}
 }
 
-func tryEtcd(members int) (cluster []*EtcdMember, err error) {
+func tryEtcd(members int, options []string) (cluster []*EtcdMember, err error) {
 	defer func() {
 		if err != nil {
 			discardEtcd(cluster)
@@ -85,6 +86,9 @@ func tryEtcd(members int) (cluster []*EtcdMember, err error) {
 			"--listen-peer-urls=" + m.peer, "--initial-advertise-peer-urls=" + m.peer,
 			"--initial-cluster=" + strings.Join(peers, ","), "--initial-cluster-token=" + token,
 			"--logger=zap", "--log-outputs=stderr",
+		}
+		for _, option := range options {
+			m.command = append(m.command, strings.ReplaceAll(option, "CLIENT", m.client))
 		}
 		if err := m.local.run(m.command, syscall.SIGKILL); err != nil {
 			return cluster, err

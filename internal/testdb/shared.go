@@ -22,7 +22,7 @@ type Shared[S any] struct {
 
 // SharedEtcd returns a cluster of one member.
 func SharedEtcd() *Shared[[]*EtcdMember] {
-	return &Shared[[]*EtcdMember]{name: "etcd", start: func() ([]*EtcdMember, error) { return startEtcd(1) }, end: discardEtcd}
+	return &Shared[[]*EtcdMember]{name: "etcd", start: func() ([]*EtcdMember, error) { return startEtcd(1, nil) }, end: discardEtcd}
 }
 
 // SharedRedis returns a server with the settings of [StartRedis].

@@ -1,0 +1,17 @@
+package keyfilletcd
+
+import (
+	"context"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Reach asks for a change whose condition is never true, and returns what is wrong. It is for
+// "keyfill check".
+func (s *store) Reach(ctx context.Context) error {
+	key := s.key("states", "check")
+	return s.persist(ctx, func() error {
+		_, err := s.transact(ctx, []clientv3.Cmp{clientv3.Compare(clientv3.Version(key), "<", 0)}, []clientv3.Op{clientv3.OpPut(key, "")}, nil)
+		return err
+	})
+}
