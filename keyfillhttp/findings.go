@@ -38,7 +38,7 @@ func (s Source) findings(now time.Time) []Finding {
 	add := func(severity, text, remedy string) {
 		found = append(found, Finding{severity, "source " + s.Name, text, remedy})
 	}
-	if s.LastError != "" {
+	if s.LastError != "" && !s.isUsedUp() {
 		add(bad, fmt.Sprintf("The last fetch failed %s: %s.", ago(now, s.LastErrorAt), strings.TrimSuffix(s.LastError, ".")),
 			"Look whether the store's database answers. INSERTs go on while numbers are in hand.")
 	}
@@ -59,7 +59,7 @@ func (s Source) endings(now time.Time) []Finding {
 	}
 	left := s.Exhausted.Sub(now)
 	switch {
-	case s.Max > 0 && s.States > 0 && s.Remaining <= 0:
+	case s.isUsedUp():
 		return as(bad, "No number is left: INSERTs fail.", "Give the column a wider type and the source more bits.")
 	case s.Exhausted.IsZero() || left > soon:
 		return nil
@@ -68,6 +68,10 @@ func (s Source) endings(now time.Time) []Finding {
 	}
 	return as(bad, "The source will be exhausted "+in(now, s.Exhausted)+" at the present rate.", "Give the column a wider type and the source more bits now.")
 }
+
+// isUsedUp reports whether the source has no number left. Its fetches fail then, whatever its
+// store does.
+func (s Source) isUsedUp() bool { return s.Max > 0 && s.States > 0 && s.Remaining <= 0 }
 
 // isOfKeys reports whether a cause of failures is about keys, not about the INSERT itself.
 func isOfKeys(cause string) bool {

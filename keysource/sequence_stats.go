@@ -1,6 +1,9 @@
 package keysource
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // SequenceStats is the state of a [Sequence] at one moment.
 type SequenceStats struct {
@@ -37,10 +40,13 @@ func (s *Sequence) Stats() SequenceStats {
 		st.Next = s.spare.first
 	}
 	st.Block, st.Max, st.Remaining = s.size.n, s.max, -1
-	if s.fetches > 0 {
-		st.Remaining = max(s.room(), 0) + st.Left
-	}
 	st.Fetching = s.meter.Fetching(s.now(), st.Left)
+	switch {
+	case s.fetches > 0:
+		st.Remaining = max(s.room(), 0) + st.Left
+	case errors.Is(st.Fetching.Err, ErrExhausted):
+		st.Remaining = 0 // others have used the last one before the first request
+	}
 	if st.LastUse = st.Fetching.LastAt; s.current.Load().begun.After(st.LastUse) {
 		st.LastUse = s.current.Load().begun
 	}

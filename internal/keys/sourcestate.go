@@ -93,7 +93,7 @@ func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
 		st.Max, st.Remaining = from.Max, from.Remaining
 		st.exhaust(now)
 	}
-	st.failed(from.Err)
+	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
 // ofUpstream is the state of the store from which a sequence gets blocks.
@@ -113,7 +113,7 @@ func (st *SourceState) ofRecycled(from keysource.RecycledStats) {
 	st.Next, st.Left, st.Block, st.Waits = from.Next, from.Left, from.Block, uint64(from.Waits)
 	st.fetched(from.Fetching)
 	st.LeaseHeld, st.LeaseUntil = from.LeaseHeld, from.Until
-	st.failed(from.Err)
+	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
 func (st *SourceState) ofFlake(f flake) {
@@ -130,16 +130,22 @@ func (st *SourceState) ofFlake(f flake) {
 	st.Worker, st.Waits = int64(from.Worker), uint64(from.Waits)
 	st.fetched(from.Fetching)
 	st.LastKeyAt, st.Exhausted = from.Last, from.End
-	st.failed(from.Err)
+	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
 // ofDraws is the state of a numbering whose numbers are drawn in the transactions of
 // statements. The last number is 0 where there are several numberings.
 func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
-	st.fetched(d.meter.Fetching(now, 0))
-	if next := d.next.Load(); next > 0 && last > 0 {
+	f := d.meter.Fetching(now, 0)
+	st.fetched(f)
+	next := d.next.Load()
+	switch {
+	case last <= 0:
+	case next > 0:
 		st.Next, st.Max, st.Remaining = next, last, max(last-next+1, 0)
 		st.exhaust(now)
+	case errors.Is(f.Err, keysource.ErrExhausted):
+		st.Max = last // it was used up before the first draw
 	}
 }
 
