@@ -75,6 +75,19 @@ func (l *lines) awaitAfter(t *testing.T, text string, had int, do func()) line {
 	return line{}
 }
 
+// endsIn reports whether the last line about a store that is down or back is of a message.
+func (l *lines) endsIn(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := ""
+	for _, one := range l.all {
+		if strings.HasPrefix(one.text, "keyfill: store ") {
+			last = one.text
+		}
+	}
+	return last == "keyfill: "+text
+}
+
 // texts returns the whole log.
 func (l *lines) texts() string {
 	l.mu.Lock()

@@ -21,6 +21,7 @@ var (
 	// the engine may not be known, and the program may not have set its logger.
 	messageOpened = Message{slog.LevelInfo, "keyfill: opened",
 		[]string{"policy", "hash", "dialect", "tables", "sources", "mode"}}
+	// messageStoreDown is logged again as an error once an INSERT gets no key.
 	messageStoreDown = Message{slog.LevelWarn, "keyfill: store down",
 		[]string{"store", "source", "error"}}
 	messageStoreBack = Message{slog.LevelInfo, "keyfill: store back",

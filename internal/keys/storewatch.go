@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,8 +31,8 @@ type storeWatches struct {
 	all map[string]*storeWatch
 }
 
-// storeWatch logs that a store does not answer, once, and that it is back. It is safe for
-// concurrent use.
+// storeWatch logs that a store does not answer, once, and again once an INSERT gets no key
+// since it does not, and that it is back. It is safe for concurrent use.
 type storeWatch struct {
 	log  Log
 	name string
@@ -41,6 +42,10 @@ type storeWatch struct {
 	mu      sync.Mutex
 	count   int       // attempts that have failed since the last answer
 	since   time.Time // when the first of them ended
+	said    string    // what may be said of the last one's error
+	noKeys  bool      // an INSERT has got no key since then
+	told    bool      // that the store is down
+	worse   bool      // that was told as an error
 }
 
 // sourceWatch is a storeWatch for one source.
@@ -96,11 +101,37 @@ func (w sourceWatch) failed(ctx context.Context, err error) {
 	if w.count++; w.count == 1 {
 		w.since = time.Now()
 	}
-	if w.count == failuresBeforeDown {
-		w.lines.add(func() { w.log.Write(ctx, messageStoreDown, w.name, w.source, shownError(err)) })
-	}
+	w.said = shownError(err)
+	w.tell(ctx)
 	w.mu.Unlock()
 	w.lines.run()
+}
+
+// noKey notes that an INSERT has got no key, since its store does not answer.
+func (w sourceWatch) noKey(ctx context.Context) {
+	if !w.failing.Load() {
+		return
+	}
+	w.mu.Lock()
+	w.noKeys = w.count > 0
+	w.tell(ctx)
+	w.mu.Unlock()
+	w.lines.run()
+}
+
+// tell logs that the store is down: as a warning while INSERTs have keys in hand, and as an
+// error once one has got none. w.mu must be held.
+func (w sourceWatch) tell(ctx context.Context) {
+	level := messageStoreDown.Level
+	switch {
+	case w.count < failuresBeforeDown, w.worse, w.told && !w.noKeys:
+		return
+	case w.noKeys:
+		level, w.worse = slog.LevelError, true
+	}
+	w.told = true
+	said := w.said
+	w.lines.add(func() { w.log.WriteAt(ctx, level, messageStoreDown, w.name, w.source, said) })
 }
 
 func (w sourceWatch) answered(ctx context.Context) {
@@ -109,7 +140,7 @@ func (w sourceWatch) answered(ctx context.Context) {
 		w.lines.add(func() { w.log.Write(ctx, messageStoreBack, w.name, down, failures) })
 	}
 	w.failing.Store(false)
-	w.count = 0
+	w.count, w.noKeys, w.told, w.worse = 0, false, false, false
 	w.mu.Unlock()
 	w.lines.run()
 }
