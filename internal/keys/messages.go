@@ -34,6 +34,8 @@ var (
 		[]string{"source", "worker", "series"}}
 	messageLeaseGivenBack = Message{slog.LevelInfo, "keyfill: lease given back",
 		[]string{"source", "worker", "series"}}
+	messageRival = Message{slog.LevelWarn, "keyfill: another process has the number of this worker",
+		[]string{"source", "worker", "count"}}
 	messageSuspect = Message{slog.LevelError, "keyfill: source suspect: a key was in use already",
 		[]string{"table", "column", "count"}}
 	messageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
@@ -64,7 +66,7 @@ var (
 func Messages() []Message {
 	return []Message{
 		messageOpened, messageStoreDown, messageStoreBack, messageWaited,
-		messageLeaseTaken, messageLeaseLost, messageLeaseGivenBack,
+		messageLeaseTaken, messageLeaseLost, messageLeaseGivenBack, messageRival,
 		messageSuspect, messageNearEnd, messageBehind, messageUnmatched,
 		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}

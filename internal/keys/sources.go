@@ -35,6 +35,7 @@ type sources struct {
 	suspects sync.Map // the same
 	nearEnds sync.Map // the same
 	behinds  sync.Map // the same
+	rivals   sync.Map // the same
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
