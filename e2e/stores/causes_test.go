@@ -67,7 +67,7 @@ func TestCauses(t *testing.T) {
 				}
 			}
 			for _, secret := range []string{tenant, password} {
-				for _, text := range []string{log.texts(), said, checked} {
+				for _, text := range []string{log.texts(), said, checked, figuresOf(t, m)} {
 					if strings.Contains(text, secret) {
 						t.Errorf("%s is told: %s", secret, text)
 					}
