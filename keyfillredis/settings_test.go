@@ -6,8 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/keyfill/keyfill/internal/storetest"
 	"github.com/keyfill/keyfill/internal/testdb"
@@ -91,12 +94,52 @@ func TestRights(t *testing.T) {
 			}
 		}
 	}
+	// A DSN with the number of a database needs one right more.
+	grant(append(slices.Clone(rights), "+select")...)
+	second, err := keyfillredis.Driver{}.OpenStore("redis://shop:secret@" + server.Addr() + "/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if _, err := second.Reserver(state("orders")).Reserve(t.Context(), 1, 0); err != nil {
+		t.Errorf("in another database: %v", err)
+	}
 	grant(rights...)
 	_, err = open(t, "wrong").Reserver(state("orders")).Reserve(t.Context(), 1, 0)
 	refused("a wrong password", err)
 	server.Command(t, "CONFIG", "SET", "requirepass", "secret")
 	_, err = opened(t, server).Reserver(state("orders")).Reserve(t.Context(), 1, 0)
 	refused("no password", err)
+}
+
+// TestRefusedUser: the error of a password that is refused says where it stands: in the fields of
+// the policy, in its DSN, or in the program.
+func TestRefusedUser(t *testing.T) {
+	t.Parallel()
+	server := testdb.StartRedis(t)
+	server.Command(t, "ACL", "SETUSER", "shop", "on", ">secret", "~*", "+@all")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), Username: "shop", Password: "wrong"})
+	t.Cleanup(func() { _ = client.Close() })
+	name := "redis-" + t.Name()
+	if err := keyfillredis.Register(name, client); err != nil {
+		t.Fatal(err)
+	}
+	byDSN, err := keyfillredis.Driver{}.OpenStore("redis://shop:wrong@" + server.Addr() + "/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	byFields, err := keyfillredis.Driver{}.OpenEndpoints(keysource.Endpoints{Addresses: []string{server.Addr()}, User: "shop", Password: "wrong"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, s := range map[string]keysource.Store{
+		"mend user_env and password_env": byFields, "mend the DSN": byDSN, "mend the client that the program has given": registered(t, name, ""),
+	} {
+		if _, err := s.Reserver(state("orders")).Reserve(t.Context(), 1, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a wrong password: %v, want %q", err, want)
+		}
+		_ = s.Close()
+	}
 }
 
 // TestRefused: what a server answers until somebody mends something is an error that says what.

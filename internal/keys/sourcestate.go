@@ -265,8 +265,7 @@ func timeOf(nanos int64) time.Time {
 // faults are the errors of sources that are shown by their own texts, without details,
 // which may name a tenant's state.
 var faults = []error{
-	keysource.ErrStoreBack, keysource.ErrStoreBehind, keysource.ErrExhausted, keysource.ErrWorkerTaken,
-	keysource.ErrClock, keysource.ErrStoreRefused, keysource.ErrStoreState, keysource.ErrStoreDown,
+	keysource.ErrStoreBack, keysource.ErrStoreBehind, keysource.ErrExhausted, keysource.ErrWorkerTaken, keysource.ErrClock,
 }
 
 // shownFault returns what may be shown of the error of an attempt.
