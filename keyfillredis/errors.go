@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 
@@ -33,6 +34,7 @@ var (
 	errRight      = anchor.New("login", "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists")
 	errCommand    = anchor.New("login", "Redis does not know a command that keyfill needs, such as EVAL, EVALSHA or INFO: take away the rename-command of redis.conf that hides it")
 	errSpace      = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
+	errDisk       = anchor.New("read-only", "Redis takes no changes, since it cannot write to its disk: make room there, and look at its log")
 	errClustered  = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
 	errNumber     = anchor.New("driver", "the DSN names a database that Redis does not have: write /0 behind the port, or raise databases in redis.conf")
 	errSingle     = anchor.New("driver", "the servers are no Redis Cluster: name one of them alone, or the sentinels by a DSN with master_name")
@@ -103,7 +105,7 @@ func (s *store) meaning(ctx context.Context, err error) error {
 		return errShake
 	case op != nil && op.Op == "dial":
 		return fmt.Errorf("%w: %w", errReach, sqlcode.Connecting(err))
-	case !s.answered.Load():
+	case !s.answered.Load() && (errors.Is(err, io.EOF) || sqlcode.IsNetwork(err)):
 		return errCutFirst
 	}
 	return errCut
@@ -120,6 +122,8 @@ func (s *store) ofRedis(text string) error {
 		return final(errRight)
 	case "OOM":
 		return final(errSpace)
+	case "MISCONF":
+		return final(errDisk)
 	case "MOVED", "ASK", "CROSSSLOT":
 		return final(errClustered)
 	case "WRONGTYPE":
@@ -146,6 +150,8 @@ func (s *store) ofRedis(text string) error {
 		return errMaster
 	case strings.Contains(text, "NOREPLICAS"):
 		return errReplicas
+	case strings.Contains(text, "MISCONF"):
+		return final(errDisk)
 	case strings.Contains(text, "ACL failure"), strings.Contains(text, "can't run this command"):
 		return final(errRight)
 	case strings.Contains(text, "AUTH"), strings.Contains(text, "invalid password"), strings.Contains(text, "unauthenticated"):

@@ -134,6 +134,22 @@ func causesOfRedis(certs *certificates) []cause {
 			return policy.Store{Driver: "redis", DSN: "redis://shop:" + password + "@" + password + ".invalid:6379/0"}
 		}},
 		{name: "redis/full", words: "its memory is used up: raise maxmemory", arrange: redisWith("--maxmemory", "1", "--maxmemory-policy", "noeviction")},
+		{name: "redis/full disk", words: "it cannot write to its disk", arrange: func(t *testing.T) policy.Store {
+			// It may not write into its folder, which it takes for the same.
+			server := testdb.StartRedis(t)
+			server.Command(t, "CONFIG", "SET", "save", "3600 1")
+			answer := server.Command(t, "CONFIG", "GET", "dir")
+			folder := answer[strings.LastIndexByte(answer, '\n')+1:]
+			if err := os.Chmod(folder, 0o500); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = os.Chmod(folder, 0o700) })
+			_, _ = server.Ask("BGSAVE") // it may answer that it cannot
+			server.Await(t, "a dump that fails", func() bool {
+				return strings.Contains(server.Command(t, "INFO", "persistence"), "rdb_last_bgsave_status:err")
+			})
+			return policy.Store{Driver: "redis", Endpoints: []string{server.Addr()}}
+		}},
 		{name: "redis/too few replicas", words: "fewer replicas are connected than min-replicas-to-write asks for", arrange: redisWith("--min-replicas-to-write", "1")},
 		{name: "redis/EVALSHA renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "EVALSHA", "")},
 		{name: "redis/EVAL renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "EVAL", "")},
