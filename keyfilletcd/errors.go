@@ -39,6 +39,7 @@ var (
 	errLeaseGone = anchor.New("store-down", "the lease has run out in etcd")
 	errClosed    = anchor.New("closed", "the store in etcd is closed")
 	errSilent    = anchor.New("store-down", "a server of etcd does not answer, and another one is asked: look at its log if it goes on")
+	errNoLeader  = anchor.New("store-down", "the cluster of etcd has no leader: wait while it elects one, else start the members that are missing")
 	errReach     = anchor.New("store-down", "a server of etcd cannot be reached: look at endpoints or the DSN, at tls and at the network")
 	errHandshake = anchor.New("store-down", "the servers of etcd and this process do not agree on TLS: look at tls and at the scheme of the addresses")
 	errShake     = anchor.New("store-down", "a server of etcd ends each connection when TLS begins: leave TLS out where it speaks none, else look at its log")
@@ -79,6 +80,8 @@ func ofEtcd(err rpctypes.EtcdError) error {
 		return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
 	}
 	switch text := err.Error(); {
+	case text == rpctypes.ErrNoLeader.Error():
+		return errNoLeader
 	case text == rpctypes.ErrLeaseNotFound.Error():
 		return errLeaseGone
 	case text == rpctypes.ErrPermissionDenied.Error(), text == rpctypes.ErrPermissionNotGranted.Error(), text == rpctypes.ErrRoleNotGranted.Error():

@@ -17,8 +17,9 @@ const dialLimit = 5 * time.Second
 // dialler opens connections as the client would by itself. It also tells when TLS is not
 // answered: a port without TLS waits for the end of a line.
 type dialler struct {
-	config  *tls.Config // nil: none
-	shaking atomic.Int32
+	config  *tls.Config  // nil: none
+	shaking atomic.Int32 // attempts whose TLS is not answered yet
+	silent  atomic.Bool  // the last attempt that has ended got no answer
 }
 
 func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -41,12 +42,14 @@ func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, err
 	secured := tls.Client(conn, config)
 	d.shaking.Add(1)
 	err = secured.HandshakeContext(ctx)
+	silent := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+	d.silent.Store(silent)
 	d.shaking.Add(-1)
 	if err == nil {
 		return secured, nil
 	}
 	_ = conn.Close() // nothing was sent yet
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+	if silent {
 		return nil, fmt.Errorf("%w: %w", errShake, err)
 	}
 	return nil, err
@@ -54,7 +57,7 @@ func (d *dialler) dial(ctx context.Context, network, addr string) (net.Conn, err
 
 // late returns the error of a question whose time is over.
 func (d *dialler) late(err error) error {
-	if d != nil && d.shaking.Load() > 0 && errors.Is(err, context.DeadlineExceeded) {
+	if d != nil && (d.shaking.Load() > 0 || d.silent.Load()) && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%w: %w", errShake, err)
 	}
 	return err

@@ -4,8 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -279,6 +282,23 @@ func causesOfEtcd(certs *certificates) []cause {
 		}},
 		{name: "etcd/a host that is not there", words: "connecting: the host is not found", arrange: func(t *testing.T) policy.Store {
 			return policy.Store{Driver: "etcd", DSN: password + ".invalid:2379"}
+		}},
+		{name: "etcd/no leader", words: "the cluster of etcd has no leader", arrange: func(t *testing.T) policy.Store {
+			members := testdb.StartEtcd(t, 2)
+			members[1].Kill(t)
+			harness.Eventually(t, func() error {
+				answer, err := http.Get(members[0].URL() + "/metrics")
+				if err != nil {
+					return err
+				}
+				defer answer.Body.Close()
+				text, err := io.ReadAll(answer.Body)
+				if err == nil && !strings.Contains(string(text), "\netcd_server_has_leader 0\n") {
+					err = errors.New("it has a leader still")
+				}
+				return err
+			})
+			return policy.Store{Driver: "etcd", Endpoints: []string{members[0].URL()}}
 		}},
 		{name: "etcd/full", words: "etcd takes no changes, since its space is used up", arrange: etcdWith("--quota-backend-bytes=1")},
 		{name: "etcd/no user", words: "etcd wants a user and a password, and this store has none", arrange: etcdAs("", "", "keyfill/")},
