@@ -174,7 +174,7 @@ func TestBatchAgainAfterAnError(t *testing.T) {
 		b.Queue("INSERT INTO t (a) VALUES ($1)", 2)
 		before := queued(b)
 		r := p.filled.SendBatch(ctx, b)
-		if got := told(r.Close()); got != "23505" {
+		if got := told(r.Close()); got != "23505 *pgconn.PgError" {
 			t.Errorf("%v: the first sending: %s", mode, got)
 		}
 		if err := r.Tx().Rollback(ctx); err != nil {

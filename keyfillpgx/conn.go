@@ -1,9 +1,9 @@
 package keyfillpgx
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
-	"errors"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -61,7 +61,7 @@ func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, er
 	}
 	c, err := newConn(ctx, connector, conn)
 	if err != nil {
-		return nil, errors.Join(err, connector.Close())
+		return nil, cmp.Or(err, connector.Close())
 	}
 	return c, nil
 }
@@ -94,7 +94,7 @@ func (c *Conn) Conn() *pgx.Conn {
 // Close closes the connection of pgx, and gives back what [Pool.Close] does. Call it on a
 // Conn of [WrapConn]; a [PoolConn] is released.
 func (c *Conn) Close(ctx context.Context) error {
-	return errors.Join(c.native.conn.Close(ctx), c.keyfill.Close(), c.connector.Close())
+	return cmp.Or(c.native.conn.Close(ctx), c.keyfill.Close(), c.connector.Close())
 }
 
 // Ping pings the server.
@@ -138,7 +138,7 @@ func (c *Conn) unkept(ctx context.Context, k call, concern rewrite.Concern, send
 	if err != nil {
 		return err
 	}
-	return errors.Join(send(stmt), stmt.Close())
+	return cmp.Or(send(stmt), stmt.Close()) // the error as pgx has made it
 }
 
 // Query is [pgx.Conn.Query], as [Conn.Exec] is [pgx.Conn.Exec].
@@ -201,7 +201,7 @@ func (c *Conn) Deallocate(ctx context.Context, name string) error {
 	}
 	delete(c.prepared, name)
 	for _, text := range slices.Clone(c.native.filled[name]) {
-		err = errors.Join(err, c.native.deallocateFilled(ctx, name, text))
+		err = cmp.Or(err, c.native.deallocateFilled(ctx, name, text))
 	}
 	return err
 }

@@ -1,9 +1,9 @@
 package keyfillpgx
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -52,7 +52,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	if failed == nil {
 		failed = ended
 	}
-	return stored, errors.Join(failed, stmt.Close())
+	return stored, cmp.Or(failed, stmt.Close()) // the error as pgx has made it: its type is asserted
 }
 
 // load is a COPY as keyfill sees it: a prepared statement, whose executions are rows, and

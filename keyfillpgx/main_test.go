@@ -136,7 +136,7 @@ func told(err error) string {
 	case err == nil:
 		return "ok"
 	case errors.As(err, &server):
-		return server.Code
+		return fmt.Sprintf("%s %T", server.Code, err) // applications assert the type too
 	case errors.Is(err, pgx.ErrNoRows), errors.Is(err, pgx.ErrTxClosed), errors.Is(err, pgx.ErrTxCommitRollback):
 		return err.Error()
 	}
