@@ -371,7 +371,9 @@ func TestErrBadConn(t *testing.T) {
 	}
 	var sent []driver.Value
 	for _, s := range d.sent() {
-		sent = append(sent, s.args[len(s.args)-1].Value)
+		if len(s.args) == 3 { // the others ask the catalog for triggers
+			sent = append(sent, s.args[len(s.args)-1].Value)
+		}
 	}
 	if len(sent) != 3 || sent[0] != sent[1] || sent[1] != sent[2] {
 		t.Errorf("the attempts had the keys %v", sent)

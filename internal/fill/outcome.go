@@ -34,6 +34,7 @@ func (a answer) settle(ctx context.Context) {
 	o, open := a.proven(affected)
 	a.x.fate.rows = slices.Repeat([]outcome{o}, len(a.x.plan.Filled(a.x.holes)))
 	if !open {
+		a.recheck(ctx, o, affected)
 		return
 	}
 	f := a.x.rowFacts(ctx)
@@ -47,6 +48,18 @@ func (a answer) settle(ctx context.Context) {
 	}
 	if !a.idiomTells() {
 		a.x.fate.changed = cmp.Or(a.changedID(ctx, f, affected), a.broughtID(ctx, f, affected))
+	}
+}
+
+// recheck asks the table for the keys of rows that the statement says are stored, if a
+// recorder wants to know, and a trigger of the table may have given them others. A key
+// that is not found is unknown.
+func (a answer) recheck(ctx context.Context, o outcome, affected int64) {
+	if o != outcomeStored || a.x.recording.recorder == nil {
+		return
+	}
+	if f := triggerFacts(ctx, a.x); f.Triggered {
+		a.x.fate.rows = a.inTable(ctx, f, affected)
 	}
 }
 
@@ -163,6 +176,9 @@ func (a answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) [
 		for i, p := range places {
 			if p.Draw == draw {
 				fates[i] = believed(a.in, f, found[p.N], stored, int64(len(found)), affected)
+				if !f.Stays && !a.table.KeyColumns[p.Key].Rule.Integer && found[p.N] == outcomeStored {
+					fates[i] = outcomeStored // no other row comes to this key by chance
+				}
 			}
 		}
 	}
@@ -176,7 +192,7 @@ func believed(in *rewrite.Insert, f *keys.RowFacts, found outcome, stored, asked
 	case stored == asked && affected != 0:
 		return found
 	case !f.Stays:
-		return outcomeUnknown // another row of the statement may have the key
+		return outcomeUnknown // another row of the statement may have the key: NEW.id + 1
 	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
 		return found
 	case stored > affected:

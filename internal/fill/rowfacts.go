@@ -13,6 +13,17 @@ var unknownRows = new(keys.RowFacts)
 // rowFacts returns what is known of the rows of the execution's table. It asks the
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
 func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
+	return readRowFacts(ctx, x, asidePatience, keys.RecheckPause)
+}
+
+// triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
+// done. It waits for less and asks again later: a pool may have no connection to spare
+// for keyfill.
+func triggerFacts(ctx context.Context, x *execution) *keys.RowFacts {
+	return readRowFacts(ctx, x, foundPatience, askedAgain)
+}
+
+func readRowFacts(ctx context.Context, x *execution, patience, pause time.Duration) *keys.RowFacts {
 	c, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
 	db, gate := c.DB, t.GateOf(&c.Conn)
 	if f := gate.Rows.Load(); f != nil {
@@ -21,12 +32,12 @@ func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
 	if time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return unknownRows
 	}
-	ctx, cancel := aside(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	d := db.AnyEngine().Dialect
 	found, err := db.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
 	if x.noteAsked(ctx, err); err != nil {
-		gate.RowsPausedUntil.Store(time.Now().Add(keys.RecheckPause).UnixNano())
+		gate.RowsPausedUntil.Store(time.Now().Add(pause).UnixNano())
 		return unknownRows
 	}
 	f := keys.NewRowFacts(d, t, found)

@@ -220,12 +220,19 @@ func (o *observedRows) counted(in *rewrite.Insert) outcome {
 	case in.Conflict == rewrite.ConflictUpdate:
 	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
 		return outcomeNotStored
-	case in.Returning && o.rows == in.Rows:
+	case in.Returning && o.rows == in.Rows && !o.isTriggered():
 		return outcomeStored
 	case !in.Returning && in.Conflict == rewrite.ConflictError && o.keepsRows():
 		return outcomeStored
 	}
 	return outcomeUnknown
+}
+
+// isTriggered reports whether the table is known to have a trigger that may have given
+// rows other keys.
+func (o *observedRows) isTriggered() bool {
+	f := keys.TableOf(&o.x.plan.Inserts[0]).GateOf(&o.x.conn.Conn).Rows.Load()
+	return f != nil && f.Triggered
 }
 
 // keepsRows reports whether the table is known to store every row of an INSERT that

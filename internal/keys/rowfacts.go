@@ -15,6 +15,9 @@ type RowFacts struct {
 	Shown bool // a query by the table's name shows every row that was stored by it
 	Stays bool // no trigger changes, moves or leaves out a row
 
+	// Triggered says that the catalog shows a trigger or rule that may do so.
+	Triggered bool
+
 	Columns []string // of the keys, as the catalog names them; "" where it has none
 	Leads   []bool   // an index begins with the column
 	unique  []catalog.UniqueIndex
@@ -23,7 +26,7 @@ type RowFacts struct {
 // NewRowFacts returns what the catalog tells of the rows of a table.
 func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 	f := &RowFacts{Shown: !found.View && !found.RowSecurity, unique: found.UniqueIndexes}
-	f.Stays = f.Shown && found.KeyTriggers == catalog.No
+	f.Stays, f.Triggered = f.Shown && found.KeyTriggers == catalog.No, found.KeyTriggers == catalog.Yes
 	for i := range t.KeyColumns {
 		name, leads := "", false
 		if c := found.Column(d, t.KeyColumns[i].Name); c != nil {
