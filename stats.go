@@ -73,6 +73,9 @@ const (
 const (
 	// CauseEngine: the database answered with an error.
 	CauseEngine Cause = "engine"
+	// CauseColumn: the database, or the driver, answered with an error, and the key column
+	// is of another type than the keys: the log says what to change in the policy.
+	CauseColumn Cause = "column"
 	// CauseConnection: the driver answered with another error. The connection may be
 	// broken.
 	CauseConnection Cause = "connection"

@@ -34,7 +34,7 @@ func TestReasonText(t *testing.T) {
 func TestCauseWords(t *testing.T) {
 	want := []keyfill.Cause{
 		keyfill.CauseStore, keyfill.CauseStoreBack, keyfill.CauseStoreBehind, keyfill.CauseExhausted, keyfill.CauseClock,
-		keyfill.CauseWorker, keyfill.CauseOther, keyfill.CauseCanceled, keyfill.CauseEngine, keyfill.CauseConnection,
+		keyfill.CauseWorker, keyfill.CauseOther, keyfill.CauseCanceled, keyfill.CauseEngine, keyfill.CauseColumn, keyfill.CauseConnection,
 		keyfill.CauseTransaction, keyfill.CauseRows, keyfill.CauseUnended, keyfill.CauseConflict, keyfill.CauseCount, keyfill.CauseText,
 	}
 	var got []keyfill.Cause

@@ -49,6 +49,7 @@ type fate struct {
 	changed int64     // the key of a stored row for LastInsertId: see answer.settle
 	asked   bool      // the executor has asked already, before it ended the transaction
 	undone  bool      // what was drawn was undone, and so is what was stored
+	unfit   bool      // a column does not take its keys: see noteUnfit
 	gone    error     // the transaction has ended since the statement succeeded
 }
 
@@ -182,6 +183,7 @@ func (x *execution) executed(ctx context.Context, res driver.Result, err error) 
 			res, x.fate.gone = nil, err
 		}
 	}
+	noteUnfit(ctx, x, err)
 	account{x}.count(res, err)
 	x.record(err)
 	x.noteSent(err)
@@ -212,6 +214,7 @@ func noteNumber(x *execution) {
 func (x *execution) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	x.noteSent(err)
 	if err != nil {
+		noteUnfit(ctx, x, err)
 		account{x}.count(nil, err)
 		x.record(err)
 		x.failed(ctx, err)

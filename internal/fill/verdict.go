@@ -43,6 +43,9 @@ func (a account) failure(in *rewrite.Insert, err error) verdict {
 // causeOf returns the cause of a failure.
 func (a account) causeOf(err error) keys.Cause {
 	cause := causeOf(err)
+	if a.x.fate.unfit {
+		return keys.CauseColumn
+	}
 	if cause != keys.CauseEngine && (a.x.fate.undone || a.x.fate.gone != nil) {
 		return keys.CauseTransaction
 	}

@@ -123,6 +123,9 @@ type gate struct {
 	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
+	// UnfitUntil is until when Rows are believed, in nanoseconds of the Unix epoch, if they
+	// say that a column does not take its keys.
+	UnfitUntil atomic.Int64
 
 	// Values keeps plans that read the values of a row: see valuesOf in
 	// fill/upsertid.go.

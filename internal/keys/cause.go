@@ -24,6 +24,7 @@ const (
 	CauseOther
 	CauseCanceled
 	CauseEngine
+	CauseColumn
 	CauseConnection
 	CauseTransaction
 	CauseRows
@@ -36,7 +37,7 @@ const (
 
 var causeWords = [numCauses]string{
 	"store", "store_back", "store_behind", "exhausted", "clock", "worker", "other", "canceled",
-	"engine", "connection", "transaction", "rows", "unended", "conflict", "count", "text",
+	"engine", "column", "connection", "transaction", "rows", "unended", "conflict", "count", "text",
 }
 
 func (c Cause) String() string { return causeWords[c] }

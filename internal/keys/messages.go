@@ -44,6 +44,8 @@ var (
 		[]string{"table", "column", "source", "remedy"}}
 	messageUnmatched = Message{slog.LevelWarn, "keyfill: no INSERT has matched an entry of the policy",
 		[]string{"entry", "line", "inserts"}}
+	messageUnfit = Message{slog.LevelError, "keyfill: a key does not suit its column",
+		[]string{"table", "column", "entry", "problem", "count"}}
 	// MessageRefused and MessageUnfilled are logged once for each shape of a text, and
 	// again at its 10th, 100th, 1,000th … statement.
 	MessageRefused = Message{slog.LevelWarn, "keyfill: INSERT refused",
@@ -67,7 +69,7 @@ func Messages() []Message {
 	return []Message{
 		messageOpened, messageStoreDown, messageStoreBack, messageWaited,
 		messageLeaseTaken, messageLeaseLost, messageLeaseGivenBack, messageRival,
-		messageSuspect, messageNearEnd, messageBehind, messageUnmatched,
+		messageSuspect, messageNearEnd, messageBehind, messageUnmatched, messageUnfit,
 		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
 	}
 }

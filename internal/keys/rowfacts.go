@@ -1,6 +1,8 @@
 package keys
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -18,6 +20,10 @@ type RowFacts struct {
 	// Triggered says that the catalog shows a trigger or rule that may do so.
 	Triggered bool
 
+	// Unfit says, for each key, why the engine refuses such keys in its column; nil where
+	// it takes them, as far as the catalog tells.
+	Unfit []error
+
 	Columns []string // of the keys, as the catalog names them; "" where it has none
 	Leads   []bool   // an index begins with the column
 	unique  []catalog.UniqueIndex
@@ -33,8 +39,38 @@ func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 			name, leads = c.Name, c.LeadsIndex
 		}
 		f.Columns, f.Leads = append(f.Columns, name), append(f.Leads, leads)
+		f.Unfit = append(f.Unfit, unfit(d, found, t.KeyColumns[i].Wanted()))
 	}
 	return f
+}
+
+// unfit returns why the engine refuses keys of a column; nil where it takes them.
+func unfit(d *dialect.Dialect, found *catalog.Table, key catalog.Key) error {
+	for _, err := range found.Problems(d, key) {
+		var e *catalog.Error
+		if errors.As(err, &e) && (e.Err == catalog.ErrType || e.Err == catalog.ErrGenerated || e.Err == catalog.ErrIdentityAlways) {
+			return err
+		}
+	}
+	return nil
+}
+
+// IsUnfit reports whether a column does not take its keys.
+func (f *RowFacts) IsUnfit() bool {
+	return slices.ContainsFunc(f.Unfit, func(err error) bool { return err != nil })
+}
+
+// NoteUnfit logs that the engine has refused keys of a column which do not suit it, once a
+// minute for each source.
+func NoteUnfit(ctx context.Context, dr Drawing, problem error) {
+	if count := pacedOf(&dr.db.sources.unfits, sourceOf(dr)).note(); count > 0 {
+		text := problem.Error()
+		var e *catalog.Error
+		if errors.As(problem, &e) {
+			text = e.Detail
+		}
+		dr.db.Log.Write(ctx, messageUnfit, dr.table.Table, dr.key.Name, dr.table.Rule.Entry, text, count)
+	}
 }
 
 // Column returns the name of a key's column; "" where it is not known.

@@ -33,6 +33,7 @@ type sources struct {
 	watches  storeWatches
 	waits    sync.Map // of *paced, by the name of the source
 	suspects sync.Map // the same
+	unfits   sync.Map // the same
 	nearEnds sync.Map // the same
 	behinds  sync.Map // the same
 	rivals   sync.Map // the same
