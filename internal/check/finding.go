@@ -54,6 +54,7 @@ const (
 	ruleDefaultFills    = "default-fills"
 	RuleDialect         = "dialect"
 	ruleEngineFills     = "engine-fills"
+	ruleConnectionLimit = "connection-limit"
 	ruleForeignKey      = "foreign-key"
 	ruleGalera          = "galera"
 	ruleGenerated       = "generated"
@@ -92,7 +93,7 @@ const (
 // Rules returns the names of all rules, in order.
 func Rules() []string {
 	return []string{
-		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
+		ruleBoundTwice, ruleClock, ruleCollation, ruleCOMB, ruleConnectionLimit, ruleDefaultFills, RuleDialect, ruleEngineFills, ruleForeignKey,
 		ruleGalera, ruleGenerated, ruleHandback, ruleIdentityAlways, ruleKeyTable, ruleLease, ruleNarrow, ruleNoColumn, ruleNoDefault, ruleNoRule,
 		ruleNoTable, ruleNotLooked, ruleNotUnique, ruleNullable, ruleProxy, ruleReadOnly, ruleRights, ruleRunsOut,
 		ruleScope, ruleSecondName, ruleSequence, ruleSessionRead, ruleState, ruleStateBehind, ruleStateMissing, ruleStateParameters, ruleStateTables,

@@ -187,7 +187,7 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 // gives a connection another session of the server with each transaction.
 func (c *checker) lookAtPoolers() error {
 	for name, one := range c.byName() {
-		if one.bad || one.dialect.Family != dialect.FamilyPostgreSQL {
+		if one.bad || one.single || one.dialect.Family != dialect.FamilyPostgreSQL {
 			continue
 		}
 		found, err := askPooler(c.ctx, one.db, cmp.Or(c.o.PoolerPatience, poolerPatience))

@@ -102,6 +102,7 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 		{"what reads the session's last number", c.lookAtReads},
 		{"the foreign keys", c.lookAtForeignKeys},
 		{"the stores", c.lookAtStores},
+		{"how many connections the user may have", c.lookAtConnectionLimit},
 		{"what stands before PostgreSQL", c.lookAtPoolers},
 		{"what stands before MySQL or MariaDB", c.lookAtProxies},
 		{"which servers replicate to each other", c.lookAtTwoWay},

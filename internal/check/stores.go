@@ -22,6 +22,7 @@ type openedStore struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
 	bad     bool // it cannot be used, which was said
+	single  bool // its user may have one connection at a time
 }
 
 func openPool(d *dialect.Dialect, connector driver.Connector) *openedStore {

@@ -44,7 +44,14 @@ func Connecting(err error) error {
 	}
 	e := &ConnectError{}
 	if e.Code, e.Answered = Of(err); e.Answered {
-		e.text = "the server has answered with " + e.Code.String()
+		switch e.Code.Limit {
+		case LimitConnection:
+			e.text = "the server gives this user no further connection (" + e.Code.String() + "): allow two more than SetMaxOpenConns (docs/pool.md)"
+		case LimitHourly:
+			e.text = "the user has reached a limit for this hour (" + e.Code.String() + "): raise it, or wait"
+		default:
+			e.text = "the server has answered with " + e.Code.String()
+		}
 		return e
 	}
 	for _, cause := range []error{context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF} {

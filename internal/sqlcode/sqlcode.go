@@ -38,7 +38,19 @@ type Code struct {
 	// codes of MySQL's client library that a proxy passes on): whether the
 	// statement has had an effect is not known.
 	Lost bool
+
+	// Limit says that the server or the user has reached a limit of connections.
+	Limit Limit
 }
+
+// Limit is a limit of a server or a user that an error is about.
+type Limit uint8
+
+const (
+	NoLimit         Limit = iota
+	LimitConnection       // of connections at a time
+	LimitHourly           // of MySQL and MariaDB: what a user may do in an hour
+)
 
 // Of returns the code of err, or of the first error in its tree that has one, and
 // whether there is one. err may be nil.
@@ -100,7 +112,7 @@ func own(err error) (Code, bool) {
 		return e.Code, e.Answered
 	case interface{ SQLState() string }:
 		state := e.SQLState()
-		return Code{State: state, Index: index(err), Lost: strings.HasPrefix(state, "08") || state == "40003"}, state != ""
+		return Code{State: state, Index: index(err), Limit: limitOfState(state), Lost: strings.HasPrefix(state, "08") || state == "40003"}, state != ""
 	case interface{ SQLErrorNumber() int32 }:
 		return Code{Number: int(e.SQLErrorNumber())}, true
 	}
@@ -119,7 +131,7 @@ func own(err error) (Code, bool) {
 		return Code{}, false
 	case t.Name() == "MySQLError":
 		n, ok := integer(v.FieldByName("Number"))
-		return Code{Number: n, Lost: mysqlLost(n)}, ok
+		return Code{Number: n, Lost: mysqlLost(n), Limit: mysqlLimit(n, err.Error())}, ok
 	case t.Name() == "OracleError", strings.Contains(t.PkgPath(), "godror"):
 		n, ok := integer(v.FieldByName("ErrCode"))
 		if coded, is := err.(interface{ Code() int }); is {
@@ -133,6 +145,26 @@ func own(err error) (Code, bool) {
 // mysqlLost reports whether a number is the client library's: a proxy that has lost
 // its server in the middle of a statement passes it on.
 func mysqlLost(n int) bool { return 2000 <= n && n < 3000 }
+
+// mysqlLimit returns the limit that an error of MySQL or MariaDB is about. 1226 is that of
+// several limits, whose names stand in its text in every language.
+func mysqlLimit(n int, text string) Limit {
+	switch {
+	case n == 1040, n == 1203, n == 1226 && strings.Contains(text, "'max_user_connections'"):
+		return LimitConnection
+	case n == 1226:
+		return LimitHourly
+	}
+	return NoLimit
+}
+
+// limitOfState returns the limit that an SQLSTATE of PostgreSQL is about.
+func limitOfState(state string) Limit {
+	if state == "53300" { // too_many_connections
+		return LimitConnection
+	}
+	return NoLimit
+}
 
 // oracleLost are ORA-03113 and its like, with which a connection ends.
 var oracleLost = []int{28, 3113, 3114, 3135, 12537, 12547, 12570}
