@@ -27,7 +27,9 @@ func TestJoinedUnknown(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			"BEGIN that fails": func(t *testing.T, c *sql.Conn) {
+		}
+		if s.Dialect.Name != "sqlite" { // which is asked
+			ways["BEGIN that fails"] = func(t *testing.T, c *sql.Conn) {
 				harness.Must(t, c, "BEGIN")
 				if _, err := c.ExecContext(ctx, "COMMIT nonsense"); err == nil {
 					t.Fatal("nonsense was done")
@@ -36,7 +38,7 @@ func TestJoinedUnknown(t *testing.T) {
 				if _, err := c.ExecContext(ctx, "COMMIT nonsense"); err == nil {
 					t.Fatal("nonsense was done")
 				}
-			},
+			}
 		}
 		if s.Dialect.Name == "mariadb" {
 			harness.Must(t, s.Raw, "CREATE PROCEDURE p () START TRANSACTION")

@@ -100,7 +100,7 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 		}
 	}
 	if t.Tx == Unknown {
-		t.MarkUnknown()
+		t.MarkMaybeEnded()
 	}
 	if effect != rewrite.TxUnchanged {
 		t.Ongoing = store.Ongoing{}

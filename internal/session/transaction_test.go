@@ -33,7 +33,8 @@ func TestTransactionFollowed(t *testing.T) {
 		{pg, "BEGIN → inside; CREATE TABLE a (b INT) → inside; COMMIT → outside"},
 		{pg, "BeginTx → inside; Commit! → outside"}, // PostgreSQL ends it all the same
 		{my, "BeginTx → inside; Commit! → unknown"},
-		{lite, "SAVEPOINT a → inside; RELEASE a → unknown"}, // it has begun with the savepoint
+		{lite, "SAVEPOINT a → inside; RELEASE a → unasked"}, // it has begun with the savepoint
+		{lite, "TRUNCATE t! → unasked"},
 		{lite, "BEGIN → inside; SAVEPOINT a → inside; RELEASE a → inside; COMMIT → outside"},
 		{my, "BeginTx → inside; COMMIT → outside; Rollback → outside"},
 		{ms, "BeginTx → inside; BEGIN TRANSACTION → inside; Commit → unknown"}, // it counts them
