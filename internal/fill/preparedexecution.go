@@ -3,7 +3,10 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+	"slices"
 
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -17,6 +20,16 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	if s.kept {
 		return s.beginKept(ctx, args)
+	}
+	if bindsBytes(s.plan) {
+		converts, err := session.ConvertsArguments(ctx, &c.Conn.Conn)
+		if err != nil {
+			return nil, err
+		}
+		if converts {
+			s.literal = true // until the session converts no more
+			return s.again(ctx, args)
+		}
 	}
 	if s.literal {
 		x := s.once
@@ -49,6 +62,13 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, err
 	}
 	return s.fill(ctx, x)
+}
+
+// bindsBytes reports whether a plan has keys that are bytes.
+func bindsBytes(p *rewrite.Plan) bool {
+	return slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+	})
 }
 
 // beginKept is begin for a text that brings keys which are followed.

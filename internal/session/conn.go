@@ -23,6 +23,7 @@ type Conn struct {
 	Place     knownPlace
 	Temporary temporaryNames
 	InsertID  insertID
+	converted convertedArguments
 
 	Unwrapped bool // statements may run on the driver's connection that are not seen
 }
@@ -64,6 +65,7 @@ func (c *Conn) prepares(query string) {
 	t := text{dialect: c.dialect(), query: query}
 	c.Columns.prepares(&t)
 	c.Settings.prepares(&t)
+	c.converted.prepares(&t)
 	c.Place.prepares(&t)
 	c.InsertID.prepares(&t)
 	c.Temporary.sends(&t)
@@ -92,6 +94,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 		c.Columns.forget()
 		c.Columns.unsure = true // what runs on it is not seen
 		c.Settings = knownSettings{unsure: true}
+		c.converted.unsure = true
 		c.Place.Asked, c.Place.unsure, c.Place.Moved = false, true, true
 		return nil
 	}
@@ -105,6 +108,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Columns.forget()
 	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession
+	c.converted.asked = c.converted.asked && c.server.Driver.KeepsSession
 	c.Place.resets(&c.server.Driver)
 	c.resets()
 	c.own.resets()

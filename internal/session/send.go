@@ -79,6 +79,7 @@ func (c *Conn) sends(query string) {
 	t := text{dialect: d, query: query}
 	c.Columns.sends(&t)
 	c.Settings.sends(&t)
+	c.converted.sends(&t)
 	c.Place.sends(&t)
 	c.Place.makesNames(&c.server.Places, &t, c.Tx != Outside)
 	if d.Transactions.DDL && c.Tx != Outside {

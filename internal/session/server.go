@@ -24,6 +24,10 @@ type Server struct {
 	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
 	Places        places
 
+	// converts says whether sessions convert arguments as they begin: see
+	// ConvertsArguments.
+	converts atomic.Int32
+
 	// Drops counts the texts of the application that begin with DROP.
 	Drops atomic.Uint64
 

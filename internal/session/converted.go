@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// MySQL and MariaDB convert each argument of a prepared statement from the session's
+// character_set_client to its character_set_connection, the bytes of a BINARY(16) key too:
+// a byte that is no character is stored as '?', as was seen on 10.11. A literal in
+// hexadecimal is not converted. Both character sets are the same unless a text, a procedure
+// or init_connect has set one of them alone.
+
+// convertedArguments is what is known of a session's conversion of arguments.
+type convertedArguments struct {
+	asked, converts bool
+
+	touched bool // a text may have set a character set
+	unsure  bool // such a text was prepared, or the driver's connection was given away
+}
+
+// unaskedConversion, noConversion and conversion say whether sessions convert arguments as
+// they begin.
+const (
+	unaskedConversion int32 = iota
+	noConversion
+	conversion
+)
+
+// sends notes that a text is about to be executed.
+func (k *convertedArguments) sends(t *text) {
+	if maySetCharacters(t) {
+		k.asked, k.touched = false, true
+	}
+}
+
+// prepares notes that a text is about to be prepared.
+func (k *convertedArguments) prepares(t *text) {
+	k.unsure = k.unsure || maySetCharacters(t)
+}
+
+// settersOfCharacters are parts of the texts that may set a character set: SET NAMES, SET
+// CHARACTER SET, variables of character sets and collations, and what runs other texts.
+var settersOfCharacters = []string{"names", "char", "coll", "call", "execute"}
+
+// maySetCharacters reports whether a text may set a character set of the session.
+func maySetCharacters(t *text) bool {
+	if t.dialect.Family != dialect.FamilyMySQL || t.leaves(rewrite.SettingsLeft) {
+		return false
+	}
+	query := strings.ToLower(t.query)
+	for _, part := range settersOfCharacters {
+		if strings.Contains(query, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// askConversion asks a session whether it converts arguments.
+const askConversion = "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)"
+
+// ConvertsArguments reports whether the session may store other bytes than an argument has.
+// The first session is asked, and each one again after a text that may have changed that. An
+// error is the driver's own.
+func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
+	k := &c.converted
+	if c.dialect().Family != dialect.FamilyMySQL {
+		return false, nil
+	}
+	begun := !k.touched && !k.unsure
+	switch as := c.server.converts.Load(); {
+	case k.asked && !k.unsure:
+		return k.converts, nil
+	case begun && as != unaskedConversion:
+		return as == conversion, nil
+	}
+	row, err := c.QueryRow(ctx, askConversion, nil)
+	if err != nil {
+		return false, err
+	}
+	n, _ := IntegerOf(row[0])
+	k.asked, k.converts = true, n == 1
+	if begun && k.converts {
+		c.server.converts.Store(conversion)
+	} else if begun {
+		c.server.converts.Store(noConversion)
+	}
+	return k.converts, nil
+}
