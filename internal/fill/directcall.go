@@ -21,14 +21,10 @@ type directCall struct {
 	parts []string // the statements of the text, where it is decided to execute each alone
 }
 
-// exec executes the text, and once more where its table's name has turned out to mean
+// exec executes the text, and again where its table's name has turned out to mean
 // another table.
 func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
-	res, err := d.execOnce(ctx)
-	if decidesAgain(d.conn, err) {
-		return d.execOnce(ctx)
-	}
-	return res, err
+	return decided(d.conn, func() (driver.Result, error) { return d.execOnce(ctx) })
 }
 
 // execOnce executes the text.
@@ -61,11 +57,7 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 
 // queryRows is exec where the text gives rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
-	rows, err := d.queryOnce(ctx)
-	if decidesAgain(d.conn, err) {
-		return d.queryOnce(ctx)
-	}
-	return rows, err
+	return decided(d.conn, func() (driver.Rows, error) { return d.queryOnce(ctx) })
 }
 
 // queryOnce executes the text where it gives rows.

@@ -14,8 +14,8 @@ import (
 
 // The text of an execution may prove what its table's name means: see
 // keys.ProvenNaming. Where the proof fails, nothing is stored, and what was known of
-// the place is forgotten. Outside of a transaction the statement is decided again, and sent
-// once more.
+// the place is forgotten. Outside of a transaction the statement is decided and sent
+// again.
 
 // errOtherTable is returned where the name of an INSERT's table means another one than its
 // keys were made for.
@@ -83,6 +83,22 @@ func unprepared(c *Conn, p *rewrite.Plan, err error) error {
 // proves reports whether the text of an execution proves what its keys depend on: keys that
 // are drawn need that.
 func proves(x *execution) bool { return x.joined || x.plan.ProvesName() && x.holes.Any() }
+
+// maxDecisions is how often a statement is decided: the first proof may show that the
+// session is in another place, and the second that the name means another table there than
+// when it was last looked for.
+const maxDecisions = 3
+
+// decided calls a function that decides and sends a statement, until no proof shows that
+// its table's name means another table than was thought.
+func decided[T any](c *Conn, once func() (T, error)) (T, error) {
+	for n := 1; ; n++ {
+		answer, err := once()
+		if n == maxDecisions || !decidesAgain(c, err) {
+			return answer, err
+		}
+	}
+}
 
 // decidesAgain reports whether a statement that has ended in err is decided once more: the
 // name of its table meant another one, or one that is gone, and no transaction has failed

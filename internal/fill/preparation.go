@@ -17,11 +17,7 @@ type preparation struct {
 
 // prepare returns the prepared statement: the driver's own where it gets no keys.
 func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
-	stmt, err := r.prepareOnce(ctx)
-	if decidesAgain(r.conn, err) {
-		return r.prepareOnce(ctx)
-	}
-	return stmt, err
+	return decided(r.conn, func() (driver.Stmt, error) { return r.prepareOnce(ctx) })
 }
 
 func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {

@@ -104,11 +104,7 @@ func (s *statement) Close() error {
 }
 
 func (s *statement) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
-	res, err := s.execOnce(ctx, args)
-	if decidesAgain(s.conn, err) {
-		return s.execOnce(ctx, args)
-	}
-	return res, err
+	return decided(s.conn, func() (driver.Result, error) { return s.execOnce(ctx, args) })
 }
 
 func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
@@ -146,11 +142,7 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 }
 
 func (s *statement) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := s.queryOnce(ctx, args)
-	if decidesAgain(s.conn, err) {
-		return s.queryOnce(ctx, args)
-	}
-	return rows, err
+	return decided(s.conn, func() (driver.Rows, error) { return s.queryOnce(ctx, args) })
 }
 
 func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
