@@ -36,6 +36,9 @@ type Facts struct {
 	// PreparesArguments says that a statement with arguments takes a round trip more, in
 	// which it is prepared, each time.
 	PreparesArguments bool
+	// BeginsReadWrite says that BeginTx without ReadOnly begins a transaction that may
+	// write whatever the session's default is.
+	BeginsReadWrite bool
 	// Executes says that the driver never answers driver.ErrSkip.
 	Executes bool
 	// ParsesLate says that a DSN is read when a connection is opened, by a
@@ -64,7 +67,7 @@ var known = map[string]Facts{
 	"github.com/jackc/pgx/v5/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
 	"github.com/jackc/pgx/v4/stdlib":          {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, ParsesLate: true, ResetsByOption: true},
 	"github.com/keyfill/keyfill/keyfillpgx":   {Dialect: dialect.PostgreSQL(), CachesQueries: true, Executes: true, Loads: true, ResetsByOption: true},
-	"github.com/lib/pq":                       {Dialect: dialect.PostgreSQL(), KeepsSession: true, Loads: true, Executes: true, ParsesURL: true, PreparesArguments: true},
+	"github.com/lib/pq":                       {Dialect: dialect.PostgreSQL(), KeepsSession: true, Loads: true, Executes: true, ParsesURL: true, PreparesArguments: true, BeginsReadWrite: true},
 	"modernc.org/sqlite":                      {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},
 	"github.com/glebarez/go-sqlite":           {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},
 	"github.com/mattn/go-sqlite3":             {Dialect: dialect.SQLite(), KeepsSession: true, Executes: true},

@@ -172,7 +172,7 @@ func (t *transactional) beginOwn(ctx context.Context) error {
 		// would fix what the ones behind it see.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
-	own, err := c.BeginDriver(ctx, opts)
+	own, err := session.BeginOwn(ctx, &c.Conn.Conn, opts)
 	if err != nil {
 		if session.IsNestedBegin(err) {
 			c.MarkUnknown()

@@ -108,6 +108,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Columns.forget()
 	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession
+	c.Settings.begins.asked = c.Settings.begins.asked && c.server.Driver.KeepsSession
 	c.converted.asked = c.converted.asked && c.server.Driver.KeepsSession
 	c.Place.resets(&c.server.Driver)
 	c.resets()

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -25,10 +26,17 @@ type knownSettings struct {
 	// unsure says that such a statement was prepared. The session does not see when
 	// it runs.
 	unsure bool
+
+	// begins is whether transactions of the session begin read only, and whether it was
+	// asked for that.
+	begins struct{ asked, readOnly bool }
 }
 
 // sends notes that a text is about to be executed.
 func (k *knownSettings) sends(t *text) {
+	if k.begins.asked && !t.leaves(rewrite.SettingsLeft) {
+		k.begins.asked, k.changed = false, true
+	}
 	if !k.Asked {
 		k.changed = true // nobody knows what they were before
 	} else if !t.leaves(rewrite.SettingsLeft) {
@@ -48,7 +56,25 @@ func (k *knownSettings) prepares(t *text) {
 func (k *knownSettings) ends() {
 	if k.changed {
 		k.Asked, k.changed = false, false
+		k.begins.asked = false
 	}
+}
+
+// BeginOwn begins a transaction of keyfill's own on the application's connection, as
+// read-only as one that the session would begin by itself.
+func BeginOwn(ctx context.Context, c *Conn, opts driver.TxOptions) (driver.Tx, error) {
+	if c.server.Driver.BeginsReadWrite {
+		k := &c.Settings
+		if !k.begins.asked || k.unsure {
+			row, err := c.QueryRow(ctx, "SELECT current_setting('default_transaction_read_only')", nil)
+			if err != nil {
+				return nil, err
+			}
+			k.begins.asked, k.begins.readOnly = true, TextOf(row[0]) == "on"
+		}
+		opts.ReadOnly = k.begins.readOnly
+	}
+	return c.BeginDriver(ctx, opts)
 }
 
 // SettingsNow returns the settings of the connection's session; false where it gives
