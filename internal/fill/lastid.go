@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -44,7 +45,7 @@ func (l lastID) result() driver.Result {
 		return ownResult{l.res, 0}
 	}
 	switch {
-	case l.idiomTells(), l.isLastRowID():
+	case l.idiomTells(), l.isLastRowID(), l.engineNumberedFirst(ids):
 		return l.res
 	case l.x.fate.rows != nil && l.isOpen():
 		return ownResult{l.res, l.storedID(ids)}
@@ -54,6 +55,34 @@ func (l lastID) result() driver.Result {
 		return l.lastRow(ids, affected)
 	}
 	return ownResult{l.res, firstRow(l.in, ids[0].id, affected)}
+}
+
+// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row that precedes those
+// with our keys, since the key that it brought was NULL: the driver's own LastInsertId is
+// that number then. If the engine has numbered none, it is the key of the last row.
+func (l lastID) engineNumberedFirst(ids []filledID) bool {
+	in := l.in
+	if l.x.plan.Dialect().Family != dialect.FamilyMySQL || ids[0].row == 0 ||
+		in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace {
+		return false
+	}
+	own, err := l.res.LastInsertId()
+	if err != nil || own == 0 || slices.ContainsFunc(ids, func(id filledID) bool { return id.id == own }) {
+		return false
+	}
+	first := false
+	for _, o := range l.x.plan.Brought(l.x.args, l.x.holes, 0, l.table.LastIDKey) {
+		switch {
+		case o.Integer == own:
+			return false
+		case o.Integer != 0:
+		case o.Row < ids[0].row:
+			first = true
+		default:
+			return false // a value that is not known stands in a later row
+		}
+	}
+	return first
 }
 
 // filledIDs returns the keys of the column of index i that were drawn, in row
