@@ -36,10 +36,12 @@ func TestRegisterTwice(t *testing.T) {
 		}
 	}
 	for name, register := range map[string]func() (metric.Registration, error){
-		"another mount":             func() (metric.Registration, error) { return keyfillotel.Register(shop, other, a) },
-		"other attributes":          func() (metric.Registration, error) { return keyfillotel.Register(shop, m, b) },
-		"another meter":             func() (metric.Registration, error) { return keyfillotel.Register(provider.Meter("parcels"), m, a) },
-		"another provider":          func() (metric.Registration, error) { return keyfillotel.Register(sdk.NewMeterProvider().Meter("shop"), m, a) },
+		"another mount":    func() (metric.Registration, error) { return keyfillotel.Register(shop, other, a) },
+		"other attributes": func() (metric.Registration, error) { return keyfillotel.Register(shop, m, b) },
+		"another meter":    func() (metric.Registration, error) { return keyfillotel.Register(provider.Meter("parcels"), m, a) },
+		"another provider": func() (metric.Registration, error) {
+			return keyfillotel.Register(sdk.NewMeterProvider().Meter("shop"), m, a)
+		},
 		"no meter":                  func() (metric.Registration, error) { return keyfillotel.Register(noop.Meter{}, m, a) },
 		"no meter, again":           func() (metric.Registration, error) { return keyfillotel.Register(noop.Meter{}, m, a) },
 		"one that is not compared":  func() (metric.Registration, error) { return keyfillotel.Register(wrappedMeter{Meter: shop}, m, b) },

@@ -38,7 +38,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 	}
 	keys, err := dr.Append(ctx, room, n)
 	if err != nil {
-		dr.noKey(ctx, err)
+		noteNoKey(ctx, dr, err)
 		return nil, g.held(err)
 	}
 	return keys, nil
@@ -54,13 +54,13 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	}
 	first, err := dr.Reserve(ctx, n)
 	if err != nil {
-		dr.noKey(ctx, err)
+		noteNoKey(ctx, dr, err)
 	}
 	return first, g.held(err)
 }
 
-// noKey tells of a store for whose sake a statement got no key.
-func (dr Drawing) noKey(ctx context.Context, err error) {
+// noteNoKey tells of a store for whose sake a statement got no key.
+func noteNoKey(ctx context.Context, dr Drawing, err error) {
 	if dr.key.Source == nil && CauseOfNoKey(err) == CauseStore {
 		dr.watch(dr.key.Rule.Source.Store).noKey(ctx)
 	}

@@ -109,7 +109,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	worker.Number = int64(number)
 	marker := st.marker(worker)
 	if src.Spread == "" { // several processes may have one spread
-		marker = dr.numbered(marker, worker.Number)
+		marker = withRival(dr.Drawing, marker, worker.Number)
 	}
 	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, dr.env())
