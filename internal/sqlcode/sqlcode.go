@@ -46,6 +46,7 @@ type Code struct {
 // Limit is a limit of a server or a user that an error is about.
 type Limit uint8
 
+// The limits.
 const (
 	NoLimit         Limit = iota
 	LimitConnection       // of connections at a time
