@@ -85,5 +85,29 @@ func TestUnfitKeys(t *testing.T) {
 				t.Errorf("counted by cause: %v", by)
 			}
 		})
+		t.Run("another value of a row whose key is taken", func(t *testing.T) {
+			column := map[string]string{"sqlite": "BIGINT", "postgres": "BYTEA", "mariadb": "CHAR(36) CHARACTER SET latin1"}[s.Dialect.Name]
+			rule := policy.Table{}
+			if s.Dialect.Name == "mariadb" {
+				rule.Layout = dialect.SequentialAsBinary
+			}
+			s := s.Engine.Scratch(t)
+			harness.Must(t, s.Raw, "CREATE TABLE other (id INTEGER PRIMARY KEY)",
+				"CREATE TABLE people (id "+column+" PRIMARY KEY, a INTEGER NOT NULL CHECK (a < 100), b INTEGER, FOREIGN KEY (b) REFERENCES other (id))")
+			logger, logged := sessionWarnings()
+			db, m := s.OpenWith(t, keyfill.Options{Policy: harness.FillID("people", rule), Logger: logger})
+			harness.Must(t, db, "INSERT INTO people (a) VALUES (1)")
+			for _, values := range []string{"(100, NULL)", "(NULL, NULL)", "(1, 7)"} {
+				if _, err := db.Exec("INSERT INTO people (a, b) VALUES " + values); err == nil && s.Dialect.Name != "sqlite" {
+					t.Fatal("the engine takes the value")
+				}
+			}
+			if told := logged(); told != "" {
+				t.Errorf("the log has %s", told)
+			}
+			if by := m.Stats().Tables["people"].FailedBy; by[keyfill.CauseColumn] != 0 {
+				t.Errorf("counted by cause: %v", by)
+			}
+		})
 	})
 }

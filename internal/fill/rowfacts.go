@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
@@ -13,36 +14,46 @@ var unknownRows = new(keys.RowFacts)
 // rowFacts returns what is known of the rows of the execution's table. It asks the
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
 func (x *execution) rowFacts(ctx context.Context) *keys.RowFacts {
-	return readRowFacts(ctx, x, asidePatience, keys.RecheckPause)
+	t := keys.TableOf(&x.plan.Inserts[0])
+	return readRowFacts(ctx, x, asidePatience, &t.GateOf(&x.conn.Conn).RowsPausedUntil, keys.RecheckPause)
 }
 
 // triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
 // done. It waits for less and asks again later: a pool may have no connection to spare
 // for keyfill.
 func triggerFacts(ctx context.Context, x *execution) *keys.RowFacts {
-	return readRowFacts(ctx, x, foundPatience, askedAgain)
+	t := keys.TableOf(&x.plan.Inserts[0])
+	return readRowFacts(ctx, x, foundPatience, &t.GateOf(&x.conn.Conn).TriggersPausedUntil, askedAgain)
 }
 
-func readRowFacts(ctx context.Context, x *execution, patience, pause time.Duration) *keys.RowFacts {
-	c, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
-	db, gate := c.DB, t.GateOf(&c.Conn)
+func readRowFacts(ctx context.Context, x *execution, patience time.Duration, pausedUntil *atomic.Int64, pause time.Duration) *keys.RowFacts {
+	gate := keys.TableOf(&x.plan.Inserts[0]).GateOf(&x.conn.Conn)
 	if f := gate.Rows.Load(); f != nil {
 		return f
 	}
-	if time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
+	if time.Now().UnixNano() < pausedUntil.Load() {
 		return unknownRows
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	d := db.AnyEngine().Dialect
-	found, err := db.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
-	if x.noteAsked(ctx, err); err != nil {
-		gate.RowsPausedUntil.Store(time.Now().Add(pause).UnixNano())
+	f, err := askRowFacts(ctx, x, patience)
+	if err != nil {
+		pausedUntil.Store(time.Now().Add(pause).UnixNano())
 		return unknownRows
 	}
-	f := keys.NewRowFacts(d, t, found)
 	gate.Rows.Store(f)
 	return f
+}
+
+// askRowFacts asks the catalog.
+func askRowFacts(ctx context.Context, x *execution, patience time.Duration) (*keys.RowFacts, error) {
+	c, t := x.conn, keys.TableOf(&x.plan.Inserts[0])
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	d := c.DB.AnyEngine().Dialect
+	found, err := c.DB.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
+	if x.noteAsked(ctx, err); err != nil {
+		return nil, err
+	}
+	return keys.NewRowFacts(d, t, found), nil
 }
 
 // asidePatience is how long a statement that has succeeded waits for what is

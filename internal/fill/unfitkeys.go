@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -14,8 +16,7 @@ import (
 
 // noteUnfit finds out whether a statement has failed since a key column does not take the
 // keys of its source: the engine, or the driver, has refused the statement, and the catalog
-// says that the column has another type. The catalog of a table with integers was asked
-// before; of others it is asked here for the first time.
+// says that the column has another type.
 func noteUnfit(ctx context.Context, x *execution, err error) {
 	if x.kept || x.plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
 		return
@@ -39,27 +40,40 @@ func mayBeUnfit(x *execution, err error) bool {
 		return false
 	case sqlcode.Answered(err):
 		class := sqlcode.ClassOf(x.plan.Dialect(), err)
-		return class == dialect.ErrorOther || class == dialect.ErrorRefused
+		return (class == dialect.ErrorOther || class == dialect.ErrorRefused) && !isOfRow(x.plan.Dialect(), err)
 	}
 	return !errors.As(err, &network) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// unfitFacts returns what the catalog tells of the rows of the execution's table. Where it
-// has told that a column does not take its keys, it is asked again after a while: the
-// column may have been mended.
+// rowErrors are the errors of a row that the engine has understood, and does not take: a NULL,
+// a check, a foreign key, a trigger. Some columns take keys that do not suit them.
+var rowErrors = map[dialect.Family][]int{
+	dialect.FamilyMySQL:     {1048, 1364, 1442, 1452, 1644, 3819, 4025},
+	dialect.FamilySQLite:    {275, 787, 1299, 1811},
+	dialect.FamilySQLServer: {515, 547, 50000},
+	dialect.FamilyOracle:    {1400, 2290, 2291},
+}
+
+// isOfRow reports whether an error is one of rowErrors. PostgreSQL has classes of its own for
+// them: integrity constraints, and what functions raise.
+func isOfRow(d *dialect.Dialect, err error) bool {
+	code, _ := sqlcode.Of(err)
+	return strings.HasPrefix(code.State, "23") || strings.HasPrefix(code.State, "P0") || slices.Contains(rowErrors[d.Family], code.Number)
+}
+
+// unfitFacts returns what the catalog tells of the rows of the execution's table. It is asked
+// again after a while, and believed for nothing else: the table may be mended before the
+// next INSERT.
 func unfitFacts(ctx context.Context, x *execution) *keys.RowFacts {
 	gate := keys.TableOf(&x.plan.Inserts[0]).GateOf(&x.conn.Conn)
-	f := gate.Rows.Load()
-	if f != nil && f.IsUnfit() && time.Now().UnixNano() >= gate.UnfitUntil.Load() {
-		gate.Rows.CompareAndSwap(f, nil)
-		f = nil
-	}
-	if f != nil {
+	if f := gate.Refused.Load(); f != nil && time.Now().UnixNano() < gate.RefusedUntil.Load() {
 		return f
 	}
-	f = readRowFacts(ctx, x, foundPatience, askedAgain)
-	if f.IsUnfit() {
-		gate.UnfitUntil.Store(time.Now().Add(askedAgain).UnixNano())
+	f, err := askRowFacts(ctx, x, foundPatience)
+	if err != nil {
+		f = unknownRows
 	}
+	gate.Refused.Store(f)
+	gate.RefusedUntil.Store(time.Now().Add(askedAgain).UnixNano())
 	return f
 }

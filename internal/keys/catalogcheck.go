@@ -123,9 +123,13 @@ type gate struct {
 	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
-	// UnfitUntil is until when Rows are believed, in nanoseconds of the Unix epoch, if they
-	// say that a column does not take its keys.
-	UnfitUntil atomic.Int64
+	// TriggersPausedUntil is RowsPausedUntil for who only asks whether there are triggers.
+	TriggersPausedUntil atomic.Int64
+
+	// Refused is what was known of the rows when an INSERT was refused, for the sake of
+	// the log. It is believed until RefusedUntil, in nanoseconds of the Unix epoch.
+	Refused      atomic.Pointer[RowFacts]
+	RefusedUntil atomic.Int64
 
 	// Values keeps plans that read the values of a row: see valuesOf in
 	// fill/upsertid.go.
