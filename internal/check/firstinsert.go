@@ -66,7 +66,7 @@ func (c *checker) isStrict(t *catalog.Listed) bool {
 func (c *checker) lookAtIdentity(found *catalog.Listed, entry policy.Entry) {
 	for _, key := range entry.Identity {
 		col := found.Column(c.d, key.Column)
-		if found.View || col == nil || col.RowID || col.Identity != "" || col.Generated || found.Default[col.Name] != "" || len(found.Triggers) > 0 {
+		if found.View || col == nil || col.RowID || col.Identity != "" || col.Generated || found.Default[col.Name] != "" || col.Default != "" || found.InsertTriggers == catalog.Yes {
 			continue
 		}
 		class := SomeInserts
