@@ -61,11 +61,14 @@ func isOfRow(d *dialect.Dialect, err error) bool {
 	return strings.HasPrefix(code.State, "23") || strings.HasPrefix(code.State, "P0") || slices.Contains(rowErrors[d.Family], code.Number)
 }
 
-// unfitFacts returns what the catalog tells of the rows of the execution's table. It is asked
-// again after a while, and believed for nothing else: the table may be mended before the
-// next INSERT.
+// unfitFacts returns what the catalog tells of the rows of the execution's table. Unless it
+// has told that the columns take their keys, it is asked, and again after a while; that
+// answer is believed for nothing else: the table may be mended before the next INSERT.
 func unfitFacts(ctx context.Context, x *execution) *keys.RowFacts {
 	gate := keys.TableOf(&x.plan.Inserts[0]).GateOf(&x.conn.Conn)
+	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {
+		return f
+	}
 	if f := gate.Refused.Load(); f != nil && time.Now().UnixNano() < gate.RefusedUntil.Load() {
 		return f
 	}

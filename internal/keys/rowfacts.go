@@ -55,6 +55,11 @@ func unfit(d *dialect.Dialect, found *catalog.Table, key catalog.Key) error {
 	return nil
 }
 
+// IsUnfit reports whether a column does not take its keys.
+func (f *RowFacts) IsUnfit() bool {
+	return slices.ContainsFunc(f.Unfit, func(err error) bool { return err != nil })
+}
+
 // NoteUnfit logs that the engine has refused keys of a column which do not suit it, once a
 // minute for each source.
 func NoteUnfit(ctx context.Context, dr Drawing, problem error) {
