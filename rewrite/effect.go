@@ -15,7 +15,6 @@ const (
 	effectDefine                 // nothing; its text may hold the body of a routine
 	effectRun                    // nothing; it runs statements that are not in the text
 	effectCommits                // DDL that commits on the side, unless it is of the session alone
-	effectCall                   // a procedure, which may do anything, and the engine tells what it has done
 	effectBegin                  // BEGIN, which may open a block
 	effectStart                  // START TRANSACTION, or START of something else
 	effectEnd                    // COMMIT and its like

@@ -104,7 +104,7 @@ func ExampleTransactionOf() {
 	// begins
 	// ends
 	// unchanged
-	// commits
+	// unknown
 }
 
 func ExampleTemporary() {

@@ -31,7 +31,7 @@ func (p *parser) precedes() {
 	case e == effectBlock && !p.d.Grammar.PLSQL:
 		p.several = ErrBlock
 	case p.isPunct('('), p.d.Grammar.NoSemicolon && p.isAny("exec", "execute"), p.isWord("analyze"):
-	case e == effectUnknown, e == effectRun, e == effectCall:
+	case e == effectUnknown, e == effectRun:
 		p.shut = true
 		if p.isAny("end", "until") {
 			p.stillInside()

@@ -17,7 +17,7 @@ const (
 	TxUnknown                      // one may be open or not
 	TxSaves                        // one is open, which begins here where none was, until its savepoint is released
 	TxReleases                     // one that has begun with a savepoint may end; any other is open
-	TxCommits                      // DDL has gone by, which commits on the side, or has failed before it did, or a procedure: the engine is to be asked
+	TxCommits                      // DDL has gone by, which commits on the side, or has failed before it did: the engine is to be asked
 )
 
 // String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves",
@@ -101,8 +101,6 @@ func (p *parser) effect() Transaction {
 		return TxUnchanged
 	case effectCommits:
 		return p.commits()
-	case effectCall:
-		return p.certain(TxCommits)
 	case effectBegin:
 		return p.begin()
 	case effectEnd, effectRollback:

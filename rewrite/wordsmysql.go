@@ -18,7 +18,6 @@ var mysqlWords = newVocabulary(vocabulary{
 		effectNone: `select insert update delete replace with values table show explain describe desc use do
 			handler kill help get signal resignal checksum savepoint release deallocate`,
 		effectCommits:  "create alter drop truncate rename grant revoke analyze optimize repair check",
-		effectCall:     "call", // which cannot lock tables
 		effectBegin:    "begin",
 		effectStart:    "start",
 		effectEnd:      "commit",

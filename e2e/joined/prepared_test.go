@@ -83,6 +83,8 @@ func TestJoinedPrepared(t *testing.T) {
 			if _, err := c.ExecContext(ctx, "CALL q(?)", 1); err != nil {
 				t.Fatal(err)
 			}
+			_, err := c.ExecContext(ctx, one)
+			harness.RefusedFor(t, "behind a procedure", err, rewrite.ErrTransaction)
 			for range 2 {
 				tx, err := c.BeginTx(ctx, nil)
 				if err != nil {

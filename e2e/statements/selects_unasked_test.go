@@ -81,13 +81,7 @@ func TestSelectAfterCall(t *testing.T) {
 		db, _ := s.Open(t, harness.FillID("t", policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true, Exclusive: true}}))
 		const insert = "INSERT INTO t (a) SELECT a / 3 FROM s"
 		c := heldConn(t, db)
-		execOn(t, c, "CALL p()") // behind which the engine is asked
-		execOn(t, c, insert)
-		harness.Must(t, s.Raw, "CREATE TABLE plain (a DOUBLE)", "INSERT INTO plain SELECT a / 3 FROM s")
-		if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t JOIN plain ON t.a = plain.a"); n != 2 {
-			t.Errorf("behind a procedure %d rows have the values that were selected, want 2", n)
-		}
-		for _, before := range []string{"SET autocommit = 1", "LOCK TABLES t WRITE, s READ"} {
+		for _, before := range []string{"SET autocommit = 1", "CALL p()", "LOCK TABLES t WRITE, s READ"} {
 			execOn(t, c, before)
 			_, err := c.ExecContext(context.Background(), insert)
 			if !errors.Is(err, rewrite.ErrSelectValues) || !strings.Contains(err.Error(), "begin it with BeginTx") {

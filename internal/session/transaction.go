@@ -76,7 +76,6 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	case effect == rewrite.TxCommits && t.Tx != Unknown,
 		effect == rewrite.TxEnds && err != nil && t.server.IsUndone(err):
 		t.Tx = Unasked
-		t.commits = knownCommits{} // a procedure may have set autocommit
 	case err != nil, effect == rewrite.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
 		t.Tx = Unknown
