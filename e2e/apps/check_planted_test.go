@@ -14,15 +14,16 @@ import (
 // plantedApart are the rules whose faults are no tables and no policies, each with the
 // folder and the test that plants one.
 var plantedApart = map[string]string{
-	"clock":        ". TestClock",
-	"dialect":      "../../cmd/keyfill TestCheck",
-	"galera":       ". TestGalera",
-	"handback":     ". TestHandback",
-	"not-looked":   ". TestRightToLook",
-	"proxy":        ". TestPooler",
-	"rights":       ". TestRights",
-	"session-read": "../keys TestSessionReadsChecked",
-	"two-way":      ". TestTwoWay",
+	"clock":            ". TestClock",
+	"connection-limit": ". TestConnectionLimit",
+	"dialect":          "../../cmd/keyfill TestCheck",
+	"galera":           ". TestGalera",
+	"handback":         ". TestHandback",
+	"not-looked":       ". TestRightToLook",
+	"proxy":            ". TestPooler",
+	"rights":           ". TestRights",
+	"session-read":     "../keys TestSessionReadsChecked",
+	"two-way":          ". TestTwoWay",
 }
 
 // documented is a row of the rules in docs/check.md.
