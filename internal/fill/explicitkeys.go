@@ -50,9 +50,11 @@ func newFollowing(ctx context.Context, c *Conn, p *rewrite.Plan, args []driver.N
 			continue
 		}
 		// A table that an earlier text of a batch makes has no numbering that could be
-		// raised, and a question about it would end the transaction.
-		if facts, err := c.DB.Facts(ctx, &c.Conn, t); err == nil && facts.IsUnseen() {
-			continue
+		// raised, and a question about it would end the transaction of PostgreSQL.
+		if p.Dialect().ErrorsAbort {
+			if facts, err := c.DB.Facts(ctx, &c.Conn, t); err == nil && facts.IsUnseen() {
+				continue
+			}
 		}
 		for j := range t.KeyColumns {
 			explicit := p.Explicit(args, h, i, j)

@@ -55,8 +55,9 @@ func (a answer) settle(ctx context.Context) {
 // recorder wants to know, and a trigger of the table may have given them others. A key
 // that is not found is unknown.
 func (a answer) recheck(ctx context.Context, o outcome, affected int64) {
-	if o != outcomeStored || a.x.recording.recorder == nil {
-		return
+	family := a.x.plan.Dialect().Family
+	if o != outcomeStored || a.x.recording.recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
+		return // these two are not asked for triggers
 	}
 	if f := triggerFacts(ctx, a.x); f.Triggered {
 		a.x.fate.rows = a.inTable(ctx, f, affected)
