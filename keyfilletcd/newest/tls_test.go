@@ -79,7 +79,7 @@ func (a *authority) issue(t *testing.T, name string, c *x509.Certificate) (*x509
 func (a *authority) file(name string) string { return filepath.Join(a.folder, name) }
 
 // TestTLS: a store is reached with the authority and the certificate of the policy, and
-// without them says that TLS is to be looked at.
+// without them says what is wrong with TLS.
 func TestTLS(t *testing.T) {
 	a := newAuthority(t)
 	a.issue(t, "server", &x509.Certificate{
@@ -104,14 +104,14 @@ func TestTLS(t *testing.T) {
 	}
 	misnamed := whole
 	misnamed.ServerName = "elsewhere.internal"
-	for what, e := range map[string]keysource.Endpoints{
-		"no TLS":            {Addresses: []string{address}},
-		"another authority": {Addresses: []string{"https://" + address}},
-		"no certificate":    {Addresses: []string{address}, TLS: &keysource.StoreTLS{CA: a.file("ca.pem")}},
-		"another name":      {Addresses: []string{address}, TLS: &misnamed},
+	for said, e := range map[string]keysource.Endpoints{
+		"write tls: or https://":         {Addresses: []string{address}},
+		"signed by an unknown authority": {Addresses: []string{"https://" + address}},
+		"certificate required":           {Addresses: []string{address}, TLS: &keysource.StoreTLS{CA: a.file("ca.pem")}},
+		"for another host":               {Addresses: []string{address}, TLS: &misnamed},
 	} {
-		if err := once(t, e); err == nil || !strings.Contains(err.Error(), "look at endpoints, at tls") {
-			t.Errorf("%s: %v", what, err)
+		if err := once(t, e); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%v, want %q", err, said)
 		}
 	}
 }
