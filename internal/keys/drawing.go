@@ -59,7 +59,7 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	return first, g.held(err)
 }
 
-// noteNoKey tells of a store for whose sake a statement got no key.
+// noteNoKey notes that a statement got no key because of its store.
 func noteNoKey(ctx context.Context, dr Drawing, err error) {
 	if dr.key.Source == nil && CauseOfNoKey(err) == CauseStore {
 		dr.watch(dr.key.Rule.Source.Store).noKey(ctx)
