@@ -350,7 +350,7 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 
 // Inline returns the text with the keys as literals, and the arguments, in
 // which a key replaces the caller's value where the place is a placeholder of
-// its own. It is for texts without placeholders and for those with too many;
+// its own and the key is no []byte. It is for texts without placeholders and for those with too many;
 // it must not be prepared for more than one execution. session is as for
 // [Plan.BoundText].
 func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
@@ -373,7 +373,7 @@ func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value,
 		}
 		at = e.end
 	}
-	return string(append(b, pl.query[at:]...)), pl.without(own, sameIndex)
+	return pl.writeByteKeys(string(append(b, pl.query[at:]...)), pl.without(own, sameIndex), keys)
 }
 
 // sameIndex is where an argument stands among those of a text whose keys are literals.

@@ -115,7 +115,7 @@ func (pl *Plan) InlineProven(args []driver.NamedValue, h Holes, keys [][]driver.
 			n++
 		})
 	}
-	return w.text(), pl.without(own, sameIndex)
+	return pl.writeByteKeys(w.text(), pl.without(own, sameIndex), keys)
 }
 
 // proofWriter writes a text with proofs.

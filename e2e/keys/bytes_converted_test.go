@@ -98,3 +98,51 @@ func TestBytesConverted(t *testing.T) {
 		}
 	})
 }
+
+// TestBytesConvertedNull is TestBytesConverted for keys in the place of an argument that is
+// NULL.
+func TestBytesConvertedNull(t *testing.T) {
+	t.Parallel()
+	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp}, func(t *testing.T, s *harness.Scratch) {
+		harness.Must(t, s.Raw, "CREATE TABLE t (id BINARY(16) PRIMARY KEY, a INT UNIQUE)")
+		db, _ := s.Open(t, harness.FillID("t", policy.Table{Layout: dialect.SequentialAsBinary}))
+		forms := []struct {
+			text string
+			args []any
+			rows int
+		}{
+			{"INSERT INTO t (id, a) VALUES (?, ?)", []any{nil, 1}, 1},
+			{"INSERT INTO t (a, id) VALUES (?, ?)", []any{1, nil}, 1},
+			{"INSERT IGNORE INTO t (id, a) VALUES (?, ?), (DEFAULT, 2), (?, ?) /* ? */ -- '?", []any{nil, 1, nil, 3}, 3},
+			{"INSERT INTO t SET id = ?, a = ?", []any{nil, 1}, 1},
+			{"REPLACE INTO t (id, a) VALUES (?, ?)", []any{nil, 1}, 1},
+			{"INSERT INTO t (id, a) VALUES (?, ?) ON DUPLICATE KEY UPDATE a = ?", []any{nil, 1, 5}, 1},
+			{"INSERT INTO t (a) VALUES (?) ON DUPLICATE KEY UPDATE a = VALUES(a)", []any{1}, 1},
+		}
+		for _, set := range characterSets[:3] {
+			for _, f := range forms {
+				t.Run(set+"/"+f.text, func(t *testing.T) {
+					c := harness.ConnOf(t, db)
+					defer c.Close()
+					harness.Must(t, c, set)
+					for range 3 { // a byte is converted by chance
+						harness.Must(t, s.Raw, "DELETE FROM t")
+						ctx, rec := keyfill.Record(t.Context())
+						if _, err := c.ExecContext(ctx, f.text, f.args...); err != nil {
+							t.Fatal(err)
+						}
+						all := rec.Keys("t")
+						if len(all) != f.rows {
+							t.Errorf("%d keys are recorded, want %d", len(all), f.rows)
+						}
+						for _, k := range all {
+							if id := k.Key.(uuid.UUID); harness.Count(t, s.Raw, fmt.Sprintf("SELECT COUNT(*) FROM t WHERE id = x'%x'", id[:])) != 1 {
+								t.Errorf("the key %x is recorded as %v, and not stored", id[:], k.Outcome)
+							}
+						}
+					}
+				})
+			}
+		}
+	})
+}
