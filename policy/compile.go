@@ -134,7 +134,7 @@ func (k *compiler) compareGlobs(tables place) {
 func (k *compiler) complete(p place, s Source) Source {
 	kind := kindByName(s.Kind)
 	if k.config.EnsureSchema {
-		s = s.withDefaultSchema(kind, p.section == "sources" || s.Name != "")
+		s = kind.withDefaultSchema(s, p.section == "sources" || s.Name != "")
 	}
 	s = kind.complete(s, k.names.d)
 	if kind.suit != nil {

@@ -287,7 +287,7 @@ func TestSourceNewOfRules(t *testing.T) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(cfg.Tables)) {
 			k := p.Match("", d.Fold(name, false)).Keys[0]
-			s, err := k.Source.New(keysource.Env{})
+			s, err := policy.NewSource(k.Source, keysource.Env{})
 			if err != nil {
 				t.Errorf("%s: %s: New: %v", d.Name, name, err)
 				continue

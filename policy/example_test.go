@@ -84,7 +84,7 @@ func ExamplePolicy() {
 
 // A source without a state makes keys by itself.
 func ExampleSource() {
-	source, err := policy.Source{Kind: policy.KindULID}.New(keysource.Env{})
+	source, err := policy.NewSource(policy.Source{Kind: policy.KindULID}, keysource.Env{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -65,7 +65,7 @@ func dumpRule(b *strings.Builder, what string, r *Rule) {
 		if k.Integer {
 			fmt.Fprintf(b, " max_bits=%d last_insert_id=%s", k.MaxBits, k.LastInsertID)
 		}
-		if k.Source.Stateful() {
+		if Stateful(k.Source) {
 			fmt.Fprintf(b, "\n    %s", dumpSource(k.Source))
 			dumpState(b, k)
 		}

@@ -182,7 +182,7 @@ func TestGuaranteesAreThoseOfTheSources(t *testing.T) {
 			o.Reserver = idle{}
 			source, err = keysource.NewSequence(o, keysource.Env{})
 		default:
-			if source, err = s.New(keysource.Env{}); err != nil {
+			if source, err = policy.NewSource(s, keysource.Env{}); err != nil {
 				continue // a database makes it
 			}
 		}

@@ -36,7 +36,7 @@ type kind struct {
 	// no layout is named.
 	integer bool
 
-	// stateful is [Source.Stateful].
+	// stateful is [Stateful].
 	stateful bool
 
 	// layouts are the layouts that a policy may name; nil when there is nothing to send.
@@ -111,6 +111,23 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 		return fillAll &^ FillZero
 	}
 	return fillAll
+}
+
+// withDefaultSchema returns s, which is of kind k, as ensure_schema: true of the file completes it. isNamed says
+// that its state has a name that other entries and files may use: a misspelt one would
+// begin a second state, so that its row is made only where the source itself says so.
+func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
+	switch {
+	case s.EnsureSchema, s.saysNoSchema, !slices.Contains(k.fields, "ensure_schema"):
+		return s
+	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // where it would be an error
+		return s
+	}
+	s.EnsureSchema = true
+	if isNamed && s.Create == nil && slices.Contains(k.fields, "create") {
+		s.Create = new(false)
+	}
+	return s
 }
 
 // complete returns a copy of s, which is of kind k, with its defaults for a

@@ -193,7 +193,7 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 // which a query that names schema, "" for none, may not tell.
 func (e *entry) isLoose(schema string) bool {
 	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
-		return k.Source.Stateful() && (k.name == nil && schema != "" || k.name.has(wordSchema))
+		return Stateful(k.Source) && (k.name == nil && schema != "" || k.name.has(wordSchema))
 	})
 }
 

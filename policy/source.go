@@ -174,31 +174,14 @@ type Source struct {
 	Lease time.Duration
 }
 
-// Stateful reports whether keys come from a state that has to be kept apart
+// Stateful reports whether the keys of s come from a state that has to be kept apart
 // from the states of other columns and, but for a snowflake with store "none",
 // stored. Integers come from such a state, and so do the keys of a coprime and a
 // composite. The engine holds the state of a native source; the column itself is
 // the state of maxplusone.
-func (s Source) Stateful() bool {
+func Stateful(s Source) bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful
-}
-
-// withDefaultSchema returns s as ensure_schema: true of the file completes it. isNamed says
-// that its state has a name that other entries and files may use: a misspelt one would
-// begin a second state, so that its row is made only where the source itself says so.
-func (s Source) withDefaultSchema(k *kind, isNamed bool) Source {
-	switch {
-	case s.EnsureSchema, s.saysNoSchema, !slices.Contains(k.fields, "ensure_schema"):
-		return s
-	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // where it would be an error
-		return s
-	}
-	s.EnsureSchema = true
-	if isNamed && s.Create == nil && slices.Contains(k.fields, "create") {
-		s.Create = new(false)
-	}
-	return s
 }
 
 // CreateRow reports whether a missing row of a sequence is made: Create decides, and
@@ -251,11 +234,11 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	return o
 }
 
-// New returns a new source as s describes it, with a state of its own; the state of
+// NewSource returns a new source as s describes it, with a state of its own; the state of
 // a snowflake has no Marker. The error is about an s that [Config.Compile]
 // would refuse; of kind identity, which makes no keys; of one of those whose
 // state a database has to hold; or one of [keysource.NewSnowflake].
-func (s Source) New(env keysource.Env) (keysource.Source, error) {
+func NewSource(s Source, env keysource.Env) (keysource.Source, error) {
 	m := &mistakes{}
 	m.checkSource(place{}, s)
 	if err := m.err(); err != nil {

@@ -41,7 +41,7 @@ func TestSourceNew(t *testing.T) {
 		{policy.Source{Kind: "ulid", Epoch: keysource.EpochUnix}, "policy: epoch: ulid has none; leave it out, as it belongs to comb and snowflake"},
 	}
 	for _, tt := range tests {
-		s, err := tt.source.New(keysource.Env{})
+		s, err := policy.NewSource(tt.source, keysource.Env{})
 		got := fmt.Sprintf("%T", s)
 		if err != nil {
 			got = err.Error()
@@ -62,7 +62,7 @@ func TestSourceStateful(t *testing.T) {
 	}
 	for _, kind := range slices.Concat(stateless, stateful) {
 		want := slices.Contains(stateful, kind)
-		if got := (policy.Source{Kind: kind}).Stateful(); got != want {
+		if got := policy.Stateful(policy.Source{Kind: kind}); got != want {
 			t.Errorf("Stateful of %q = %v, want %v", kind, got, want)
 		}
 	}

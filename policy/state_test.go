@@ -262,7 +262,7 @@ func TestCompileReadsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Match("", "a").Keys[0].Source.New(keysource.Env{}); !errors.Is(err, keysource.ErrOptions) {
+	if _, err := policy.NewSource(p.Match("", "a").Keys[0].Source, keysource.Env{}); !errors.Is(err, keysource.ErrOptions) {
 		t.Errorf("New without the variable fails with %v, want ErrOptions", err)
 	}
 }

@@ -137,7 +137,7 @@ func (k *compiler) useState(u keyUse) {
 
 // addSource adds a source to the policy's sources, unless it is there.
 func (k *compiler) addSource(s Source) {
-	if id := s.id(); s.Stateful() && !k.added[id] {
+	if id := s.id(); Stateful(s) && !k.added[id] {
 		k.added[id] = true
 		k.policy.sources = append(k.policy.sources, s)
 	}

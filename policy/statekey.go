@@ -57,7 +57,7 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	if rk.state = k.name; rk.state.has(wordSchema) {
 		rk.fault = fmt.Sprintf("the state %s is named after the table's schema, which is not known: say default_schema:, or schema.table in the statement",
 			showState(rk.state.String()))
-	} else if rk.Source.Stateful() {
+	} else if Stateful(rk.Source) {
 		rk.fault = rk.state.fault()
 	}
 	rk.State, rk.Values = rk.state.String(), rk.state.values()
@@ -68,7 +68,7 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	case !use.source.equal(rk.Source), !use.shared && !use.isOf[ref]:
 		// This happens only to a table of a glob whose name gives its state the
 		// name of another column's; Compile has refused the other cases.
-		if rk.Source.Stateful() {
+		if Stateful(rk.Source) {
 			rk.fault = fmt.Sprintf("the state %s belongs to another column too: say name: in the source of one of them",
 				showState(rk.State))
 		}

@@ -65,7 +65,7 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 			if err != nil {
 				return &usageError{err}
 			}
-			source, err := spec.New(keysource.Env{})
+			source, err := policy.NewSource(spec, keysource.Env{})
 			if err != nil {
 				return &usageError{err}
 			}

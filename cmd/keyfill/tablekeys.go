@@ -92,13 +92,13 @@ func (k *tableKeys) generate(cmd *cobra.Command, args []string, n int) error {
 	if err != nil {
 		return err
 	}
-	counted := key.Source.Stateful()
+	counted := policy.Stateful(key.Source)
 	if key.Source.Kind == policy.KindSnowflake && key.Source.Store == policy.StoreNone {
 		counted = false
 		k.warn(cmd.ErrOrStderr(), "a process that has the worker's number makes such keys too: do not store these")
 	}
 	if !counted {
-		source, err := key.Source.New(keysource.Env{})
+		source, err := policy.NewSource(key.Source, keysource.Env{})
 		if err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func (c *checker) lookAtOwnColumns(found *catalog.Listed, name string) {
 func (c *checker) lineOfUse() int {
 	for _, t := range c.targets {
 		for i := range t.table.KeyColumns {
-			if src := t.table.KeyColumns[i].Rule.Source; src.Stateful() && src.Store == "" && c.hasRows(src) {
+			if src := t.table.KeyColumns[i].Rule.Source; policy.Stateful(src) && src.Store == "" && c.hasRows(src) {
 				return t.lines(i).Source
 			}
 		}

@@ -133,7 +133,7 @@ func (c *checker) usesOf(name string) []policy.Source {
 		for i := range t.table.KeyColumns {
 			k := &t.table.KeyColumns[i]
 			src := k.Rule.Source
-			if src.Stateful() && src.Store == name && !t.isHandedBack(t.found.Column(c.d, k.Name)) {
+			if policy.Stateful(src) && src.Store == name && !t.isHandedBack(t.found.Column(c.d, k.Name)) {
 				uses = append(uses, src)
 			}
 		}

@@ -336,7 +336,7 @@ func (k *Column) wanted() catalog.Key {
 		Integer:   k.Rule.Integer,
 		Layout:    k.Layout,
 		MaxBits:   k.bits(),
-		State:     k.Rule.Source.Stateful(),
+		State:     policy.Stateful(k.Rule.Source),
 		Exclusive: k.Rule.Source.Exclusive,
 		Below:     k.Rule.Source.Below,
 		Counts:    k.Rule.Source.Kind == policy.KindSequence && k.Rule.Source.Scope == nil,

@@ -185,8 +185,8 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		key := Column{Rule: k, Name: k.Column, Layout: k.Layout, shape: shapeOf(k)}
 		key.InTransaction = k.Joined && !e.detached
 		key.OnConnection = key.InTransaction || e.Dialect.OneWriter && k.Source.Store == "" && !e.detached
-		key.text = k.Source.Stateful() && (!k.Integer || k.Layout != "")
-		if !k.Source.Stateful() {
+		key.text = policy.Stateful(k.Source) && (!k.Integer || k.Layout != "")
+		if !policy.Stateful(k.Source) {
 			key.Source = e.sources.get(k)
 			// A ULID is text but for the layout of 16 bytes.
 			key.text = key.Source.Traits().Text && k.Layout != dialect.SequentialAsBinary
@@ -201,7 +201,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
 			t.LastIDKey = i
 		}
-		if k.Source.Stateful() || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
+		if policy.Stateful(k.Source) || k.Source.Kind == policy.KindCOMB && e.Dialect.Name == dialect.MariaDB().Name {
 			t.AsksCatalog = true
 		}
 		t.KeyColumns = append(t.KeyColumns, key)

@@ -59,7 +59,7 @@ func (s *sources) get(k policy.RuleKey) keysource.Source {
 	if src := s.stateless[k.Source]; src != nil {
 		return src
 	}
-	src, err := k.Source.New(s.env)
+	src, err := policy.NewSource(k.Source, s.env)
 	if err != nil {
 		// Compile has made sure that it can be made.
 		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))

@@ -26,7 +26,7 @@ func (db *Tables) needs() rowNeeds {
 		here := countsInRows(src) && src.Store == ""
 		n.any = n.any || here
 		n.ensure = n.ensure || here && src.EnsureSchema
-		n.claims = n.claims || !here && src.Stateful() && needsClaim(src) || src.Table != nil
+		n.claims = n.claims || !here && policy.Stateful(src) && needsClaim(src) || src.Table != nil
 	}
 	return n
 }
