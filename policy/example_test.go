@@ -83,7 +83,7 @@ func ExamplePolicy() {
 }
 
 // A source without a state makes keys by itself.
-func ExampleSource() {
+func ExampleNewSource() {
 	source, err := policy.NewSource(policy.Source{Kind: policy.KindULID}, keysource.Env{})
 	if err != nil {
 		fmt.Println(err)
@@ -92,6 +92,16 @@ func ExampleSource() {
 	keys, err := source.Next(context.Background(), keysource.Request{N: 2, Layout: dialect.SequentialAsString})
 	fmt.Println(len(keys), err)
 	// Output: 2 <nil>
+}
+
+// Integers are drawn from a state that a database keeps; UUIDs need none.
+func ExampleStateful() {
+	for _, kind := range []string{policy.KindSequence, policy.KindUUIDv7} {
+		fmt.Println(kind, policy.Stateful(policy.Source{Kind: kind}))
+	}
+	// Output:
+	// sequence true
+	// uuidv7 false
 }
 
 // A store names its DSN by an environment variable, which must be set.
