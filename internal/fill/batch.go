@@ -68,8 +68,8 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 			return "", nil, err
 		}
 		d := &directCall{conn: c, query: query, args: args, by: session.ByQuery, batch: b}
-		c.batch = b
-		defer func() { c.batch = nil }()
+		c.front = &b.front
+		defer func() { c.front = nil }()
 		var err error
 		if q.x, q.event, err = d.decide(ctx); err != nil {
 			return "", nil, err

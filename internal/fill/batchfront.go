@@ -23,21 +23,21 @@ type front struct {
 }
 
 // mayMove reports whether the names of tables may mean others when the next text of the
-// batch runs. The batch may be nil, as it may for the other methods.
-func (b *Batch) mayMove() bool { return b != nil && b.front.place }
+// batch runs. f may be nil, as it may for the other methods.
+func (f *front) mayMove() bool { return f != nil && f.place }
 
 // mayAlter reports whether tables may have other columns then.
-func (b *Batch) mayAlter() bool { return b != nil && b.front.columns }
+func (f *front) mayAlter() bool { return f != nil && f.columns }
 
 // maySet reports whether the session may have other settings then.
-func (b *Batch) maySet() bool { return b != nil && b.front.settings }
+func (f *front) maySet() bool { return f != nil && f.settings }
 
-// inFrontOf returns a text behind those that may change what it means.
-func (b *Batch) inFrontOf(query string) string {
-	if b == nil || !b.front.place {
+// inFrontOf returns a text after those that may change what it means.
+func (f *front) inFrontOf(query string) string {
+	if f == nil || !f.place {
 		return query
 	}
-	return strings.Join(append(b.front.texts, query), ";\n")
+	return strings.Join(append(f.texts, query), ";\n")
 }
 
 // passes notes a text of the batch, behind which the next one runs.

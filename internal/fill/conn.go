@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Conn is the connection below the interceptor: its session, the keys that are drawn
@@ -20,10 +21,10 @@ type Conn struct {
 	spare   *execution // that has ended; nil where there is none
 	seen    *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
 	keyRoom [1]driver.Value
-	unread  []*observedRows // whose execution is counted when they have ended
+	unread  []*execution // that are counted when their rows have ended
 	ongoing ongoing
 	attempt *attempt // whose transaction is open; nil for most
-	batch   *Batch   // to which a text is being added; nil elsewhere
+	front   *front   // of the batch to which a text is being added; nil elsewhere
 	brings  bringing // of the last such execution
 
 	numbers sessionNumbers
@@ -36,7 +37,7 @@ func newConn(conn driver.Conn, db *Database) *Conn {
 	c := &Conn{DB: db}
 	c.parked.conn, c.numbers.conn = c, c
 	c.Conn.Open(conn, db.Tables)
-	c.ongoing.conn, c.OnEnd = c, &c.ongoing
+	c.OnEnd = transactionEnd{c}
 	return c
 }
 
@@ -48,7 +49,7 @@ func (c *Conn) Begin() (driver.Tx, error) {
 // Close closes the connection. Rows that nobody has closed have ended with it.
 func (c *Conn) Close() error {
 	for len(c.unread) > 0 {
-		c.unread[0].count(keys.CauseUnended)
+		countUnread(c.unread[0], func(*rewrite.Insert) verdict { return verdict{cause: keys.CauseUnended} })
 	}
 	return c.Conn.Close()
 }

@@ -45,7 +45,7 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := x.how.exec(ctx, c)
+	res, err := executorOf(x).exec(ctx, direct{c})
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err
@@ -76,7 +76,7 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := x.how.query(ctx, c)
+	rows, err := executorOf(x).query(ctx, direct{c})
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err

@@ -69,13 +69,12 @@ func (x *execution) watch(ctx context.Context) {
 	x.recording.recorder, x.trace.to = w.recorder, w.tracer
 }
 
-// emptyExecution returns an execution that an autonomous executor executes.
+// emptyExecution returns an execution without an executor, which is an autonomous one.
 func (c *Conn) emptyExecution() *execution {
 	x := c.spare
 	if c.spare = nil; x == nil {
 		x = new(execution)
 	}
-	x.how = autonomous{x}
 	return x
 }
 

@@ -21,14 +21,18 @@ type executor interface {
 	query(ctx context.Context, via sender) (driver.Rows, error)
 }
 
-// sender sends the text and the arguments that an execution has now: a [Conn] sends them
+// sender sends the text and the arguments that an execution has now: a [direct] sends them
 // to the driver's connection, a [statement] to the driver's statement.
 type sender interface {
 	sendExec(ctx context.Context, x *execution) (driver.Result, error)
 	sendQuery(ctx context.Context, x *execution) (driver.Rows, error)
 }
 
-func (c *Conn) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
+// direct sends executions to the driver's connection.
+type direct struct{ conn *Conn }
+
+func (d direct) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
+	c := d.conn
 	res, err := c.ExecContext(ctx, x.text, x.sent)
 	if err != nil {
 		res, err = sentAgain(ctx, c, x.plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, x.text, x.sent) })
@@ -36,7 +40,8 @@ func (c *Conn) sendExec(ctx context.Context, x *execution) (driver.Result, error
 	return res, err
 }
 
-func (c *Conn) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
+func (d direct) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
+	c := d.conn
 	rows, err := c.QueryContext(ctx, x.text, x.sent)
 	if err != nil {
 		rows, err = sentAgain(ctx, c, x.plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, x.text, x.sent) })
@@ -142,7 +147,7 @@ func chooseUntold(ctx context.Context, x *execution) error {
 	case ctx.Err() != nil, err == driver.ErrSkip, isBadConn(err):
 		return err
 	}
-	x.how, x.joined = autonomous{x}, false
+	x.how, x.joined = nil, false
 	x.follows.leaveJoined()
 	t := keys.TableOf(&x.plan.Inserts[0])
 	c.DB.Log.Write(ctx, keys.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
@@ -166,6 +171,14 @@ func (t *transactional) choose(ctx context.Context) error {
 		}
 	}
 	return t.take(ctx)
+}
+
+// executorOf returns the executor of an execution that has its keys.
+func executorOf(x *execution) executor {
+	if x.how == nil {
+		return autonomous{x}
+	}
+	return x.how
 }
 
 // leave ends what was begun for the keys of an execution whose statement is not sent

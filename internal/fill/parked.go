@@ -64,11 +64,11 @@ func (p *parked) takeInline(query string, plan *rewrite.Plan) *execution {
 	})
 }
 
-// takeBound takes out the oldest execution of a statement's text with equal arguments.
+// takeBound removes and returns the oldest execution of a prepared text with equal arguments.
 // It returns nil where there is none.
-func (p *parked) takeBound(s *statement, args []driver.NamedValue, values string) *execution {
+func (p *parked) takeBound(query string, plan *rewrite.Plan, args []driver.NamedValue, values string) *execution {
 	return p.take(func(x *execution) bool {
-		return !x.inline && x.query == s.query && x.values == values && keys.SameColumns(x.plan, s.plan) && equalArgs(x.args, args)
+		return !x.inline && x.query == query && x.values == values && keys.SameColumns(x.plan, plan) && equalArgs(x.args, args)
 	})
 }
 

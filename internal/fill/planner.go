@@ -33,7 +33,7 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
-	if moved := c.Place.Moved || c.batch.mayMove(); moved && p.Load {
+	if moved := c.Place.Moved || c.front.mayMove(); moved && p.Load {
 		other, err := keys.AskNames(ctx, &c.Conn, e, on.naming, query, p)
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 		return p, nil
 	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
 		return p.Unsettled(), nil // the question would change what it reads
-	case on.conn.batch.maySet():
+	case on.conn.front.maySet():
 		return p.Unsettled(), nil // what they are then is not known yet
 	}
 	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
@@ -113,7 +113,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 // changed. An error is the driver's own.
 func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
 	in := unlisted(p)
-	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.batch.mayAlter() {
+	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.front.mayAlter() {
 		return p, nil
 	}
 	t := keys.TableOf(in)
@@ -222,7 +222,7 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		return s
 	}
 	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
-	if text := on.conn.batch.inFrontOf(on.query); text != on.query {
+	if text := on.conn.front.inFrontOf(on.query); text != on.query {
 		// They have not run yet: what they leave is told as of the statements of one text.
 		behind := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, text, standing)
 		switch {

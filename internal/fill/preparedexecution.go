@@ -54,7 +54,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if reason := unsuited(c.DB.Tables, s.plan, s.query); h.Any() && reason != "" {
 		return nil, c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(reason))
 	}
-	if x := c.parked.takeBound(s, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
+	if x := c.parked.takeBound(s.query, s.plan, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
 		return x, nil
 	}
 	x := s.execution(ctx, args, h)

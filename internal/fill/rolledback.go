@@ -15,7 +15,6 @@ import (
 // ongoing are the executions under recorders that were sent in the transaction that is
 // open on a connection, in their order.
 type ongoing struct {
-	conn       *Conn
 	executions []*execution
 	ends       uint64 // session.Conn.Ends since the first of them
 	whole      bool   // no event but the Commit or Rollback of now can have stored them
@@ -45,9 +44,12 @@ func (o *ongoing) clear() {
 	o.executions = o.executions[:0]
 }
 
+// transactionEnd is told of the end of each transaction of BeginTx on a connection.
+type transactionEnd struct{ conn *Conn }
+
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
-func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
-	c := o.conn
+func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
+	c, o := e.conn, &e.conn.ongoing
 	c.Drawn.BeforeCommit(&c.Conn)
 	if a := c.attempt; a != nil {
 		a.beforeEnd(ctx, c)
@@ -65,7 +67,7 @@ func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
 		ctx, cancel := aside(ctx)
 		defer cancel()
 		if !c.IsProvenOpen(ctx) {
-			o.dropStored(ctx)
+			dropStored(ctx, c, o)
 		}
 	}
 	return nil
@@ -73,13 +75,13 @@ func (o *ongoing) BeforeEnd(ctx context.Context, commits bool) error {
 
 // dropStored drops what may be stored, where the engine has ended the transaction before:
 // it has undone what was sent until then, and has committed by itself what came behind.
-func (o *ongoing) dropStored(ctx context.Context) {
-	asks := o.conn.Tx == session.Outside && !o.conn.DB.Detached
+func dropStored(ctx context.Context, c *Conn, o *ongoing) {
+	asks := c.Tx == session.Outside && !c.DB.Detached
 	o.executions = slices.DeleteFunc(o.executions, func(x *execution) bool {
 		if !asks {
 			return true
 		}
-		q, ok := newKeyInquiry(ctx, x, o.conn)
+		q, ok := newKeyInquiry(ctx, x, c)
 		if !ok || q.plain(ctx, true) != nil {
 			return true
 		}
@@ -89,16 +91,17 @@ func (o *ongoing) dropStored(ctx context.Context) {
 
 // AfterEnd is called with the driver's answer to the Commit or Rollback. Where the
 // transaction has stored nothing, its executions wait for their retry.
-func (o *ongoing) AfterEnd(ctx context.Context, commits bool, err error) {
-	o.conn.Drawn.AfterCommit(commits && err == nil)
-	o.conn.numbers.last = nil // a trigger that was deferred may have drawn a number
-	if a := o.conn.attempt; a != nil {
-		o.conn.attempt = nil
-		a.afterEnd(ctx, o.conn, commits, err)
+func (e transactionEnd) AfterEnd(ctx context.Context, commits bool, err error) {
+	c, o := e.conn, &e.conn.ongoing
+	c.Drawn.AfterCommit(commits && err == nil)
+	c.numbers.last = nil // a trigger that was deferred may have drawn a number
+	if a := c.attempt; a != nil {
+		c.attempt = nil
+		a.afterEnd(ctx, c, commits, err)
 	}
 	undone := err == nil || !sqlcode.Answered(err) // a connection that is lost has sent no COMMIT
 	if commits {
-		undone = o.conn.DB.IsUndone(err)
+		undone = c.DB.IsUndone(err)
 	}
 	if o.whole && undone {
 		for _, x := range o.executions {

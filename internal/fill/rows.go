@@ -26,16 +26,15 @@ type observedRows struct {
 	seen   []any         // the keys that came back
 	rows   int
 	ended  bool
-	late   bool // what became of the execution is counted when the rows have ended
 
 	suspect func(error) // gives up what is reserved if the error is a duplicate key
 }
 
 // observe notes the keys as unknown and watches the rows.
 func (x *execution) observe(ctx context.Context, rows driver.Rows) driver.Rows {
-	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, late: !x.batched, suspect: func(err error) { suspect(ctx, x, err) }}
-	if o.late {
-		x.conn.unread = append(x.conn.unread, o)
+	o := &observedRows{forwardedRows: forwardedRows{rows}, x: x, column: -1, suspect: func(err error) { suspect(ctx, x, err) }}
+	if !x.batched {
+		x.conn.unread = append(x.conn.unread, x)
 	}
 	if x.recording.recorder == nil {
 		return withColumns(o)
@@ -290,11 +289,16 @@ func (o *observedRows) count(cause keys.Cause) {
 
 // countAs counts the INSERTs by a verdict on each, once.
 func (o *observedRows) countAs(on func(*rewrite.Insert) verdict) {
-	if o.late {
-		o.late = false
-		unread := &o.x.conn.unread
-		*unread = slices.DeleteFunc(*unread, func(other *observedRows) bool { return other == o })
-		account{o.x}.countLate(on)
+	countUnread(o.x, on)
+}
+
+// countUnread counts the INSERTs of an execution whose rows have ended, unless that was
+// done before.
+func countUnread(x *execution, on func(*rewrite.Insert) verdict) {
+	unread := &x.conn.unread
+	if i := slices.Index(*unread, x); i >= 0 {
+		*unread = slices.Delete(*unread, i, i+1)
+		account{x}.countLate(on)
 	}
 }
 

@@ -135,7 +135,7 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		return session.ExecStmt(ctx, s.Stmt, args)
 	}
 	x.trace.prepared = true
-	res, err := x.how.exec(ctx, s)
+	res, err := executorOf(x).exec(ctx, s)
 	res, err = x.executed(ctx, res, err)
 	x.release(err)
 	return res, err
@@ -173,7 +173,7 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		return session.QueryStmt(ctx, s.Stmt, args)
 	}
 	x.trace.prepared = true
-	rows, err := x.how.query(ctx, s)
+	rows, err := executorOf(x).query(ctx, s)
 	return x.queried(ctx, rows, err)
 }
 
