@@ -72,7 +72,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		at, err := c.PlaceNow(ctx)
 		if a.other = err != nil; err == nil {
 			a.place = at.Answer
-			c.DB.numbered.ask(ctx, c)
+			c.DB.numbered.ask(ctx, &c.connection)
 		}
 	}
 	tx, err := c.Conn.BeginTx(ctx, opts)
@@ -167,7 +167,7 @@ const (
 func (n *numbered) isTold() bool { return n.told.Load() == numbersTold }
 
 // ask asks once, outside of a transaction: an error inside would end it.
-func (n *numbered) ask(ctx context.Context, c *Conn) {
+func (n *numbered) ask(ctx context.Context, c *connection) {
 	t := &c.DB.Dialect().Transactions
 	if t.Number == "" || n.told.Load() != numbersUnknown || c.Tx != session.Outside {
 		return

@@ -17,7 +17,7 @@ var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: the engine has 
 // beforeEnd notes whether a text has ended the transaction before. Not each text that may
 // have done so has, such as DDL that has failed, and joined keys leave it unknown behind a
 // deadlock.
-func (a *attempt) beforeEnd(ctx context.Context, c *Conn) {
+func (a *attempt) beforeEnd(ctx context.Context, c *connection) {
 	a.parts = c.Ends != a.ends && c.Tx != session.Unknown
 	if a.parts && a.saved {
 		ctx, cancel := aside(ctx)
@@ -31,7 +31,7 @@ func (a *attempt) beforeEnd(ctx context.Context, c *Conn) {
 // without a word, and asks for its number, where the engine tells by it what became of the
 // transaction. After an error nothing may be committed: the transaction has ended, or its
 // connection was lost.
-func (a *attempt) beforeCommit(ctx context.Context, c *Conn) error {
+func (a *attempt) beforeCommit(ctx context.Context, c *connection) error {
 	d := c.DB.Dialect()
 	if a.saved && !a.parts {
 		err := c.ExecSavepoint(ctx, d.Transactions.Probe, attemptSavepoint)
@@ -64,7 +64,7 @@ func (a *attempt) beforeCommit(ctx context.Context, c *Conn) error {
 // PostgreSQL answers ROLLBACK to the COMMIT of a transaction in which a statement has
 // failed, of which drivers make errors of their own. A connection that is in use behind
 // such an error has read the answer.
-func (a *attempt) afterEnd(ctx context.Context, c *Conn, commits bool, err error) {
+func (a *attempt) afterEnd(ctx context.Context, c *connection, commits bool, err error) {
 	aborts := c.DB.Dialect().ErrorsAbort
 	switch {
 	case !commits:

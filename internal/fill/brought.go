@@ -24,7 +24,7 @@ type brought struct {
 
 // newBrought returns the keys that are brought for one column. Its numbers are nil where
 // the column is not followed.
-func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit rewrite.Explicit) (brought, error) {
+func newBrought(ctx context.Context, conn *connection, t *keys.Table, j int, explicit rewrite.Explicit) (brought, error) {
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
 	switch {
@@ -46,7 +46,7 @@ func newBrought(ctx context.Context, conn *Conn, t *keys.Table, j int, explicit 
 }
 
 // raise makes later keys greater than one that was brought.
-func (b *brought) raise(ctx context.Context, c *Conn, key int64) error {
+func (b *brought) raise(ctx context.Context, c *connection, key int64) error {
 	if !b.table.KeyColumns[b.key].Gives(key) {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (b *brought) raise(ctx context.Context, c *Conn, key int64) error {
 // raiseAbove raises a numbering above what was brought. On the connection of the
 // statement it is not interrupted, which may end the transaction there; elsewhere the
 // caller's time counts. undone is the error of a transaction that has ended.
-func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error) {
+func (b *brought) raiseAbove(ctx context.Context, c *connection) (failed, undone error) {
 	behind, cancel := aside(ctx)
 	defer cancel()
 	key := b.explicit.Sure
@@ -89,7 +89,7 @@ func (b *brought) raiseAbove(ctx context.Context, c *Conn) (failed, undone error
 // the statement's connection sees it: the engine alone can tell which number it has
 // read. found is false if that needs a scan of an index, or the table cannot be read.
 // An error means that the transaction was undone.
-func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found bool, err error) {
+func (b *brought) greatestStored(ctx context.Context, c *connection) (key int64, found bool, err error) {
 	f, err := c.DB.Facts(ctx, &c.Conn, b.table)
 	if err != nil {
 		return 0, false, nil
@@ -125,7 +125,7 @@ func (b *brought) greatestStored(ctx context.Context, c *Conn) (key int64, found
 const followSavepoint = "keyfill_follow"
 
 // askAside asks behind a savepoint, where an error would end the transaction.
-func askAside(ctx context.Context, c *Conn, t *dialect.Transactions, ask func() bool) (found bool) {
+func askAside(ctx context.Context, c *connection, t *dialect.Transactions, ask func() bool) (found bool) {
 	control := func(text string) error {
 		_, err := dbconn.Exec(ctx, c.Own(), strings.Replace(text, "%", followSavepoint, 1), nil)
 		return err

@@ -37,7 +37,7 @@ type columnType struct {
 // readWhole reads the rows of a statement, and ends by end what was begun for it: end
 // gets what was read and the error of the rows, and returns what the statement has ended in. The driver's
 // rows are closed first, since its connection takes nothing else before.
-func readWhole(c *Conn, rows driver.Rows, end func([]resultSet, error) error) (driver.Rows, error) {
+func readWhole(c *connection, rows driver.Rows, end func([]resultSet, error) error) (driver.Rows, error) {
 	panics := true
 	defer giveUp(c, &panics)
 	sets, err := readSets(forwardedRows{rows})

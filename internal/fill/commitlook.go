@@ -67,13 +67,13 @@ func (a *attempt) fate(ctx context.Context) commitFate {
 // commitLook looks for what an attempt has stored.
 type commitLook struct {
 	*attempt
-	conn  *Conn // of its own; nil before it is open
+	conn  *connection // of its own; nil before it is open
 	since time.Time
 }
 
 func (l *commitLook) close() {
 	if l.conn != nil {
-		_ = l.conn.Close() // nothing was changed on it
+		_ = l.conn.Conn.Close() // nothing was changed on it
 		l.conn = nil
 	}
 }
@@ -81,8 +81,8 @@ func (l *commitLook) close() {
 // ask asks once. An error means that it may be asked again, on another connection.
 func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	if l.conn == nil {
-		c, err := l.db.Connect(ctx, l.db.OwnConnector())
-		if err != nil {
+		c := new(connection)
+		if err := c.connect(ctx, l.db, l.db.OwnConnector()); err != nil {
 			return commitUnknown, err
 		}
 		l.conn = c
@@ -183,7 +183,7 @@ func (l *commitLook) isStored(ctx context.Context, x *execution) (bool, error) {
 
 // newKeyInquiry prepares to ask on a connection for the keys of an execution, one for each
 // of its rows. It reports false where they cannot be asked for.
-func newKeyInquiry(ctx context.Context, x *execution, c *Conn) (*inquiry, bool) {
+func newKeyInquiry(ctx context.Context, x *execution, c *connection) (*inquiry, bool) {
 	draw := keyedBy(x)
 	if draw < 0 {
 		return nil, false

@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Conn is the connection below the interceptor: its session, the keys that are drawn
-// on it, and the executions that keyfill keeps for it.
+// connection is the state of a connection: its session, the keys that are drawn on it, and
+// the executions that keyfill keeps for it.
 //
 // A text comes in by Passes. One that passes goes on by ExecPassed, QueryPassed or
 // PreparePassed, any other by ExecText, QueryText or PrepareText.
-type Conn struct {
+type connection struct {
 	keys.Conn
 	DB *Database
 
@@ -33,12 +33,14 @@ type Conn struct {
 	logsRows bool
 }
 
-func newConn(conn driver.Conn, db *Database) *Conn {
-	c := &Conn{DB: db}
-	c.parked.conn, c.numbers.conn = c, c
+// Conn is the connection below the interceptor.
+type Conn struct{ connection }
+
+// open makes c the connection conn of the driver.
+func (c *connection) open(conn driver.Conn, db *Database) {
+	c.DB, c.parked.conn, c.numbers.conn = db, c, c
 	c.Conn.Open(conn, db.Tables)
 	c.OnEnd = transactionEnd{c}
-	return c
 }
 
 // Begin begins a transaction for a caller that knows no contexts.

@@ -17,14 +17,23 @@ var (
 	ErrNoNumbers = anchor.Last("beforehand", "keyfill: the source makes no consecutive integers: ask for Keys")
 )
 
-// Connect opens a connection of the driver, and asks it what has to be known
-// before anybody uses it.
+// Connect opens a connection of the driver, and asks it what has to be known before it is
+// used.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
-	conn, err := parent.Connect(ctx)
-	if err != nil {
+	c := new(Conn)
+	if err := c.connect(ctx, db, parent); err != nil {
 		return nil, err
 	}
-	c := newConn(conn, db)
+	return c, nil
+}
+
+// connect is [Database.Connect] for c.
+func (c *connection) connect(ctx context.Context, db *Database, parent driver.Connector) error {
+	conn, err := parent.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	c.open(conn, db)
 	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		// On a connection that nobody has used: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
@@ -36,7 +45,7 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		c.AskPlaceEarly(ctx)
 	}
-	return c, nil
+	return nil
 }
 
 // KeysFor returns n new keys for the first key column of a table, which is named as in
@@ -108,7 +117,8 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 
 // WithOwnConn calls f with a connection of its own.
 func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
-	c, err := db.Connect(ctx, db.OwnConnector())
+	c := new(connection)
+	err := c.connect(ctx, db, db.OwnConnector())
 	if err != nil {
 		return err
 	}
@@ -117,7 +127,7 @@ func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) e
 	} else {
 		err = f(&c.Conn)
 	}
-	if closeErr := c.Close(); err == nil {
+	if closeErr := c.Conn.Close(); err == nil {
 		err = closeErr
 	}
 	return err

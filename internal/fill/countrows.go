@@ -355,7 +355,7 @@ func unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 // unlessOld turns an error of a statement that numbers rows into a refusal if the server
 // is too old for it. Such a server may lack WITH, and then cannot answer the question
 // for its version that stands behind one.
-func unlessOld(ctx context.Context, c *Conn, p *rewrite.Plan, err error) error {
+func unlessOld(ctx context.Context, c *connection, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {

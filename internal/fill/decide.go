@@ -12,7 +12,7 @@ import (
 // decide returns the plan of a statement that may get keys, or may bring some that are
 // followed. It is nil when the statement goes out as it came, which is then to count as
 // the event. prepares says that the plan is one of a prepared statement.
-func (c *Conn) decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, event, error) {
+func (c *connection) decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, event, error) {
 	db := c.DB
 	engine := db.Engine.Load()
 	if engine == nil {

@@ -24,7 +24,7 @@ type directCall struct {
 // exec executes the text, and again where its table's name has turned out to mean
 // another table.
 func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
-	return decided(d.conn, func() (driver.Result, error) { return d.execOnce(ctx) })
+	return decided(&d.conn.connection, func() (driver.Result, error) { return d.execOnce(ctx) })
 }
 
 // execOnce executes the text.
@@ -45,7 +45,7 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := executorOf(x).exec(ctx, direct{c})
+	res, err := executorOf(x).exec(ctx, direct{&c.connection})
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err
@@ -57,7 +57,7 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 
 // queryRows is exec where the text gives rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
-	return decided(d.conn, func() (driver.Rows, error) { return d.queryOnce(ctx) })
+	return decided(&d.conn.connection, func() (driver.Rows, error) { return d.queryOnce(ctx) })
 }
 
 // queryOnce executes the text where it gives rows.
@@ -76,7 +76,7 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 		c.parked.park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := executorOf(x).query(ctx, direct{c})
+	rows, err := executorOf(x).query(ctx, direct{&c.connection})
 	if err == driver.ErrSkip {
 		c.parked.park(x)
 		return nil, err
@@ -146,7 +146,7 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 	x := d.conn.newExecution(ctx, p, d.query, d.args, h)
 	x.inline = inline
 	var err error
-	if x.follows, err = newFollowing(ctx, d.conn, p, d.args, h); err != nil {
+	if x.follows, err = newFollowing(ctx, &d.conn.connection, p, d.args, h); err != nil {
 		return nil, event{}, err
 	}
 	if x.session, err = d.conn.sendsLastInsertID(ctx, p); err != nil {
@@ -180,7 +180,7 @@ func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 }
 
 func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (*execution, error) {
-	follows, err := newFollowing(ctx, d.conn, p, d.args, h)
+	follows, err := newFollowing(ctx, &d.conn.connection, p, d.args, h)
 	if !follows.any() || err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes)
 
 // sendsLastInsertID asks for what has to be known of the tables of a plan, and says
 // whether an execution that fills a key has the text with LAST_INSERT_ID(key).
-func (c *Conn) sendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
+func (c *connection) sendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
 		t := keys.TableOf(&p.Inserts[i])

@@ -160,7 +160,7 @@ func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Co
 	c.NoteTemporary(query, concern)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		stmt, err = (&preparation{c, query}).prepare(ctx)
+		stmt, err = (&preparation{&c.connection, query}).prepare(ctx)
 	} else {
 		c.attempt.noteOther(query)
 		stmt, err = c.PrepareContext(ctx, query)

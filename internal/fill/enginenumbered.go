@@ -127,7 +127,7 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 // textTransaction ends a transaction that a text has begun.
 type textTransaction struct {
 	ctx  context.Context
-	conn *Conn
+	conn *connection
 }
 
 func (t textTransaction) Commit() error   { return t.end("COMMIT") }

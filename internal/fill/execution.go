@@ -14,7 +14,7 @@ import (
 // which are followed: what was called, the keys, and what is sent. The keys are drawn
 // once for it, whatever detour database/sql takes. Its executor draws them and sends it.
 type execution struct {
-	conn      *Conn
+	conn      *connection
 	plan      *rewrite.Plan
 	query     string              // as the application sent it
 	args      []driver.NamedValue // as the application sent them
@@ -55,7 +55,7 @@ type fate struct {
 
 // newExecution returns an execution without keys. It reuses the memory of the last one
 // that was released.
-func (c *Conn) newExecution(ctx context.Context, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes) *execution {
+func (c *connection) newExecution(ctx context.Context, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes) *execution {
 	x := c.emptyExecution()
 	x.conn, x.plan, x.query, x.args, x.holes = c, p, query, args, h
 	x.values = valuesFor(ctx, p)
@@ -70,7 +70,7 @@ func (x *execution) watch(ctx context.Context) {
 }
 
 // emptyExecution returns an execution without an executor, which is an autonomous one.
-func (c *Conn) emptyExecution() *execution {
+func (c *connection) emptyExecution() *execution {
 	x := c.spare
 	if c.spare = nil; x == nil {
 		x = new(execution)

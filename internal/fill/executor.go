@@ -29,7 +29,7 @@ type sender interface {
 }
 
 // direct sends executions to the driver's connection.
-type direct struct{ conn *Conn }
+type direct struct{ conn *connection }
 
 func (d direct) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
 	c := d.conn
@@ -54,7 +54,7 @@ func (d direct) sendQuery(ctx context.Context, x *execution) (driver.Rows, error
 // cache: without keyfill, each INSERT is one step, and meets no open transaction of another
 // one. A text of several statements is not sent again, since SQLite has committed those in
 // front of the one that it refuses.
-func sentAgain[T any](ctx context.Context, c *Conn, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
+func sentAgain[T any](ctx context.Context, c *connection, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
 	if p.Statements != 1 {
 		return answer, err
 	}

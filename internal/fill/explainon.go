@@ -17,7 +17,7 @@ import (
 // an execution asks, and changes nothing. It is safe for concurrent use.
 type Explainer struct {
 	mu   sync.Mutex
-	conn *Conn
+	conn *connection
 }
 
 // explainWait is for how long the questions about one query may take.
@@ -30,7 +30,8 @@ func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := newConn(conn, db)
+	c := new(connection)
+	c.open(conn, db)
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
 		// A server that only speaks like this one may not know it; nothing is written anyway.
@@ -39,7 +40,7 @@ func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 		}
 	}
 	if err != nil {
-		_ = c.Close() // the error before is the cause
+		_ = c.Conn.Close() // the error before is the cause
 		return nil, err
 	}
 	c.AskPlaceEarly(ctx)
@@ -48,7 +49,7 @@ func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 
 // Close closes the connection, and those on which the catalog was asked.
 func (x *Explainer) Close() error {
-	return errors.Join(x.conn.Close(), x.conn.DB.Close(context.Background(), nil)) // nothing was drawn that could be given back
+	return errors.Join(x.conn.Conn.Close(), x.conn.DB.Close(context.Background(), nil)) // nothing was drawn that could be given back
 }
 
 // Explain says what the driver would do with a query on the database.

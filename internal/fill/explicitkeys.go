@@ -30,7 +30,7 @@ import (
 
 // following holds the numberings that an execution raises above the keys that it brings.
 type following struct {
-	conn   *Conn
+	conn   *connection
 	behind []brought // raised after the statement, and after its transaction if it is ours
 	before []brought // raised in its transaction, before it
 	stored []brought // raised there after the INSERT, above the keys it stored
@@ -39,7 +39,7 @@ type following struct {
 
 // newFollowing returns what an execution brings for the columns that are followed. A
 // source that cannot be used is an error where the policy says follow_explicit.
-func newFollowing(ctx context.Context, c *Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (following, error) {
+func newFollowing(ctx context.Context, c *connection, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (following, error) {
 	f := following{conn: c}
 	if !p.Follows() {
 		return f, nil
@@ -116,7 +116,7 @@ func (f *following) leaveJoined() {
 // split moves the numberings that are raised in the INSERT's transaction to before. A
 // numbering goes to stored as well where the engine alone can read the key, or a row may
 // be left out: it is raised after the INSERT, by what the INSERT has stored.
-func (f *following) split(c *Conn, p *rewrite.Plan) {
+func (f *following) split(c *connection, p *rewrite.Plan) {
 	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})

@@ -23,7 +23,7 @@ type foresight struct {
 // but draws no key, counts no row and begins no transaction. Its error is a
 // [rewrite.Refusal] where the INSERT is refused, or what the driver would fail with
 // before it sends the INSERT. No transaction is taken to be open.
-func foresee(ctx context.Context, c *Conn, p *rewrite.Plan, query string) (foresight, error) {
+func foresee(ctx context.Context, c *connection, p *rewrite.Plan, query string) (foresight, error) {
 	h := p.Assumed()
 	switch {
 	case p.Load:
@@ -52,7 +52,7 @@ func foresee(ctx context.Context, c *Conn, p *rewrite.Plan, query string) (fores
 
 // foreseeLoad returns a refusal of a bulk load whose rows the driver does not take one by
 // one, or whose keys belong to its transaction.
-func foreseeLoad(c *Conn, p *rewrite.Plan) error {
+func foreseeLoad(c *connection, p *rewrite.Plan) error {
 	for _, d := range p.Draws {
 		if !c.DB.Driver.TakesRows() || keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			return p.Refused(rewrite.ErrBulk)

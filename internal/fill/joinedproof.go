@@ -47,7 +47,7 @@ func (t *transactional) unlessEnded(err error) error {
 // It returns an error if the transaction has ended: the statement's rows are gone, and
 // what is sent next would commit by itself. It returns nil if the transaction is still
 // open, or can only be rolled back, since its COMMIT will then report that.
-func undoneBehind(ctx context.Context, c *Conn, err error) error {
+func undoneBehind(ctx context.Context, c *connection, err error) error {
 	switch {
 	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:
 		return nil

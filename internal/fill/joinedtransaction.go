@@ -129,7 +129,7 @@ func (t *transactional) unfit(inside bool) *rewrite.Refusal {
 }
 
 // leavesOut reports whether a table of a plan leaves out rows by itself.
-func leavesOut(c *Conn, p *rewrite.Plan) bool {
+func leavesOut(c *connection, p *rewrite.Plan) bool {
 	for i := range p.Inserts {
 		if f := factsOf(c, keys.TableOf(&p.Inserts[i])); f != nil && f.OwnConflicts {
 			return true

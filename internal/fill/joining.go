@@ -103,12 +103,12 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // waits reports whether keys are drawn when database/sql comes back with the
 // prepared statement: keys of a transaction are not kept for a driver that may
 // want the text to be prepared.
-func (c *Conn) waits(p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
+func (c *connection) waits(p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
 	return (p.TakesFirst() || joiningOf(c.DB.Tables, p, h).any) && c.preparesFirst(by, args)
 }
 
 // preparesFirst reports whether a driver may want a statement with arguments to be
 // prepared.
-func (c *Conn) preparesFirst(by session.Route, args int) bool {
+func (c *connection) preparesFirst(by session.Route, args int) bool {
 	return args > 0 && !c.DB.Driver.Executes || !c.Can(by)
 }

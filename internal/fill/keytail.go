@@ -18,7 +18,7 @@ import (
 
 // countsKeys returns a refusal where the server cannot make the keys of a plan. An error
 // is the driver's own.
-func countsKeys(ctx context.Context, c *Conn, p *rewrite.Plan) error {
+func countsKeys(ctx context.Context, c *connection, p *rewrite.Plan) error {
 	n := &p.Dialect().Numbering
 	switch {
 	case !p.Tails() || c.DB.Detached:
@@ -53,7 +53,7 @@ func countsKeys(ctx context.Context, c *Conn, p *rewrite.Plan) error {
 }
 
 // isLater returns a refusal where the server is older than what keys call.
-func isLater(ctx context.Context, c *Conn, p *rewrite.Plan) error {
+func isLater(ctx context.Context, c *connection, p *rewrite.Plan) error {
 	n := &p.Dialect().Numbering
 	version := c.DB.ServerVersion.Load()
 	if version == nil {

@@ -157,7 +157,7 @@ func (l lastID) isLastRowID() bool {
 }
 
 // isRowIDKey reports whether LastInsertId's key of a table is SQLite's rowid.
-func isRowIDKey(c *Conn, t *keys.Table) bool {
+func isRowIDKey(c *connection, t *keys.Table) bool {
 	f := factsOf(c, t)
 	return f != nil && f.Columns[t.LastIDKey].RowID
 }

@@ -21,7 +21,7 @@ import (
 
 // mixed gives keys to rows beside which others bring their own.
 type mixed struct {
-	*Conn
+	*connection
 	x *execution
 }
 
@@ -73,7 +73,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
 		}
 		counter, err := store.Within(m.x.plan.Dialect(), m.Own()).Column(column).Counter(ctx)
 		if err == nil && counter.Next > 1 {
-			_ = b.raise(ctx, m.Conn, counter.Next-1)
+			_ = b.raise(ctx, m.connection, counter.Next-1)
 		}
 		return
 	}
@@ -119,7 +119,7 @@ func (m mixed) giveAbove(ctx context.Context, b *brought, own []rewrite.Brought,
 			_, err = m.Conn.Give(ctx, nil, b.table, b.key, 1)
 		case o.Integer <= b.raised || isAbove(drawn, o.Integer):
 		default:
-			err = b.raise(ctx, m.Conn, o.Integer)
+			err = b.raise(ctx, m.connection, o.Integer)
 			b.raised = o.Integer
 		}
 		if err != nil {

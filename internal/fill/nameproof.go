@@ -74,7 +74,7 @@ func doubtUndrawn(x *execution, err error) error {
 }
 
 // unprepared is both for a text that could not be prepared, since its name is looked up there.
-func unprepared(c *Conn, p *rewrite.Plan, err error) error {
+func unprepared(c *connection, p *rewrite.Plan, err error) error {
 	x := &execution{conn: c, plan: p}
 	doubtNames(x, err)
 	return meant(x, err)
@@ -91,7 +91,7 @@ const maxDecisions = 3
 
 // decided calls a function that decides and sends a statement, until no proof shows that
 // its table's name means another table than was thought.
-func decided[T any](c *Conn, once func() (T, error)) (T, error) {
+func decided[T any](c *connection, once func() (T, error)) (T, error) {
 	for n := 1; ; n++ {
 		answer, err := once()
 		if n == maxDecisions || !decidesAgain(c, err) {
@@ -103,7 +103,7 @@ func decided[T any](c *Conn, once func() (T, error)) (T, error) {
 // decidesAgain reports whether a statement that has ended in err is decided once more: the
 // name of its table meant another one, or one that is gone, and no transaction has failed
 // with it.
-func decidesAgain(c *Conn, err error) bool {
+func decidesAgain(c *connection, err error) bool {
 	if err == nil || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
 		return false
 	}

@@ -16,7 +16,7 @@ const maxOtherTexts = 16
 
 // preparedText returns the text that is prepared for a plan. Without an engine there is
 // nothing to prove.
-func preparedText(c *Conn, p *rewrite.Plan, session bool) string {
+func preparedText(c *connection, p *rewrite.Plan, session bool) string {
 	if c.DB.Detached {
 		return p.BoundText(session)
 	}

@@ -16,7 +16,7 @@ const maxParked = 64
 // the Prepare and the execution of the same text that database/sql sends next on this
 // connection. The oldest stands first.
 type parked struct {
-	conn       *Conn
+	conn       *connection
 	executions []*execution
 	undos      uint64 // Undos of the connection when they were last looked through
 }

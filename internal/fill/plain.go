@@ -40,7 +40,7 @@ type boundText struct {
 
 // plainOn returns the plain executor of a text on the connection, nil where the text
 // has to be decided there.
-func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
+func (s *seenText) plainOn(ctx context.Context, c *connection) *plain {
 	if s == nil {
 		return nil
 	}
@@ -64,25 +64,25 @@ func (s *seenText) plainOn(ctx context.Context, c *Conn) *plain {
 // suits reports whether the plain executor may run: the transaction has changed no
 // tables and is not one that is made again, the table's facts are known, and nobody
 // records keys or traces.
-func (p *plain) suits(ctx context.Context, c *Conn) bool {
+func (p *plain) suits(ctx context.Context, c *connection) bool {
 	return !c.Altered.On && c.attempt == nil && factsOf(c, p.table) != nil && !isWatched(ctx)
 }
 
 // factsOf returns what the catalog has said of a table, as far as it is true of a
 // connection; nil before it was asked.
-func factsOf(c *Conn, t *keys.Table) *keys.Facts { return t.GateOf(&c.Conn).Facts.Load() }
+func factsOf(c *connection, t *keys.Table) *keys.Facts { return t.GateOf(&c.Conn).Facts.Load() }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
 // that Passes has just looked at, and that has a plain executor: database/sql then
 // prepares the text at once, and keys are drawn when the statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
-	return args > 0 && c.Skips[by].Any() && c.Can(by) && c.seen.plainOn(ctx, c) != nil && c.Skips[by].IsExpected()
+	return args > 0 && c.Skips[by].Any() && c.Can(by) && c.seen.plainOn(ctx, &c.connection) != nil && c.Skips[by].IsExpected()
 }
 
 // plainRun is one execution of a plain executor.
 type plainRun struct {
 	*plain
-	conn    *Conn
+	conn    *connection
 	query   string
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
@@ -154,7 +154,7 @@ func (r *plainRun) execution() *execution {
 
 // execPlain executes a text by its plain executor. It reports false where the text is
 // to be decided; nothing was done then.
-func (c *Conn) execPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
+func (c *connection) execPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
 	p := s.plainOn(ctx, c)
 	if p == nil || !c.Execs {
 		return nil, false, nil
@@ -196,7 +196,7 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// noteNumber is Conn.noteNumber for the run.
+// noteNumber is [noteNumber] for the run.
 func (r *plainRun) noteNumber() {
 	if r.facts.Columns[r.key].Counter != nil {
 		r.conn.numbers.note(r.plan, r.facts)
@@ -281,7 +281,7 @@ func (r *plainRun) counts() *keys.TableTally {
 }
 
 // queryPlain is execPlain for a text that gives rows.
-func (c *Conn) queryPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
+func (c *connection) queryPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
 	p := s.plainOn(ctx, c)
 	if p == nil || !c.Queries {
 		return nil, false, nil

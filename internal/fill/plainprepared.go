@@ -7,7 +7,7 @@ import (
 
 // preparePlain prepares a text that has a plain executor. It reports false where the
 // text is to be decided; nothing was done then.
-func (c *Conn) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
+func (c *connection) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
 	p := s.plainOn(ctx, c)
 	if p == nil || c.parked.anyInline() || s.plain.Load().home != nil && s.engine.Dialect.Place.Tables != "" {
 		return nil, false, nil // or the text is to prove what it means whenever it is executed

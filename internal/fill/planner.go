@@ -15,7 +15,7 @@ import (
 // planOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows. prepares says that it is the plan of a prepared
 // statement, which may be executed when the session has moved.
-func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares bool) (*rewrite.Plan, error) {
+func planOn(ctx context.Context, c *connection, e *keys.Engine, query string, prepares bool) (*rewrite.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func planOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 
 // planner makes the plan of a query on a connection from the plan of the text.
 type planner struct {
-	conn   *Conn
+	conn   *connection
 	engine *keys.Engine
 	query  string
 	naming keys.Naming // what the names of tables mean in the connection's place

@@ -11,7 +11,7 @@ import (
 
 // preparation prepares a text with an INSERT.
 type preparation struct {
-	conn  *Conn
+	conn  *connection
 	query string
 }
 

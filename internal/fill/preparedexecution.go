@@ -155,7 +155,7 @@ type found struct {
 }
 
 // foundIn returns what names mean something by in a place.
-func foundIn(c *Conn, at *session.Location) found {
+func foundIn(c *connection, at *session.Location) found {
 	return found{at, at.Doubts(), c.Temporary.Times}
 }
 

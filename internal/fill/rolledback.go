@@ -45,7 +45,7 @@ func (o *ongoing) clear() {
 }
 
 // transactionEnd is told of the end of each transaction of BeginTx on a connection.
-type transactionEnd struct{ conn *Conn }
+type transactionEnd struct{ conn *connection }
 
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
 func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
@@ -75,7 +75,7 @@ func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 
 // dropStored drops what may be stored, where the engine has ended the transaction before:
 // it has undone what was sent until then, and has committed by itself what came behind.
-func dropStored(ctx context.Context, c *Conn, o *ongoing) {
+func dropStored(ctx context.Context, c *connection, o *ongoing) {
 	asks := c.Tx == session.Outside && !c.DB.Detached
 	o.executions = slices.DeleteFunc(o.executions, func(x *execution) bool {
 		if !asks {

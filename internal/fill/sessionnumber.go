@@ -35,7 +35,7 @@ func (db *Database) watchesNumbers() bool {
 
 // sessionNumbers are what a connection knows of such numbers.
 type sessionNumbers struct {
-	conn *Conn
+	conn *connection
 
 	// last is what the engine would remember of the last INSERT; nil for nothing, as behind
 	// most statements.

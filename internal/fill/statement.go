@@ -16,7 +16,7 @@ import (
 // statement is a prepared statement whose executions get keys.
 type statement struct {
 	driver.Stmt // the driver's, of the changed text
-	conn        *Conn
+	conn        *connection
 	plan        *rewrite.Plan
 	query       string
 	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)

@@ -25,7 +25,7 @@ func (t *transactional) take(ctx context.Context) error {
 // giveUp is deferred while a transaction of ours may be open. Where the driver
 // panics, nobody would end that one, and the application may go on with the
 // connection.
-func giveUp(c *Conn, panics *bool) {
+func giveUp(c *connection, panics *bool) {
 	if *panics {
 		c.MarkUnknown()
 		c.MarkUnusable()
