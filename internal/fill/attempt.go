@@ -15,7 +15,7 @@ import (
 // in it, and the keys of the attempts before. Its connection writes to it while the
 // transaction is open.
 type attempt struct {
-	db     *Database    // nil where the transaction was not begun on a connection of keyfill's
+	db     *database    // nil where the transaction was not begun on a connection of keyfill's
 	before []*execution // of the attempts before, whose keys were not handed over yet
 	filled int          // executions that were to get keys so far
 

@@ -15,7 +15,7 @@ import (
 // PreparePassed, any other by ExecText, QueryText or PrepareText.
 type connection struct {
 	keys.Conn
-	DB *Database
+	DB *database
 
 	parked  parked
 	spare   *execution // that has ended; nil where there is none
@@ -37,7 +37,7 @@ type connection struct {
 type Conn struct{ connection }
 
 // open makes c the connection conn of the driver.
-func (c *connection) open(conn driver.Conn, db *Database) {
+func (c *connection) open(conn driver.Conn, db *database) {
 	c.DB, c.parked.conn, c.numbers.conn = db, c, c
 	c.Conn.Open(conn, db.Tables)
 	c.OnEnd = transactionEnd{c}

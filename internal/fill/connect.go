@@ -21,14 +21,14 @@ var (
 // used.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
 	c := new(Conn)
-	if err := c.connect(ctx, db, parent); err != nil {
+	if err := c.connect(ctx, &db.database, parent); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
 // connect is [Database.Connect] for c.
-func (c *connection) connect(ctx context.Context, db *Database, parent driver.Connector) error {
+func (c *connection) connect(ctx context.Context, db *database, parent driver.Connector) error {
 	conn, err := parent.Connect(ctx)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 // WithOwnConn calls f with a connection of its own.
 func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
 	c := new(connection)
-	err := c.connect(ctx, db, db.OwnConnector())
+	err := c.connect(ctx, &db.database, db.OwnConnector())
 	if err != nil {
 		return err
 	}

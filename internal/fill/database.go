@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
-// Database is keyfill at work on one database: its engine, settings and sources, the
+// database is keyfill at work on one database: its engine, settings and sources, the
 // texts that were seen, and what became of them.
-type Database struct {
+type database struct {
 	*keys.Tables
 
 	seen  *seenTexts
@@ -21,6 +21,9 @@ type Database struct {
 
 	numbered numbered
 }
+
+// Database is keyfill at work on one database, and the ways in.
+type Database struct{ database }
 
 // errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill
 // has changed the text.
@@ -61,10 +64,10 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Database{
+	return &Database{database{
 		Tables: tables,
 		seen:   newSeenTexts(tables),
 		stats:  statistics{tables: tables},
 		found:  foundRows{tables: tables},
-	}, nil
+	}}, nil
 }

@@ -31,7 +31,7 @@ func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 		return nil, err
 	}
 	c := new(connection)
-	c.open(conn, db)
+	c.open(conn, &db.database)
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
 		// A server that only speaks like this one may not know it; nothing is written anyway.

@@ -28,7 +28,7 @@ type sessionNumber struct {
 
 // watchesNumbers reports whether such reads matter: the engine has some, and the policy does
 // not let them pass.
-func (db *Database) watchesNumbers() bool {
+func (db *database) watchesNumbers() bool {
 	family := db.Dialect().Family
 	return (family == dialect.FamilyPostgreSQL || family == dialect.FamilyMySQL) && db.Config().SessionReads != policy.SessionReadsPass
 }
@@ -67,7 +67,7 @@ func (s *sessionNumbers) check(ctx context.Context, query string) error {
 }
 
 // judgeReads returns the error of the first of some reads that asks for a number of keyfill's.
-func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []rewrite.SessionRead) error {
+func (db *database) judgeReads(ctx context.Context, n *sessionNumber, reads []rewrite.SessionRead) error {
 	i := slices.IndexFunc(reads, n.isAsked)
 	if i < 0 {
 		return nil
