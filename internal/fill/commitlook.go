@@ -82,7 +82,7 @@ func (l *commitLook) close() {
 func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	if l.conn == nil {
 		c := new(connection)
-		if err := c.connect(ctx, l.db, l.db.OwnConnector()); err != nil {
+		if err := Connect(ctx, c, l.db, l.db.OwnConnector()); err != nil {
 			return commitUnknown, err
 		}
 		l.conn = c

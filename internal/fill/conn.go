@@ -40,7 +40,6 @@ type Conn struct{ connection }
 func (c *connection) open(conn driver.Conn, db *database) {
 	c.DB, c.parked.conn, c.numbers.conn = db, c, c
 	c.Conn.Open(conn, db.Tables)
-	c.OnEnd = transactionEnd{c}
 }
 
 // Begin begins a transaction for a caller that knows no contexts.

@@ -21,7 +21,7 @@ var (
 // used.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
 	c := new(Conn)
-	if err := c.connect(ctx, &db.database, parent); err != nil {
+	if err := Connect(ctx, &c.connection, &db.database, parent); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -118,7 +118,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 // WithOwnConn calls f with a connection of its own.
 func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
 	c := new(connection)
-	err := c.connect(ctx, &db.database, db.OwnConnector())
+	err := Connect(ctx, c, &db.database, db.OwnConnector())
 	if err != nil {
 		return err
 	}

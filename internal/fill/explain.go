@@ -17,7 +17,7 @@ const reasonAtExecution = "decided at execution"
 
 // ExplainOn says what would become of a query by the options of the driver, on a version
 // of the engine; two zeros are the newest.
-func (db *Database) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
+func (db *database) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
 	return explained(db.Candidates[0], query, version)
 }
 

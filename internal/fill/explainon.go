@@ -25,13 +25,13 @@ const explainWait = time.Minute
 
 // ConnectToExplain returns an explainer of a database that was opened as an
 // [explain.Database].
-func (db *Database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
+func (db *database) ConnectToExplain(ctx context.Context) (*Explainer, error) {
 	conn, err := db.OwnConnector().Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := new(connection)
-	c.open(conn, &db.database)
+	c.open(conn, db)
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
 		// A server that only speaks like this one may not know it; nothing is written anyway.

@@ -2,6 +2,7 @@ package fill
 
 import (
 	"context"
+	"database/sql/driver"
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/session"
@@ -46,6 +47,12 @@ func (o *ongoing) clear() {
 
 // transactionEnd is told of the end of each transaction of BeginTx on a connection.
 type transactionEnd struct{ conn *connection }
+
+// Connect opens c by the driver, and asks it what has to be known before it is used.
+func Connect(ctx context.Context, c *connection, db *database, parent driver.Connector) error {
+	c.OnEnd = transactionEnd{c}
+	return c.connect(ctx, db, parent)
+}
 
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
 func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
