@@ -32,11 +32,7 @@ func (k *loadedKeys) add(from note, n int) {
 // settle notes what has become of the keys.
 func (k *loadedKeys) settle(o outcome) {
 	for _, run := range k.runs {
-		run.recorder.mu.Lock()
-		for i := range run.n {
-			run.recorder.keys[run.at+i].Outcome = o
-		}
-		run.recorder.mu.Unlock()
+		run.recorder.set(run.at, run.n, o)
 	}
 	*k = loadedKeys{}
 }

@@ -68,7 +68,16 @@ func (r *Recorder) All() []recordedKey {
 	return append([]recordedKey(nil), r.keys...)
 }
 
-// write puts the keys of an execution into the recorders: behind the others
+// set changes the outcome of n keys that begin at an index.
+func (r *Recorder) set(at, n int, o outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range n {
+		r.keys[at+i].Outcome = o
+	}
+}
+
+// write puts the keys of an execution into the recorders: after the others
 // the first time, then in their own place, so that a statement that was sent
 // twice is recorded once.
 func (rec *recording) write(keys []recordedKey) {
