@@ -50,8 +50,9 @@ type transactionEnd struct{ conn *connection }
 
 // Connect opens c by the driver, and asks it what has to be known before it is used.
 func Connect(ctx context.Context, c *connection, db *database, parent driver.Connector) error {
+	err := c.connect(ctx, db, parent)
 	c.OnEnd = transactionEnd{c}
-	return c.connect(ctx, db, parent)
+	return err
 }
 
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
