@@ -48,7 +48,7 @@ func (s *simSeriesOn) open() error {
 	s.owner = fmt.Sprintf("%d.%d.1", s.p.Number, s.p.Life)
 	stores := newSimStores(s.p, mutate{db: simSQLite, edit: s.mutant.edit})
 	s.client = stores.client
-	s.rows = store.On(s.client.DB.Dialect(), nil).Series(s.c.seriesOf(s.owner))
+	s.rows = store.NewSeries(store.On(s.client.DB.Dialect(), nil), s.c.seriesOf(s.owner))
 	if s.c.opens {
 		return nil
 	}

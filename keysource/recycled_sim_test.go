@@ -80,7 +80,7 @@ type simRecycled struct {
 func (s *simRecycled) begin(before *store.SeriesRows) error {
 	owner := s.owner()
 	st := s.stores.network()
-	rows := st.Series(s.c.seriesOf(owner))
+	rows := store.NewSeries(st, s.c.seriesOf(owner))
 	if before != nil {
 		rows = before.At(st)
 	}
@@ -110,7 +110,7 @@ func (s *simRecycled) first() error {
 	}
 	var rows *store.SeriesRows
 	err := s.stores.directly(func(st *store.Store) error {
-		rows = st.Series(s.c.seriesOf(s.owner()))
+		rows = store.NewSeries(st, s.c.seriesOf(s.owner()))
 		_, err := rows.Own(context.Background())
 		return err
 	})

@@ -64,7 +64,7 @@ func (s simOn) at(c *sim.Session) keysource.At {
 func (s *simOn) open() error {
 	stores := newSimStores(s.p, mutate{db: simSQLite, edit: namedServer})
 	s.client = stores.client
-	s.rows = store.On(simSQLite.Dialect(), nil).Reserver(store.Sequence{Name: "sequence", Columns: simColumns, Create: true})
+	s.rows = store.NewReserver(store.On(simSQLite.Dialect(), nil), store.Sequence{Name: "sequence", Columns: simColumns, Create: true})
 	if s.c.opens {
 		return nil
 	}

@@ -80,7 +80,7 @@ func seqStores(p *sim.Process, c seqConfig, m mutate, last int64) (*simStores, *
 	stores := newSimStores(p, m)
 	st := stores.network()
 	q := store.Sequence{Name: "sequence", Columns: simColumns, Create: true, Max: last}
-	s := &simStore{rows: st.Reserver(q), p: p, turn: make(turns, 1)}
+	s := &simStore{rows: store.NewReserver(st, q), p: p, turn: make(turns, 1)}
 	if c.opens {
 		return stores, s, nil
 	}

@@ -122,7 +122,7 @@ func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
 	stores := newSimStores(p, m.mutate)
 	var rows *store.SeriesRows
 	err := stores.directly(func(st *store.Store) error {
-		rows = st.Series(numbers)
+		rows = store.NewSeries(st, numbers)
 		_, err := rows.Own(context.Background())
 		return err
 	})

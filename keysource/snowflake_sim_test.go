@@ -99,7 +99,7 @@ func sinceBegin() time.Duration {
 type simMarker struct{ keysource.Marker }
 
 func markerOf(st *store.Store, number int, owner string) keysource.Marker {
-	return simMarker{st.Marker(store.Worker{Name: "flakes", Number: int64(number), Owner: owner})}
+	return simMarker{store.NewMarker(st, store.Worker{Name: "flakes", Number: int64(number), Owner: owner})}
 }
 
 func (m simMarker) Mark(ctx context.Context, until int64) (int64, error) {

@@ -94,10 +94,10 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 		f.room = 1<<f.column.Bits - 1
 	}
 	st := store.New(d, db)
-	if f.greatest, err = st.Column(f.ref).MaxKey(ctx); err != nil {
+	if f.greatest, err = store.ColumnOf(st, f.ref).MaxKey(ctx); err != nil {
 		return nil, err
 	}
-	if f.counter, err = st.Column(f.ref).Counter(ctx); err != nil {
+	if f.counter, err = store.ColumnOf(st, f.ref).Counter(ctx); err != nil {
 		return nil, err
 	}
 	if f.counter.Max > 0 {

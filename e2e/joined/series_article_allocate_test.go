@@ -136,7 +136,7 @@ func TestArticleAllocateErrors(t *testing.T) {
 		q := harness.Orders
 		for _, name := range []string{"Allocate", "nosuch", "answers_null", "answers_text"} {
 			q.Procedure = name
-			got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 5, 0)
+			got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 5, 0)
 			if !errors.Is(err, store.ErrProcedure) || !strings.Contains(err.Error(), "takes a name and a count") {
 				t.Errorf("%s: %+v, %v; want %v", name, got, err, store.ErrProcedure)
 			}
@@ -144,7 +144,7 @@ func TestArticleAllocateErrors(t *testing.T) {
 		// With the table it is known what is missing.
 		q.Procedure = "Allocate"
 		q.Table = &store.KeyTable{Name: "SequenceTable", Key: "sequence_name", Row: "Test Sequence", Value: "next_value"}
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		_, err := r.Reserve(ctx, 5, 0)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrNoRow {

@@ -90,7 +90,7 @@ func TestArticleResidue(t *testing.T) {
 		q := harness.Orders
 		q.Table = &store.KeyTable{Name: "last_key", Value: "v", Last: true}
 		q.Codec, q.Max = residues{}, residueN-1
-		_, err := harness.StoreOf(t, s).Reserver(q).Reserve(context.Background(), 1, 0)
+		_, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(context.Background(), 1, 0)
 		var e *store.Error
 		if !errorsAs(err, &e) || e.Err != store.ErrNoRow {
 			t.Fatalf("%v, want %v", err, store.ErrNoRow)
@@ -122,7 +122,7 @@ func endOfResidues(t *testing.T, s *harness.Scratch, q store.Sequence) {
 	for _, lock := range []string{"", store.LockOptimistic} {
 		q.Lock = lock
 		harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE last_key SET v = %d", residues{}.Residue(1)))
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		if err := r.Advance(ctx, residueN-9); err != nil {
 			t.Fatal(err)
 		}
@@ -144,13 +144,13 @@ func endOfResidues(t *testing.T, s *harness.Scratch, q store.Sequence) {
 			t.Errorf("%+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
 		q.Max = residueN
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
 			t.Errorf("with too great a Max: %+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
 		q.Max = residueN - 1
 	}
 	harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE last_key SET v = %d", residueN))
-	if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, store.ErrKeyValue) {
+	if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, store.ErrKeyValue) {
 		t.Errorf("of a last key that there is not: %+v, %v; want %v", got, err, store.ErrKeyValue)
 	}
 }

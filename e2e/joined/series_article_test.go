@@ -149,7 +149,7 @@ func seriesSource(t *testing.T, s *harness.Scratch, size, block int64, lease tim
 	t.Helper()
 	db := store.Pool(s.Dialect, s.Connector)
 	t.Cleanup(func() { db.Close() })
-	rows := store.New(s.Dialect, db).Series(seriesOf(size, lease))
+	rows := store.NewSeries(store.New(s.Dialect, db), seriesOf(size, lease))
 	src, err := keysource.NewRecycled(keysource.RecycledOptions{
 		Store: rows, Size: size, Lease: lease, Block: block, MaxKey: rows.MaxKey,
 	}, keysource.Env{StoreWait: harness.Limit}) // whose attempts are given up late: one that has committed leaves a gap

@@ -18,12 +18,12 @@ func TestSeriesOldSnapshot(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-	if err := harness.StoreOf(t, s).Schema().Ensure(t.Context()); err != nil {
+	if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	q := harness.Orders
 	q.Start = 1
-	all := harness.StoreOf(t, s).Series(store.Series{Sequence: q, Size: 100, Owner: "a"})
+	all := store.NewSeries(harness.StoreOf(t, s), store.Series{Sequence: q, Size: 100, Owner: "a"})
 	held, err := all.Open(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func TestTakeOverAtOnce(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
 		numbers := store.Sequence{Name: "workers", Shared: true, Start: 1, Max: owners, Create: true, EnsureSchema: true}
 		seriesOf := func(i int) *store.SeriesRows {
-			return harness.StoreOf(t, s).Series(store.Series{Sequence: numbers, Size: 1, Lease: time.Hour, Owner: fmt.Sprint("owner ", i)})
+			return store.NewSeries(harness.StoreOf(t, s), store.Series{Sequence: numbers, Size: 1, Lease: time.Hour, Owner: fmt.Sprint("owner ", i)})
 		}
 		first := seriesOf(0)
 		for range owners {

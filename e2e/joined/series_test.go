@@ -175,28 +175,28 @@ func TestSeriesRefused(t *testing.T) {
 		if _, err := other.Reserve(ctx, 1); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("series of another length: %v, want %v", err, store.ErrParameters)
 		}
-		if _, err := harness.StoreOf(t, s).Open(ctx, harness.Orders); !errors.Is(err, store.ErrParameters) {
+		if _, err := store.Open(ctx, harness.StoreOf(t, s), harness.Orders); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("a sequence of the same name: %v, want %v", err, store.ErrParameters)
 		}
 		o := seriesOf(1000, time.Minute)
 		o.Sequence.Name = "orders2"
-		if _, err := harness.StoreOf(t, s).Series(o).Own(ctx); !errors.Is(err, store.ErrTaken) {
+		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTaken) {
 			t.Errorf("another state of the column: %v, want %v", err, store.ErrTaken)
 		}
 		o = seriesOf(1000, time.Minute)
 		o.Sequence.Columns = []store.Column{{Table: "parts", Name: "no", Unranked: true}}
-		if _, err := harness.StoreOf(t, s).Series(o).Own(ctx); !errors.Is(err, store.ErrBound) {
+		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrBound) {
 			t.Errorf("another column: %v, want %v", err, store.ErrBound)
 		}
 		o = seriesOf(1000, time.Minute)
 		o.Owner = ""
-		if _, err := harness.StoreOf(t, s).Series(o).Own(ctx); !errors.Is(err, keysource.ErrOptions) {
+		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, keysource.ErrOptions) {
 			t.Errorf("no owner: %v, want %v", err, keysource.ErrOptions)
 		}
 		harness.Exec(t, s.Raw, "DROP TABLE keyfill_series")
 		o = seriesOf(1000, time.Minute)
 		o.Sequence.EnsureSchema = false
-		if _, err := harness.StoreOf(t, s).Series(o).Own(ctx); !errors.Is(err, store.ErrTables) {
+		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTables) {
 			t.Errorf("no table: %v, want %v", err, store.ErrTables)
 		}
 	})
@@ -213,7 +213,7 @@ func TestSeriesLimit(t *testing.T) {
 			o := seriesOf(10, time.Minute)
 			o.Sequence.Max = 25
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
-				Store: harness.StoreOf(t, s).Series(o), Size: 10, Block: 5,
+				Store: store.NewSeries(harness.StoreOf(t, s), o), Size: 10, Block: 5,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
 				t.Fatal(err)
@@ -272,7 +272,7 @@ func TestSeriesBehind(t *testing.T) {
 			{keysource.RemedyAdvance, 51, 401, nil},
 			{keysource.RemedyWarn, 52, 501, nil},
 		} {
-			rows := harness.StoreOf(t, s).Series(seriesOf(100, 50*time.Millisecond))
+			rows := store.NewSeries(harness.StoreOf(t, s), seriesOf(100, 50*time.Millisecond))
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
 				Store: rows, Size: 100, Block: 1, Lease: 50 * time.Millisecond, MaxKey: rows.MaxKey, OnBehind: c.remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
@@ -303,7 +303,7 @@ func TestSeriesBack(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
-				Store: harness.StoreOf(t, s).Series(seriesOf(1000, time.Minute)), Size: 1000, Block: 10, OnStoreRollback: remedy,
+				Store: store.NewSeries(harness.StoreOf(t, s), seriesOf(1000, time.Minute)), Size: 1000, Block: 10, OnStoreRollback: remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
 				t.Fatal(err)
@@ -418,7 +418,7 @@ func TestSeriesOnConnection(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		if err := harness.StoreOf(t, s).Schema().Ensure(ctx); err != nil {
+		if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := s.Raw.Conn(ctx)
@@ -428,7 +428,7 @@ func TestSeriesOnConnection(t *testing.T) {
 		defer raw.Close()
 		o := seriesOf(100, time.Minute)
 		o.Sequence.EnsureSchema = false
-		c := &seriesOn{t: t, s: s, conn: raw, rows: store.On(s.Dialect, nil).Series(o)}
+		c := &seriesOn{t: t, s: s, conn: raw, rows: store.NewSeries(store.On(s.Dialect, nil), o)}
 		src, err := keysource.NewRecycled(keysource.RecycledOptions{OnConnection: true, Size: 100, Block: 10}, keysource.Env{})
 		if err != nil {
 			t.Fatal(err)

@@ -129,7 +129,7 @@ func TestBindingAtOnce(t *testing.T) {
 				q.Name, q.Shared = name, true
 				wg.Go(func() {
 					<-start
-					_, errs[i] = st.Open(context.Background(), q)
+					_, errs[i] = store.Open(context.Background(), st, q)
 				})
 			}
 			close(start)
@@ -187,7 +187,7 @@ func TestBindingName(t *testing.T) {
 			q.Columns = []store.Column{{Table: "orders", Name: "id"}, {Table: "parts", Name: "id"}}
 			q.Exclusive = prefix == 189
 			for range 2 {
-				if _, err := st.Open(context.Background(), q); err != nil {
+				if _, err := store.Open(context.Background(), st, q); err != nil {
 					t.Fatal(err)
 				}
 			}

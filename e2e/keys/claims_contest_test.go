@@ -23,7 +23,7 @@ func contenders(name string) map[string]contender {
 	column := harness.Orders.Columns[0]
 	sequence := func(name string, shared bool) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, st *store.Store) error {
-			_, err := st.Open(ctx, store.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Start: 1, Create: true})
+			_, err := store.Open(ctx, st, store.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Start: 1, Create: true})
 			return err
 		}
 	}
@@ -31,10 +31,10 @@ func contenders(name string) map[string]contender {
 		"named": {name, sequence(name, true)},
 		"own":   {name + ".id", sequence(name+".id", false)},
 		"workers": {store.WorkersState(name), func(ctx context.Context, st *store.Store) error {
-			return st.Marker(store.Worker{Name: name}).Bind(ctx, column)
+			return store.NewMarker(st, store.Worker{Name: name}).Bind(ctx, column)
 		}},
 		"claim": {name + " (store c)", func(ctx context.Context, st *store.Store) error {
-			_, _, err := st.Claim(ctx, store.Claim{State: name + " (store c)", Column: column})
+			_, _, err := store.Claim{State: name + " (store c)", Column: column}.Note(ctx, st)
 			return err
 		}},
 	}
@@ -58,7 +58,7 @@ func TestStatesContend(t *testing.T) {
 					begin := make(chan struct{})
 					for _, c := range both {
 						st := harness.StoreOf(t, s)
-						if st.Schema().IsThere(ctx) { // connected
+						if store.SchemaOf(st).IsThere(ctx) { // connected
 							wg.Go(func() { <-begin; _ = c.open(ctx, st) })
 						}
 					}

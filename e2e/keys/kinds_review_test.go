@@ -50,7 +50,7 @@ func TestNativeAltered(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		ctx := t.Context()
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 50")
-		r := harness.StoreOf(t, s).Native(store.Native{Sequence: "numbers", Block: 50})
+		r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Block: 50})
 		if _, err := r.Reserve(ctx, 50, 0); err != nil {
 			t.Fatal(err)
 		}

@@ -34,14 +34,14 @@ func TestStoreCommitFails(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want the error of the commit", what, got, err)
 			}
 		}
-		got, err := st.Reserve(ctx, harness.Orders, 5, 0)
+		got, err := store.Reserve(ctx, st, harness.Orders, 5, 0)
 		wantRefused("Reserve", got, err)
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
-			got, err := store.On(s.Dialect, c).Reserve(ctx, harness.Orders, 5, 0)
+			got, err := store.Reserve(ctx, store.On(s.Dialect, c), harness.Orders, 5, 0)
 			wantRefused("Reserve on a connection", got, err)
 		})
 		harness.Exec(t, s.Raw, "DROP TRIGGER refuse ON keyfill_sequences")
-		if got, err := st.Reserve(ctx, harness.Orders, 5, 0); err != nil || got.First != 1 {
+		if got, err := store.Reserve(ctx, st, harness.Orders, 5, 0); err != nil || got.First != 1 {
 			t.Errorf("Reserve: %+v, %v; want 1", got, err)
 		}
 	})
@@ -64,7 +64,7 @@ func TestStoreCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if got, err := st.Reserve(ctx, harness.Orders, 1, 0); err == nil {
+		if got, err := store.Reserve(ctx, st, harness.Orders, 1, 0); err == nil {
 			t.Errorf("Reserve: %+v", got)
 		}
 		// MariaDB itself gives up after 50 seconds, PostgreSQL never.
@@ -74,7 +74,7 @@ func TestStoreCancelled(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := st.Reserve(context.Background(), harness.Orders, 1, 0); err != nil || got.First < 100 {
+		if got, err := store.Reserve(context.Background(), st, harness.Orders, 1, 0); err != nil || got.First < 100 {
 			t.Errorf("Reserve: %+v, %v; want 100 or 101", got, err)
 		}
 	})
@@ -103,7 +103,7 @@ func TestStoreSerializable(t *testing.T) {
 			wg.Go(func() {
 				for range 200 {
 					n := 1 + rand.Int64N(100)
-					r, err := st.Reserve(context.Background(), harness.Orders, n, 0)
+					r, err := store.Reserve(context.Background(), st, harness.Orders, n, 0)
 					if err != nil {
 						if !harness.IsSerialization(err) {
 							t.Error(err)
@@ -134,9 +134,9 @@ func TestStoreMark(t *testing.T) {
 	harness.Each(t, storeEngines, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
-		worker := store.Worker{Name: "flakes", Number: 5, Owner: "a"}
+		w := store.Worker{Name: "flakes", Number: 5, Owner: "a"}
 		for _, c := range []struct{ until, want int64 }{{1000, 0}, {3000, 1000}, {2000, 3000}, {3000, 3000}, {3000, 3000}, {4000, 3000}} {
-			if got, err := st.Mark(ctx, worker, c.until); got != c.want || err != nil {
+			if got, err := store.MarkWorker(ctx, st, w, c.until); got != c.want || err != nil {
 				t.Errorf("Mark(%d) = %d, %v; want %d", c.until, got, err, c.want)
 			}
 		}
@@ -144,15 +144,15 @@ func TestStoreMark(t *testing.T) {
 		if n := epochs(); n != 1 {
 			t.Errorf("epoch %d, want 1", n)
 		}
-		worker.Owner = "b"
-		if got, err := st.Marker(worker).Mark(ctx, 5000); got != 4000 || err != nil {
+		w.Owner = "b"
+		if got, err := store.NewMarker(st, w).Mark(ctx, 5000); got != 4000 || err != nil {
 			t.Errorf("Mark = %d, %v; want 4000", got, err)
 		}
 		if n := epochs(); n != 2 {
 			t.Errorf("epoch %d, want 2", n)
 		}
-		worker.Number = 6
-		if got, err := st.Mark(ctx, worker, 100); got != 0 || err != nil {
+		w.Number = 6
+		if got, err := store.MarkWorker(ctx, st, w, 100); got != 0 || err != nil {
 			t.Errorf("Mark of another worker = %d, %v; want 0", got, err)
 		}
 
@@ -163,7 +163,7 @@ func TestStoreMark(t *testing.T) {
 		for i := range 4 {
 			st := harness.StoreOf(t, s)
 			wg.Go(func() {
-				m := st.Marker(store.Worker{Name: "flakes", Number: 7, Owner: fmt.Sprint(i)})
+				m := store.NewMarker(st, store.Worker{Name: "flakes", Number: 7, Owner: fmt.Sprint(i)})
 				for range 100 {
 					until := time.Now().UnixMilli() + rand.Int64N(100)
 					before, err := m.Mark(ctx, until)
@@ -182,8 +182,8 @@ func TestStoreMark(t *testing.T) {
 		wg.Wait()
 		got.Check(t)
 
-		worker.Name = ""
-		if _, err := st.Mark(ctx, worker, 1); !errors.Is(err, store.ErrName) {
+		w.Name = ""
+		if _, err := store.MarkWorker(ctx, st, w, 1); !errors.Is(err, store.ErrName) {
 			t.Errorf("Mark: %v, want %v", err, store.ErrName)
 		}
 	})
@@ -193,7 +193,7 @@ func TestStoreMark(t *testing.T) {
 func TestStoreMarkerNoTables(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
-		m := harness.StoreOf(t, s).Marker(store.Worker{Name: "flakes"})
+		m := store.NewMarker(harness.StoreOf(t, s), store.Worker{Name: "flakes"})
 		if _, err := m.Mark(context.Background(), 1); !errors.Is(err, store.ErrTables) {
 			t.Errorf("Mark: %v, want %v", err, store.ErrTables)
 		}
@@ -234,16 +234,16 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	t.Helper()
 	harness.SqlOn(t, c, begin)
 	harness.SqlOn(t, c, "INSERT INTO rows VALUES (77)")
-	r, err := store.Within(s.Dialect, c).Reserve(ctx, harness.Orders, 3, 0)
+	r, err := store.Reserve(ctx, store.Within(s.Dialect, c), harness.Orders, 3, 0)
 	if err != nil || r.First != 1 {
 		t.Errorf("within: %+v, %v; want 1", r, err)
 	}
 	// It gives up by itself: nobody ends the writer.
-	if r, err := store.On(s.Dialect, other).Reserve(ctx, harness.Orders, 3, 0); err == nil {
+	if r, err := store.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err == nil {
 		t.Errorf("beside a writer: %+v", r)
 	}
 	harness.SqlOn(t, c, "ROLLBACK")
-	if r, err := store.On(s.Dialect, other).Reserve(ctx, harness.Orders, 3, 0); err != nil || r.First != 1 {
+	if r, err := store.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err != nil || r.First != 1 {
 		t.Errorf("after it: %+v, %v; want 1", r, err)
 	}
 
@@ -251,10 +251,10 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	harness.SqlOn(t, c, "INSERT INTO rows VALUES (78)")
 	q := harness.Orders
 	q.Name, q.Exclusive, q.EnsureSchema = "another", true, true
-	if _, err := store.On(s.Dialect, c).Open(ctx, q); err != nil {
+	if _, err := store.Open(ctx, store.On(s.Dialect, c), q); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.On(s.Dialect, c).Mark(ctx, store.Worker{Name: "flakes"}, 1); err != nil {
+	if _, err := store.MarkWorker(ctx, store.On(s.Dialect, c), store.Worker{Name: "flakes"}, 1); err != nil {
 		t.Error(err)
 	}
 	if id := valueOn(t, c, "SELECT last_insert_rowid()"); id != int64(78) {
@@ -284,12 +284,12 @@ func TestStorePoolIsLazy(t *testing.T) {
 	db := store.Pool(s.Dialect, s.Connector)
 	defer db.Close()
 	st := store.New(s.Dialect, db)
-	st.Reserver(harness.Orders)
-	st.Marker(store.Worker{Name: "flakes"})
+	store.NewReserver(st, harness.Orders)
+	store.NewMarker(st, store.Worker{Name: "flakes"})
 	if n := db.Stats().OpenConnections; n != 0 {
 		t.Errorf("%d connections are open", n)
 	}
-	if err := st.Schema().Ensure(context.Background()); err != nil {
+	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if n := db.Stats().OpenConnections; n != 1 {
@@ -332,13 +332,13 @@ func BenchmarkStoreReserve(b *testing.B) {
 			}
 			q := harness.Orders
 			q.EnsureSchema = true
-			if _, err := st.Open(context.Background(), q); err != nil {
+			if _, err := store.Open(context.Background(), st, q); err != nil {
 				b.Fatal(err)
 			}
 			b.Run("one", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := st.Reserve(context.Background(), q, 1000, 0); err != nil {
+					if _, err := store.Reserve(context.Background(), st, q, 1000, 0); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -347,7 +347,7 @@ func BenchmarkStoreReserve(b *testing.B) {
 				b.SetParallelism(4) // times 2 processors
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
-						if _, err := st.Reserve(context.Background(), q, 1000, 0); err != nil {
+						if _, err := store.Reserve(context.Background(), st, q, 1000, 0); err != nil {
 							b.Error(err)
 							return
 						}

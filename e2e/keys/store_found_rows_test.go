@@ -42,7 +42,7 @@ func reserveAtOnce(t *testing.T, stores []*store.Store) {
 	var firsts []int64
 	var wg sync.WaitGroup
 	for i := range 4 {
-		r := stores[i%2].Reserver(store.Sequence{
+		r := store.NewReserver(stores[i%2], store.Sequence{
 			Name: "t.id", Columns: []store.Column{{Table: "t", Name: "id"}}, Create: true, EnsureSchema: true,
 		})
 		wg.Go(func() {
@@ -75,7 +75,7 @@ func markAtOnce(t *testing.T, stores []*store.Store) {
 	var wg sync.WaitGroup
 	began := time.Now().UnixMilli()
 	for i := range 4 {
-		m := stores[i%2].Marker(store.Worker{Name: "flakes", Number: 1, Owner: "test"})
+		m := store.NewMarker(stores[i%2], store.Worker{Name: "flakes", Number: 1, Owner: "test"})
 		wg.Go(func() {
 			for step := range int64(30) {
 				until := began + 10*step + int64(i)

@@ -60,7 +60,7 @@ func TestStoreKeyTableErrors(t *testing.T) {
 			for _, lock := range []string{"", store.LockOptimistic} {
 				q := harness.Orders
 				q.Table, q.Lock = c.table, lock
-				_, err := st.Reserver(q).Reserve(ctx, 1, 0)
+				_, err := store.NewReserver(st, q).Reserve(ctx, 1, 0)
 				if !errors.Is(err, c.want) || !errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), c.say) {
 					t.Errorf("%s: %v, want %v and %q", c.name, err, c.want, c.say)
 				}
@@ -81,13 +81,13 @@ func TestStoreKeyTableEngine(t *testing.T) {
 		st := singleState("BIGINT", true)
 		st.Create[0] += " ENGINE = MyISAM"
 		q := st.Through(t, s, "pessimistic")
-		if got, err := harness.StoreOf(t, s).Reserver(*q).Reserve(context.Background(), 5, 0); !errors.Is(err, store.ErrKeyEngine) {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), *q).Reserve(context.Background(), 5, 0); !errors.Is(err, store.ErrKeyEngine) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrKeyEngine)
 		}
 		q.Lock = store.LockOptimistic
 		reserveTogether(t, s, st, *q)
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
-			if got, err := store.Within(s.Dialect, c).Reserve(ctx, *q, 5, 0); !errors.Is(err, store.ErrKeyEngine) {
+			if got, err := store.Reserve(ctx, store.Within(s.Dialect, c), *q, 5, 0); !errors.Is(err, store.ErrKeyEngine) {
 				t.Errorf("in a transaction: %+v, %v; want %v", got, err, store.ErrKeyEngine)
 			}
 		})
@@ -107,7 +107,7 @@ func TestStoreKeyTableMissingRow(t *testing.T) {
 						q := st.Through(t, s, way)
 						harness.Exec(t, s.Raw, "INSERT INTO orders (id) VALUES (41)")
 						harness.Exec(t, s.Raw, "DELETE FROM "+q.Table.Name)
-						r := harness.StoreOf(t, s).Reserver(*q)
+						r := store.NewReserver(harness.StoreOf(t, s), *q)
 						_, err := r.Reserve(context.Background(), 1, 0)
 						var e *store.Error
 						if !errors.As(err, &e) || e.Err != store.ErrNoRow || !strings.Contains(err.Error(), e.SQL) {
@@ -155,10 +155,10 @@ func TestStoreContention(t *testing.T) {
 				t.Run(st.Name+"/"+way, func(t *testing.T) {
 					s := harness.Emptied(t, s)
 					q := st.Through(t, s, way)
-					if _, err := harness.StoreOf(t, s).Open(context.Background(), *q); err != nil {
+					if _, err := store.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
 						t.Fatal(err)
 					}
-					other := harness.StoreOf(t, s).Reserver(*q)
+					other := store.NewReserver(harness.StoreOf(t, s), *q)
 					harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 						left := 9
 						faster := rivalConn{c, func() {
@@ -169,7 +169,7 @@ func TestStoreContention(t *testing.T) {
 								}
 							}
 						}}
-						r := harness.StoreOf(t, s).Reserver(*q).At(store.On(s.Dialect, faster))
+						r := store.NewReserver(harness.StoreOf(t, s), *q).At(store.On(s.Dialect, faster))
 						if got, err := r.Reserve(ctx, 5, 0); err != nil || got.First != 10 {
 							t.Errorf("%+v, %v; want 10", got, err)
 						}

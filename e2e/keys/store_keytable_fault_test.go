@@ -30,7 +30,7 @@ func TestStoreKeyTableCommitFails(t *testing.T) {
 					$$ BEGIN RAISE EXCEPTION 'refused at the commit'; END $$`)
 				harness.Exec(t, s.Raw, `CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON orders_seq
 					DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
-				r := harness.StoreOf(t, s).Reserver(*q)
+				r := store.NewReserver(harness.StoreOf(t, s), *q)
 				if got, err := r.Reserve(context.Background(), 5, 0); err == nil || !strings.Contains(err.Error(), "refused at the commit") {
 					t.Errorf("%+v, %v; want the error of the commit", got, err)
 				}
@@ -82,7 +82,7 @@ func TestStoreKeyTableKilledServer(t *testing.T) {
 				if method == "optimistic" {
 					q.Lock = store.LockOptimistic
 				}
-				r := harness.StoreOf(t, s).Reserver(q)
+				r := store.NewReserver(harness.StoreOf(t, s), q)
 				for range 2 {
 					wg.Go(func() { reserveUntil(t, r, &got, stop) })
 				}

@@ -82,7 +82,7 @@ func reserveTogether(t *testing.T, s *harness.Scratch, st harness.StateOf, q sto
 		wg  sync.WaitGroup
 	)
 	for range pools {
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		for range each {
 			wg.Go(func() {
 				seen := int64(0)
@@ -145,7 +145,7 @@ func TestStoreKeyTableOnConnection(t *testing.T) {
 						s := harness.Emptied(t, s)
 						q := st.Through(t, s, way)
 						if q.EnsureSchema {
-							if _, err := harness.StoreOf(t, s).Open(context.Background(), *q); err != nil {
+							if _, err := store.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -160,7 +160,7 @@ func TestStoreKeyTableOnConnection(t *testing.T) {
 func takeInTransactions(t *testing.T, s *harness.Scratch, q store.Sequence) {
 	t.Helper()
 	harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driverConn) {
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		on, within := r.At(store.On(s.Dialect, c)), r.At(store.Within(s.Dialect, c)).Whole()
 		take := func(r *store.Reserver, want int64) {
 			t.Helper()
@@ -227,7 +227,7 @@ func atLimit(t *testing.T, s *harness.Scratch, q store.Sequence, limit int64) {
 	greatest := limit - 1 + int64(harness.OffsetOf(q.Table.Last))
 	harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE orders_seq SET v = %d", limit-10))
 	first := greatest - 9
-	r := harness.StoreOf(t, s).Reserver(q)
+	r := store.NewReserver(harness.StoreOf(t, s), q)
 	if got, err := r.Reserve(ctx, 4, 0); err != nil || got.First != first {
 		t.Errorf("%+v, %v; want %d", got, err, first)
 	}

@@ -72,7 +72,7 @@ func FuzzParts(f *testing.F) {
 				if step.sequence == 0 {
 					q.Skip = skip
 				}
-				processes[name] = st.Reserver(q)
+				processes[name] = store.NewReserver(st, q)
 			}
 			got, err := processes[name].Reserve(t.Context(), step.n, 0)
 			if err != nil {

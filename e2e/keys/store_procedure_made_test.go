@@ -15,7 +15,7 @@ func TestStoreProcedureMade(t *testing.T) {
 		st := harness.OpenOrders(t, s)
 		q := harness.Orders
 		q.EnsureSchema, q.Procedure = true, store.ReserveProcedure
-		rows := st.Reserver(q)
+		rows := store.NewReserver(st, q)
 		if _, err := rows.MaxKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestStoreProcedureOfOthers(t *testing.T) {
 		optimistic, called := q, q
 		optimistic.Lock = store.LockOptimistic
 		called.Procedure = store.ReserveProcedure
-		if _, err := harness.StoreOf(t, s).Open(context.Background(), q); err != nil {
+		if _, err := store.Open(context.Background(), harness.StoreOf(t, s), q); err != nil {
 			t.Fatal(err)
 		}
 		harness.Together(t, s, map[string]harness.Allocator{
@@ -65,7 +65,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		q := harness.Orders
 		q.EnsureSchema, q.Procedure = true, store.ReserveProcedure
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		if _, err := r.Reserve(ctx, 10, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		}
 		kept := q
 		kept.Create = false
-		keeps := harness.StoreOf(t, s).Reserver(kept)
+		keeps := store.NewReserver(harness.StoreOf(t, s), kept)
 		if got, err := keeps.Reserve(ctx, 1, 0); err != nil || got.First != 11 {
 			t.Errorf("%+v, %v; want 11", got, err)
 		}
@@ -100,7 +100,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		// keyfill says what it means.
 		creates := r
 		q.Max = 20
-		r = harness.StoreOf(t, s).Reserver(q)
+		r = store.NewReserver(harness.StoreOf(t, s), q)
 		if _, err := r.Whole().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("10 of 9: %v", err)
 		}
@@ -120,7 +120,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 			harness.Exec(t, s.Raw, "DROP PROCEDURE keyfill_reserve")
 		}
 		q.Max, q.EnsureSchema = 0, false
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrProcedure) {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrProcedure) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrProcedure)
 		}
 	})
@@ -152,7 +152,7 @@ func TestStoreProcedureRights(t *testing.T) {
 	defer db.Close()
 	q := harness.Orders
 	q.Create, q.Procedure = false, store.ReserveProcedure
-	r := store.New(s.Dialect, db).Reserver(q)
+	r := store.NewReserver(store.New(s.Dialect, db), q)
 	if got, err := r.Reserve(ctx, 5, 0); err != nil || got.First != 1 {
 		t.Fatalf("%+v, %v; want 1", got, err)
 	}
@@ -163,7 +163,7 @@ func TestStoreProcedureRights(t *testing.T) {
 		t.Errorf("%+v, %v; want 100", got, err)
 	}
 	q.Procedure = ""
-	if got, err := store.New(s.Dialect, db).Reserver(q).Reserve(ctx, 5, 0); err == nil {
+	if got, err := store.NewReserver(store.New(s.Dialect, db), q).Reserve(ctx, 5, 0); err == nil {
 		t.Errorf("by statements: %+v", got)
 	}
 }
@@ -179,15 +179,15 @@ func TestStoreFresh(t *testing.T) {
 			Name: "codes", Columns: []store.Column{{Table: "codes", Name: "code", Unranked: true}},
 			EnsureSchema: true, Create: true, Fresh: true, Start: 500, Parameters: "k=7",
 		}
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 3, 0); err != nil || got.First != 500 {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 500 {
 			t.Errorf("%+v, %v; want 500", got, err)
 		}
 		harness.Exec(t, s.Raw, "INSERT INTO codes VALUES ('abc')")
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 3, 0); err != nil || got.First != 503 {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 503 {
 			t.Errorf("%+v, %v; want 503", got, err)
 		}
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
-		r := harness.StoreOf(t, s).Reserver(q)
+		r := store.NewReserver(harness.StoreOf(t, s), q)
 		_, err := r.Reserve(ctx, 3, 0)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrFresh || !errors.Is(err, keysource.ErrStoreState) {
@@ -201,11 +201,11 @@ func TestStoreFresh(t *testing.T) {
 			t.Errorf("MaxKey: %d, %v", key, err)
 		}
 		q.Parameters = "k=8"
-		if _, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrParameters) {
+		if _, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("%v, want %v", err, store.ErrParameters)
 		}
 		q.Name, q.Columns[0].Table, q.Create = "others", "missing", false
-		if _, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrColumn) {
+		if _, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrColumn) {
 			t.Errorf("a table that is not there: %v, want %v", err, store.ErrColumn)
 		}
 	})
@@ -222,11 +222,11 @@ func TestStoreKeyTableTaken(t *testing.T) {
 		harness.Exec(t, s.Raw, "INSERT INTO orders_seq VALUES (1)")
 		q := harness.Orders
 		q.Table = &store.KeyTable{Name: "orders_seq", Value: "v"}
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrTaken) {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrTaken) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrTaken)
 		}
 		q.Exclusive = true
-		if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 1, 0); err != nil || got.First != 1 {
+		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); err != nil || got.First != 1 {
 			t.Errorf("%+v, %v; want 1", got, err)
 		}
 	})
@@ -242,7 +242,7 @@ func TestStoreKeyTableBack(t *testing.T) {
 			t.Run(way, func(t *testing.T) {
 				s := harness.Emptied(t, s)
 				q := st.Through(t, s, way)
-				r := harness.StoreOf(t, s).Reserver(*q)
+				r := store.NewReserver(harness.StoreOf(t, s), *q)
 				if got, err := r.Reserve(context.Background(), 100, 0); err != nil || got.First != 1 {
 					t.Fatalf("%+v, %v", got, err)
 				}
@@ -271,7 +271,7 @@ func TestStoreSequenceOverKeyTable(t *testing.T) {
 				harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE %s SET %s = 41", q.Table.Name, q.Table.Value))
 				seen := map[int64]bool{}
 				for range 2 {
-					r := harness.StoreOf(t, s).Reserver(*q)
+					r := store.NewReserver(harness.StoreOf(t, s), *q)
 					src, err := keysource.NewSequence(keysource.SequenceOptions{
 						Reserver: r, MaxKey: r.MaxKey, Max: 1<<31 - 1, Block: 10,
 					}, keysource.Env{})
@@ -309,7 +309,7 @@ func TestStoreProcedureFailsLate(t *testing.T) {
 		} {
 			q := harness.Orders
 			q.Procedure = name
-			r := harness.StoreOf(t, s).Reserver(q)
+			r := store.NewReserver(harness.StoreOf(t, s), q)
 			if got, err := r.Reserve(context.Background(), 1, 0); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %+v, %v; want %q", name, got, err, want)
 			}

@@ -59,7 +59,7 @@ func TestStoreRowOfAnother(t *testing.T) {
 			q := harness.Orders
 			q.Columns = append([]store.Column(nil), harness.Orders.Columns...)
 			c.change(&q)
-			if _, err := st.Open(ctx, q); !errors.Is(err, c.want) {
+			if _, err := store.Open(ctx, st, q); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", c.name, err, c.want)
 			}
 		}
@@ -68,7 +68,7 @@ func TestStoreRowOfAnother(t *testing.T) {
 		for i, name := range []string{"Straße", "straße", "STRASSE", "Straße\u0301"} {
 			q := harness.Orders
 			q.Name, q.Exclusive, q.Start = name, true, int64(100*(i+1))
-			if row, err := st.Open(ctx, q); err != nil || row.Next != q.Start || !row.Created {
+			if row, err := store.Open(ctx, st, q); err != nil || row.Next != q.Start || !row.Created {
 				t.Errorf("%q: %+v, %v; want a new row at %d", name, row, err, q.Start)
 			}
 		}
@@ -88,12 +88,12 @@ func TestStoreInsertText(t *testing.T) {
 		harness.OpenOrders(t, elsewhere)
 		harness.Exec(t, elsewhere.Raw, "INSERT INTO orders (id) VALUES (76)")
 		st := harness.StoreOf(t, s)
-		if err := st.Schema().Ensure(ctx); err != nil {
+		if err := store.SchemaOf(st).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders
 		q.Create, q.At = false, harness.StoreOf(t, elsewhere)
-		_, err := st.Open(ctx, q)
+		_, err := store.Open(ctx, st, q)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrNoRow {
 			t.Fatalf("Open: %v, want %v", err, store.ErrNoRow)
@@ -103,7 +103,7 @@ func TestStoreInsertText(t *testing.T) {
 			t.Fatalf("the text is %s, want it with %s once, and without the key", e.SQL, words)
 		}
 		harness.Exec(t, s.Raw, strings.Replace(e.SQL, words, "77", 1))
-		if row, err := st.Open(ctx, q); err != nil || row.Next != 77 {
+		if row, err := store.Open(ctx, st, q); err != nil || row.Next != 77 {
 			t.Errorf("Open: %+v, %v; want the next to be 77", row, err)
 		}
 	})
@@ -119,7 +119,7 @@ func TestStoreSchema(t *testing.T) {
 			for _, statement := range store.DDL(s.Dialect) {
 				harness.Exec(t, s.Raw, statement)
 			}
-			if err := st.Schema().Ensure(context.Background()); err != nil {
+			if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -176,12 +176,12 @@ func withoutRights(t *testing.T, s *harness.Scratch, grants []string, drop strin
 	defer db.Close()
 	q := harness.Orders
 	q.EnsureSchema = true
-	r := store.New(s.Dialect, db).Reserver(q)
+	r := store.NewReserver(store.New(s.Dialect, db), q)
 	got, err := r.Reserve(ctx, 5, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := admin.Reserve(ctx, harness.Orders, 5, 0)
+	want, err := store.Reserve(ctx, admin, harness.Orders, 5, 0)
 	if err != nil || got.Server != want.Server || want.First != 6 {
 		t.Errorf("%+v and, as administrator, %+v, %v", got, want, err)
 	}
@@ -214,7 +214,7 @@ func TestStoreMaxKeyUsesIndex(t *testing.T) {
 			if plan := allText(t, s.Raw, c.query); !strings.Contains(plan, c.want) {
 				t.Errorf("%s: %s, want %q", c.query, plan, c.want)
 			}
-			if key, err := harness.StoreOf(t, s).Column(harness.Orders.Columns[0]).MaxKey(context.Background()); key != 99 || err != nil {
+			if key, err := store.ColumnOf(harness.StoreOf(t, s), harness.Orders.Columns[0]).MaxKey(context.Background()); key != 99 || err != nil {
 				t.Errorf("MaxKey: %d, %v; want 99", key, err)
 			}
 		})
@@ -254,19 +254,19 @@ func TestStoreFreshTogether(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		ctx := context.Background()
-		if err := harness.StoreOf(t, s).Schema().Ensure(ctx); err != nil {
+		if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders
 		q.Fresh, q.Parameters = true, "k=7"
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 			overtaken := &overtakenConn{c, func() {
-				if got, err := harness.StoreOf(t, s).Reserver(q).Reserve(ctx, 3, 0); err != nil || got.First != 1 {
+				if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 1 {
 					t.Errorf("%+v, %v; want 1", got, err)
 				}
 				harness.Exec(t, s.Raw, "INSERT INTO orders VALUES (4711)")
 			}}
-			row, err := store.On(s.Dialect, overtaken).Open(ctx, q)
+			row, err := store.Open(ctx, store.On(s.Dialect, overtaken), q)
 			if err != nil || row.Next != 4 {
 				t.Errorf("%+v, %v; want the row of the other, at 4", row, err)
 			}
@@ -275,7 +275,7 @@ func TestStoreFreshTogether(t *testing.T) {
 			}
 		})
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
-		if _, err := harness.StoreOf(t, s).Open(ctx, q); !errors.Is(err, store.ErrFresh) {
+		if _, err := store.Open(ctx, harness.StoreOf(t, s), q); !errors.Is(err, store.ErrFresh) {
 			t.Errorf("%v, want %v", err, store.ErrFresh)
 		}
 	})

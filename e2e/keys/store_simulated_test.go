@@ -46,7 +46,7 @@ func simulatedSession(t *testing.T, d *dialect.Dialect) (got []string) {
 		defer pool.Close()
 		if p.Number == 0 {
 			st := store.New(d, pool)
-			if _, err := st.Open(context.Background(), harness.Orders); err != nil {
+			if _, err := store.Open(context.Background(), st, harness.Orders); err != nil {
 				return nil, err
 			}
 			got = storeSession(st)
@@ -73,7 +73,7 @@ func storeSession(st *store.Store) (all []string) {
 		}
 		return "no error"
 	}
-	rows := st.Reserver(harness.Orders)
+	rows := store.NewReserver(st, harness.Orders)
 	for _, ask := range []struct{ n, seen int64 }{{10, 0}, {5, 11}, {1, 500}, {1, 0}} {
 		got, err := rows.Reserve(ctx, ask.n, ask.seen)
 		note("reserve", got.First, " ", got.N, failed(err))
@@ -82,16 +82,16 @@ func storeSession(st *store.Store) (all []string) {
 	got, err := rows.Reserve(ctx, 1, 0)
 	note("reserve after all", got.First, failed(err))
 	for _, until := range []int64{1000, 2000, 1500, 3000} {
-		before, err := st.Mark(ctx, store.Worker{Name: "flakes", Number: until / 2000, Owner: "me"}, until)
+		before, err := store.MarkWorker(ctx, st, store.Worker{Name: "flakes", Number: until / 2000, Owner: "me"}, until)
 		note("mark", before, failed(err))
 	}
-	series := func(owner string) *store.SeriesRows {
-		return st.Series(store.Series{
+	rowsOf := func(owner string) *store.SeriesRows {
+		return store.NewSeries(st, store.Series{
 			Sequence: store.Sequence{Name: "series", Shared: true, Start: 1, Max: 1000, Create: true},
 			Size:     40, Lease: time.Hour, Owner: owner,
 		})
 	}
-	mine, other := series("me"), series("other")
+	mine, other := rowsOf("me"), rowsOf("other")
 	tell := func(what string, s keysource.Series, err error) { note(what, fmt.Sprintf("%+v ", s), failed(err)) }
 	s, err := mine.Own(ctx)
 	tell("own of none", s, err)

@@ -58,7 +58,7 @@ func TestStoreUnderSequence(t *testing.T) {
 // ends.
 func sequenceOf(t *testing.T, st *store.Store, q store.Sequence, o keysource.SequenceOptions) *keysource.Sequence {
 	t.Helper()
-	r := st.Reserver(q)
+	r := store.NewReserver(st, q)
 	o.Reserver, o.MaxKey, o.Max = r, r.MaxKey, q.Max
 	src, err := keysource.NewSequence(o, keysource.Env{})
 	if err != nil {
@@ -136,7 +136,7 @@ func TestStoreUnderSnowflake(t *testing.T) {
 				number := 7
 				src, err := keysource.NewSnowflake(keysource.SnowflakeOptions{
 					Worker: &number,
-					Marker: st.Marker(store.Worker{Name: "flakes", Number: 7}),
+					Marker: store.NewMarker(st, store.Worker{Name: "flakes", Number: 7}),
 				}, keysource.Env{})
 				if err != nil {
 					t.Error(err)

@@ -61,7 +61,7 @@ func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
 	if err != nil || len(states) == 0 {
 		return err
 	}
-	column := c.home.Column(ref)
+	column := store.ColumnOf(c.home, ref)
 	counter, err := column.Counter(c.ctx)
 	if err != nil {
 		return err

@@ -54,11 +54,11 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 	var found store.Looked
 	if unmade {
-		err = at.LookUnmade(c.ctx, *st.Row)
+		err = store.LookUnmade(c.ctx, at, *st.Row)
 	} else {
 		found, err = c.look(st, at)
 	}
-	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && at.ShowsSame(c.ctx, c.home, st.Row.Name)
+	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && store.ShowsSame(c.ctx, at, c.home, st.Row.Name)
 	if err == nil && st.Store != "" && !isOwn && c.lookAtClaim(f, *st.Claim) {
 		return
 	}
@@ -126,7 +126,7 @@ func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 // lookAtClaim tells of a column whose state a store keeps, and which another state numbers
 // as the application's own database says. It reports whether there is anything to tell.
 func (c *checker) lookAtClaim(f Finding, claim store.Claim) bool {
-	err := c.home.LookClaim(c.ctx, claim)
+	err := claim.Look(c.ctx, c.home)
 	if err == nil {
 		return false
 	}
@@ -171,18 +171,18 @@ func (c *checker) lacksSequences() bool {
 func (c *checker) look(st *keys.State, at *store.Store) (store.Looked, error) {
 	switch {
 	case st.Max > 0:
-		return store.Looked{}, c.home.LookMax(c.ctx, *st.Claim, st.Max)
+		return store.Looked{}, st.Claim.LookMax(c.ctx, c.home, st.Max)
 	case st.Row != nil:
 		if st.Store != "" {
 			st.Row.At, st.Row.ClaimsAt, st.Row.ClaimedAs = c.home, c.home, st.Claim.State
 		}
-		return at.Look(c.ctx, *st.Row)
+		return store.Look(c.ctx, at, *st.Row)
 	case st.Native != nil:
-		return c.home.Native(*st.Native).Look(c.ctx)
+		return store.NewNative(c.home, *st.Native).Look(c.ctx)
 	case st.Worker != nil:
-		return store.Looked{}, at.LookWorker(c.ctx, *st.Worker)
+		return store.Looked{}, st.Worker.Look(c.ctx, at)
 	}
-	return store.Looked{}, c.home.LookClaim(c.ctx, *st.Claim)
+	return store.Looked{}, st.Claim.Look(c.ctx, c.home)
 }
 
 // stateRules tell the errors of states apart; the first that fits counts.

@@ -109,7 +109,7 @@ func (b *brought) greatestStored(ctx context.Context, c *connection) (key int64,
 		if end > 0 {
 			limit = min(limit, end) // from there on keys are another sequence's
 		}
-		key, err = store.Within(d, c.Own()).Column(column).MaxKeyUpTo(ctx, limit, k.Skipped())
+		key, err = store.ColumnOf(store.Within(d, c.Own()), column).MaxKeyUpTo(ctx, limit, k.Skipped())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {

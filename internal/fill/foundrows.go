@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
 )
 
 // foundRows knows whether the server counts rows that an upsert has left as they are:
@@ -43,7 +44,7 @@ func (f *foundRows) counts() bool {
 	counts := false
 	st, err := f.tables.OwnStore()
 	if err == nil {
-		counts, err = st.Schema().CountsFound(ctx)
+		counts, err = store.SchemaOf(st).CountsFound(ctx)
 	}
 	switch {
 	case err != nil:

@@ -71,7 +71,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
 		if b.table != t || b.key != i || !column.Counted {
 			continue
 		}
-		counter, err := store.Within(m.x.plan.Dialect(), m.Own()).Column(column).Counter(ctx)
+		counter, err := store.ColumnOf(store.Within(m.x.plan.Dialect(), m.Own()), column).Counter(ctx)
 		if err == nil && counter.Next > 1 {
 			_ = b.raise(ctx, m.connection, counter.Next-1)
 		}

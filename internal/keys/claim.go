@@ -136,7 +136,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 			return false, false, err
 		}
 		if needsClaim(dr.key.Rule.Source) {
-			home.Schema().EnsureClaims(ctx)
+			store.SchemaOf(home).EnsureClaims(ctx)
 		}
 		// The row of a state in the column's own database names the column itself, and a
 		// claim would keep that out. Who may not ask whether the store is that database
@@ -152,13 +152,13 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 		case err != nil && !errors.Is(err, store.ErrTables) && !errors.Is(err, store.ErrRights):
 			return false, false, nil // the source waits for a store that does not answer; the claim is tried again
 		}
-		noted, _, err = home.Claim(ctx, claim)
+		noted, _, err = claim.Note(ctx, home)
 		return noted, true, err
 	}
 	dr.on.EnsureStates(ctx)
 	made := false
 	write := func(st *store.Store) error {
-		noted, made, err = st.Claim(ctx, claim)
+		noted, made, err = claim.Note(ctx, st)
 		return err
 	}
 	d := dr.db.Candidates[0].Dialect

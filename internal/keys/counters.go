@@ -257,7 +257,7 @@ func (c *Counters) forgetStates(ctx context.Context) error {
 		case *scoped:
 			n.proven.forget()
 			n.joined.forget()
-		case *sequence, *recycled:
+		case *blockSequence, *recycled:
 			errs = append(errs, one.forget(ctx))
 		case *engineSequence:
 			n.suspect()

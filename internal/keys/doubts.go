@@ -49,7 +49,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	column := store.Within(g.tables.AnyEngine().Dialect, g.Own()).Column(d.column)
+	column := store.ColumnOf(store.Within(g.tables.AnyEngine().Dialect, g.Own()), d.column)
 	end := c.keysEnd(d.below)
 	greatest, err := column.MaxKeyUpTo(ctx, end, d.skip)
 	if err != nil {

@@ -48,7 +48,7 @@ func (db *Tables) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow
 	if home == nil {
 		at = store.On(d, nil)
 	}
-	return &joinedRow{dialect: d, row: row, rows: at.Reserver(unensured(row)), home: home, wait: db.storeWait}
+	return &joinedRow{dialect: d, row: row, rows: store.NewReserver(at, unensured(row)), home: home, wait: db.storeWait}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
@@ -174,7 +174,7 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 	defer cancel()
 	row := r.row
 	row.Create, row.OnBehind = false, keysource.RemedyWarn
-	_, err := r.home.Open(limited, row)
+	_, err := store.Open(limited, r.home, row)
 	return err == nil
 }
 
@@ -219,11 +219,11 @@ func (r *joinedRow) notSeen(err error) error {
 func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {
 	row := r.row.Above(r.proven.of("").next)
 	if r.home == nil {
-		return at.Open(ctx, row)
+		return store.Open(ctx, at, row)
 	}
 	limited, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
-	opened, err := at.Open(limited, row)
+	opened, err := store.Open(limited, at, row)
 	if err == nil {
 		err = r.rows.Open(limited) // within the transaction it might not be found
 	}
@@ -309,6 +309,6 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 	joined := dr.db.newJoinedRow(row, home)
 	joined.ranked, joined.onBack, joined.ensures = ranked, onBack, row.EnsureSchema
 	c.numbers, c.ends = joined, joined.rows
-	c.bound = newBound(row, home.Reserver(row).Bind)
+	c.bound = newBound(row, store.NewReserver(home, row).Bind)
 	return joined, nil
 }

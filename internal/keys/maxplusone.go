@@ -58,14 +58,14 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		stored := store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()).Column(column)
+		stored := store.ColumnOf(store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()), column)
 		if greatest, err = stored.MaxKey(ctx); err == nil {
 			err = stored.AllShown()
 		}
 	} else {
 		within := dr.on.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {
-			greatest, err = within.Column(column).LockedMaxKey(ctx)
+			greatest, err = store.ColumnOf(within, column).LockedMaxKey(ctx)
 		}
 	}
 	switch {

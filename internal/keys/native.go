@@ -24,8 +24,8 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if !dr.key.Rule.Shared {
 		c.home = facts.Columns[dr.index].home()
 	}
-	native := store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
-	engine := &engineSequence{native: native, own: st.Native(native)}
+	named := store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
+	engine := &engineSequence{native: named, own: store.NewNative(st, named)}
 	c.bound, c.raise = newBound(row, nil), engine.own.Raise
 	if c.bound != nil {
 		c.bound.engine = engine
@@ -50,12 +50,12 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 }
 
 // warnOfBehind returns what logs that a sequence is below keys in its tables.
-func (dr making) warnOfBehind(native *store.NativeReserver) func(context.Context) {
+func (dr making) warnOfBehind(own *store.NativeReserver) func(context.Context) {
 	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr.Drawing)
 	behind := pacedOf(&db.sources.behinds, source)
 	return func(ctx context.Context) {
 		if behind.note() > 0 {
-			db.Log.Write(ctx, messageBehind, table, column, source, native.RaiseAboveKeys())
+			db.Log.Write(ctx, messageBehind, table, column, source, own.RaiseAboveKeys())
 		}
 	}
 }

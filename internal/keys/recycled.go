@@ -86,7 +86,7 @@ func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source
 // newRecycled attaches series to a counter, whose numbers come from the row. src is the
 // source with the remedy that it has for this table.
 func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	series := store.Series{
+	own := store.Series{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
 		// Another one for each source: two that had one would share a series.
 		Owner: owner() + "/" + rand.Text(),
@@ -98,14 +98,14 @@ func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool,
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		made.row = &connRow{dialect: d, ranked: ranked, series: store.On(d, nil).Series(series), leases: dr.leases(src.Series, src.Lease)}
+		made.row = &connRow{dialect: d, ranked: ranked, series: store.NewSeries(store.On(d, nil), own), leases: dr.leases(src.Series, src.Lease)}
 		c.bound = newBoundOn(row, made.row)
 	} else {
-		st, err := dr.storeOf(src, &series.Sequence, c)
+		st, err := dr.storeOf(src, &own.Sequence, c)
 		if err != nil {
 			return nil, err
 		}
-		rows := st.series(series)
+		rows := st.series(own)
 		o.Store = rows
 		if ranked {
 			o.MaxKey, made.columns = rows.MaxKey, row.Columns

@@ -221,7 +221,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 		return 0, err
 	}
 	g.noteJoinedDraw()
-	rows := st.Scoped(&s.scope)
+	rows := store.NewScoped(st, &s.scope)
 	if !s.doubts.has(p.row) {
 		return s.joined.draws.draw(n, func() (int64, error) { return s.reserveProven(ctx, g, rows, p) })
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sequence gives the numbers of a row in a store, which are reserved block by block.
-type sequence struct {
+// blockSequence gives the numbers of a row in a store, which are reserved block by block.
+type blockSequence struct {
 	source *keysource.Sequence
 	row    *connRow // where the row lives on the connection of each statement; nil elsewhere
 
@@ -40,7 +40,7 @@ func reserveApart(ctx context.Context, g *Conn, s *keysource.Sequence, columns [
 	return first, err
 }
 
-func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *blockSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
 	if s.row == nil {
 		return reserveApart(ctx, g, s.source, s.columns, n)
 	}
@@ -52,7 +52,7 @@ func (s *sequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 	return first, noteGone(g, err, g.tables.rows.ensure)
 }
 
-func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
+func (s *blockSequence) Advance(ctx context.Context, g *Conn, to int64) error {
 	if s.row == nil {
 		return s.source.Advance(ctx, to)
 	}
@@ -64,11 +64,11 @@ func (s *sequence) Advance(ctx context.Context, g *Conn, to int64) error {
 	return err
 }
 
-func (s *sequence) IsOnConnection() bool { return s.row != nil }
+func (s *blockSequence) IsOnConnection() bool { return s.row != nil }
 
-func (s *sequence) IsJoined() bool { return false }
+func (s *blockSequence) IsJoined() bool { return false }
 
-func (s *sequence) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
+func (s *blockSequence) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
 	switch {
 	case s.row != nil:
 		return s.row.keysEnd(ctx, g)
@@ -78,9 +78,9 @@ func (s *sequence) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
 	return 0, nil
 }
 
-func (s *sequence) suspect() { s.source.Suspect() }
+func (s *blockSequence) suspect() { s.source.Suspect() }
 
-func (s *sequence) close(ctx context.Context) error {
+func (s *blockSequence) close(ctx context.Context) error {
 	err := s.source.Close(ctx)
 	if s.upstream != nil {
 		err = errors.Join(err, s.upstream.Close(ctx))
@@ -146,7 +146,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		at = &connRow{dialect: d, ranked: ranked, rows: store.On(d, nil).Reserver(row)}
+		at = &connRow{dialect: d, ranked: ranked, rows: store.NewReserver(store.On(d, nil), row)}
 		c.bound = newBoundOn(row, at)
 	} else {
 		st, err := dr.storeOf(src, &row, c)
@@ -176,7 +176,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &sequence{source, at, c.ends, row.Upstream, row.Columns}
+	c.numbers = &blockSequence{source, at, c.ends, row.Upstream, row.Columns}
 	return c, nil
 }
 

@@ -216,10 +216,10 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 // greatest key with the worker's number.
 func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	if f.composite == nil {
-		return st.Column(f.column).MaxKey(ctx)
+		return store.ColumnOf(st, f.column).MaxKey(ctx)
 	}
 	from, to := f.composite.Range(f.number)
-	key, err := st.Column(f.column).MaxDigits(ctx, from, to)
+	key, err := store.ColumnOf(st, f.column).MaxDigits(ctx, from, to)
 	if err != nil || key == "" {
 		return 0, err
 	}

@@ -68,7 +68,7 @@ func SourceName(entry string, k *policy.RuleKey) string {
 func (c *counter) stateAt(now time.Time) SourceState {
 	st := SourceState{Source: c.source, States: 1, Worker: -1}
 	switch n := c.numbers.(type) {
-	case *sequence:
+	case *blockSequence:
 		st.ofSequence(n.source.Stats(), now)
 		st.ofUpstream(n.upstream)
 	case *engineSequence:

@@ -73,21 +73,21 @@ func (g *Conn) EnsureStates(ctx context.Context) {
 	g.ensuredAt = gone
 	on := store.On(g.tables.Candidates[0].Dialect, g.Own())
 	if g.tables.rows.ensure {
-		err := on.Schema().Ensure(ctx)
+		err := store.SchemaOf(on).Ensure(ctx)
 		for again := (session.Again{}); err != nil && session.SendsAgain(ctx, &g.Conn, &again, err); {
-			err = on.Schema().Ensure(ctx)
+			err = store.SchemaOf(on).Ensure(ctx)
 		}
 		g.ensured = err == nil
 		return
 	}
-	on.Schema().EnsureClaims(ctx)
+	store.SchemaOf(on).EnsureClaims(ctx)
 	g.ensured = true
 }
 
 // ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
 func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
-	if !g.tables.rows.ensure || g.Tx != session.Outside || store.On(g.tables.Candidates[0].Dialect, g.Own()).Schema().IsThere(ctx) {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || store.SchemaOf(store.On(g.tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
 		return false
 	}
 	g.ensured = false
@@ -148,5 +148,5 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) 
 		return nil
 	}
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
-	return store.Within(db.Candidates[0].Dialect, g.Own()).Column(column).LockFirst(ctx)
+	return store.ColumnOf(store.Within(db.Candidates[0].Dialect, g.Own()), column).LockFirst(ctx)
 }

@@ -42,7 +42,7 @@ func (dr making) newStandIn() (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &counter{numbers: &sequence{source: source}, mapping: mapping}, nil
+	return &counter{numbers: &blockSequence{source: source}, mapping: mapping}, nil
 }
 
 // scopedStandIn numbers the rows of a table within each parent, by a stand-in for the

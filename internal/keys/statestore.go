@@ -67,13 +67,13 @@ type markState interface {
 // tableStates are states in the tables of a database.
 type tableStates struct{ at *store.Store }
 
-func (t tableStates) numbers(row store.Sequence) (numberState, error) { return t.at.Reserver(row), nil }
+func (t tableStates) numbers(row store.Sequence) (numberState, error) { return store.NewReserver(t.at, row), nil }
 
-func (t tableStates) series(o store.Series) seriesState { return t.at.Series(o) }
+func (t tableStates) series(o store.Series) seriesState { return store.NewSeries(t.at, o) }
 
-func (t tableStates) marker(w store.Worker) markState { return t.at.Marker(w) }
+func (t tableStates) marker(w store.Worker) markState { return store.NewMarker(t.at, w) }
 
 func (t tableStates) openSeen(ctx context.Context, row store.Sequence) error {
-	_, err := t.at.Open(ctx, row)
+	_, err := store.Open(ctx, t.at, row)
 	return err
 }

@@ -132,7 +132,7 @@ func (s *stores) isOwn(ctx context.Context, name string) (bool, error) {
 	if known := other.isOwn.Load(); known != nil {
 		return *known, nil
 	}
-	same, err := other.Shares(ctx, own.Store)
+	same, err := store.Shares(ctx, other.Store, own.Store)
 	if err == nil {
 		other.isOwn.Store(&same)
 	}

@@ -2,20 +2,17 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/dialect"
 )
-
-// ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
-// table. It comes in an [*Error].
-var ErrHidden = anchor.New("live-column", "SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
 
 // counted returns the last number that the engine's own counter (AUTO_INCREMENT and
 // the like) has given to the column, or has passed; 0 where the column has none.
 func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
-	e := k.run.engine
+	e := k.store.engine
 	if !k.column.Counted || e.counter == "" {
 		return 0, nil
 	}
@@ -34,12 +31,12 @@ func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
 		}
 		n, err := toInteger(row[0])
 		if err != nil {
-			return 0, k.run.failed(k.column.String(), err)
+			return 0, k.store.failed(k.column.String(), err)
 		}
 		return n, nil
 	}
 	if err != nil {
-		return 0, k.run.failed(k.column.String(), err)
+		return 0, k.store.failed(k.column.String(), err)
 	}
 	return n, nil
 }
@@ -47,7 +44,7 @@ func (k *KeyColumn) counted(ctx context.Context) (int64, error) {
 // lastNumber returns a query for what counted returns, "" where no query tells it for sure:
 // the statistics of MySQL 8 may be a day old.
 func (k *KeyColumn) lastNumber(ctx context.Context) string {
-	e := k.run.engine
+	e := k.store.engine
 	if e.hiddenCounter != "" {
 		if row, err := k.ask(ctx, k.namesIn(e.hiddenCounter), nil); err != nil || row == nil || row[0] == nil {
 			return ""
@@ -58,8 +55,8 @@ func (k *KeyColumn) lastNumber(ctx context.Context) string {
 
 // namesIn puts the names of the table into a query for its counter.
 func (k *KeyColumn) namesIn(query string) string {
-	return strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(k.run.dialect),
-		"{name}", k.run.literal(k.column.Table), "{schemaName}", k.run.literal(k.column.Schema)).Replace(query)
+	return strings.NewReplacer("{table}", k.table(), "{schema}", k.column.schemaIn(k.store.dialect),
+		"{name}", k.store.literal(k.column.Table), "{schemaName}", k.store.literal(k.column.Schema)).Replace(query)
 }
 
 // lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
@@ -93,4 +90,26 @@ func lastCounted(v any) (n int64, shown bool, err error) {
 		return 0, true, nil
 	}
 	return int64(min(last-1, maxNext)), true, nil
+}
+
+// raiseText returns the statements, for one connection, by which the counter of a column
+// that is Counted gives to as its next number, or a greater one. Run late, they do not
+// lower a counter that has gone on meanwhile: the ALTER TABLE of MySQL and MariaDB lowers
+// it down to the greatest key, so that it is prepared from where the counter stands.
+func (k *KeyColumn) raiseText(to int64) string {
+	d := k.store.dialect
+	if d.Family == dialect.FamilyMySQL {
+		schema := "DATABASE()"
+		if k.column.Schema != "" {
+			schema = k.store.literal(k.column.Schema)
+		}
+		// MySQL 8 keeps what it says of a table for a day. The policy may call MariaDB, which
+		// has no such variable, by MySQL's name.
+		return fmt.Sprintf("SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"+
+			"; SET @keyfill = (SELECT IF(%d > COALESCE(auto_increment, 0), %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)"+
+			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
+			to, k.store.literal(fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.table(), to)), schema, k.store.literal(k.column.Table))
+	}
+	return fmt.Sprintf("INSERT INTO %[1]s (name, seq) SELECT %[2]s, 0 WHERE NOT EXISTS (SELECT 1 FROM %[1]s WHERE name = %[2]s); UPDATE %[1]s SET seq = max(seq, %[3]d) WHERE name = %[2]s",
+		k.column.schemaIn(d)+"sqlite_sequence", k.store.literal(k.column.Table), to-1)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -15,67 +14,6 @@ import (
 //
 // A row that is made later has no end. A mark in the row of the second sequence keeps it
 // out, even where its source is Exclusive and would not look at other states.
-
-const (
-	// endMark stands in an incarnation before the row's end.
-	endMark = "<"
-
-	// beginMark stands in the incarnation of a sequence that has begun by StartAt.
-	beginMark = ">"
-
-	// maxIdentity is how many characters of an incarnation tell its row from others. The
-	// column holds these, the two marks, and an end of 19 digits.
-	maxIdentity = 19
-)
-
-// endOf returns the first integer that the row of an incarnation leaves to another state,
-// 0 where it leaves none.
-func endOf(incarnation string) int64 {
-	_, digits, found := strings.Cut(incarnation, endMark)
-	if !found {
-		return 0
-	}
-	end, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 1 // what stands there was not written by this package
-	}
-	return max(end, 1)
-}
-
-// hasBegun reports whether the row of an incarnation is of a sequence that has begun by
-// StartAt.
-func hasBegun(incarnation string) bool { return strings.Contains(incarnation, beginMark) }
-
-// withBegin returns the incarnation of a row whose sequence begins by StartAt.
-func withBegin(incarnation string) string {
-	_, end, found := strings.Cut(incarnation, endMark)
-	if found {
-		end = endMark + end
-	}
-	return identityOf(incarnation) + beginMark + end
-}
-
-// identityOf returns the part of an incarnation that stays when the row gets a mark.
-func identityOf(incarnation string) string {
-	text := incarnation
-	if i := strings.IndexAny(text, beginMark+endMark); i >= 0 {
-		text = text[:i]
-	}
-	if characters := []rune(text); len(characters) > maxIdentity {
-		return string(characters[:maxIdentity])
-	}
-	return text
-}
-
-// withEnd returns the incarnation of a row that leaves the integers from end on to another
-// state.
-func withEnd(incarnation string, end int64) string {
-	before := identityOf(incarnation)
-	if hasBegun(incarnation) {
-		before += beginMark
-	}
-	return before + endMark + strconv.FormatInt(end, 10)
-}
 
 // stateOf returns the row of the sequence that a row naming a column stands for: itself,
 // or the state that it binds to the column. It is nil where that is another kind of state.
@@ -92,7 +30,7 @@ func (d binder) stateOf(ctx context.Context, name string, row *storedRow, c Colu
 	if !found {
 		return name, nil, nil
 	}
-	of, err := d.rows().read(ctx, state)
+	of, err := readRow(ctx, d.store, state)
 	if err != nil || of == nil || of.parameters != "" || of.table != "" {
 		return name, nil, err
 	}
@@ -103,14 +41,14 @@ func (d binder) stateOf(ctx context.Context, name string, row *storedRow, c Colu
 // the binding's, "" where there is none. A sequence with StartAt gives the others an end
 // there, unless it only looks.
 func (d binder) overlapping(ctx context.Context, b *binding, c Column, v values) (string, error) {
-	others := d.run.engine.others
-	found, err := d.run.conn.rows(ctx, strings.Replace(others.text, "MIN(name)", "name", 1), others.bind(v))
+	others := d.store.engine.others
+	found, err := d.store.conn.rows(ctx, strings.Replace(others.text, "MIN(name)", "name", 1), others.bind(v))
 	if err != nil {
-		return "", d.run.failed(b.state, err)
+		return "", d.store.failed(b.state, err)
 	}
 	// A state that begins above this one's end was made when that end was there: the row
 	// of this one has to be read behind the other's name.
-	own, err := d.rows().read(ctx, b.row)
+	own, err := readRow(ctx, d.store, b.row)
 	if err != nil {
 		return "", err
 	}
@@ -145,17 +83,17 @@ func isAbove(other, own *storedRow) bool {
 // besideBegun returns the name of another sequence of the column that has begun by
 // StartAt, "" where there is none. Its row names the column, since it is not Shared.
 func (d binder) besideBegun(ctx context.Context, b *binding, v values) (string, error) {
-	others := d.run.engine.others
+	others := d.store.engine.others
 	marked := others.text + " AND incarnation LIKE '%" + beginMark + "%'"
-	row, err := d.run.conn.query(ctx, strings.Replace(marked, "MIN(name)", "MIN(incarnation)", 1), others.bind(v))
+	row, err := d.store.conn.query(ctx, strings.Replace(marked, "MIN(name)", "MIN(incarnation)", 1), others.bind(v))
 	if err == nil && (row == nil || !hasBegun(toText(row[0]))) {
 		return "", nil
 	}
 	if err == nil {
-		row, err = d.run.conn.query(ctx, marked, others.bind(v))
+		row, err = d.store.conn.query(ctx, marked, others.bind(v))
 	}
 	if err != nil {
-		return "", d.run.failed(b.state, err)
+		return "", d.store.failed(b.state, err)
 	}
 	if row == nil {
 		return "", nil // it was removed in between
@@ -163,38 +101,38 @@ func (d binder) besideBegun(ctx context.Context, b *binding, v values) (string, 
 	return toText(row[0]), nil
 }
 
+// beginTries is how often a row is marked that others have changed meanwhile.
+const beginTries = 3
+
 // begin marks the row of a sequence with StartAt, before it looks for others. Of two that
 // are made at the same time, the other one finds the mark, or this one finds its row.
 func (d binder) begin(ctx context.Context, b *binding, own *storedRow) error {
-	for range reserveTries {
+	for range beginTries {
 		if hasBegun(own.incarnation) {
 			return nil
 		}
 		if err := d.mark(ctx, b, b.row, own.incarnation, withBegin(own.incarnation), maxNext); err != nil {
 			return err
 		}
-		found, err := d.rows().read(ctx, b.row)
+		found, err := readRow(ctx, d.store, b.row)
 		if err != nil {
 			return err
 		}
 		if found == nil {
-			return d.run.failed(b.row, errRemoved)
+			return d.store.failed(b.row, errRemoved)
 		}
 		*own = *found
 	}
-	return d.run.failed(b.row, anchor.New("contention", "the row was changed each time that it was to be marked: insert again"))
+	return d.store.failed(b.row, anchor.New("contention", "the row was changed each time that it was to be marked: insert again"))
 }
 
 // mark gives a row another incarnation, where it still has the one that was read, and has
 // reserved no integer from limit on.
 func (d binder) mark(ctx context.Context, b *binding, name, before, after string, limit int64) error {
-	c := &composer{words: &d.run.engine.words}
-	c.add("UPDATE keyfill_sequences", c.words.hint, "\nSET incarnation = ", c.arg(pVersion))
-	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value <= ", c.number(pLimit))
-	set := c.statement()
-	v := values{pVersion: after, pName: name, pIncarnation: before, pLimit: limit}
-	if _, err := d.run.conn.exec(ctx, set.text, set.bind(v)); err != nil {
-		return d.run.failed(b.state, err)
+	set := d.store.engine.markRow()
+	v := values{Version: after, Name: name, Incarnation: before, Limit: limit}
+	if _, err := d.store.conn.exec(ctx, set.text, set.bind(v)); err != nil {
+		return d.store.failed(b.state, err)
 	}
 	return nil
 }
@@ -202,7 +140,7 @@ func (d binder) mark(ctx context.Context, b *binding, name, before, after string
 // isApart reports whether another state of the column gives none of the integers that this
 // one may give. own is this one's row, nil before it is made.
 func (d binder) isApart(ctx context.Context, b *binding, own *storedRow, c Column, name string) (bool, error) {
-	row, err := d.rows().read(ctx, name)
+	row, err := readRow(ctx, d.store, name)
 	if err != nil || row == nil {
 		return err == nil, err
 	}
@@ -235,7 +173,7 @@ func (d binder) giveEnd(ctx context.Context, b *binding, name string, other *sto
 		return false, err
 	}
 	// What the row holds is the proof, whoever has written it.
-	other, err := d.rows().read(ctx, name)
+	other, err := readRow(ctx, d.store, name)
 	if err != nil || other == nil {
 		return err == nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/keyfill/keyfill/keysource"
 )
 
 // Claim says which state fills a column, where no row of keyfill_sequences does:
@@ -26,22 +28,6 @@ type Claim struct {
 // Where there is a mutex, its row has the name that [MutexName] returns.
 func ClaimOfMax(c Column) Claim { return Claim{Column: c} }
 
-// ForeignState returns the [Claim].State of a sequence that is in no table of this
-// package.
-func (q *Sequence) ForeignState() string { return q.foreignState() }
-
-// foreignState names the key table or the procedure that knows the next integer:
-// of two states that have the same one, neither gives what the other has given.
-func (q *Sequence) foreignState() string {
-	if q.Table == nil {
-		return fmt.Sprintf("%s (procedure %s)", q.Name, q.Procedure)
-	}
-	if q.Table.Key == "" {
-		return fmt.Sprintf("table %s", q.Table.Name)
-	}
-	return fmt.Sprintf("table %s (%s)", q.Table.Name, q.Table.Row)
-}
-
 // Row returns the name of the claim's row.
 func (c Claim) Row() string {
 	if c.State == "" {
@@ -59,8 +45,7 @@ func (c Claim) binding() *binding {
 		b.parameters += ": " + c.Parameters
 	}
 	b.fail = func(cause error, format string, args ...any) *Error {
-		q := Sequence{Name: b.state, Columns: b.columns}
-		return q.fail(cause, format, args...)
+		return &Error{Name: b.state, Columns: b.columns, Err: cause, Detail: fmt.Sprintf(format, args...)}
 	}
 	return b
 }
@@ -71,33 +56,33 @@ func (c Claim) binding() *binding {
 //
 // Where there is no such table nothing is noted, nor where it may be read but not
 // written: whoever comes later does not find out then.
-func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error) {
-	r, d := s.run, binder{s.run}
+func (c Claim) Note(ctx context.Context, s *Store) (noted, made bool, err error) {
+	r, d := s, binder{s}
 	if r.inside {
 		if !r.engine.sturdy {
 			return false, false, nil
 		}
 		// A transaction that has read before it writes does not wait for another
 		// writer.
-		if err := (&KeyColumn{run: r, column: c.Column}).LockFirst(ctx); err != nil {
+		if err := ColumnOf(r, c.Column).LockFirst(ctx); err != nil {
 			return false, false, r.failed(c.Row(), err)
 		}
 		if err := lockOfRows(r).first(ctx); err != nil {
 			return false, false, r.failed(c.Row(), err)
 		}
 	}
-	switch there, err := r.canRead(ctx, tables[0]); {
+	switch there, err := r.canRead(ctx, sequencesTable); {
 	case err != nil:
 		return false, false, r.failed(c.Row(), err)
 	case !there:
 		return false, false, nil
 	}
 	b := c.binding()
-	stored, err := d.rows().read(ctx, c.Row())
+	stored, err := readRow(ctx, d.store, c.Row())
 	if err != nil {
 		return false, false, err
 	}
-	if stored == nil || stored.isCandidate() {
+	if stored == nil || isCandidate(stored) {
 		if err := d.checkUnbound(ctx, b, c.Column, stored); err != nil {
 			return false, false, err
 		}
@@ -107,8 +92,8 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 		if c.State == "" {
 			next = 1
 		}
-		createErr := d.rows().make(ctx, c.Row(), next, c.Column.table(), c.Column.Name, b.parameters)
-		if stored, err = d.rows().read(ctx, c.Row()); err != nil {
+		createErr := makeRow(ctx, d.store, c.Row(), next, c.Column.table(), c.Column.Name, b.parameters)
+		if stored, err = readRow(ctx, d.store, c.Row()); err != nil {
 			return false, false, cmp.Or(createErr, err)
 		}
 		if stored == nil {
@@ -118,7 +103,7 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 			return false, false, nil // it may be read, not written
 		}
 	}
-	if stored.isCandidate() {
+	if isCandidate(stored) {
 		err := d.contend(ctx, b, c.Column, nil)
 		if errors.Is(err, ErrRights) {
 			return false, false, nil // it may be made, not changed
@@ -139,4 +124,26 @@ func (s *Store) Claim(ctx context.Context, c Claim) (noted, made bool, err error
 		return false, false, b.fail(ErrLayout, "they were %q, in the row %q", strings.TrimPrefix(stored.parameters, bindingParameters+": "), c.Row())
 	}
 	return true, made, nil
+}
+
+// LookClaim says whether the column of a claim is another state's. Without
+// keyfill_sequences there is none that could be known.
+func (c Claim) Look(ctx context.Context, s *Store) error {
+	if s.probe(ctx, sequencesTable) != nil {
+		return nil
+	}
+	return binder{s}.checkAll(ctx, c.binding())
+}
+
+// LookMax is [Store.LookClaim] for the greatest key and one: it is keysource.ErrExhausted
+// where the greatest key is last, or greater.
+func (c Claim) LookMax(ctx context.Context, s *Store, last int64) error {
+	if err := c.Look(ctx, s); err != nil || c.Column.Unranked {
+		return err
+	}
+	greatest, err := ColumnOf(s, c.Column).MaxKey(ctx)
+	if err == nil && greatest >= last {
+		err = c.binding().fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", last)
+	}
+	return err
 }

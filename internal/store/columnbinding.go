@@ -3,22 +3,15 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
 	// bindingParameters stands in the column parameters of a row that binds a
 	// state to a column.
 	bindingParameters = "binding"
-
-	// bindingHash is how many characters of a name that is too long tell what
-	// was left out: 80 bits.
-	bindingHash = 20
 )
 
 // binding ties a state to the columns that its keys go to, where no row of the
@@ -41,43 +34,11 @@ type binding struct {
 	fail       func(cause error, format string, args ...any) *Error
 }
 
-// binding returns the binding of a sequence to its columns.
-func (q *Sequence) binding() *binding {
-	return &binding{
-		row: q.Name, state: q.Name, columns: q.Columns, exclusive: q.Exclusive, parameters: bindingParameters, fail: q.fail,
-		ends: !q.foreign() && q.Parameters == "", alone: !q.Shared, startAt: q.StartAt,
-	}
-}
-
-// lookedAt is binding for who changes nothing.
-func (q *Sequence) lookedAt() *binding {
-	b := q.binding()
-	b.looks = true
-	return b
-}
-
-// WorkersState returns the [Claim].State of snowflakes, whose numbers share it.
-func WorkersState(name string) string { return name + " (workers)" }
-
-// binding returns the binding of a worker's state, which all workers' numbers
-// share. A sequence of the same name is another state.
-func (w *Worker) binding() *binding {
-	b := &binding{state: WorkersState(w.Name), columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
-	if w.Parameters != "" {
-		b.parameters += ": " + w.Parameters
-	}
-	return b
-}
-
 // rowFor returns the name of the row that binds the state to a column, which has
 // at most 190 characters: "numbers for sales.orders.id".
 func (b *binding) rowFor(c Column) string {
 	name := b.state + " for " + c.String()
-	if utf8.RuneCountInString(name) <= maxName {
-		return name
-	}
-	sum := sha256.Sum256([]byte(name))
-	return string([]rune(name)[:maxName-bindingHash-1]) + "-" + hex.EncodeToString(sum[:])[:bindingHash]
+	return shortName(name)
 }
 
 // BindingRow returns the name of the row that binds a state to a column.
@@ -85,7 +46,7 @@ func BindingRow(state string, c Column) string { return (&binding{state: state})
 
 // binder makes the rows of keyfill_sequences that bind states to columns, and finds
 // the rows that bind other states.
-type binder struct{ run *runner }
+type binder struct{ store *Store }
 
 // checkAll returns [ErrTaken] when another state is bound to one of the columns.
 func (d binder) checkAll(ctx context.Context, b *binding) error {
@@ -108,18 +69,18 @@ func (d binder) checkTaken(ctx context.Context, b *binding, c Column) error {
 // error is none of the three.
 func (d binder) taker(ctx context.Context, b *binding, c Column) (name string, err error) {
 	own := b.rowFor(c)
-	v := values{pName: b.row, pBinding: own, pTable: c.table(), pColumn: c.Name}
+	v := values{Name: b.row, Binding: own, Table: c.table(), Column: c.Name}
 	if b.row == "" {
-		v[pName] = own // Oracle compares nothing with an empty text
+		v.Name = own // Oracle compares nothing with an empty text
 	}
 	if b.exclusive && b.startAt == 0 {
 		if begun, err := d.besideBegun(ctx, b, v); begun == "" || err != nil {
 			return "", err
 		}
 	}
-	other, err := d.run.conn.query(ctx, d.run.engine.others.text, d.run.engine.others.bind(v))
+	other, err := d.store.conn.query(ctx, d.store.engine.others.text, d.store.engine.others.bind(v))
 	if err != nil {
-		return "", d.run.failed(b.state, err)
+		return "", d.store.failed(b.state, err)
 	}
 	if other == nil || other[0] == nil {
 		return "", nil
@@ -148,13 +109,13 @@ func (d binder) taker(ctx context.Context, b *binding, c Column) (name string, e
 // that has the row, since a policy with stores has several. It is "" where the database
 // has no name, or does not tell it.
 func (d binder) owner(ctx context.Context) string {
-	r := d.run
+	r := d.store
 	if r.engine.database == "" {
 		return ""
 	}
 	var name string
-	if q, ok := r.conn.(qualified); ok && !r.dialect.Place.Path {
-		name = q.schema
+	if schema := r.namedSchema(); schema != "" && !r.dialect.Place.Path {
+		name = schema
 	} else if row, err := r.conn.query(ctx, "SELECT "+r.engine.database+r.engine.dual, nil); err == nil && row != nil {
 		name = toText(row[0])
 	}
@@ -173,11 +134,11 @@ func (d binder) bind(ctx context.Context, b *binding) (made bool, err error) {
 	}
 	var all []unbound
 	for _, c := range b.columns {
-		row, err := d.rows().read(ctx, b.rowFor(c))
+		row, err := readRow(ctx, d.store, b.rowFor(c))
 		switch {
 		case err != nil:
 			return false, err
-		case row == nil || row.isCandidate():
+		case row == nil || isCandidate(row):
 			err = d.checkUnbound(ctx, b, c, row)
 			all = append(all, unbound{c, row})
 		default:
@@ -196,10 +157,10 @@ func (d binder) bind(ctx context.Context, b *binding) (made bool, err error) {
 		c, name := one.column, b.rowFor(one.column)
 		var createErr error
 		if one.row == nil {
-			createErr = d.rows().make(ctx, name, 0, c.table(), c.Name, b.parameters)
+			createErr = makeRow(ctx, d.store, name, 0, c.table(), c.Name, b.parameters)
 		}
-		if createErr != nil && d.run.inside {
-			return false, d.run.failed(name, createErr)
+		if createErr != nil && d.store.inside {
+			return false, d.store.failed(name, createErr)
 		}
 		if err := d.contend(ctx, b, c, createErr); err != nil {
 			return false, err
@@ -214,7 +175,7 @@ func (d binder) checkUnbound(ctx context.Context, b *binding, c Column, row *sto
 	switch {
 	case row != nil && row.parameters != b.parameters:
 		return b.checkRow(row, c)
-	case row != nil && row.namesColumn():
+	case row != nil && namesColumn(row):
 		return nil // it contends already
 	}
 	return d.checkTaken(ctx, b, c)
@@ -232,8 +193,6 @@ func (b *binding) checkRow(row *storedRow, c Column) error {
 	return nil
 }
 
-func (d binder) rows() stateRows { return stateRows(d) }
-
 // orRemoved returns the error of the statement that should have made a row which
 // is not there.
 func orRemoved(err error) error {
@@ -241,9 +200,4 @@ func orRemoved(err error) error {
 		return errRemoved
 	}
 	return err
-}
-
-// fail returns an Error about a worker's state.
-func (w *Worker) fail(cause error, format string, args ...any) *Error {
-	return &Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), workers: true}
 }

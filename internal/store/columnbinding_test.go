@@ -37,19 +37,19 @@ func TestBindingErrors(t *testing.T) {
 				kind string
 				open func() error
 			}{
-				{"sequence", func() error { _, err := st.Reserver(orders).Reserve(context.Background(), 1, 0); return err }},
+				{"sequence", func() error { _, err := store.NewReserver(st, orders).Reserve(context.Background(), 1, 0); return err }},
 				{"sequence", func() error {
 					q := orders
 					q.Shared = true
-					return st.Reserver(q).Bind(context.Background(), orders.Columns[0])
+					return store.NewReserver(st, q).Bind(context.Background(), orders.Columns[0])
 				}},
 				{"snowflake", func() error {
 					w := store.Worker{Name: orders.Name, Columns: orders.Columns}
-					_, err := st.Marker(w).Mark(context.Background(), 1)
+					_, err := store.NewMarker(st, w).Mark(context.Background(), 1)
 					return err
 				}},
 				{"snowflake", func() error {
-					return st.Marker(store.Worker{Name: orders.Name}).Bind(context.Background(), orders.Columns[0])
+					return store.NewMarker(st, store.Worker{Name: orders.Name}).Bind(context.Background(), orders.Columns[0])
 				}},
 			} {
 				err := use.open()
@@ -78,7 +78,7 @@ func TestBindingOfAnother(t *testing.T) {
 			}
 			return reply{rows: [][]driver.Value{row}}
 		}}
-		err := pooled(t, dialect.PostgreSQL(), f).Marker(store.Worker{Name: "flakes"}).Bind(context.Background(), orders.Columns[0])
+		err := store.NewMarker(pooled(t, dialect.PostgreSQL(), f), store.Worker{Name: "flakes"}).Bind(context.Background(), orders.Columns[0])
 		if !errors.Is(err, store.ErrBound) {
 			t.Errorf("%v: %v, want %v", row, err, store.ErrBound)
 		}
@@ -105,9 +105,9 @@ func TestWhole(t *testing.T) {
 		row  *store.Reserver
 		asks string // the last UPDATE is for this many
 	}{
-		{st.Reserver(q), "1 = 3"},
-		{st.Reserver(q).Whole(), "1 = 5"},
-		{st.Reserver(q).Whole().At(st), "1 = 5"},
+		{store.NewReserver(st, q), "1 = 3"},
+		{store.NewReserver(st, q).Whole(), "1 = 5"},
+		{store.NewReserver(st, q).Whole().At(st), "1 = 5"},
 	} {
 		f.lines()
 		_, err := c.row.Reserve(context.Background(), 5, 0)
@@ -130,7 +130,7 @@ func TestGreeting(t *testing.T) {
 	}}
 	db := store.Pool(dialect.MySQL(), connector{f, func(f *fake) driver.Conn { return closing{bareConn{f}, &closed} }})
 	defer db.Close()
-	if _, err := store.New(dialect.MySQL(), db).Reserve(context.Background(), orders, 1, 0); !errors.Is(err, errRefused) {
+	if _, err := store.Reserve(context.Background(), store.New(dialect.MySQL(), db), orders, 1, 0); !errors.Is(err, errRefused) {
 		t.Errorf("%v, want %v", err, errRefused)
 	}
 	if log := f.lines(); closed == 0 || closed != strings.Count(log, "connect") || strings.Contains(log, "UPDATE") {

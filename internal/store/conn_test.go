@@ -69,7 +69,7 @@ func TestConnStrengths(t *testing.T) {
 					around(selectMySQL) + "\n" + around(updateMySQL)},
 			} {
 				f := &fake{answer: engineAnswers(way.d)}
-				got, err := way.on(way.d, c.make(f)).Reserve(context.Background(), orders, 10, 0)
+				got, err := store.Reserve(context.Background(), way.on(way.d, c.make(f)), orders, 10, 0)
 				if err != nil || got.First != 42 {
 					t.Errorf("%s: %+v, %v; want 42", way.name, got, err)
 				}
@@ -93,7 +93,7 @@ func TestConnConverters(t *testing.T) {
 		{"converted", func(f *fake) driver.Conn { return pickyConn{bareConn{f}} }, `1 = "10"`},
 	} {
 		f := &fake{answer: engineAnswers(dialect.SQLite())}
-		if _, err := store.On(dialect.SQLite(), c.make(f)).Reserve(context.Background(), orders, 10, 0); err != nil {
+		if _, err := store.Reserve(context.Background(), store.On(dialect.SQLite(), c.make(f)), orders, 10, 0); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if log := f.lines(); !strings.Contains(log, c.want) {
@@ -107,7 +107,7 @@ func TestConnConverters(t *testing.T) {
 func TestConnOracle(t *testing.T) {
 	for _, c := range strengths {
 		f := &fake{answer: engineAnswers(dialect.Oracle())}
-		got, err := store.On(dialect.Oracle(), c.make(f)).Reserve(context.Background(), orders, 10, 0)
+		got, err := store.Reserve(context.Background(), store.On(dialect.Oracle(), c.make(f)), orders, 10, 0)
 		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
 			t.Errorf("%s: %+v, %v; want 42", c.name, got, err)
 		}
@@ -160,7 +160,7 @@ func TestLocked(t *testing.T) {
 				}
 				return usual(query)
 			}}
-			got, err := store.On(dialect.MariaDB(), s.make(f)).Reserve(context.Background(), orders, 10, 0)
+			got, err := store.Reserve(context.Background(), store.On(dialect.MariaDB(), s.make(f)), orders, 10, 0)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
 				t.Errorf("%s, %s: %+v, %v; want %v", c.name, s.name, got, err, c.want)
 			}
@@ -187,7 +187,7 @@ func TestFaults(t *testing.T) {
 			}
 			check := func(where string, st *store.Store) {
 				t.Helper()
-				got, err := st.Reserve(context.Background(), orders, 10, 0)
+				got, err := store.Reserve(context.Background(), st, orders, 10, 0)
 				if !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
 					t.Errorf("%s: %+v, %v; want %v", where, got, err, c.want)
 				}
@@ -241,17 +241,26 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 	t.Helper()
 	counter := orders
 	counter.Name, counter.Columns = "sales.orders.id", []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}
-	series := store.Series{Owner: "me", Sequence: counter}
+	owned := store.Series{Owner: "me", Sequence: counter}
 	procedure := orders
 	procedure.Procedure = "next_key"
 	calls := map[string]func(st *store.Store) error{
-		"Reserve": func(st *store.Store) error { _, err := st.Reserve(context.Background(), orders, 10, 0); return err },
-		"Mark": func(st *store.Store) error {
-			_, err := st.Mark(context.Background(), store.Worker{Name: "w", Number: 1}, 2000)
+		"Reserve": func(st *store.Store) error {
+			_, err := store.Reserve(context.Background(), st, orders, 10, 0)
 			return err
 		},
-		"Open of a series": func(st *store.Store) error { _, err := st.Series(series).Open(context.Background(), 0); return err },
-		"Procedure":        func(st *store.Store) error { _, err := st.Reserve(context.Background(), procedure, 10, 0); return err },
+		"Mark": func(st *store.Store) error {
+			_, err := store.MarkWorker(context.Background(), st, store.Worker{Name: "w", Number: 1}, 2000)
+			return err
+		},
+		"Open of a series": func(st *store.Store) error {
+			_, err := store.NewSeries(st, owned).Open(context.Background(), 0)
+			return err
+		},
+		"Procedure": func(st *store.Store) error {
+			_, err := store.Reserve(context.Background(), st, procedure, 10, 0)
+			return err
+		},
 	}
 	for name, call := range calls {
 		for _, on := range []string{"UPDATE keyfill", "SELECT", "CALL", "COMMIT", "INSERT INTO keyfill_series"} {
@@ -293,20 +302,23 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 func TestBadConn(t *testing.T) {
 	f := &fake{answer: func(string) reply { return reply{err: driver.ErrBadConn} }}
 	ctx := context.Background()
-	_, err := store.On(dialect.SQLite(), strengths[2].make(f)).Reserve(ctx, orders, 1, 0)
+	_, err := store.Reserve(ctx, store.On(dialect.SQLite(), strengths[2].make(f)), orders, 1, 0)
 	if err != driver.ErrBadConn {
 		t.Errorf("on a connection: %v, want %v", err, driver.ErrBadConn)
 	}
 	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
 	defer db.Close()
 	for name, call := range map[string]func(st *store.Store) error{
-		"Reserve":      func(st *store.Store) error { _, err := st.Reserve(ctx, orders, 1, 0); return err },
-		"Open":         func(st *store.Store) error { _, err := st.Open(ctx, orders); return err },
-		"Advance":      func(st *store.Store) error { return st.Advance(ctx, orders, 1) },
-		"EnsureSchema": func(st *store.Store) error { return st.Schema().Ensure(ctx) },
-		"Mark":         func(st *store.Store) error { _, err := st.Mark(ctx, store.Worker{Name: "x"}, 1); return err },
+		"Reserve":      func(st *store.Store) error { _, err := store.Reserve(ctx, st, orders, 1, 0); return err },
+		"Open":         func(st *store.Store) error { _, err := store.Open(ctx, st, orders); return err },
+		"Advance":      func(st *store.Store) error { return store.Advance(ctx, st, orders, 1) },
+		"EnsureSchema": func(st *store.Store) error { return store.SchemaOf(st).Ensure(ctx) },
+		"Mark": func(st *store.Store) error {
+			_, err := store.MarkWorker(ctx, st, store.Worker{Name: "x"}, 1)
+			return err
+		},
 		"Marker": func(st *store.Store) error {
-			_, err := st.Marker(store.Worker{Name: "x"}).Mark(ctx, 1)
+			_, err := store.NewMarker(st, store.Worker{Name: "x"}).Mark(ctx, 1)
 			return err
 		},
 	} {
@@ -322,7 +334,7 @@ func TestBadConn(t *testing.T) {
 func TestPool(t *testing.T) {
 	f := &fake{answer: engineAnswers(dialect.SQLite())}
 	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
-	store.New(dialect.SQLite(), db).Reserver(orders)
+	store.NewReserver(store.New(dialect.SQLite(), db), orders)
 	if log := f.lines(); log != "" {
 		t.Errorf("before its first use: %s", log)
 	}

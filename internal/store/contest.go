@@ -24,12 +24,12 @@ import (
 const contestTries = 10
 
 // isCandidate reports whether a row is to bind a state, and has no column yet.
-func (row *storedRow) isCandidate() bool {
+func isCandidate(row *storedRow) bool {
 	return row.next == 0 && strings.HasPrefix(row.parameters, bindingParameters)
 }
 
 // namesColumn reports whether a row names a column.
-func (row *storedRow) namesColumn() bool { return row.column != "" }
+func namesColumn(row *storedRow) bool { return row.column != "" }
 
 // contend binds a state to a column by its row, which is a candidate. It returns [ErrTaken],
 // or what checkTaken returns else, where another state has the column. createErr is the error
@@ -38,20 +38,20 @@ func (row *storedRow) namesColumn() bool { return row.column != "" }
 func (d binder) contend(ctx context.Context, b *binding, c Column, createErr error) error {
 	name := b.rowFor(c)
 	for range contestTries {
-		own, err := d.rows().read(ctx, name)
+		own, err := readRow(ctx, d.store, name)
 		switch {
 		case err != nil:
 			return err
 		case own == nil:
-			return d.run.failed(name, orRemoved(createErr))
-		case !own.isCandidate():
+			return d.store.failed(name, orRemoved(createErr))
+		case !isCandidate(own):
 			return nil
 		}
 		other, taken := d.taker(ctx, b, c)
 		switch {
 		case other == "" && taken != nil:
 			return taken
-		case other == "" && own.namesColumn():
+		case other == "" && namesColumn(own):
 			err = d.settle(ctx, b, name, own)
 		case other == "":
 			err = d.change(ctx, b, name, own, c)
@@ -68,13 +68,13 @@ func (d binder) contend(ctx context.Context, b *binding, c Column, createErr err
 // contendWith removes another candidate with a greater name, or the own one, and returns
 // taken where the own one was removed already.
 func (d binder) contendWith(ctx context.Context, b *binding, own *storedRow, name, other string, taken error) error {
-	row, err := d.rows().read(ctx, other)
+	row, err := readRow(ctx, d.store, other)
 	switch {
 	case err != nil || row == nil:
 		return err
-	case !own.namesColumn():
+	case !namesColumn(own):
 		return taken
-	case row.isCandidate() && other > name:
+	case isCandidate(row) && other > name:
 		return d.change(ctx, b, other, row, Column{})
 	}
 	return d.change(ctx, b, name, own, Column{})
@@ -88,12 +88,12 @@ func (d binder) keep(ctx context.Context, b *binding, c Column, made *storedRow)
 		if other == "" {
 			return taken
 		}
-		row, err := d.rows().read(ctx, other)
+		row, err := readRow(ctx, d.store, other)
 		switch {
 		case err != nil:
 			return err
 		case row == nil:
-		case row.isCandidate():
+		case isCandidate(row):
 			if err := d.change(ctx, b, other, row, Column{}); err != nil {
 				return err
 			}
@@ -107,31 +107,25 @@ func (d binder) keep(ctx context.Context, b *binding, c Column, made *storedRow)
 
 // busy returns the error of a row that others have changed each time.
 func (d binder) busy(name string) error {
-	return d.run.failed(name, anchor.New("contention", "another state is opened for the column at the same time: insert again"))
+	return d.store.failed(name, anchor.New("contention", "another state is opened for the column at the same time: insert again"))
 }
 
 // settle makes a candidate, if it is as it was read, a row that is bound. It writes no more
 // than the next value, which every user of the table may.
 func (d binder) settle(ctx context.Context, b *binding, name string, before *storedRow) error {
-	return d.changeIf(ctx, b, before, values{pName: name}, func(c *composer) { c.add("next_value = 1") })
+	return d.changeIf(ctx, b, before, d.store.engine.settleCandidate(), values{Name: name})
 }
 
 // change gives a candidate, if it is as it was read, a column; none for Column{}.
 func (d binder) change(ctx context.Context, b *binding, name string, before *storedRow, to Column) error {
-	return d.changeIf(ctx, b, before, values{pName: name, pTable: to.table(), pColumn: to.Name}, func(c *composer) {
-		c.add("table_name = ", c.arg(pTable), ", column_name = ", c.arg(pColumn), ", incarnation = ", d.run.engine.random)
-	})
+	return d.changeIf(ctx, b, before, d.store.engine.changeCandidate(), values{Name: name, Table: to.table(), Column: to.Name})
 }
 
-func (d binder) changeIf(ctx context.Context, b *binding, before *storedRow, v values, set func(*composer)) error {
-	c := &composer{words: &d.run.engine.words}
-	c.add("UPDATE keyfill_sequences", c.words.hint, "\nSET ")
-	set(c)
-	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value = 0")
-	st := c.statement()
-	v[pIncarnation] = before.incarnation
-	if _, err := d.run.conn.exec(ctx, st.text, st.bind(v)); err != nil {
-		return d.run.failed(b.state, err)
+// changeIf runs a statement about a candidate, if it is as it was read.
+func (d binder) changeIf(ctx context.Context, b *binding, before *storedRow, st statement, v values) error {
+	v.Incarnation = before.incarnation
+	if _, err := d.store.conn.exec(ctx, st.text, st.bind(v)); err != nil {
+		return d.store.failed(b.state, err)
 	}
 	return nil
 }
@@ -139,12 +133,9 @@ func (d binder) changeIf(ctx context.Context, b *binding, before *storedRow, v v
 // remove deletes the row of a state that nothing has used since it was made. Who may not
 // delete leaves it. In a transaction no other process is opening a state.
 func (d binder) remove(ctx context.Context, b *binding, made *storedRow) {
-	if made == nil || d.run.inside || b.startAt > 0 {
+	if made == nil || d.store.inside || b.startAt > 0 {
 		return
 	}
-	c := &composer{words: &d.run.engine.words}
-	c.add("DELETE FROM keyfill_sequences")
-	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value = ", c.number(pNext))
-	st := c.statement()
-	_, _ = d.run.conn.exec(ctx, st.text, st.bind(values{pName: b.row, pIncarnation: made.incarnation, pNext: made.next}))
+	st := d.store.engine.removeRow()
+	_, _ = d.store.conn.exec(ctx, st.text, st.bind(values{Name: b.row, Incarnation: made.incarnation, Next: made.next}))
 }

@@ -112,7 +112,7 @@ type contender struct {
 
 func namedContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, err := st.Open(context.Background(), store.Sequence{
+		_, err := store.Open(context.Background(), st, store.Sequence{
 			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Shared: true, Start: 1, Create: true})
 		return err
 	}}
@@ -120,7 +120,7 @@ func namedContender(state string) contender {
 
 func ownContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, err := st.Open(context.Background(), store.Sequence{
+		_, err := store.Open(context.Background(), st, store.Sequence{
 			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Start: 1, Create: true})
 		return err
 	}}
@@ -128,7 +128,7 @@ func ownContender(state string) contender {
 
 func claimContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, _, err := st.Claim(context.Background(), store.Claim{State: state, Column: store.Column{Table: "t", Name: "id"}})
+		_, _, err := store.Claim{State: state, Column: store.Column{Table: "t", Name: "id"}}.Note(context.Background(), st)
 		return err
 	}}
 }

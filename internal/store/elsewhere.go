@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 )
 
 // A state may be kept in a store without SQL, where nothing is known of columns.
@@ -34,7 +33,7 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	columns := q.At.run.columnsOf(&q)
+	columns := columnsOf(q.At, &q)
 	if q.Fresh {
 		if used, err := columns.used(ctx); err != nil {
 			return 0, err
@@ -46,7 +45,7 @@ func First(ctx context.Context, q Sequence) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	start, err := opener{run: q.At.run, q: &q}.start(ctx, greatest, ranked)
+	start, err := opener{store: q.At, q: &q}.start(ctx, greatest, ranked)
 	return max(start, claimed), err
 }
 
@@ -74,14 +73,14 @@ func unused(ctx context.Context, q *Sequence) (from int64, err error) {
 	if q.ClaimsAt == nil {
 		return 0, nil
 	}
-	at := q.ClaimsAt.run
-	switch there, err := at.canRead(ctx, tables[0]); {
+	at := q.ClaimsAt
+	switch there, err := at.canRead(ctx, sequencesTable); {
 	case err != nil:
 		return 0, at.failed(q.Name, err)
 	case !there:
 		return 0, nil // nothing was noted, or not by this user
 	}
-	claims, err := at.claimsOf(ctx, q.ClaimedAs)
+	claims, err := claimsOf(ctx, at, q.ClaimedAs)
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +93,7 @@ func unused(ctx context.Context, q *Sequence) (from int64, err error) {
 		if slices.ContainsFunc(q.Columns, c.isOf) {
 			continue
 		}
-		greatest, err := c.greatest(ctx, q)
+		greatest, err := greatestOfClaim(ctx, c, q)
 		if err != nil {
 			return 0, err
 		}
@@ -103,64 +102,20 @@ func unused(ctx context.Context, q *Sequence) (from int64, err error) {
 	return from, nil
 }
 
-// storedClaim is the row of a claim.
-type storedClaim struct {
-	name   string
-	next   int64
-	column Column
-}
-
-// isOf reports whether the claim is for a column.
-func (c storedClaim) isOf(column Column) bool { return column.String() == c.column.String() }
-
 // columnFor returns the column of the claim. How its keys are indexed is not known: they are
 // taken to be as those of the sequence's columns.
-func (c storedClaim) columnFor(q *Sequence) Column {
+func columnFor(c storedClaim, q *Sequence) Column {
 	column := c.column
 	column.Unranked = !slices.ContainsFunc(q.Columns, func(own Column) bool { return !own.Unranked })
 	return column
 }
 
-// claimsOf returns the claims of all columns for a state, in the database of the claims.
-func (r *runner) claimsOf(ctx context.Context, state string) ([]storedClaim, error) {
-	// The names of the rows begin with this, and go on with a space, or with the hyphen
-	// before the hash of a name that is too long.
-	begin := state
-	if characters := []rune(state); len(characters) > maxName-bindingHash-1 {
-		begin = string(characters[:maxName-bindingHash-1])
-	}
-	c := &composer{words: &r.engine.words}
-	c.add("SELECT name, ", wrap(c.words.digits, "next_value"), ", table_name, column_name FROM keyfill_sequences")
-	c.add("\nWHERE name >= ", c.arg(pName), " AND name < ", c.arg(pBinding))
-	query := c.statement()
-	rows, err := r.conn.rows(ctx, query.text, query.bind(values{pName: begin + " ", pBinding: begin + "."}))
-	if err != nil {
-		return nil, r.failed(state, err)
-	}
-	var claims []storedClaim
-	for _, row := range rows {
-		table, column := toText(row[2]), toText(row[3])
-		if BindingRow(state, Column{Table: table, Name: column}) != toText(row[0]) {
-			continue // another state's
-		}
-		one := storedClaim{name: toText(row[0]), column: Column{Table: table, Name: column}}
-		if schema, name, found := strings.Cut(table, "."); found {
-			one.column.Schema, one.column.Table = schema, name
-		}
-		if one.next, err = toInteger(row[1]); err != nil {
-			return nil, r.failed(one.name, err)
-		}
-		claims = append(claims, one)
-	}
-	return claims, nil
-}
-
-// greatest returns the greatest key in the column of a claim, for a sequence whose state is
+// greatestOfClaim returns the greatest key in the column of a claim, for a sequence whose state is
 // not there.
-func (c *storedClaim) greatest(ctx context.Context, q *Sequence) (int64, error) {
+func greatestOfClaim(ctx context.Context, c storedClaim, q *Sequence) (int64, error) {
 	other := *q
-	other.Columns = []Column{c.columnFor(q)}
-	columns := q.ClaimsAt.run.columnsOf(&other)
+	other.Columns = []Column{columnFor(c, q)}
+	columns := columnsOf(q.ClaimsAt, &other)
 	used, err := false, error(nil)
 	if q.Fresh {
 		used, err = columns.used(ctx)
@@ -186,11 +141,11 @@ func (c *storedClaim) greatest(ctx context.Context, q *Sequence) (int64, error) 
 func NoteUsed(ctx context.Context, q Sequence) (noted bool) {
 	noted = true
 	for _, name := range claimRows(&q) {
-		at := q.ClaimsAt.run
-		claim, err := stateRows{at}.read(ctx, name)
+		at := q.ClaimsAt
+		claim, err := readRow(ctx, at, name)
 		if err == nil && claim != nil && claim.next < claimUsed {
 			note := at.engine.advance
-			_, err = at.conn.exec(ctx, note.text, note.bind(values{pNext: claimUsed, pName: name}))
+			_, err = at.conn.exec(ctx, note.text, note.bind(values{Next: claimUsed, Name: name}))
 		}
 		noted = noted && err == nil
 	}
@@ -203,5 +158,5 @@ func GreatestKey(ctx context.Context, q Sequence, from, to int64) (int64, error)
 	if q.At == nil {
 		return 0, nil
 	}
-	return q.At.run.columnsOf(&q).greatestFrom(ctx, from, to)
+	return columnsOf(q.At, &q).greatestFrom(ctx, from, to)
 }

@@ -69,7 +69,7 @@ func TestClaimAsksTheTable(t *testing.T) {
 		}}
 		db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
 		defer db.Close()
-		noted, made, err := store.New(dialect.MariaDB(), db).Claim(t.Context(), store.Claim{State: "numbers", Column: store.Column{Table: "orders", Name: "id"}})
+		noted, made, err := store.Claim{State: "numbers", Column: store.Column{Table: "orders", Name: "id"}}.Note(t.Context(), store.New(dialect.MariaDB(), db))
 		if noted || made || (err != nil) != fails {
 			t.Errorf("error %d: noted %v, made %v, error %v", number, noted, made, err)
 		}

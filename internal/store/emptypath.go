@@ -107,11 +107,11 @@ func (p *emptyPath) transact(ctx context.Context, f func(conn) error) error {
 // Alone returns the schema of keyfill's tables that a session with an empty search path has
 // to name, "" elsewhere.
 func (s *Store) Alone(ctx context.Context) string {
-	p, ok := s.run.conn.(*emptyPath)
+	p, ok := s.conn.(*emptyPath)
 	if !ok {
 		return ""
 	}
-	if err := s.run.probe(ctx, tables[0]); err != nil {
+	if err := s.probe(ctx, sequencesTable); err != nil {
 		return ""
 	}
 	return p.alone()
@@ -119,7 +119,7 @@ func (s *Store) Alone(ctx context.Context) string {
 
 // nowhere returns an error where keyfill's tables are missing because the search path is
 // empty. Where that cannot be asked nothing is known of it.
-func (r *runner) nowhere(ctx context.Context, err error) error {
+func (r *Store) nowhere(ctx context.Context, err error) error {
 	if r.dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject || r.inside {
 		return nil
 	}

@@ -143,17 +143,64 @@ const (
 	pSchema
 	pIncarnation
 	pServer
-	params
 )
 
-// values holds the arguments by their params.
-type values [params]any
+// values holds the arguments of a statement. A statement binds those that it has
+// parameters for.
+type values struct {
+	Name, Count, Floor, Limit, Next, Table, Column, Parameters any // of keyfill_sequences
+	Worker, Until, Owner                                       any // of keyfill_workers
+	Binding, Row, Old, Version, Schema, Incarnation, Server    any
+}
+
+// of returns the argument of a parameter.
+func (v *values) of(p param) any {
+	switch p {
+	case pName:
+		return v.Name
+	case pCount:
+		return v.Count
+	case pFloor:
+		return v.Floor
+	case pLimit:
+		return v.Limit
+	case pNext:
+		return v.Next
+	case pTable:
+		return v.Table
+	case pColumn:
+		return v.Column
+	case pParameters:
+		return v.Parameters
+	case pWorker:
+		return v.Worker
+	case pUntil:
+		return v.Until
+	case pOwner:
+		return v.Owner
+	case pBinding:
+		return v.Binding
+	case pRow:
+		return v.Row
+	case pOld:
+		return v.Old
+	case pVersion:
+		return v.Version
+	case pSchema:
+		return v.Schema
+	case pIncarnation:
+		return v.Incarnation
+	case pServer:
+		return v.Server
+	}
+	return nil
+}
 
 // bind returns the arguments of a statement.
 func (st statement) bind(v values) []any {
 	args := make([]any, len(st.args), len(st.args)+4)
 	for i, p := range st.args {
-		args[i] = v[p]
+		args[i] = v.of(p)
 	}
 	return args
 }
@@ -182,4 +229,25 @@ func engineOf(d *dialect.Dialect) *engine {
 		panic(fmt.Sprintf("store: no statements for dialect %q", d.Name))
 	}
 	return e
+}
+
+// proof is how the statements of an engine prove that a transaction is open. All
+// texts may be empty.
+type proof struct {
+	condition string // is true where one is open, in the WHERE of an UPDATE
+	mark      string // makes the condition true until the transaction ends
+	front     string // stands in front of a statement, which it lets run where one is open
+	begin     string // fails where one is open, with begun in the error
+	begun     string
+	end       string // undoes begin
+
+	// ask answers with 1 where one is open.
+	ask string
+
+	// create makes the row of a parent, as engine.create does, where one is open.
+	create statement
+
+	// loyal says that the engine ends no transaction but by an error that the
+	// statement in hand gets, or by a statement that ends it.
+	loyal bool
 }

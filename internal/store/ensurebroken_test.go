@@ -24,11 +24,11 @@ func TestSchemaBroken(t *testing.T) {
 		return reply{}
 	}}
 	st := pooled(t, dialect.MySQL(), f)
-	if err := st.Schema().Ensure(context.Background()); err != nil {
+	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	broken = true
-	r := st.Reserver(store.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Start: 1})
+	r := store.NewReserver(st, store.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Start: 1})
 	if _, err := r.Reserve(context.Background(), 1, 0); err == nil {
 		t.Error("no error")
 	}

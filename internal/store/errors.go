@@ -213,7 +213,7 @@ func (e *Error) Error() string {
 	b.WriteString(": ")
 	text := anchor.Plain(e.Err.Error())
 	if e.Table != "" {
-		text = strings.ReplaceAll(text, tables[0], e.Table)
+		text = strings.ReplaceAll(text, sequencesTable, e.Table)
 	}
 	b.WriteString(text)
 	if e.Detail != "" {
@@ -257,3 +257,24 @@ func (e *Error) Unwrap() []error {
 	}
 	return []error{e.Err, keysource.ErrStoreState}
 }
+
+// BelowRemedy says what to do when a sequence has given the last integer below
+// [Sequence].Below.
+const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
+
+// EndRemedy says what to do when a sequence has given the last integer below the
+// [Sequence].StartAt of another one.
+const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
+
+// ErrBelow is returned when the engine's own counter of a column does not stand at
+// [Sequence].Below or above it, or keyfill cannot read where it stands. It comes in an
+// [*Error].
+var ErrBelow = anchor.New("live-column", "the engine fills the column too, and its counter is not proven to stand at below: or above it")
+
+// ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
+// table. It comes in an [*Error].
+var ErrHidden = anchor.New("live-column", "SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
+
+// ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
+// the user may not read. It comes in an [*Error].
+var ErrSequenceRight = anchor.New("live-column", "where the column's sequence stands cannot be read: grant the user SELECT on the sequence")

@@ -23,14 +23,14 @@ const firstLookHolds = time.Second
 
 // firstLooker looks at a sequence.
 type firstLooker struct {
-	run *runner
-	q   *Sequence
+	store *Store
+	q     *Sequence
 }
 
 // may reports whether one statement can ask for all that the opening of a sequence asks
 // for. The others are rarer, and need more of it.
 func (l firstLooker) may() bool {
-	r, q := l.run, l.q
+	r, q := l.store, l.q
 	switch {
 	case !r.engine.looksFirst, !r.pooled && !r.engine.sturdy:
 		return false // an error would end the application's transaction
@@ -50,21 +50,16 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 	if !l.may() {
 		return nil
 	}
-	r, q := l.run, l.q
+	r, q := l.store, l.q
 	asked := time.Now()
-	k, c := &KeyColumn{run: r, column: q.Columns[0]}, &composer{words: &r.engine.words}
+	k := ColumnOf(r, q.Columns[0])
 	hides := "0"
 	if r.engine.hides != "" {
 		hides = r.hides(k.table())[len(", "):]
 	}
-	c.add("SELECT k.greatest, k.hidden, s.next_value, s.incarnation, {server}, s.table_name, s.column_name, s.parameters,\n")
-	c.add("(SELECT MIN(o.name) FROM keyfill_sequences o WHERE o.table_name = ", c.arg(pTable), " AND o.column_name = ", c.arg(pColumn),
-		" AND o.name NOT IN (", c.arg(pName), ", ", c.arg(pBinding), "))\n")
-	c.add("FROM (SELECT MAX(", k.name(), ") AS greatest, ", hides, " AS hidden FROM ", k.table(), ") k\n")
-	c.add("LEFT JOIN keyfill_sequences s ON s.name = ", c.arg(pRow))
-	st := c.statement()
+	st := r.engine.firstLook(k.name(), k.table(), hides)
 	table, column := q.bound()
-	v := values{pTable: table, pColumn: column, pName: q.Name, pBinding: q.binding().rowFor(q.Columns[0]), pRow: q.Name}
+	v := values{Table: table, Column: column, Name: q.Name, Binding: q.binding().rowFor(q.Columns[0]), Row: q.Name}
 	var server string
 	var row []any
 	var err error
@@ -100,10 +95,10 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 // them.
 func (l firstLooker) lookMaking(ctx context.Context) *firstLook {
 	found := l.look(ctx)
-	if found != nil || !l.may() || !l.q.EnsureSchema || !l.run.pooled || l.run.found.once.Load() {
+	if found != nil || !l.may() || !l.q.EnsureSchema || !l.store.pooled || l.store.found.wasFound() {
 		return found
 	}
-	if (&Schema{l.run}).makeMissing(ctx, l.run.columnsOf(l.q)) != nil {
+	if SchemaOf(l.store).makeMissing(ctx, columnsOf(l.store, l.q).reachable()) != nil {
 		return nil
 	}
 	return l.look(ctx)

@@ -6,9 +6,9 @@ import "context"
 // is only a procedure's to know, there is nothing to read.
 func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 	q := o.q
-	if o.run.inside && q.Table != nil {
+	if o.store.inside && q.Table != nil {
 		// Before anything is read.
-		if err := lockOf(o.run, q.Table.Name, q.Table.Value).first(ctx); err != nil {
+		if err := lockOf(o.store, q.Table.Name, q.Table.Value).first(ctx); err != nil {
 			return got, err
 		}
 	}
@@ -18,13 +18,13 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 	if q.Table == nil {
 		return got, nil
 	}
-	row, err := o.run.rowOf(ctx, q)
+	row, err := rowOf(ctx, o.store, q)
 	if err != nil {
 		return got, err
 	}
 	got.form = row.form
 	// The keys come first, as in open.
-	if got.greatest, _, err = o.run.columnsOf(q).greatest(ctx); err != nil {
+	if got.greatest, _, err = columnsOf(o.store, q).greatest(ctx); err != nil {
 		return got, err
 	}
 	stored, err := row.read(ctx)
@@ -42,17 +42,17 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 // has a state for the column. It does not look where an error would end the
 // application's transaction.
 func (o opener) checkForeign(ctx context.Context) error {
-	if o.run.inside && !o.run.engine.sturdy {
+	if o.store.inside && !o.store.engine.sturdy {
 		return nil
 	}
-	switch there, err := o.run.canRead(ctx, tables[0]); {
+	switch there, err := o.store.canRead(ctx, sequencesTable); {
 	case err != nil:
-		return o.run.failed(o.q.Name, err)
+		return o.store.failed(o.q.Name, err)
 	case !there:
 		return nil
 	}
 	b := o.q.binding()
 	// A row of its name is another state's too.
-	b.row, b.state = "", o.q.foreignState()
-	return binder{o.run}.checkAll(ctx, b)
+	b.row, b.state = "", o.q.ForeignState()
+	return binder{o.store}.checkAll(ctx, b)
 }

@@ -15,16 +15,16 @@ var errNoRows = anchor.New("answer", "there is no row to ask about")
 // updates a row of the tables without a change. It fails where they have none.
 func (s *Schema) CountsFound(ctx context.Context) (bool, error) {
 	for _, table := range tables[:2] { // whoever has series has a sequence too
-		row, err := s.run.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)
+		row, err := s.store.conn.query(ctx, "SELECT MIN(name) FROM "+table, nil)
 		if err != nil {
-			return false, s.run.failed(table, err)
+			return false, s.store.failed(table, err)
 		}
 		if row == nil || row[0] == nil {
 			continue
 		}
-		n, err := s.run.conn.exec(ctx, "UPDATE "+table+" SET name = name WHERE name = ?", []any{toText(row[0])})
+		n, err := s.store.conn.exec(ctx, "UPDATE "+table+" SET name = name WHERE name = ?", []any{toText(row[0])})
 		if err != nil {
-			return false, s.run.failed(table, err)
+			return false, s.store.failed(table, err)
 		}
 		return n > 0, nil
 	}

@@ -133,8 +133,8 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 		}
 		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
 	}
-	step("EnsureSchema", st.Schema().Ensure(ctx))
-	_, err := st.Open(ctx, q)
+	step("EnsureSchema", store.SchemaOf(st).Ensure(ctx))
+	_, err := store.Open(ctx, st, q)
 	var missing *store.Error
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
 		t.Fatalf("Open of a missing row: %v", err)
@@ -142,15 +142,15 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	step("Open of a missing row", nil)
 	got = append(got, txtar.File{Name: "what its error says to run", Data: []byte(missing.SQL + "\n")})
 	q.Create = true
-	_, err = st.Open(ctx, q)
+	_, err = store.Open(ctx, st, q)
 	step("Open", err)
-	r, err := st.Reserve(ctx, q, 10, 42)
+	r, err := store.Reserve(ctx, st, q, 10, 42)
 	step("Reserve", err)
 	if r != (keysource.Reservation{First: 42, Server: "made@server"}) {
 		t.Errorf("Reserve: %+v", r)
 	}
-	step("Advance", st.Advance(ctx, q, 100))
-	before, err := st.Mark(ctx, w, 2000)
+	step("Advance", store.Advance(ctx, st, q, 100))
+	before, err := store.MarkWorker(ctx, st, w, 2000)
 	step("Mark", err)
 	if before != 1000 {
 		t.Errorf("Mark: %d", before)
@@ -158,11 +158,11 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	unbound := f.answer
 	f.answer = bindingAnswers(unbound, 1)
 	q.Shared = true
-	_, err = st.Open(ctx, q)
+	_, err = store.Open(ctx, st, q)
 	step("Open of a shared row", err)
 	f.answer = bindingAnswers(unbound, 0)
 	w.Columns = q.Columns
-	m := st.Marker(w)
+	m := store.NewMarker(st, w)
 	_, err = m.Mark(ctx, 2000)
 	step("Mark of a worker that is bound", err)
 	_, err = m.Mark(ctx, 3000)

@@ -24,7 +24,7 @@ ORDER BY w.place LIMIT 1`
 // hidden returns an error where keyfill's tables are not missing, as err says, but in a
 // schema that the user may not use: others made beside them would give the same numbers.
 // Where that cannot be asked nothing is known of it.
-func (r *runner) hidden(ctx context.Context, err error) error {
+func (r *Store) hidden(ctx context.Context, err error) error {
 	if r.dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject || r.inside {
 		return nil
 	}

@@ -11,7 +11,15 @@ import (
 // does not find them without one. It changes nothing of s. A [KeyTable] and a
 // procedure are found by the names that they have.
 func (s *Store) In(schema string) *Store {
-	return &Store{s.run.on(qualify(s.run.conn, s.run.dialect, schema))}
+	return s.on(qualify(s.conn, s.dialect, schema))
+}
+
+// namedSchema returns the schema of a store of [Store.In], "" for others.
+func (r *Store) namedSchema() string {
+	if q, ok := r.conn.(qualified); ok {
+		return q.schema
+	}
+	return ""
 }
 
 // qualify returns a connection whose statements name the schema of keyfill's tables.

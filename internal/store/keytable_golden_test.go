@@ -86,7 +86,7 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 	}
 	reserve := func(name string, q store.Sequence) *store.Reserver {
 		t.Helper()
-		r := st.Reserver(q)
+		r := store.NewReserver(st, q)
 		first, err := r.Reserve(ctx, 10, 42)
 		step(name, err)
 		if first.First != 42 && q.Codec == nil {
@@ -142,7 +142,7 @@ func missingKeyRow(t *testing.T, st *store.Store, f *fake, q store.Sequence) txt
 		}
 		return keyAnswers(query)
 	}
-	_, err := st.Open(context.Background(), q)
+	_, err := store.Open(context.Background(), st, q)
 	var missing *store.Error
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
 		t.Fatalf("Open of a missing row: %v", err)
@@ -210,9 +210,9 @@ func TestKeyTableOptions(t *testing.T) {
 		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
 		st := pooled(t, dialect.PostgreSQL(), f)
 		for name, err := range map[string]error{
-			"Open":    func() error { _, err := st.Open(context.Background(), q); return err }(),
-			"Reserve": func() error { _, err := st.Reserve(context.Background(), q, 1, 0); return err }(),
-			"Advance": st.Advance(context.Background(), q, 5),
+			"Open":    func() error { _, err := store.Open(context.Background(), st, q); return err }(),
+			"Reserve": func() error { _, err := store.Reserve(context.Background(), st, q, 1, 0); return err }(),
+			"Advance": store.Advance(context.Background(), st, q, 5),
 		} {
 			if errors.Is(err, keysource.ErrOptions) == c.ok {
 				t.Errorf("%s: %s: %v", c.name, name, err)
@@ -224,7 +224,7 @@ func TestKeyTableOptions(t *testing.T) {
 	}
 	q := orders
 	q.Procedure = "next_key"
-	if _, err := pooled(t, dialect.SQLite(), &fake{}).Open(context.Background(), q); !errors.Is(err, keysource.ErrOptions) {
+	if _, err := store.Open(context.Background(), pooled(t, dialect.SQLite(), &fake{}), q); !errors.Is(err, keysource.ErrOptions) {
 		t.Errorf("a procedure of SQLite: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestProcedureWithin(t *testing.T) {
 		q := orders
 		q.Procedure = "next_key"
 		f := &fake{answer: keyAnswers}
-		got, err := store.Within(d, strengths[2].make(f)).Reserver(q).Reserve(context.Background(), 10, 0)
+		got, err := store.NewReserver(store.Within(d, strengths[2].make(f)), q).Reserve(context.Background(), 10, 0)
 		if d.Name == dialect.Oracle().Name {
 			if !errors.Is(err, keysource.ErrOptions) || f.lines() != "" {
 				t.Errorf("%s: %+v, %v", d.Name, got, err)
@@ -278,7 +278,7 @@ func TestFresh(t *testing.T) {
 				}
 				q := orders
 				q.Fresh, q.Start, q.Create = true, 7, create
-				_, err := pooled(t, d, f).Reserver(q).Reserve(context.Background(), 1, 0)
+				_, err := store.NewReserver(pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
 				log := f.lines()
 				want, start := error(nil), "7"
 				switch {

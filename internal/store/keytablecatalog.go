@@ -9,13 +9,13 @@ import (
 // keyTableCatalog asks the catalog of the engine for the key table of a sequence:
 // how far its columns reach, and how a row of it is changed.
 type keyTableCatalog struct {
-	run *runner
-	q   *Sequence
+	store *Store
+	q     *Sequence
 }
 
 // learn returns the statements for the sequence.
 func (k keyTableCatalog) learn(ctx context.Context) (*rowStatements, error) {
-	q, r := k.q, k.run
+	q, r := k.q, k.store
 	t, w := q.Table, &r.engine.words
 	columns := &keyColumns{table: t.Name, key: t.Key, value: t.Value, version: t.Version}
 	limit := int64(math.MaxInt64)
@@ -51,17 +51,17 @@ func (k keyTableCatalog) learn(ctx context.Context) (*rowStatements, error) {
 
 // values returns the arguments that the key table is found by in a catalog.
 func (k keyTableCatalog) values() values {
-	names := splitName(k.run.dialect, k.q.Table.Name)
-	v := values{pName: k.q.Table.Name, pTable: names[len(names)-1]}
+	names := splitName(k.store.dialect, k.q.Table.Name)
+	v := values{Name: k.q.Table.Name, Table: names[len(names)-1]}
 	if len(names) > 1 {
-		v[pSchema] = names[len(names)-2]
+		v.Schema = names[len(names)-2]
 	}
 	return v
 }
 
 // learnVersion says how the version column is read, compared and moved.
 func (k keyTableCatalog) learnVersion(ctx context.Context, columns *keyColumns) error {
-	w, column := &k.run.engine.words, k.q.Table.Version
+	w, column := &k.store.engine.words, k.q.Table.Version
 	counts := func(greatest int64) error {
 		columns.wording = integerVersion
 		columns.wording.read, columns.first = wrap(w.digits, integerVersion.read), "0"
@@ -86,7 +86,7 @@ func (k keyTableCatalog) learnVersion(ctx context.Context, columns *keyColumns) 
 	if wording.move == "" {
 		return nil
 	}
-	columns.first = k.run.engine.now
+	columns.first = k.store.engine.now
 	digits := 6
 	if w.secondsByDefault {
 		digits = 0
@@ -105,11 +105,11 @@ func (k keyTableCatalog) learnVersion(ctx context.Context, columns *keyColumns) 
 // typeOf returns the type of a column of the key table.
 func (k keyTableCatalog) typeOf(ctx context.Context, column string) (columnType, error) {
 	v := k.values()
-	v[pColumn] = splitName(k.run.dialect, column)[0]
-	st := k.run.engine.words.columnType
-	row, err := k.run.conn.query(ctx, st.text, st.bind(v))
+	v.Column = splitName(k.store.dialect, column)[0]
+	st := k.store.engine.words.columnType
+	row, err := k.store.conn.query(ctx, st.text, st.bind(v))
 	if err != nil {
-		return columnType{}, k.run.failed(k.q.Name, err)
+		return columnType{}, k.store.failed(k.q.Name, err)
 	}
 	if row == nil || toText(row[0]) == "" {
 		return columnType{}, k.q.fail(ErrKeyTable, "the catalog has no column %s of %s", column, k.q.Table.Name)

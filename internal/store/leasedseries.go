@@ -12,9 +12,6 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// seriesTable is the table of series.
-const seriesTable = "keyfill_series"
-
 // takeTries is how often another abandoned series is looked for when others have
 // been faster.
 const takeTries = 16
@@ -23,7 +20,7 @@ const takeTries = 16
 // for their tables and the counter's row when they are first used. They are safe
 // for concurrent use where their store is, and must not be copied.
 type SeriesRows struct {
-	run     *runner
+	store   *Store
 	series  Series
 	counter *Reserver
 	err     error // of what no database could serve
@@ -31,22 +28,19 @@ type SeriesRows struct {
 
 var _ keysource.SeriesStore = (*SeriesRows)(nil)
 
-func newSeriesRows(r *runner, o Series) *SeriesRows {
+// NewSeries returns the series of an owner. It does no I/O.
+func NewSeries(r *Store, o Series) *SeriesRows {
 	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
 	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
 	err := o.check()
 	o.Sequence.Parameters = fmt.Sprintf("series=%d", o.Size)
-	return &SeriesRows{run: r, series: o, counter: newReserver(r, o.Sequence), err: err}
+	return &SeriesRows{store: r, series: o, counter: NewReserver(r, o.Sequence), err: err}
 }
 
 // At returns the same series as another view of the database finds them: a store
 // of [On] or [Within]. What one of them has opened, the others need not.
 func (r *SeriesRows) At(s *Store) *SeriesRows {
-	return r.at(s.run)
-}
-
-func (r *SeriesRows) at(run *runner) *SeriesRows {
-	return &SeriesRows{run: run, series: r.series, counter: r.counter.at(run), err: r.err}
+	return &SeriesRows{store: s, series: r.series, counter: r.counter.At(s), err: r.err}
 }
 
 // Bind is [Reserver.Bind], for series that are shared.
@@ -61,46 +55,46 @@ func (r *SeriesRows) Bind(ctx context.Context, c Column) error {
 // for [keysource.RecycledOptions]; 0 where there is none, or none can be asked
 // for.
 func (r *SeriesRows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
-	return r.run.columnsOf(&r.series.Sequence).greatestFrom(ctx, from, to)
+	return columnsOf(r.store, &r.series.Sequence).greatestFrom(ctx, from, to)
 }
 
 // open looks for the tables and opens the counter's row, once.
 func (r *SeriesRows) open(ctx context.Context) error {
-	if r.err != nil || r.counter.opened.Load() {
+	if r.err != nil || r.counter.isOpen() {
 		return r.err
 	}
-	q := &r.counter.sequence
+	q := &r.series.Sequence
 	if q.EnsureSchema {
-		if err := (&Schema{r.run}).ensureFor(ctx, r.run.columnsOf(q)); err != nil {
+		if err := SchemaOf(r.store).ensureFor(ctx, columnsOf(r.store, q).reachable()); err != nil {
 			return err
 		}
 	}
-	if r.run.inside {
-		if err := lockOfRows(r.run).first(ctx); err != nil {
+	if r.store.inside {
+		if err := lockOfRows(r.store).first(ctx); err != nil {
 			return r.failed(err)
 		}
 	}
-	if err := r.run.probe(ctx, seriesTable); err != nil {
-		return r.failed(r.run.judge(ctx, ErrTables, err, probeText(seriesTable), nil))
+	if err := r.store.probe(ctx, seriesTable); err != nil {
+		return r.failed(r.store.judge(ctx, ErrTables, err, probeText(seriesTable), nil))
 	}
 	counter, err := r.starting(ctx)
 	if err != nil {
 		return err
 	}
-	return counter.open(ctx)
+	return counter.Open(ctx)
 }
 
 // starting returns the counter, whose row begins with a whole series if it is
 // made.
 func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
-	if q := &r.counter.sequence; q.Start != 0 || !q.Create {
+	if q := &r.series.Sequence; q.Start != 0 || !q.Create {
 		return r.counter, nil
 	}
-	greatest, ranked, err := r.run.columnsOf(&r.series.Sequence).greatest(ctx)
-	counter := r.counter.at(r.run)
+	greatest, ranked, err := columnsOf(r.store, &r.series.Sequence).greatest(ctx)
+	counter := r.counter.At(r.store)
 	if err == nil && ranked {
 		var last int64
-		last, err = r.run.columnsOf(&r.series.Sequence).counted(ctx)
+		last, err = columnsOf(r.store, &r.series.Sequence).counted(ctx)
 		greatest = max(greatest, last)
 	}
 	if ranked && greatest >= r.series.Sequence.max() {
@@ -109,7 +103,7 @@ func (r *SeriesRows) starting(ctx context.Context) (*Reserver, error) {
 		return counter, err
 	}
 	if ranked {
-		counter.sequence.Start = r.aligned(greatest + 1)
+		counter = counter.startingAt(r.aligned(greatest + 1))
 	}
 	return counter, err
 }
@@ -152,10 +146,10 @@ func (r *SeriesRows) Own(ctx context.Context) (keysource.Series, error) {
 // fails although the rows can be read, the transaction sees the rows of the time
 // when it began to read, and others have written since.
 func (r *SeriesRows) lockInside(ctx context.Context) error {
-	if !r.run.inside {
+	if !r.store.inside {
 		return nil
 	}
-	if err := lockOfRows(r.run).take(ctx); err != nil {
+	if err := lockOfRows(r.store).take(ctx); err != nil {
 		return r.failed(err)
 	}
 	return nil
@@ -197,11 +191,11 @@ func (r *SeriesRows) row(ctx context.Context, first int64) (keysource.Series, er
 }
 
 func (r *SeriesRows) ask(ctx context.Context, text string, v seriesValues) ([]any, error) {
-	query, args := r.run.engine.seriesText(text, v)
-	row, err := r.run.conn.query(ctx, query, args)
+	query, args := r.store.engine.seriesText(text, v)
+	row, err := r.store.conn.query(ctx, query, args)
 	if err != nil {
 		r.lost(err)
-		return nil, r.failed(r.run.judge(ctx, ErrTables, err, query, args))
+		return nil, r.failed(r.store.judge(ctx, ErrTables, err, query, args))
 	}
 	return row, nil
 }
@@ -210,19 +204,19 @@ func (r *SeriesRows) ask(ctx context.Context, text string, v seriesValues) ([]an
 // that keyfill_series has gone since. The counter of new series stands above those that
 // were in it.
 func (r *SeriesRows) lost(err error) {
-	if r.counter.sequence.EnsureSchema && !r.run.inside && sqlcode.ClassOf(r.run.dialect, err) == dialect.ErrorNoObject {
-		r.counter.opened.Store(false)
+	if r.series.Sequence.EnsureSchema && !r.store.inside && sqlcode.ClassOf(r.store.dialect, err) == dialect.ErrorNoObject {
+		r.counter.reopen()
 	}
 }
 
 // change runs a statement and reports whether it has found its row.
 func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (bool, error) {
-	query, args := r.run.engine.seriesText(text, v)
-	n, err := r.run.conn.exec(ctx, query, args)
+	query, args := r.store.engine.seriesText(text, v)
+	n, err := r.store.conn.exec(ctx, query, args)
 	switch {
 	case err != nil:
 		r.lost(err)
-		return false, r.failed(r.run.judge(ctx, ErrTables, err, query, args))
+		return false, r.failed(r.store.judge(ctx, ErrTables, err, query, args))
 	case n > 1:
 		return false, ErrRows
 	}
@@ -230,7 +224,7 @@ func (r *SeriesRows) change(ctx context.Context, text string, v seriesValues) (b
 }
 
 func (r *SeriesRows) failed(err error) error {
-	return r.run.failed(r.series.Sequence.Name, r.run.refuseGone(ErrTables, err))
+	return r.store.failed(r.series.Sequence.Name, r.store.refuseGone(ErrTables, err))
 }
 
 // Move sets the next integer of a series, and renews its lease.
@@ -263,7 +257,7 @@ func (r *SeriesRows) free(ctx context.Context, v seriesValues, any bool) (keysou
 	if err != nil || last <= lowest {
 		return r.found(ctx, lowest, err)
 	}
-	v["from"] = lowest + r.run.random(last-lowest+1)
+	v["from"] = lowest + r.store.random(last-lowest+1)
 	one, err := r.first(ctx, seriesFreeFrom, v)
 	return r.found(ctx, cmp.Or(one, lowest), err)
 }
@@ -324,11 +318,11 @@ func (r *SeriesRows) Open(ctx context.Context, seen int64) (made keysource.Serie
 		return made, err
 	}
 	// An engine may have no answer, which would abort the transaction.
-	if _, err := r.run.server.expression(ctx); err != nil {
+	if _, err := r.store.server.expression(ctx); err != nil {
 		return made, r.failed(err)
 	}
-	err = r.run.conn.transact(ctx, func(c conn) error {
-		made, err = r.at(r.run.within(c)).make(ctx, seen)
+	err = r.store.conn.transact(ctx, func(c conn) error {
+		made, err = r.At(r.store.within(c)).make(ctx, seen)
 		return err
 	})
 	var e *Error
@@ -344,7 +338,7 @@ func (r *SeriesRows) Open(ctx context.Context, seen int64) (made keysource.Serie
 // make is Open within its transaction.
 func (r *SeriesRows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 	size, counter := r.series.Size, r.counter
-	if !r.run.pooled {
+	if !r.store.pooled {
 		// The transaction that had made the counter's row may have been rolled
 		// back: it is made again.
 		var err error

@@ -10,7 +10,7 @@ import (
 // reserveLocked is reserve where the row stays locked from the SELECT to the end of
 // the transaction: for a number that no UPDATE can work out.
 func (s swapper) reserveLocked(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
-	r := s.row.run
+	r := s.row.store
 	read, err := s.lockedText(ctx)
 	if err != nil {
 		return got, r.failed(s.row.q.Name, err)
@@ -40,9 +40,28 @@ func (s swapper) reserveLocked(ctx context.Context, n, seen int64) (got keysourc
 	return got, nil
 }
 
+// reserveLockedRow reserves n integers of a row of keyfill_sequences in the transaction that
+// is open on the connection of a store, for an engine whose UPDATE does not answer. First is
+// 0 where there is no row, or it does not have as many left.
+func reserveLockedRow(ctx context.Context, r *Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
+	swap := swapper{newRow(r, q, r.engine.ownForm())}
+	read, err := swap.lockedText(ctx)
+	if err != nil {
+		return got, err
+	}
+	stored, err := swap.readLocked(ctx, r.conn, read)
+	if err != nil || stored == nil || stored.next > q.max()-n+1 {
+		return got, err
+	}
+	if err := swap.replace(ctx, r.conn, stored, stored.next+n); err != nil {
+		return got, err
+	}
+	return keysource.Reservation{First: stored.next, Server: stored.server}, nil
+}
+
 // lockedText returns the query that reads the row and locks it.
 func (s swapper) lockedText(ctx context.Context) (string, error) {
-	return s.row.run.server.in(ctx, s.row.form.locked.text)
+	return s.row.store.server.in(ctx, s.row.form.locked.text)
 }
 
 // readLocked reads the row by the query of lockedText.
@@ -61,7 +80,7 @@ func (s swapper) replace(ctx context.Context, c conn, stored *storedRow, next in
 	if err != nil {
 		return err
 	}
-	proof, swap := s.row.run.proof, s.row.form.swap
+	proof, swap := s.row.store.proof, s.row.form.swap
 	text := proof.behind(swap.text)
 	return proof.provenly(ctx, func() (bool, error) {
 		changed, err := c.exec(ctx, text, swap.bind(v))

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/keyfill/keyfill/dialect"
 )
 
 // MaxKey returns the greatest key, which an engine finds at the end of an index
@@ -44,7 +42,7 @@ func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip Range) (in
 
 // maxKeyIn is MaxKey of the keys from from to to.
 func (k *KeyColumn) maxKeyIn(ctx context.Context, from, to int64) (int64, error) {
-	column, w := k.name(), &k.run.engine.series
+	column, w := k.name(), &k.store.engine.series
 	low, high := w.placeholder(1), w.placeholder(2)
 	if w.number != "" {
 		low, high = fmt.Sprintf(w.number, low), fmt.Sprintf(w.number, high)
@@ -55,17 +53,17 @@ func (k *KeyColumn) maxKeyIn(ctx context.Context, from, to int64) (int64, error)
 // maxKeyWithin is MaxKey of the rows whose columns have values. hint follows the
 // table's name. It also finds out whether the answer is of all rows that are committed.
 func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
-	beside, current := k.run.hides(k.table()), k.run.engine.current
+	beside, current := k.store.hides(k.table()), k.store.engine.current
 	if current != "" {
-		beside += ", " + fmt.Sprintf(current, k.run.nameLiteral(k.table()))
+		beside += ", " + fmt.Sprintf(current, nameLiteral(k.table()))
 	}
-	query := fmt.Sprintf(k.run.engine.maxKey, k.name(), beside, k.table()) + hint
+	query := fmt.Sprintf(k.store.engine.maxKey, k.name(), beside, k.table()) + hint
 	for i, c := range columns {
-		place := k.run.engine.words.place
+		place := k.store.engine.words.place
 		if strings.Contains(place, "%") {
 			place = fmt.Sprintf(place, i+1)
 		}
-		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.run.dialect.QuoteIdent(c) + " = " + place
+		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.store.dialect.QuoteIdent(c) + " = " + place
 	}
 	row, err := k.ask(ctx, query, values)
 	if last := len(row) - 1; err == nil && current != "" && last == 2 {
@@ -74,7 +72,7 @@ func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint str
 		k.current, row = n == 1, row[:last]
 	}
 	if err == nil {
-		k.hidden, err = k.run.areHidden(row)
+		k.hidden, err = k.store.areHidden(row)
 	}
 	if err != nil || row == nil || row[0] == nil {
 		return 0, err
@@ -85,7 +83,7 @@ func (k *KeyColumn) maxKeyWithin(ctx context.Context, columns []string, hint str
 // MaxDigits returns the greatest text in the column that consists of as many digits
 // as from and to, and lies between the two, both included; "" when there is none.
 func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, error) {
-	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", k.name(), k.table(), k.run.literal(from), k.run.literal(to))
+	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", k.name(), k.table(), k.store.literal(from), k.store.literal(to))
 	row, err := k.ask(ctx, query, nil)
 	if err != nil || row == nil {
 		return "", err
@@ -95,35 +93,5 @@ func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, err
 
 // maxText returns the query for the greatest key.
 func (k *KeyColumn) maxText() string {
-	return fmt.Sprintf(k.run.engine.maxKey, k.name(), k.run.hides(k.table()), k.table())
-}
-
-// noStart returns [ErrStart], with the index by which the greatest key would be found where a
-// column has none.
-func (s servedColumns) noStart() *Error {
-	e := s.q.fail(ErrStart, "")
-	for _, k := range s.all() {
-		if k.column.Unindexed {
-			e.Detail = "above all keys, or an index that begins with the column, by which keyfill finds the greatest key"
-			e.SQL = indexText(s.run.dialect, k.column)
-			break
-		}
-	}
-	return e
-}
-
-// indexText returns the statement that makes an index of a column.
-func indexText(d *dialect.Dialect, c Column) string {
-	const most, end = 63, "_idx" // PostgreSQL takes 63 bytes, and the others more
-	name := c.Table + "_" + c.Name
-	if len(name) > most-len(end) {
-		name = strings.ToValidUTF8(name[:most-len(end)], "")
-	}
-	index, table := d.QuoteIdent(name+end), c.tableIn(d)
-	if d.Family == dialect.FamilySQLite {
-		// The name of the index says in which file it is:
-		// https://sqlite.org/lang_createindex.html.
-		index, table = c.schemaIn(d)+index, d.QuoteIdent(c.Table)
-	}
-	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, table, d.QuoteIdent(c.Name))
+	return fmt.Sprintf(k.store.engine.maxKey, k.name(), k.store.hides(k.table()), k.table())
 }

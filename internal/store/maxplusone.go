@@ -82,7 +82,7 @@ func MutexName(c Column) string {
 //
 // Errors are the driver's own.
 func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
-	way, r := greatestOf[k.run.dialect.Name], k.run
+	way, r := greatestOf[k.store.dialect.Name], k.store
 	if way.lock != "" {
 		var err error
 		if way.hash {
@@ -111,7 +111,7 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 		return 0, ErrEnded
 	}
 	if err == nil {
-		k.hidden, err = k.run.areHidden(row)
+		k.hidden, err = k.store.areHidden(row)
 	}
 	if err == nil {
 		err = k.AllShown()
@@ -125,7 +125,7 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 
 // about puts the names of the column and its table into a text, and whether rows are hidden.
 func (k *KeyColumn) about(text string) string {
-	return fmt.Sprintf(text, k.table(), k.name(), k.run.hides(k.table()))
+	return fmt.Sprintf(text, k.table(), k.name(), k.store.hides(k.table()))
 }
 
 // hashOf returns the number of a column's lock. Two columns of one number wait for

@@ -37,7 +37,7 @@ func TestLockedMaxKey(t *testing.T) {
 				}
 				return reply{rows: [][]driver.Value{{""}}}
 			}}
-			got, err := store.Within(d, fullConn{bareConn{f}}).Column(column).LockedMaxKey(context.Background())
+			got, err := store.ColumnOf(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background())
 			if err != nil || got != answer.want {
 				t.Errorf("%s: %v gives %d, %v; want %d", d.Name, answer.max, got, err, answer.want)
 			}
@@ -46,7 +46,7 @@ func TestLockedMaxKey(t *testing.T) {
 			}
 		}
 		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
-		if _, err := store.Within(d, fullConn{bareConn{f}}).Column(column).LockedMaxKey(context.Background()); !errors.Is(err, errRefused) {
+		if _, err := store.ColumnOf(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background()); !errors.Is(err, errRefused) {
 			t.Errorf("%s: %v, want the driver's error", d.Name, err)
 		}
 		if mutex := d.Name == "mysql" || d.Name == "mariadb"; store.NeedsMutex(d) != mutex {

@@ -70,8 +70,8 @@ type Native struct {
 // PostgreSQL and SQL Server tell a sequence from another one of its name that
 // was made later; elsewhere it is noticed by its lower values.
 type NativeReserver struct {
-	run    *runner
-	states *runner // where keyfill's tables are read
+	store  *Store
+	states *Store // where keyfill's tables are read
 	native Native
 	opened atomic.Pointer[nativeSequence]
 	once   atomic.Bool // it was opened before
@@ -94,17 +94,18 @@ func (r *NativeReserver) byTurns(v nativeValue) bool {
 	return v.increment == 0 && r.native.Block == 1 && onCluster(v.server)
 }
 
-func newNative(r *runner, n Native) *NativeReserver {
+// NewNative returns the way to a sequence of the engine. It does no I/O.
+func NewNative(r *Store, n Native) *NativeReserver {
 	n.Columns = slices.Clone(n.Columns)
 	n.Block = max(n.Block, 1)
-	return &NativeReserver{run: r, states: r, native: n}
+	return &NativeReserver{store: r, states: r, native: n}
 }
 
 // Within returns the same sequence as the transaction of s finds it, which may have
 // changed it. Keyfill's own tables, which may not be there, are read as before: in
 // the transaction an error would be its end.
 func (r *NativeReserver) Within(s *Store) *NativeReserver {
-	other := newNative(s.run, r.native)
+	other := NewNative(s, r.native)
 	other.states = r.states
 	return other
 }
@@ -215,12 +216,12 @@ func (r *nativeRun) add(v nativeValue) {
 // draw draws values, and sorts them: an engine gives them in the order of the
 // rows that it happens to make.
 func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int64) ([]nativeValue, error) {
-	e := catalogOf(r.run).engine
-	query, err := r.run.server.in(ctx, e.drawText(q.quoted, count))
+	e := catalogOf(r.store).engine
+	query, err := r.store.server.in(ctx, e.drawText(q.quoted, count))
 	if err != nil {
-		return nil, r.run.failed(q.shown(), err)
+		return nil, r.store.failed(q.shown(), err)
 	}
-	rows, err := r.run.conn.rows(ctx, query, e.draw.bind(nativeArgs{name: q.nativeName, count: count}))
+	rows, err := r.store.conn.rows(ctx, query, e.draw.bind(nativeArgs{name: q.nativeName, count: count}))
 	if err != nil {
 		return nil, r.refused(ctx, q, count, err)
 	}
@@ -228,13 +229,13 @@ func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int6
 	for _, row := range rows {
 		first, err := toInteger(row[0])
 		if err != nil {
-			return nil, r.run.failed(q.shown(), err)
+			return nil, r.store.failed(q.shown(), err)
 		}
 		increment, err := toInteger(row[1])
 		if err != nil {
-			return nil, r.run.failed(q.shown(), err)
+			return nil, r.store.failed(q.shown(), err)
 		}
-		v := nativeValue{first, increment, serverOf(row[2], row[3])}
+		v := nativeValue{first, increment, rowServer(row[2], row[3])}
 		values = append(values, v)
 		for range e.ranges(count) {
 			v.first += min(increment, math.MaxInt64-max(v.first, 0))
@@ -251,16 +252,16 @@ func (r *NativeReserver) draw(ctx context.Context, q *nativeSequence, count int6
 // refused returns the error of values that could not be drawn.
 func (r *NativeReserver) refused(ctx context.Context, q *nativeSequence, count int64, err error) error {
 	if isBroken(err) || ctx.Err() != nil {
-		return r.run.failed(q.shown(), err)
+		return r.store.failed(q.shown(), err)
 	}
-	facts, factsErr := catalogOf(r.run).facts(ctx, q.nativeName)
+	facts, factsErr := catalogOf(r.store).facts(ctx, q.nativeName)
 	switch {
 	case factsErr != nil || facts == nil:
-		return r.run.failedAs(ErrNoSequence, q.shown(), err)
+		return r.store.failedAs(ErrNoSequence, q.shown(), err)
 	case facts.endsWithin(count):
 		return r.exhausted(q)
 	}
-	return r.run.failed(q.shown(), &refusal{ErrNoSequence, err})
+	return r.store.failed(q.shown(), &refusal{ErrNoSequence, err})
 }
 
 // Advance returns an [*Error]: the statements that set a sequence may set it
@@ -287,7 +288,7 @@ func (r *NativeReserver) State(ctx context.Context) (string, error) {
 // MaxKey returns the greatest key in the columns, for
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *NativeReserver) MaxKey(ctx context.Context) (int64, error) {
-	key, _, err := r.run.columnsOf(&Sequence{Columns: r.native.Columns}).greatest(ctx)
+	key, _, err := columnsOf(r.store, &Sequence{Columns: r.native.Columns}).greatest(ctx)
 	return key, err
 }
 

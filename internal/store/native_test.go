@@ -95,12 +95,12 @@ func (n *nativeFake) draw() reply {
 	return r
 }
 
-func openNative(t *testing.T, n *nativeFake, native store.Native) (*store.NativeReserver, *fake) {
+func openNative(t *testing.T, n *nativeFake, of store.Native) (*store.NativeReserver, *fake) {
 	t.Helper()
 	f := &fake{answer: n.answer}
 	db := store.Pool(n.dialect, connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
 	t.Cleanup(func() { db.Close() })
-	return store.New(n.dialect, db).Native(native), f
+	return store.NewNative(store.New(n.dialect, db), of), f
 }
 
 // numbers is the sequence of most tests.

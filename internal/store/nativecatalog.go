@@ -23,22 +23,22 @@ func (f *nativeFacts) endsWithin(count int64) bool {
 
 // nativeCatalog asks the catalog of an engine for its sequences.
 type nativeCatalog struct {
-	run    *runner
+	store  *Store
 	engine *nativeEngine // nil where the engine has no sequences
 }
 
-func catalogOf(r *runner) nativeCatalog { return nativeCatalog{r, natives[r.dialect.Name]} }
+func catalogOf(r *Store) nativeCatalog { return nativeCatalog{r, natives[r.dialect.Name]} }
 
 // find returns the name of a sequence as it is found, nil where there is
 // none.
 func (k nativeCatalog) find(ctx context.Context, schema, name string) (*nativeName, error) {
-	wanted := nameOf(k.run.dialect, schema, name)
+	wanted := nameOf(k.store.dialect, schema, name)
 	find := k.engine.find
-	row, err := k.run.conn.query(ctx, find.text, find.bind(nativeArgs{name: wanted}))
+	row, err := k.store.conn.query(ctx, find.text, find.bind(nativeArgs{name: wanted}))
 	if err != nil || row == nil {
 		return nil, k.failed(ctx, name, err, find, nativeArgs{name: wanted})
 	}
-	found := nameOf(k.run.dialect, toText(row[0]), toText(row[1]))
+	found := nameOf(k.store.dialect, toText(row[0]), toText(row[1]))
 	return &found, nil
 }
 
@@ -47,7 +47,7 @@ func (k nativeCatalog) find(ctx context.Context, schema, name string) (*nativeNa
 func (k nativeCatalog) facts(ctx context.Context, q nativeName) (*nativeFacts, error) {
 	text := k.engine.facts
 	text.text = strings.ReplaceAll(text.text, "{sequence}", q.quoted)
-	row, err := k.run.conn.query(ctx, text.text, text.bind(nativeArgs{name: q}))
+	row, err := k.store.conn.query(ctx, text.text, text.bind(nativeArgs{name: q}))
 	if err != nil || row == nil {
 		return nil, k.failed(ctx, q.shown(), err, text, nativeArgs{name: q})
 	}
@@ -57,7 +57,7 @@ func (k nativeCatalog) facts(ctx context.Context, q nativeName) (*nativeFacts, e
 			continue
 		}
 		if n[i], err = toInteger(row[i]); err != nil {
-			return nil, k.run.failed(q.shown(), err)
+			return nil, k.store.failed(q.shown(), err)
 		}
 	}
 	if n[1] <= 0 {
@@ -71,12 +71,12 @@ func (k nativeCatalog) facts(ctx context.Context, q nativeName) (*nativeFacts, e
 // the sequence cannot be told.
 func (k nativeCatalog) own(ctx context.Context, c Column) (own *nativeName, worked bool, err error) {
 	e := k.engine
-	args := nativeArgs{column: c, table: c.tableIn(k.run.dialect)}
-	row, err := k.run.conn.query(ctx, e.own.text, e.own.bind(args))
+	args := nativeArgs{column: c, table: c.tableIn(k.store.dialect)}
+	row, err := k.store.conn.query(ctx, e.own.text, e.own.bind(args))
 	if err != nil || row == nil {
 		return nil, false, k.failed(ctx, c.String(), err, e.own, args)
 	}
-	schema, name, worked := e.reads(k.run.dialect, row)
+	schema, name, worked := e.reads(k.store.dialect, row)
 	if name == "" || worked {
 		return nil, worked, nil
 	}
@@ -92,5 +92,5 @@ func (k nativeCatalog) failed(ctx context.Context, name string, err error, text 
 	if err == nil {
 		return nil
 	}
-	return k.run.failed(name, k.run.judge(ctx, ErrNoSequence, err, text.text, text.bind(args)))
+	return k.store.failed(name, k.store.judge(ctx, ErrNoSequence, err, text.text, text.bind(args)))
 }

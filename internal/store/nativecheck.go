@@ -4,51 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/keyfill/keyfill/internal/anchor"
-)
-
-// Errors about a sequence of the engine. All come in an [*Error].
-var (
-	// ErrNoNative is returned for an engine without sequences.
-	ErrNoNative = anchor.New("native", "this engine has no sequences: use kind sequence")
-
-	// ErrNoSequence is returned when there is no such sequence, or it cannot be
-	// drawn from.
-	ErrNoSequence = anchor.New("native", "the engine has no such sequence that this user may draw from: create it, write its schema before the name, or let it be used")
-
-	// ErrNoOwn is returned when no sequence is named, and the column draws from
-	// none by itself.
-	ErrNoOwn = anchor.New("native", "the column draws from no sequence by itself: name one in sequence")
-
-	// ErrIncrement is returned when the sequence does not count by the block.
-	ErrIncrement = anchor.New("native", "its increment is not the block")
-
-	// ErrNodes is returned on a Galera cluster for a sequence that does not have
-	// INCREMENT BY 0, or for blocks of more than one.
-	ErrNodes = anchor.New("native", "the nodes of a Galera cluster give out the same values of a sequence unless it has INCREMENT BY 0, and then no blocks: say block: 1 and give it that increment, or take kind sequence")
-
-	// ErrCycle is returned when the sequence begins again after its end.
-	ErrCycle = anchor.New("native", "it has CYCLE, which repeats keys")
-
-	// ErrBelowOne is returned when a value was drawn that is no key.
-	ErrBelowOne = anchor.New("native", "it counts from below 1, where keys are not")
-
-	// ErrUnordered is returned when the sequence gives each session values in
-	// advance.
-	ErrUnordered = anchor.New("native", "each session draws values in advance (CACHE), so that they come out of order")
-
-	// ErrOtherSequence is returned when a column draws from another sequence by
-	// itself, or changes the value that it draws.
-	ErrOtherSequence = anchor.New("native", "the column fills itself in another way: let its default draw from the same sequence and nothing else, remove it, or say exclusive if nobody inserts without a key")
-
-	// ErrScattered is returned when other sessions draw so often that no values
-	// in a row are to be had.
-	ErrScattered = anchor.New("native", "other sessions draw from it at the same time")
-
-	// ErrNoAdvance is returned when a sequence would have to be set to another
-	// value.
-	ErrNoAdvance = anchor.New("native", "a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")
 )
 
 // open looks at the sequence, once as long as it is fit.
@@ -56,14 +11,14 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 	if q := r.opened.Load(); q != nil {
 		return q, nil
 	}
-	if catalogOf(r.run).engine == nil {
+	if catalogOf(r.store).engine == nil {
 		return nil, r.fail(nil, ErrNoNative, "")
 	}
 	name, err := r.find(ctx)
 	if err != nil {
 		return nil, err
 	}
-	facts, err := catalogOf(r.run).facts(ctx, *name)
+	facts, err := catalogOf(r.store).facts(ctx, *name)
 	if err != nil {
 		return nil, err
 	}
@@ -71,10 +26,10 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 		return nil, r.fail(nil, ErrNoSequence, "")
 	}
 	q := &nativeSequence{nativeName: *name, max: facts.max}
-	if catalogOf(r.run).engine.clusters {
-		server, err := r.run.server.after(ctx)
+	if catalogOf(r.store).engine.clusters {
+		server, err := r.store.server.after(ctx)
 		if err != nil {
-			return nil, r.run.failed(name.shown(), err)
+			return nil, r.store.failed(name.shown(), err)
 		}
 		q.byTurns = onCluster(server)
 	}
@@ -99,7 +54,7 @@ func (r *NativeReserver) open(ctx context.Context) (*nativeSequence, error) {
 
 // find returns the sequence's name as it is found.
 func (r *NativeReserver) find(ctx context.Context) (*nativeName, error) {
-	catalog := catalogOf(r.run)
+	catalog := catalogOf(r.store)
 	if r.native.Sequence == "" {
 		if len(r.native.Columns) != 1 {
 			return nil, r.fail(nil, ErrNoOwn, "%d columns share the source", len(r.native.Columns))
@@ -113,7 +68,7 @@ func (r *NativeReserver) find(ctx context.Context) (*nativeName, error) {
 		}
 		return own, nil
 	}
-	schema, name, err := splitNative(r.run.dialect, r.native.Sequence)
+	schema, name, err := splitNative(r.store.dialect, r.native.Sequence)
 	if err != nil {
 		return nil, r.fail(nil, ErrNoSequence, "%v", err)
 	}
@@ -136,7 +91,7 @@ func (r *NativeReserver) check(q *nativeSequence, f *nativeFacts) error {
 	case f.increment != r.native.Block && !q.byTurns:
 		return r.wrongIncrement(q, f.increment)
 	case f.cycles:
-		return alter(r.fail(q, ErrCycle, ""), catalogOf(r.run).engine.noCycle)
+		return alter(r.fail(q, ErrCycle, ""), catalogOf(r.store).engine.noCycle)
 	case f.cached:
 		return alter(r.fail(q, ErrUnordered, ""), "CACHE 1")
 	}
@@ -184,7 +139,7 @@ func (r *NativeReserver) checkColumn(ctx context.Context, q *nativeSequence, c C
 	if r.native.Sequence == "" {
 		return nil // the column's own, which is nothing else
 	}
-	own, worked, err := catalogOf(r.run).own(ctx, c)
+	own, worked, err := catalogOf(r.store).own(ctx, c)
 	switch {
 	case err != nil:
 		return err

@@ -32,7 +32,7 @@ func setval(sequence, integers string) string {
 
 // Raise returns the statement that sets the sequence so that it gives to or greater.
 func (r *NativeReserver) Raise(to int64) string {
-	switch d := r.run.dialect; d.Name {
+	switch d := r.store.dialect; d.Name {
 	case dialect.PostgreSQL().Name:
 		return setval(r.written(), fmt.Sprintf(", %d", to-1))
 	case dialect.MariaDB().Name:
@@ -44,7 +44,7 @@ func (r *NativeReserver) Raise(to int64) string {
 // RaiseAboveKeys returns the statement that sets the sequence above the keys in its
 // columns: see [RaiseNative].
 func (r *NativeReserver) RaiseAboveKeys() string {
-	return RaiseNative(r.run.dialect, r.written(), r.native.Columns)
+	return RaiseNative(r.store.dialect, r.written(), r.native.Columns)
 }
 
 // written returns the sequence's name as SQL has it.

@@ -28,9 +28,9 @@ type Row struct {
 //
 // Where only a procedure of the application's knows the state, the Row is empty,
 // and nothing is compared.
-func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
-	o, err := opener{run: s.run, q: &q}.open(ctx)
-	row, state := o.row, &sequenceRow{s.run, &q, o.form}
+func Open(ctx context.Context, s *Store, q Sequence) (Row, error) {
+	o, err := opener{store: s, q: &q}.open(ctx)
+	row, state := o.row, newRow(s, &q, o.form)
 	if err == nil && o.known && row.Next < 1 && q.OnBehind != keysource.RemedyAdvance {
 		return Row{}, state.belowOne(row.Next)
 	}
@@ -50,7 +50,7 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 			return Row{}, state.exhausted(row.Next)
 		}
 		row.Next = o.greatest + 1
-		return row, s.Advance(ctx, q, row.Next)
+		return row, Advance(ctx, s, q, row.Next)
 	}
 	e := q.fail(ErrBehind, "")
 	e.Next = row.Next
@@ -59,8 +59,8 @@ func (s *Store) Open(ctx context.Context, q Sequence) (Row, error) {
 
 // opener finds the row of a sequence, or makes it, and compares what the row says.
 type opener struct {
-	run *runner
-	q   *Sequence
+	store *Store
+	q     *Sequence
 
 	looked bool // a first look has found no other state of the column
 }
@@ -82,50 +82,50 @@ func (o opener) open(ctx context.Context) (opening, error) {
 // openKnowing is open for who has looked at the sequence; look may be nil.
 func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, err error) {
 	q := o.q
-	if err := q.check(o.run.dialect); err != nil {
+	if err := q.check(o.store.dialect); err != nil {
 		return got, err
 	}
 	if q.foreign() {
 		return o.openForeign(ctx)
 	}
 	switch {
-	case look != nil && time.Now().Before(look.until) && (firstLooker{o.run, q}).may() && (look.stored != nil || !o.run.inside):
-	case o.run.inside:
+	case look != nil && time.Now().Before(look.until) && (firstLooker{o.store, q}).may() && (look.stored != nil || !o.store.inside):
+	case o.store.inside:
 		look = nil // what is read before the transaction writes may be old: see LockFirst
 	default:
-		look = firstLooker{o.run, q}.look(ctx)
+		look = firstLooker{o.store, q}.look(ctx)
 	}
 	if look != nil {
 		o.looked = true
-		o.run.found.note()
+		o.store.found.note()
 		return o.openSeen(ctx, look.stored, look.stored == nil, look.greatest, true)
 	}
 	if err := o.ensure(ctx); err != nil {
 		return got, err
 	}
-	if o.run.inside {
-		if err := lockOfRows(o.run).first(ctx); err != nil {
+	if o.store.inside {
+		if err := lockOfRows(o.store).first(ctx); err != nil {
 			return got, err
 		}
 	}
 	// The keys come first: those that are in the column now were reserved
 	// before, so that a row read later is above them. The other way round,
 	// another process could reserve and insert in between.
-	greatest, ranked, err := o.run.columnsOf(q).greatest(ctx)
+	greatest, ranked, err := columnsOf(o.store, q).greatest(ctx)
 	if err != nil {
 		return got, err
 	}
-	stored, err := stateRows{o.run}.read(ctx, q.Name)
+	stored, err := readRow(ctx, o.store, q.Name)
 	if err != nil {
 		return got, err
 	}
 	if stored != nil && endOf(stored.incarnation) != q.end() && !q.holdsBlocks() {
 		// From its end on keys are another state's.
 		q.remember(stored)
-		if greatest, ranked, err = o.run.columnsOf(q).greatest(ctx); err != nil {
+		if greatest, ranked, err = columnsOf(o.store, q).greatest(ctx); err != nil {
 			return got, err
 		}
-		if stored, err = (stateRows{o.run}).read(ctx, q.Name); err != nil {
+		if stored, err = readRow(ctx, o.store, q.Name); err != nil {
 			return got, err
 		}
 	}
@@ -153,7 +153,7 @@ func (o opener) openSeen(ctx context.Context, stored *storedRow, contested bool,
 	}
 	q.remember(stored)
 	got.row, got.known, got.greatest = Row{Next: stored.next, Created: created}, true, greatest
-	got.form, err = o.run.formOf(ctx, q)
+	got.form, err = formOf(ctx, o.store, q)
 	return got, err
 }
 
@@ -162,12 +162,12 @@ func (o opener) raiseToStart(ctx context.Context, stored *storedRow) (*storedRow
 	if o.q.StartAt == 0 || stored.next >= o.q.StartAt {
 		return stored, nil
 	}
-	if err := o.run.advanceRow(ctx, o.q, o.q.StartAt); err != nil {
+	if err := advanceRow(ctx, o.store, o.q, o.q.StartAt); err != nil {
 		return nil, err
 	}
-	raised, err := stateRows{o.run}.read(ctx, o.q.Name)
+	raised, err := readRow(ctx, o.store, o.q.Name)
 	if err == nil && raised == nil {
-		err = o.run.failed(o.q.Name, errRemoved)
+		err = o.store.failed(o.q.Name, errRemoved)
 	}
 	return raised, err
 }
@@ -177,8 +177,8 @@ func (o opener) ensure(ctx context.Context) error {
 	if !o.q.EnsureSchema {
 		return nil
 	}
-	schema := &Schema{o.run}
-	if err := schema.ensureFor(ctx, o.run.columnsOf(o.q)); err != nil || o.q.Procedure == "" {
+	schema := SchemaOf(o.store)
+	if err := schema.ensureFor(ctx, columnsOf(o.store, o.q).reachable()); err != nil || o.q.Procedure == "" {
 		return err
 	}
 	return schema.ensureProcedure(ctx)
@@ -188,31 +188,31 @@ func (o opener) ensure(ctx context.Context) error {
 // made it, and used it, before. made is the row unless it was used. alone says that no other
 // state has the column.
 func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *storedRow, alone bool, err error) {
-	q, rows := o.q, stateRows{o.run}
+	q := o.q
 	if !q.Create {
 		return nil, nil, false, o.row().noRow(ctx, greatest)
 	}
 	claimed, gone := unused(ctx, q)
 	if gone != nil {
 		// Another process may have made the row, and used it, since it was looked for.
-		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+		if stored, err := readRow(ctx, o.store, q.Name); err != nil || stored != nil {
 			return stored, nil, false, err
 		}
 		return nil, nil, false, gone
 	}
 	if gone := o.wasThere(ctx); gone != nil {
-		if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+		if stored, err := readRow(ctx, o.store, q.Name); err != nil || stored != nil {
 			return stored, nil, false, err
 		}
 		return nil, nil, false, gone
 	}
 	if q.Fresh {
-		if used, err := o.run.columnsOf(q).used(ctx); err != nil {
+		if used, err := columnsOf(o.store, q).used(ctx); err != nil {
 			return nil, nil, false, err
 		} else if used {
 			// Another process may have made the row, and used it, since it was
 			// looked for.
-			if stored, err := rows.read(ctx, q.Name); err != nil || stored != nil {
+			if stored, err := readRow(ctx, o.store, q.Name); err != nil || stored != nil {
 				return stored, nil, false, err
 			}
 			return nil, nil, false, o.row().noRow(ctx, 0)
@@ -225,33 +225,33 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 	start = max(start, claimed)
 	// A row that is made in error would keep out the sequence that is right.
 	if !o.looked {
-		if err := (binder{o.run}).checkAll(ctx, q.binding()); err != nil {
+		if err := (binder{o.store}).checkAll(ctx, q.binding()); err != nil {
 			return nil, nil, false, err
 		}
 	}
 	table, column := q.bound()
-	createErr := rows.make(ctx, q.Name, start, table, column, q.Parameters)
-	if createErr != nil && o.run.inside {
-		return nil, nil, false, o.run.failed(q.Name, createErr)
+	createErr := makeRow(ctx, o.store, q.Name, start, table, column, q.Parameters)
+	if createErr != nil && o.store.inside {
+		return nil, nil, false, o.store.failed(q.Name, createErr)
 	}
 	if createErr != nil {
 		// Of two who make it at once, Oracle gives one the error of the unique
 		// key. The row of the other is as good when it is no lower.
-		if err := o.run.advanceRow(ctx, q, start); err != nil {
-			return nil, nil, false, o.run.failed(q.Name, createErr)
+		if err := advanceRow(ctx, o.store, q, start); err != nil {
+			return nil, nil, false, o.store.failed(q.Name, createErr)
 		}
 	}
 	if o.looked {
-		if look := (firstLooker{o.run, q}).look(ctx); look != nil && look.stored != nil {
+		if look := (firstLooker{o.store, q}).look(ctx); look != nil && look.stored != nil {
 			return look.stored, nil, true, nil
 		}
 	}
 	for try := 1; err == nil && stored == nil; try++ {
-		if stored, err = rows.read(ctx, q.Name); stored != nil || err != nil {
+		if stored, err = readRow(ctx, o.store, q.Name); stored != nil || err != nil {
 			break
 		}
-		if createErr != nil || try == seenTries || o.run.inside || pause(ctx, o.run.random, try) != nil {
-			err = o.run.failed(q.Name, cmp.Or(createErr, errRemoved))
+		if createErr != nil || try == seenTries || o.store.inside || pause(ctx, o.store.random, try) != nil {
+			err = o.store.failed(q.Name, cmp.Or(createErr, errRemoved))
 		}
 	}
 	if err == nil && stored.next == start {
@@ -265,11 +265,11 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	q := o.q
 	start := max(q.Start, q.StartAt)
 	if start == 0 && q.Below > 0 {
-		if err := o.run.columnsOf(q).startKnown(); err != nil {
+		if err := columnsOf(o.store, q).startKnown(); err != nil {
 			return 0, err
 		}
 	} else if start == 0 && ranked {
-		counted, err := o.run.columnsOf(q).counted(ctx)
+		counted, err := columnsOf(o.store, q).counted(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -280,10 +280,10 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 		start = cmp.Or(start, 1)
 	case start != 0:
 	case !ranked:
-		if err := o.run.columnsOf(q).allShown(ctx); err != nil {
+		if err := columnsOf(o.store, q).allShown(ctx); err != nil {
 			return 0, err
 		}
-		return 0, o.run.columnsOf(q).noStart()
+		return 0, columnsOf(o.store, q).noStart()
 	case greatest >= q.ceiling():
 		return 0, o.row().exhausted(0)
 	default:
@@ -302,7 +302,7 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 }
 
 // row returns the row without statements of its own.
-func (o opener) row() *sequenceRow { return &sequenceRow{o.run, o.q, nil} }
+func (o opener) row() *sequenceRow { return newRow(o.store, o.q, nil) }
 
 // checkRow compares a row with the sequence, and binds a shared one to its
 // columns. It marks the row of a sequence with StartAt, and reports whether it has made a row.
@@ -320,15 +320,15 @@ func (o opener) checkRow(ctx context.Context, row, made *storedRow, contested bo
 		return false, q.fail(ErrParameters, "%q, not %q", row.parameters, q.Parameters)
 	}
 	if q.Shared {
-		return binder{o.run}.bind(ctx, q.binding())
+		return binder{o.store}.bind(ctx, q.binding())
 	}
 	if q.StartAt > 0 {
-		if err := (binder{o.run}).begin(ctx, q.binding(), row); err != nil {
+		if err := (binder{o.store}).begin(ctx, q.binding(), row); err != nil {
 			return false, err
 		}
 	}
 	if !contested {
 		return false, nil
 	}
-	return false, binder{o.run}.keep(ctx, q.binding(), q.Columns[0], made)
+	return false, binder{o.store}.keep(ctx, q.binding(), q.Columns[0], made)
 }

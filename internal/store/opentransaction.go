@@ -43,28 +43,7 @@ func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	if words := &r.engine.proof; !tx.Ours || !words.loyal {
 		r.proof = &prover{words, r.conn, tx}
 	}
-	return &Store{r}
-}
-
-// proof is how the statements of an engine prove that a transaction is open. All
-// texts may be empty.
-type proof struct {
-	condition string // is true where one is open, in the WHERE of an UPDATE
-	mark      string // makes the condition true until the transaction ends
-	front     string // stands in front of a statement, which it lets run where one is open
-	begin     string // fails where one is open, with begun in the error
-	begun     string
-	end       string // undoes begin
-
-	// ask answers with 1 where one is open.
-	ask string
-
-	// create makes the row of a parent, as engine.create does, where one is open.
-	create statement
-
-	// loyal says that the engine ends no transaction but by an error that the
-	// statement in hand gets, or by a statement that ends it.
-	loyal bool
+	return r
 }
 
 // prover proves by statements that a transaction of the application is open. The

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -10,20 +9,9 @@ import (
 // swapper reserves by reading the row, and replacing it where it is still the same.
 type swapper struct{ row *sequenceRow }
 
-const (
-	// swapTries is how often a row is read and found changed when it is to be
-	// replaced.
-	swapTries = 10
-
-	// swapPause is the longest pause after the first of them; it doubles up to
-	// swapPauseMax. On average all of them take a tenth of a second.
-	swapPause    = time.Millisecond
-	swapPauseMax = 40 * time.Millisecond
-)
-
 // reserve is [Store.Reserve]. No lock is held between the SELECT and the UPDATE.
 func (s swapper) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	q, r, swap := s.row.q, s.row.run, s.row.form.swap
+	q, r, swap := s.row.q, s.row.store, s.row.form.swap
 	for try := range swapTries {
 		if try > 0 {
 			if err := pause(ctx, r.random, try); err != nil {
@@ -52,17 +40,4 @@ func (s swapper) reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 		}
 	}
 	return keysource.Reservation{}, q.fail(ErrContention, "")
-}
-
-// pause waits for a random time, which is longer for later tries.
-func pause(ctx context.Context, random random, try int) error {
-	longest := min(swapPause<<(try-1), swapPauseMax)
-	t := time.NewTimer(time.Duration(random(int64(longest))) + 1)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/anchor"
 )
 
 // Counter says where the engine's own counter of a column stands.
@@ -24,18 +23,14 @@ type Counter struct {
 // cycles has no next number that says something.
 func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	switch {
-	case k.column.Counted && k.run.engine.counter != "":
+	case k.column.Counted && k.store.engine.counter != "":
 		last, err := k.counted(ctx)
 		return Counter{Next: last + min(1, maxNext-last)}, err
-	case k.column.Live && k.run.dialect.Name == dialect.PostgreSQL().Name:
+	case k.column.Live && k.store.dialect.Name == dialect.PostgreSQL().Name:
 		return k.drawnFrom(ctx)
 	}
 	return Counter{}, nil
 }
-
-// ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
-// the user may not read. It comes in an [*Error].
-var ErrSequenceRight = anchor.New("live-column", "where the column's sequence stands cannot be read: grant the user SELECT on the sequence")
 
 // drawnFrom is Counter for a column that draws from a sequence of PostgreSQL by itself.
 // What sessions hold of it in advance (CACHE) was drawn before.
@@ -45,7 +40,7 @@ var ErrSequenceRight = anchor.New("live-column", "where the column's sequence st
 // as it was), and that takes SELECT: "pg_sequences" and "GRANT" of the manual of
 // PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
-	natives := catalogOf(k.run)
+	natives := catalogOf(k.store)
 	own, worked, err := natives.own(ctx, k.column)
 	if err != nil || own == nil || worked {
 		return Counter{}, err
@@ -55,13 +50,13 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 		return Counter{}, err
 	}
 	row, err := k.askSequence(ctx, own, "SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text)"+
-		" FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST("+k.run.literal(own.quoted)+" AS regclass)")
+		" FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST("+k.store.literal(own.quoted)+" AS regclass)")
 	if err != nil || row == nil {
 		return Counter{}, err
 	}
 	cache, err := toInteger(row[0])
 	if err != nil {
-		return Counter{}, k.run.failed(own.shown(), err)
+		return Counter{}, k.store.failed(own.shown(), err)
 	}
 	found := Counter{Sequence: own.quoted, Cache: cache, Max: facts.max}
 	if facts.last > 0 {
@@ -79,16 +74,16 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 		return Counter{}, err
 	}
 	if found.Next, err = toInteger(row[0]); err != nil {
-		return Counter{}, k.run.failed(own.shown(), err)
+		return Counter{}, k.store.failed(own.shown(), err)
 	}
 	return found, nil
 }
 
 // askSequence sends a query about a sequence.
 func (k *KeyColumn) askSequence(ctx context.Context, own *nativeName, query string) ([]any, error) {
-	row, err := k.run.conn.query(ctx, query, nil)
+	row, err := k.store.conn.query(ctx, query, nil)
 	if err != nil {
-		return nil, catalogOf(k.run).failed(ctx, own.shown(), err, nativeText{text: query}, nativeArgs{})
+		return nil, catalogOf(k.store).failed(ctx, own.shown(), err, nativeText{text: query}, nativeArgs{})
 	}
 	return row, nil
 }

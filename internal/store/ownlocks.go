@@ -23,14 +23,14 @@ func (l OwnLocks) Any() bool { return l.Tables || l.Sequences }
 // Only PostgreSQL has such locks: elsewhere a change of a table ends the transaction, or
 // keyfill has no connection of its own. "Explicit Locking" and pg_locks of its manual.
 func (s *Store) OwnLocks(ctx context.Context, columns []Column) (OwnLocks, error) {
-	if s.run.dialect.Family != dialect.FamilyPostgreSQL {
+	if s.dialect.Family != dialect.FamilyPostgreSQL {
 		return OwnLocks{}, nil
 	}
 	var names []string
 	for _, c := range columns {
-		names = append(names, s.run.literal(c.Table))
+		names = append(names, s.literal(c.Table))
 	}
-	row, err := s.run.conn.query(ctx, fmt.Sprintf(ownLocks, strings.Join(names, ", ")), nil)
+	row, err := s.conn.query(ctx, fmt.Sprintf(ownLocks, strings.Join(names, ", ")), nil)
 	if err != nil || row == nil {
 		return OwnLocks{}, err
 	}

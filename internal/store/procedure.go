@@ -6,44 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
-
-// ReserveProcedure is the [Sequence].Procedure that [ProcedureDDL] creates: it
-// reserves in keyfill_sequences. One of any other name is the application's own.
-//
-// Either is called with two arguments, a name and how many consecutive integers
-// are asked for, and answers with one row of one integer, the first of them:
-//
-//	PostgreSQL       SELECT name($1, $2)             a function
-//	MySQL, MariaDB   CALL name(?, ?)                 a procedure that ends in a SELECT
-//	SQL Server       EXEC name @p1, @p2              a procedure that ends in a SELECT
-//	Oracle           SELECT name(:1, :2) FROM dual   a function with an autonomous transaction
-//
-// SQLite has none. The name is the Name of the [Sequence], or the Row of its
-// [KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
-// call stands in a transaction of its own, so that a procedure with an UPDATE and
-// a SELECT after it is right as it is. What a procedure reserves beyond the
-// sequence's Max is a gap.
-//
-// The shipped one refuses fewer than 1, and a name without a row. Its caller has
-// to be able to execute it and to read keyfill_sequences, not to change it.
-const ReserveProcedure = "keyfill_reserve"
-
-// ProcedureDDL returns the statements that create [ReserveProcedure], or put it in
-// the place of an older one; none for SQLite. Each is to be run by itself, and has
-// semicolons inside: in SQL Server it must be alone in its batch.
-func ProcedureDDL(d *dialect.Dialect) []string {
-	e := engineOf(d)
-	switch {
-	case e.procedure == "":
-		return nil
-	case e.dropProcedure != "":
-		return []string{e.dropProcedure, e.procedure}
-	}
-	return []string{e.procedure}
-}
 
 // procedureCall reserves by the procedure of a sequence.
 type procedureCall struct{ row *sequenceRow }
@@ -51,7 +15,7 @@ type procedureCall struct{ row *sequenceRow }
 // reserve is [Store.Reserve]. Fewer than n of the integers may be up to the
 // sequence's limit.
 func (p procedureCall) reserve(ctx context.Context, n int64) (keysource.Reservation, error) {
-	q, r := p.row.q, p.row.run
+	q, r := p.row.q, p.row.store
 	if r.inside && r.engine.callCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
 			keysource.ErrOptions, q.Name, r.dialect.Title)
@@ -102,12 +66,12 @@ func (p procedureCall) reserve(ctx context.Context, n int64) (keysource.Reservat
 
 // text returns the call.
 func (p procedureCall) text(ctx context.Context) (string, error) {
-	return p.row.run.server.in(ctx, fmt.Sprintf(p.row.run.engine.call, p.row.q.Procedure))
+	return p.row.store.server.in(ctx, fmt.Sprintf(p.row.store.engine.call, p.row.q.Procedure))
 }
 
 // once calls the procedure and returns its answer once it has committed.
 func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err error) {
-	r := p.row.run
+	r := p.row.store
 	query, err := p.text(ctx)
 	if err != nil {
 		return nil, err
@@ -129,7 +93,7 @@ func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err err
 // why returns the error of a call that has failed. It says what is wrong with the
 // row, if that can be found, or else with the procedure.
 func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
-	q, r := p.row.q, p.row.run
+	q, r := p.row.q, p.row.store
 	if errors.Is(failed, ErrRows) {
 		return q.fail(ErrProcedure, "it has answered with more than one row")
 	}
@@ -181,15 +145,4 @@ func (p procedureCall) advance(ctx context.Context, next int64) error {
 	}
 	_, err := p.reserve(ctx, next-at)
 	return err
-}
-
-// procedureWords stand in the texts of all engines.
-const (
-	procedureCount = "keyfill_reserve: the count must be an integer of at least 1"
-	procedureRow   = "keyfill_reserve: not one row of that name in keyfill_sequences"
-)
-
-// withWords puts the messages into the text of a procedure.
-func withWords(text string) string {
-	return strings.NewReplacer("{count}", procedureCount, "{row}", procedureRow).Replace(text)
 }

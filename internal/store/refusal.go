@@ -24,7 +24,7 @@ type refusal struct {
 // refuse returns a final error of the engine as a refusal, any other error as
 // it is. meaning says what the refusal means where the class of the error does
 // not tell.
-func (r *runner) refuse(meaning, err error) error {
+func (r *Store) refuse(meaning, err error) error {
 	class := sqlcode.ClassOf(r.dialect, err)
 	var connecting *sqlcode.ConnectError
 	switch {
@@ -50,7 +50,7 @@ func (r *runner) refuse(meaning, err error) error {
 // something; nil where the error does not say so.
 func Refusal(d *dialect.Dialect, err error) error {
 	var refused *refusal
-	if errors.As((&runner{dialect: d}).refuse(nil, err), &refused) {
+	if errors.As((&Store{dialect: d}).refuse(nil, err), &refused) {
 		return refused.meaning
 	}
 	return nil
@@ -66,7 +66,7 @@ func (f *refusal) Unwrap() []error {
 // it is final. Where no code tells, the error is a refusal if the server answers
 // another query at once and refuses this one again. It does not ask inside a
 // transaction that the error may have aborted.
-func (r *runner) judge(ctx context.Context, meaning, err error, query string, args []any) error {
+func (r *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
 	if r.inside && !r.engine.sturdy || ctx.Err() != nil {
 		return err
 	}
@@ -114,10 +114,10 @@ var errBroke = anchor.New("store-down", "the connection broke")
 // connection gets a context, and is never a driver.ErrBadConn, which would make
 // database/sql throw away the application's; where the engine says that it is final,
 // it is a refusal.
-func (r *runner) failed(name string, err error) error { return r.failedAs(ErrTables, name, err) }
+func (r *Store) failed(name string, err error) error { return r.failedAs(ErrTables, name, err) }
 
 // failedAs is failed, with what a refusal means. An error that names it stays as it is.
-func (r *runner) failedAs(meaning error, name string, err error) error {
+func (r *Store) failedAs(meaning error, name string, err error) error {
 	var known *named
 	if errors.As(err, &known) && known.name == name {
 		return err
@@ -146,7 +146,7 @@ func (e *named) Unwrap() error { return e.error }
 
 // refuseGone returns the error of a statement about a state as a refusal where it says
 // that the table is not there, any other as it is.
-func (r *runner) refuseGone(meaning, err error) error {
+func (r *Store) refuseGone(meaning, err error) error {
 	var refused *refusal
 	if errors.As(err, &refused) || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject {
 		return err
@@ -157,15 +157,32 @@ func (r *runner) refuseGone(meaning, err error) error {
 // toldGone returns the error of a statement about keyfill_sequences, on a connection of the
 // application, as a refusal where the table is not there, any other as it is. SQLite has no
 // number for that error: the table is read once more.
-func (r *runner) toldGone(ctx context.Context, name string, err error) error {
+func (r *Store) toldGone(ctx context.Context, name string, err error) error {
 	var refused *refusal
 	switch {
 	case err == nil || errors.As(err, &refused):
 		return err
 	case r.dialect.Name == dialect.SQLite().Name:
-		return r.failed(name, r.judge(ctx, ErrTables, err, probeText(tables[0]), nil))
+		return r.failed(name, r.judge(ctx, ErrTables, err, probeText(sequencesTable), nil))
 	case sqlcode.ClassOf(r.dialect, err) == dialect.ErrorNoObject:
 		return r.failed(name, r.refuse(ErrTables, err))
 	}
 	return err
+}
+
+// unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
+const unknownVariable = 1193
+
+func isUnknownVariable(err error) bool {
+	code, ok := sqlcode.Of(err)
+	return ok && code.Number == unknownVariable
+}
+
+// isMissing reports whether the error of a query says that its table is not there.
+func (s *Store) isMissing(err error) bool {
+	if isBroken(err) {
+		return false
+	}
+	err = s.refuse(ErrTables, err)
+	return !errors.Is(err, ErrRights) && !errors.Is(err, ErrReadOnly) && !errors.Is(err, ErrLogin)
 }

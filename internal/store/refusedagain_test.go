@@ -40,15 +40,15 @@ func TestJudge(t *testing.T) {
 			ask        func(*store.Store) error
 		}{
 			{"rows", "FROM keyfill_sequences", store.ErrTables, func(s *store.Store) error {
-				_, err := s.Reserver(orders).Reserve(context.Background(), 1, 0)
+				_, err := store.NewReserver(s, orders).Reserve(context.Background(), 1, 0)
 				return err
 			}},
 			{"greatest key", "MAX(", store.ErrColumn, func(s *store.Store) error {
-				_, err := s.Column(orders.Columns[0]).MaxKey(context.Background())
+				_, err := store.ColumnOf(s, orders.Columns[0]).MaxKey(context.Background())
 				return err
 			}},
 			{"workers", "FROM keyfill_workers", store.ErrTables, func(s *store.Store) error {
-				_, err := s.Marker(store.Worker{Name: "flakes"}).Mark(context.Background(), 1)
+				_, err := store.NewMarker(s, store.Worker{Name: "flakes"}).Mark(context.Background(), 1)
 				return err
 			}},
 		} {
@@ -93,7 +93,7 @@ func TestSchemaUnknown(t *testing.T) {
 		}
 		return reply{err: errRefused}
 	}}
-	err := pooled(t, dialect.MySQL(), f).Schema().Ensure(context.Background())
+	err := store.SchemaOf(pooled(t, dialect.MySQL(), f)).Ensure(context.Background())
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, keysource.ErrStoreState) {
 		t.Errorf("%v, want that the time is up", err)
 	}
@@ -121,7 +121,7 @@ func TestSchemaCut(t *testing.T) {
 				}
 				return reply{err: errRefused}
 			}}
-			if err := pooled(t, dialect.MySQL(), f).Schema().Ensure(context.Background()); (err != nil) != c.want {
+			if err := store.SchemaOf(pooled(t, dialect.MySQL(), f)).Ensure(context.Background()); (err != nil) != c.want {
 				t.Errorf("%v", err)
 			}
 		})

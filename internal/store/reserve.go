@@ -32,11 +32,11 @@ import (
 // None of these needs a right, and none changes when a server is started again.
 // Where a server has no answer (another kind that speaks PostgreSQL's protocol,
 // say), and on a connection of the application, it is the row's part alone.
-func (s *Store) Reserve(ctx context.Context, q Sequence, n, seen int64) (keysource.Reservation, error) {
+func Reserve(ctx context.Context, s *Store, q Sequence, n, seen int64) (keysource.Reservation, error) {
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
 	}
-	row, err := s.run.rowOf(ctx, &q)
+	row, err := rowOf(ctx, s, &q)
 	if err != nil {
 		return keysource.Reservation{}, err
 	}
@@ -55,14 +55,14 @@ func (s *sequenceRow) reserveAll(ctx context.Context, n, seen int64) (keysource.
 // reserve is reserveAll, but that some of the integers which a procedure has
 // reserved may be beyond the limit.
 func (s *sequenceRow) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	switch r := s.run; {
+	switch r := s.store; {
 	case s.q.Procedure != "":
 		return procedureCall{s}.reserve(ctx, n)
 	case s.q.optimistic() && !r.inside:
 		return swapper{s}.reserve(ctx, n, seen)
 	case s.form != nil && s.form.lockless:
 		return keysource.Reservation{}, s.q.fail(ErrKeyEngine, "")
-	case s.q.Codec != nil, r.engine.answersID && !r.readsOwnID():
+	case s.q.Codec != nil, r.engine.answersID && !readsOwnID(r):
 		return swapper{s}.reserveLocked(ctx, n, seen)
 	}
 	return singleUpdate{s}.reserve(ctx, n, seen)
@@ -72,13 +72,13 @@ func (s *sequenceRow) reserve(ctx context.Context, n, seen int64) (keysource.Res
 // is not known to be in use. It never lowers it, and does nothing where there
 // is no row. As with [Store.Reserve], it has committed when it returns. A
 // procedure raises it by reserving.
-func (s *Store) Advance(ctx context.Context, q Sequence, next int64) error {
-	return s.run.advanceRow(ctx, &q, next)
+func Advance(ctx context.Context, s *Store, q Sequence, next int64) error {
+	return advanceRow(ctx, s, &q, next)
 }
 
 // advanceRow is [Store.Advance].
-func (r *runner) advanceRow(ctx context.Context, q *Sequence, next int64) error {
-	row, err := r.rowOf(ctx, q)
+func advanceRow(ctx context.Context, r *Store, q *Sequence, next int64) error {
+	row, err := rowOf(ctx, r, q)
 	if err != nil {
 		return err
 	}
@@ -93,17 +93,17 @@ func (s *sequenceRow) advance(ctx context.Context, next int64) error {
 	case s.q.Codec != nil:
 		return s.advanceCoded(ctx, next)
 	}
-	st, v := s.run.engine.advance, s.q.rowValues()
-	v[pNext] = next
+	st, v := s.store.engine.advance, s.q.rowValues()
+	v.Next = next
 	if s.q.Table != nil {
 		value, ok := s.encode(next)
 		if !ok {
 			return s.exhausted(0)
 		}
-		st, v[pNext] = s.form.advance, value
+		st, v.Next = s.form.advance, value
 	}
-	if _, err := s.run.conn.exec(ctx, st.text, st.bind(v)); err != nil {
-		return s.run.failedAs(s.q.meaning(), s.q.Name, err)
+	if _, err := s.store.conn.exec(ctx, st.text, st.bind(v)); err != nil {
+		return s.store.failedAs(s.q.meaning(), s.q.Name, err)
 	}
 	return nil
 }
@@ -111,14 +111,14 @@ func (s *sequenceRow) advance(ctx context.Context, next int64) error {
 // raise is advance, but locks no row that is not raised, where the engine can do that: a
 // transaction that sees what was committed when it began would fail at such a row.
 func (s *sequenceRow) raise(ctx context.Context, next int64) error {
-	st := s.run.engine.raise
+	st := s.store.engine.raise
 	if st.text == "" || s.q.Procedure != "" || s.q.Codec != nil || s.q.Table != nil {
 		return s.advance(ctx, next)
 	}
 	v := s.q.rowValues()
-	v[pNext] = next
-	if _, err := s.run.conn.exec(ctx, st.text, st.bind(v)); err != nil {
-		return s.run.failedAs(s.q.meaning(), s.q.Name, err)
+	v.Next = next
+	if _, err := s.store.conn.exec(ctx, st.text, st.bind(v)); err != nil {
+		return s.store.failedAs(s.q.meaning(), s.q.Name, err)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // row when it is first used, and anew after it was missing. It is safe for
 // concurrent use and must not be copied.
 type Reserver struct {
-	run      *runner
+	store    *Store
 	sequence Sequence
 	whole    bool // never fewer than asked for
 	hasty    bool // does not wait for the upstream
@@ -32,22 +32,28 @@ type Reserver struct {
 
 var _ keysource.Reserver = (*Reserver)(nil)
 
-func newReserver(r *runner, q Sequence) *Reserver {
+// NewReserver returns the row of a sequence. It does no I/O.
+func NewReserver(r *Store, q Sequence) *Reserver {
 	if q.Table != nil {
 		table := *q.Table
 		q.Table = &table
 	}
-	q.known = new(atomic.Pointer[knownRow])
-	return &Reserver{run: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements]), first: new(atomic.Pointer[firstLook])}
+	q.keepRow()
+	return &Reserver{store: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[rowStatements]), first: new(atomic.Pointer[firstLook])}
 }
 
 // At returns the same row as another view of the database finds it: a store of
 // [On] or [Within]. What one of them has opened, the others need not.
-func (r *Reserver) At(s *Store) *Reserver { return r.at(s.run) }
-
-func (r *Reserver) at(run *runner) *Reserver {
+func (r *Reserver) At(s *Store) *Reserver {
 	other := *r
-	other.run, other.first = run, new(atomic.Pointer[firstLook])
+	other.store, other.first = s, new(atomic.Pointer[firstLook])
+	return &other
+}
+
+// startingAt returns a Reserver of the same row, which begins at start if it is made.
+func (r *Reserver) startingAt(start int64) *Reserver {
+	other := *r
+	other.sequence.Start = start
 	return &other
 }
 
@@ -94,7 +100,7 @@ func (r *Reserver) Back(next, least int64) error {
 		return q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names", next, least)
 	}
 	e := q.fail(ErrBack, "it stands at %d, and numbers below %d were committed: raise it to the greatest number that any process names, or let it advance", next, least)
-	e.SQL = fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s", least, r.run.literal(q.Name))
+	e.SQL = fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %d WHERE name = %s", least, r.store.literal(q.Name))
 	return e
 }
 
@@ -123,7 +129,7 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	again := true // to open a row that has gone
 	for asked := n; ; {
 		got, err := r.reserve(ctx, n, seen)
-		if err != nil && r.run.pooled && again && r.lost(ctx, err) {
+		if err != nil && r.store.pooled && again && r.lost(ctx, err) {
 			again = false
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 				return keysource.Reservation{}, err
@@ -145,7 +151,7 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
 			n = left
 			continue
-		case e.Err == ErrNoRow && again && !r.run.pooled:
+		case e.Err == ErrNoRow && again && !r.store.pooled:
 			// The transaction that had made it was rolled back, or it was removed. Another
 			// goroutine may have found that at the same time.
 			again = false
@@ -163,10 +169,10 @@ func (r *Reserver) reserveRow(ctx context.Context, n, seen int64) (keysource.Res
 // as what the table says when it is read. On a connection of our own the row is looked
 // at again, which tells.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
-	if r.run.pooled || r.run.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
+	if r.store.pooled || r.store.dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err
 	}
-	return r.run.toldGone(ctx, r.sequence.Name, err)
+	return r.store.toldGone(ctx, r.sequence.Name, err)
 }
 
 // lost reports whether a reservation has failed because the row, or the table, that
@@ -188,7 +194,7 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 	default:
 		// Another process may have made the table again already.
 		code, known := sqlcode.Of(err)
-		if known && code.Class(r.run.dialect) != dialect.ErrorNoObject || !known && r.run.probe(ctx, tables[0]) == nil {
+		if known && code.Class(r.store.dialect) != dialect.ErrorNoObject || !known && r.store.probe(ctx, sequencesTable) == nil {
 			return false
 		}
 	}
@@ -207,7 +213,7 @@ const remadeGap = 100
 // and nobody has anything of it: a seen of 1 says that nothing was reserved.
 func (r *Reserver) resume(n, seen int64) Sequence {
 	q := r.sequence
-	if r.once.Load() && (seen > 1 || seen > 0 && r.run.pooled) {
+	if r.once.Load() && (seen > 1 || seen > 0 && r.store.pooled) {
 		q.least, q.gap = seen, remadeGap*min(n, math.MaxInt32)
 	}
 	if q.holdsBlocks() {
@@ -217,7 +223,7 @@ func (r *Reserver) resume(n, seen int64) Sequence {
 }
 
 // row returns the row, with the statements that opening it has found.
-func (r *Reserver) row() *sequenceRow { return &sequenceRow{r.run, &r.sequence, r.form.Load()} }
+func (r *Reserver) row() *sequenceRow { return newRow(r.store, &r.sequence, r.form.Load()) }
 
 // reserve asks once.
 func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
@@ -235,29 +241,29 @@ func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 // the column. What is bound already stays so. Within a transaction that is
 // undone with it.
 func (r *Reserver) Bind(ctx context.Context, c Column) error {
-	if err := r.open(ctx); err != nil || !r.sequence.Shared {
+	if err := r.Open(ctx); err != nil || !r.sequence.Shared {
 		return err
 	}
-	if r.run.inside {
-		if err := lockOfRows(r.run).first(ctx); err != nil {
+	if r.store.inside {
+		if err := lockOfRows(r.store).first(ctx); err != nil {
 			return err
 		}
 	}
 	q := r.sequence
 	q.Columns = []Column{c}
-	if err := r.run.columnsOf(&q).proveBelow(ctx); err != nil {
+	if err := columnsOf(r.store, &q).proveBelow(ctx); err != nil {
 		return err
 	}
 	if q.foreign() {
-		return opener{run: r.run, q: &q}.checkForeign(ctx)
+		return opener{store: r.store, q: &q}.checkForeign(ctx)
 	}
-	_, err := binder{r.run}.bind(ctx, q.binding())
+	_, err := binder{r.store}.bind(ctx, q.binding())
 	return err
 }
 
 // Advance is [Store.Advance].
 func (r *Reserver) Advance(ctx context.Context, to int64) error {
-	if err := r.open(ctx); err != nil {
+	if err := r.Open(ctx); err != nil {
 		return err
 	}
 	if u := r.sequence.Upstream; u != nil {
@@ -269,7 +275,7 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 // Raise is Advance of a row that has no upstream. It locks no row that stands there
 // already, where the engine can do that.
 func (r *Reserver) Raise(ctx context.Context, to int64) error {
-	if err := r.open(ctx); err != nil {
+	if err := r.Open(ctx); err != nil {
 		return err
 	}
 	return r.row().raise(ctx, to)
@@ -279,13 +285,13 @@ func (r *Reserver) Raise(ctx context.Context, to int64) error {
 // [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if !r.opened.Load() {
-		look := firstLooker{r.run, &r.sequence}.lookMaking(ctx)
+		look := firstLooker{r.store, &r.sequence}.lookMaking(ctx)
 		r.first.Store(look)
 		if look != nil {
 			return look.greatest, nil
 		}
 	}
-	key, _, err := r.run.columnsOf(&r.sequence).greatest(ctx)
+	key, _, err := columnsOf(r.store, &r.sequence).greatest(ctx)
 	if key == 0 || err != nil {
 		return key, err
 	}
@@ -296,14 +302,14 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if err != nil || now == end {
 		return key, nil // what is wrong with the row, the reservation says
 	}
-	key, _, err = r.run.columnsOf(&r.sequence).greatest(ctx)
+	key, _, err = columnsOf(r.store, &r.sequence).greatest(ctx)
 	return key, err
 }
 
 // KeysEndNow is KeysEnd of the row as it stands.
 func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
 	if r.sequence.binding().ends {
-		row, err := stateRows{r.run}.read(ctx, r.sequence.Name)
+		row, err := readRow(ctx, r.store, r.sequence.Name)
 		if err != nil {
 			return 0, err
 		}
@@ -321,34 +327,38 @@ func (r *Reserver) KeysEnd() int64 { return r.sequence.keysEnd() }
 // Open does what the first call does before it reserves: it makes sure that the
 // row can be used, and makes one where the sequence says so. Inside a transaction
 // that sees what was committed when it began, a row that has come since is not
-// found; what was opened on another store, before [Reserver.At], is.
-func (r *Reserver) Open(ctx context.Context) error { return r.open(ctx) }
-
-// open opens the row once. Several goroutines may call it at the same time.
-func (r *Reserver) open(ctx context.Context) error {
+// found; what was opened on another store, before [Reserver.At], is. Several goroutines may
+// call it at the same time.
+func (r *Reserver) Open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil
 	}
 	return r.openAs(ctx, r.sequence)
 }
 
-// openAs is open for the sequence of [Reserver.resume].
+// isOpen reports whether the row was opened and not found missing since.
+func (r *Reserver) isOpen() bool { return r.opened.Load() }
+
+// reopen has the next call open the row again.
+func (r *Reserver) reopen() { r.opened.Store(false) }
+
+// openAs is Open for the sequence of [Reserver.resume].
 func (r *Reserver) openAs(ctx context.Context, q Sequence) error {
 	if r.opened.Load() {
 		return nil
 	}
-	o, err := opener{run: r.run, q: &q}.openKnowing(ctx, r.first.Swap(nil))
+	o, err := opener{store: r.store, q: &q}.openKnowing(ctx, r.first.Swap(nil))
 	if err != nil {
 		return err
 	}
 	r.form.Store(o.form)
-	if o.bound && r.run.inside {
+	if o.bound && r.store.inside {
 		// What binds it may be rolled back, and nobody would notice: the next
 		// one looks again.
 		return nil
 	}
 	r.once.Store(true)
-	if (q.Below > 0 || q.StartAt > 0) && r.run.inside {
+	if (q.Below > 0 || q.StartAt > 0) && r.store.inside {
 		// The transaction may have raised the counter of the engine itself, and a
 		// rollback lowers it again, as it takes away the end that another state was
 		// given: the proof counts for this call alone.

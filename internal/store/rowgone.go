@@ -16,7 +16,7 @@ func (o opener) wasThere(ctx context.Context) error {
 	if !q.Shared || q.holdsBlocks() {
 		return nil
 	}
-	claims, err := o.run.claimsOf(ctx, q.Name)
+	claims, err := claimsOf(ctx, o.store, q.Name)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (o opener) wasThere(ctx context.Context) error {
 func (o opener) textOfGone(ctx context.Context, claims []storedClaim) (string, error) {
 	q := *o.q
 	q.Start = 0 // from where the row began before
-	text := rowText{row: &sequenceRow{o.run, &q, nil}}
+	text := rowText{row: newRow(o.store, &q, nil)}
 	if q.Fresh {
 		return text.fresh(true), nil
 	}
@@ -46,21 +46,21 @@ func (o opener) textOfGone(ctx context.Context, claims []storedClaim) (string, e
 		if slices.ContainsFunc(q.Columns, c.isOf) {
 			continue
 		}
-		other := c.columnFor(o.q)
+		other := columnFor(c, o.q)
 		one := q
 		one.Columns = []Column{other}
-		if _, _, err := o.run.columnsOf(&one).greatest(ctx); errors.Is(err, ErrColumn) || errors.Is(err, ErrRights) {
-			return text.insert("<start>", o.run.engine.dual), nil
+		if _, _, err := columnsOf(o.store, &one).greatest(ctx); errors.Is(err, ErrColumn) || errors.Is(err, ErrRights) {
+			return text.insert("<start>", o.store.engine.dual), nil
 		} else if err != nil {
 			return "", err
 		}
 		q.Columns = append(q.Columns, other)
 	}
-	greatest, _, err := o.run.columnsOf(&q).greatest(ctx)
+	greatest, _, err := columnsOf(o.store, &q).greatest(ctx)
 	if err != nil {
 		return "", err
 	}
-	counted, err := o.run.columnsOf(&q).counted(ctx)
+	counted, err := columnsOf(o.store, &q).counted(ctx)
 	if err != nil {
 		return "", err
 	}

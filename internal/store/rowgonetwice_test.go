@@ -36,7 +36,7 @@ func TestRowGoneForTwo(t *testing.T) {
 	on := func(answer func(string) reply) *store.Store {
 		return store.On(d, strengths[2].make(&fake{answer: answer}))
 	}
-	rows := on(answer).Reserver(q)
+	rows := store.NewReserver(on(answer), q)
 	if err := rows.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

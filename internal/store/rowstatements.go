@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -213,6 +214,6 @@ func (e *engine) ownForm() *rowStatements {
 		wording: versionWording{read: "%[1]s", compare: "%[1]s = %[2]s"},
 		moved:   ", updated_at = " + e.now,
 	})
-	f.max, f.limit = maxNext-1, maxNext
+	f.max, f.limit = math.MaxInt64-1, math.MaxInt64
 	return f
 }

@@ -19,7 +19,7 @@ func (t rowText) fresh(used bool) string {
 	if used {
 		start = "<next number>" // only the reader knows
 	}
-	return t.insert(start, t.row.run.engine.dual)
+	return t.insert(start, t.row.store.engine.dual)
 }
 
 // above returns the statement for a sequence that begins above the greatest key, and above
@@ -27,8 +27,8 @@ func (t rowText) fresh(used bool) string {
 // The start is worked out when the statement runs, and is left to the reader where the
 // engine cannot do that: no key is in the text.
 func (t rowText) above(ctx context.Context, greatest, counted int64) string {
-	q, d := t.row.q, t.row.run.dialect
-	start, from := "1", t.row.run.engine.dual
+	q, d := t.row.q, t.row.store.dialect
+	start, from := "1", t.row.store.engine.dual
 	var ranked []string
 	for _, c := range q.Columns {
 		if !c.Unranked {
@@ -37,19 +37,19 @@ func (t rowText) above(ctx context.Context, greatest, counted int64) string {
 		}
 	}
 	if t.series && ranked != nil {
-		ranked = append(ranked, "SELECT MAX(series_last) AS m FROM "+seriesTable+" WHERE name = "+t.row.run.literal(q.Name))
+		ranked = append(ranked, "SELECT MAX(series_last) AS m FROM "+seriesTable+" WHERE name = "+t.row.store.literal(q.Name))
 	}
 	switch {
 	case q.Start != 0:
 		start = strconv.FormatInt(q.Start, 10)
-	case ranked == nil, t.row.run.columnsOf(q).startKnown() != nil:
+	case ranked == nil, columnsOf(t.row.store, q).startKnown() != nil:
 		start = "<start>" // only the reader knows
 	case q.At != nil:
 		start = "<the greatest key and one>"
 	default:
 		start = "COALESCE(MAX(m), 0) + 1"
 		if counted > greatest {
-			for _, k := range t.row.run.columnsOf(q).all() {
+			for _, k := range columnsOf(t.row.store, q).all() {
 				if !k.column.Counted {
 					continue
 				}
@@ -68,7 +68,7 @@ func (t rowText) above(ctx context.Context, greatest, counted int64) string {
 // insert returns the statement; start is an expression for the lowest integer that
 // is not reserved.
 func (t rowText) insert(start, from string) string {
-	q, r := t.row.q, t.row.run
+	q, r := t.row.q, t.row.store
 	if q.Table != nil {
 		return t.insertKey(start, from)
 	}
@@ -85,7 +85,7 @@ func (t rowText) insertKey(start, from string) string {
 	q, f := t.row.q, t.row.form
 	columns, values := "", ""
 	if q.Table.Key != "" {
-		columns, values = q.Table.Key+", ", t.row.run.literal(q.Table.Row)+", "
+		columns, values = q.Table.Key+", ", t.row.store.literal(q.Table.Row)+", "
 	}
 	switch {
 	case q.Codec != nil:

@@ -10,10 +10,11 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// runner runs statements where [New], [On], [Within] or [Joined] says, and tells
-// what their errors mean (refusal.go). Each type that keeps something holds one, and
-// nothing else of a [Store].
-type runner struct {
+// Store runs statements in one database, where [New], [On], [Within] or [Joined] says,
+// and tells what their errors mean (refusal.go). Each type that keeps something in the
+// database holds one. A Store of [New] is safe for concurrent use; a Store of [On] or
+// [Within] is not, as its connection is not.
+type Store struct {
 	dialect *dialect.Dialect
 	engine  *engine
 	conn    conn
@@ -31,20 +32,20 @@ type runner struct {
 // random returns a number from 0 to n-1, as rand.Int64N does. It is safe for concurrent use.
 type random func(n int64) int64
 
-func newRunner(d *dialect.Dialect, c conn) *runner {
+func newStore(d *dialect.Dialect, c conn) *Store {
 	e := engineOf(d)
-	return &runner{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found), random: rand.Int64N}
+	return &Store{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found), random: rand.Int64N}
 }
 
-// on returns the same runner on another way to its connection.
-func (r *runner) on(c conn) *runner {
+// on returns the same store on another way to its connection.
+func (r *Store) on(c conn) *Store {
 	other := *r
 	other.conn, other.server, other.proof = c, r.server.on(c), r.proof.on(c)
 	return &other
 }
 
-// within returns the runner of a transaction of our own.
-func (r *runner) within(c conn) *runner {
+// within returns the store of a transaction of our own.
+func (r *Store) within(c conn) *Store {
 	other := r.on(c)
 	other.inside, other.proof = true, nil
 	return other
@@ -52,7 +53,7 @@ func (r *runner) within(c conn) *runner {
 
 // update runs an UPDATE and returns its answer once it has committed, nil where
 // no row fits. Within a transaction of the application it commits with that.
-func (r *runner) update(ctx context.Context, u update, v values) ([]any, error) {
+func (r *Store) update(ctx context.Context, u update, v values) ([]any, error) {
 	if u.into != nil {
 		return r.updateInto(ctx, u, v)
 	}
@@ -64,7 +65,7 @@ func (r *runner) update(ctx context.Context, u update, v values) ([]any, error) 
 }
 
 // updateInto runs an update of an engine that gives the answer in arguments.
-func (r *runner) updateInto(ctx context.Context, u update, v values) ([]any, error) {
+func (r *Store) updateInto(ctx context.Context, u update, v values) ([]any, error) {
 	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
 	args := u.bind(v)
 	for i, k := range u.into {
@@ -93,13 +94,13 @@ func (r *runner) updateInto(ctx context.Context, u update, v values) ([]any, err
 }
 
 // probe reads a table of keyfill's.
-func (r *runner) probe(ctx context.Context, table string) error {
+func (r *Store) probe(ctx context.Context, table string) error {
 	_, err := r.conn.query(ctx, probeText(table), nil)
 	return err
 }
 
 // probeAll reads all tables of keyfill's at once.
-func (r *runner) probeAll(ctx context.Context) error {
+func (r *Store) probeAll(ctx context.Context) error {
 	_, err := r.conn.query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
 	return err
 }
@@ -107,7 +108,7 @@ func (r *runner) probeAll(ctx context.Context) error {
 // canRead reports whether a table of keyfill's is there, and the user may read it. The error
 // of a query says neither where it may have another answer the next time: a lock that was
 // waited for in vain, a connection that broke.
-func (r *runner) canRead(ctx context.Context, table string) (bool, error) {
+func (r *Store) canRead(ctx context.Context, table string) (bool, error) {
 	err := r.probe(ctx, table)
 	if err == nil {
 		return true, nil
@@ -122,7 +123,7 @@ func (r *runner) canRead(ctx context.Context, table string) (bool, error) {
 func probeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
 
 // literal returns a text as it is written into a statement.
-func (r *runner) literal(text string) string {
+func (r *Store) literal(text string) string {
 	if r.dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}

@@ -25,31 +25,30 @@ var errTokens = anchor.New("contention", "the row was changed each time before i
 // that is written through one is read through the other. Names of servers and databases
 // prove nothing, since a copy has the same ones. Others may write tokens meanwhile, which
 // prove as much: whatever has replaced what stood there at the beginning is new.
-func (s *Store) Shares(ctx context.Context, other *Store) (bool, error) {
-	here, there := stateRows{s.run}, stateRows{other.run}
-	row, err := here.read(ctx, tokenRow)
+func Shares(ctx context.Context, s *Store, other *Store) (bool, error) {
+	row, err := readRow(ctx, s, tokenRow)
 	if err != nil {
 		return false, err
 	}
 	if row == nil {
-		if err := here.make(ctx, tokenRow, 1, "", "", tokenParameters); err != nil {
-			return false, s.run.failed(tokenRow, err)
+		if err := makeRow(ctx, s, tokenRow, 1, "", "", tokenParameters); err != nil {
+			return false, s.failed(tokenRow, err)
 		}
-		if row, err = here.read(ctx, tokenRow); err != nil || row == nil {
+		if row, err = readRow(ctx, s, tokenRow); err != nil || row == nil {
 			return false, err
 		}
 	}
 	before, token := row.incarnation, rand.Text()
-	if err := (binder{s.run}).mark(ctx, &binding{state: tokenRow}, tokenRow, before, token, math.MaxInt64); err != nil {
+	if err := (binder{s}).mark(ctx, &binding{state: tokenRow}, tokenRow, before, token, math.MaxInt64); err != nil {
 		return false, err
 	}
 	written := map[string]bool{token: true} // through s, since then
 	for range shareTries {
-		read, err := there.read(ctx, tokenRow)
+		read, err := readRow(ctx, other, tokenRow)
 		if err != nil {
 			return false, err
 		}
-		if row, err = here.read(ctx, tokenRow); err != nil {
+		if row, err = readRow(ctx, s, tokenRow); err != nil {
 			return false, err
 		}
 		stands := row != nil && row.incarnation != before
@@ -61,16 +60,16 @@ func (s *Store) Shares(ctx context.Context, other *Store) (bool, error) {
 		}
 		written[row.incarnation] = true
 	}
-	return false, s.run.failed(tokenRow, errTokens)
+	return false, s.failed(tokenRow, errTokens)
 }
 
 // ShowsSame reports whether the row of a state is the same one through another store, as far
 // as that can be seen without a change.
-func (s *Store) ShowsSame(ctx context.Context, other *Store, name string) bool {
-	one, err := stateRows{s.run}.read(ctx, name)
+func ShowsSame(ctx context.Context, s *Store, other *Store, name string) bool {
+	one, err := readRow(ctx, s, name)
 	if err != nil || one == nil {
 		return false
 	}
-	two, err := stateRows{other.run}.read(ctx, name)
+	two, err := readRow(ctx, other, name)
 	return err == nil && two != nil && one.incarnation == two.incarnation && one.server == two.server && two.next >= one.next
 }

@@ -81,7 +81,7 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 				continue
 			}
 			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
-			first, err := at.Scoped(&q).Reserve(ctx, []any{parent}, int64(len(places)))
+			first, err := store.NewScoped(at, &q).Reserve(ctx, []any{parent}, int64(len(places)))
 			if err != nil {
 				return err
 			}

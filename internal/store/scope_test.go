@@ -107,7 +107,7 @@ func TestScopeStatements(t *testing.T) {
 			values := []any{int64(7), "a"}
 			var got []txtar.File
 			for _, name := range []string{"new", "known"} {
-				first, err := at.Scoped(&q).Reserve(ctx, values, 10)
+				first, err := store.NewScoped(at, &q).Reserve(ctx, values, 10)
 				if err != nil || first != 42 {
 					t.Fatalf("%s: %d, %v", name, first, err)
 				}
@@ -157,7 +157,7 @@ func TestScopeErrors(t *testing.T) {
 				return reply{}
 			}}
 			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"shop"}, Max: 100}
-			first, err := store.Within(d, fullConn{bareConn{f}}).Scoped(&q).Reserve(ctx, []any{"secret"}, tt.n)
+			first, err := store.NewScoped(store.Within(d, fullConn{bareConn{f}}), &q).Reserve(ctx, []any{"secret"}, tt.n)
 			if !errors.Is(err, tt.is) || first != 0 {
 				t.Fatalf("%d, %v, want %v", first, err, tt.is)
 			}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,9 +12,12 @@ import (
 // ScopeRows are the rows of the parents of a numbering, inside the transaction that
 // is open on the connection of the store.
 type ScopeRows struct {
-	run   *runner
+	store *Store
 	scope *Scope
 }
+
+// NewScoped returns the rows of the parents of a numbering. It does no I/O.
+func NewScoped(s *Store, q *Scope) *ScopeRows { return &ScopeRows{s, q} }
 
 // latestLimit bounds the time in which the other view has to answer: what it waits
 // for may wait for the transaction.
@@ -46,19 +50,19 @@ func (s *ScopeRows) ReserveRow(ctx context.Context, values []any, n, least int64
 		return got, keysource.ErrCount
 	}
 	row := s.row(values)
-	if err := lockOfRows(s.run).first(ctx); err != nil {
+	if err := lockOfRows(s.store).first(ctx); err != nil {
 		return got, err
 	}
-	if !s.run.engine.gaps {
+	if !s.store.engine.gaps {
 		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
 		if got, err := s.reserveRow(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
 		}
 	}
-	stored, err := stateRows{s.run}.read(ctx, row.Name)
+	stored, err := readRow(ctx, s.store, row.Name)
 	switch {
 	case err != nil:
-		return got, s.run.toldGone(ctx, s.scope.Name, err)
+		return got, s.store.toldGone(ctx, s.scope.Name, err)
 	case stored != nil && stored.next > row.max()-n+1:
 		return got, s.scope.exhausted(stored.next)
 	case stored != nil:
@@ -68,7 +72,7 @@ func (s *ScopeRows) ReserveRow(ctx context.Context, values []any, n, least int64
 		}
 	}
 	// A row that is there and was not reserved from may have lacked the proof.
-	if err := s.run.proof.prove(ctx); err != nil {
+	if err := s.store.proof.prove(ctx); err != nil {
 		return got, err
 	}
 	if err := s.create(ctx, row, values, least); err != nil {
@@ -76,7 +80,7 @@ func (s *ScopeRows) ReserveRow(ctx context.Context, values []any, n, least int64
 	}
 	got, err = s.reserveRow(ctx, row, n)
 	if got.First == 0 && err == nil {
-		if err = s.run.proof.prove(ctx); err == nil {
+		if err = s.store.proof.prove(ctx); err == nil {
 			err = s.scope.exhausted(0)
 		}
 	}
@@ -129,51 +133,34 @@ func (s *ScopeRows) row(values []any) *Sequence {
 // reserveRow reserves n integers of a row; First is 0 where there is no row, or
 // they are not left.
 func (s *ScopeRows) reserveRow(ctx context.Context, row *Sequence, n int64) (got keysource.Reservation, err error) {
-	if s.run.engine.answersID {
-		return s.reserveLocked(ctx, row, n)
+	if s.store.engine.answersID {
+		return reserveLockedRow(ctx, s.store, row, n)
 	}
-	if err := s.run.proof.prepare(ctx); err != nil {
+	if err := s.store.proof.prepare(ctx); err != nil {
 		return got, err
 	}
-	answer, err := s.run.update(ctx, s.run.engine.reserve, values{pName: row.Name, pCount: n, pFloor: int64(1), pLimit: row.max() - n + 1})
+	answer, err := s.store.update(ctx, s.store.engine.reserve, values{Name: row.Name, Count: n, Floor: int64(1), Limit: row.max() - n + 1})
 	if err != nil || answer == nil {
-		return got, s.run.toldGone(ctx, s.scope.Name, err)
+		return got, s.store.toldGone(ctx, s.scope.Name, err)
 	}
 	next, err := toInteger(answer[0])
 	if err != nil {
 		return got, err
 	}
-	return keysource.Reservation{First: next - n, Server: serverOf(answer[1], answer[2])}, nil
-}
-
-// reserveLocked is reserveRow for an engine whose UPDATE does not answer.
-func (s *ScopeRows) reserveLocked(ctx context.Context, row *Sequence, n int64) (got keysource.Reservation, err error) {
-	swap := swapper{&sequenceRow{s.run, row, s.run.engine.ownForm()}}
-	read, err := swap.lockedText(ctx)
-	if err != nil {
-		return got, err
-	}
-	stored, err := swap.readLocked(ctx, s.run.conn, read)
-	if err != nil || stored == nil || stored.next > row.max()-n+1 {
-		return got, err
-	}
-	if err := swap.replace(ctx, s.run.conn, stored, stored.next+n); err != nil {
-		return got, err
-	}
-	return keysource.Reservation{First: stored.next, Server: stored.server}, nil
+	return keysource.Reservation{First: next - n, Server: rowServer(answer[1], answer[2])}, nil
 }
 
 // create makes the row of a parent. Whoever makes it at the same time waits for the
 // end of this transaction.
 func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any, least int64) error {
 	// The row is locked first, and raised then: what was read before could be old.
-	v := values{pName: row.Name, pNext: int64(1), pTable: "", pColumn: "", pParameters: scopeParameters}
-	create, engine := s.run.engine.create, s.run.engine
-	if s.run.proof != nil && engine.proof.create.text != "" {
+	v := values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: scopeParameters}
+	create, engine := s.store.engine.create, s.store.engine
+	if s.store.proof != nil && engine.proof.create.text != "" {
 		create = engine.proof.create
 	}
-	if _, err := s.run.conn.exec(ctx, create.text, create.bind(v)); err != nil {
-		return s.run.toldGone(ctx, s.scope.Name, err)
+	if _, err := s.store.conn.exec(ctx, create.text, create.bind(v)); err != nil {
+		return s.store.toldGone(ctx, s.scope.Name, err)
 	}
 	greatest, err := s.greatest(ctx, within)
 	if err != nil {
@@ -194,8 +181,8 @@ func (s *ScopeRows) create(ctx context.Context, row *Sequence, within []any, lea
 
 // advance raises the row of a parent, which the transaction has locked.
 func (s *ScopeRows) advance(ctx context.Context, row *Sequence, next int64) error {
-	v := values{pName: row.Name, pNext: next}
-	_, err := s.run.conn.exec(ctx, s.run.engine.advance.text, s.run.engine.advance.bind(v))
+	v := values{Name: row.Name, Next: next}
+	_, err := s.store.conn.exec(ctx, s.store.engine.advance.text, s.store.engine.advance.bind(v))
 	return err
 }
 
@@ -204,7 +191,7 @@ func (s *ScopeRows) advance(ctx context.Context, row *Sequence, next int64) erro
 // is of all rows that are committed, nobody else is asked: a connection more could wait for
 // this transaction.
 func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
-	columns, k := s.scope.Within, &KeyColumn{run: s.run, column: s.scope.Column}
+	columns, k := s.scope.Within, ColumnOf(s.store, s.scope.Column)
 	greatest, err := k.maxKeyWithin(ctx, columns, "", within)
 	if err == nil && s.scope.Start == 0 && k.hidden {
 		err = s.guarded(ctx, k.table())
@@ -214,7 +201,7 @@ func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	latest, err := s.scope.Latest.Column(s.scope.Column).maxKeyWithin(limited, columns, s.run.engine.past, within)
+	latest, err := ColumnOf(s.scope.Latest, s.scope.Column).maxKeyWithin(limited, columns, s.store.engine.past, within)
 	switch {
 	case err == nil:
 		return max(greatest, latest), nil
@@ -222,4 +209,31 @@ func (s *ScopeRows) greatest(ctx context.Context, within []any) (int64, error) {
 		return 0, ctx.Err()
 	}
 	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, s.scope.Column, err)
+}
+
+// guarding asks whether a table has a unique index of the key and columns that it is numbered
+// within, and of nothing else.
+const guarding = `SELECT COUNT(*) FROM pg_catalog.pg_index i
+WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+AND NOT EXISTS (SELECT 1 FROM pg_catalog.generate_series(0, i.indnkeyatts - 1) p
+	LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[p]
+	WHERE a.attname IS NULL OR a.attname NOT IN (%s))
+AND EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) AND a.attname = %s)`
+
+// guarded returns [ErrHiddenParent] where no unique index keeps a number of a parent from
+// being stored twice. Where one does, rows that are hidden do no harm.
+func (s *ScopeRows) guarded(ctx context.Context, table string) error {
+	key := nameLiteral(s.scope.Column.Name)
+	columns := key
+	for _, c := range s.scope.Within {
+		columns += ", " + nameLiteral(c)
+	}
+	row, err := s.store.conn.query(ctx, fmt.Sprintf(guarding, nameLiteral(table), columns, key), nil)
+	if err != nil {
+		return err
+	}
+	if n, err := toInteger(row[0]); n > 0 || err != nil {
+		return err
+	}
+	return s.store.failed(s.scope.Name, &refusal{ErrHiddenParent, errors.New(table)})
 }

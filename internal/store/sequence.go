@@ -155,30 +155,19 @@ func lastRead(q *Sequence) (known knownRow) {
 	return known
 }
 
+// keepRow has the sequence, and what is copied from it, know the row as it was last read.
+func (q *Sequence) keepRow() { q.known = new(atomic.Pointer[knownRow]) }
+
 // remember keeps the incarnation and the server of a row that was read.
 func (q *Sequence) remember(row *storedRow) {
 	if q.known == nil {
-		q.known = new(atomic.Pointer[knownRow])
+		q.keepRow()
 	}
 	_, server, _ := strings.Cut(row.server, "@")
 	q.known.Store(&knownRow{row.incarnation, server})
 }
 
-const (
-	maxName       = 190
-	maxParameters = 1000
-)
-
-// checkName returns ErrName unless a name can be the key of a row on every
-// engine: MySQL and SQL Server take "a" and "a " for the same.
-func checkName(name string) error {
-	switch {
-	case name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0),
-		strings.TrimSpace(name) != name, utf8.RuneCountInString(name) > maxName:
-		return fmt.Errorf("%w: %q", ErrName, name)
-	}
-	return nil
-}
+const maxParameters = 1000
 
 // check returns the error of a sequence that no database could serve.
 func (q *Sequence) check(d *dialect.Dialect) error {
@@ -202,11 +191,6 @@ func (q *Sequence) check(d *dialect.Dialect) error {
 	}
 	return nil
 }
-
-const (
-	maxNext     = math.MaxInt64 // the greatest next value there is
-	maxReserved = maxNext - 1
-)
 
 // max returns the greatest integer to be reserved. The row of a sequence with an upstream
 // has none before it has a block.
@@ -271,9 +255,9 @@ func (q *Sequence) serves(row *storedRow) bool {
 
 // rowValues returns the arguments that a row is found by.
 func (q *Sequence) rowValues() values {
-	v := values{pName: q.Name, pRow: q.Name}
+	v := values{Name: q.Name, Row: q.Name}
 	if q.Table != nil {
-		v[pRow] = q.Table.Row
+		v.Row = q.Table.Row
 	}
 	return v
 }
@@ -297,3 +281,6 @@ func (q *Sequence) callName() string {
 
 // readable reports whether the row that a procedure changes is known.
 func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == ReserveProcedure }
+
+// holdsBlocks reports whether the integers of the sequence come from an upstream.
+func (q *Sequence) holdsBlocks() bool { return q.Parameters == UpstreamParameters }

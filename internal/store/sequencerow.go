@@ -12,20 +12,26 @@ import (
 // reads the row, and says whether integers can be taken from it. How they are taken,
 // [singleUpdate], [swapper] and [procedureCall] know.
 type sequenceRow struct {
-	run *runner
-	q   *Sequence
+	store *Store
+	q     *Sequence
 
 	// form has the statements about a row that is read before it is changed, or is
 	// in a key table; nil for others.
 	form *rowStatements
 }
 
+// newRow returns the row of a sequence. form has its statements, nil for those of the
+// engine.
+func newRow(r *Store, q *Sequence, form *rowStatements) *sequenceRow {
+	return &sequenceRow{r, q, form}
+}
+
 // rowOf returns the row of a sequence with its statements. It does not read the row.
-func (r *runner) rowOf(ctx context.Context, q *Sequence) (*sequenceRow, error) {
+func rowOf(ctx context.Context, r *Store, q *Sequence) (*sequenceRow, error) {
 	if err := q.checkTable(r.dialect); err != nil {
 		return nil, err
 	}
-	form, err := r.formOf(ctx, q)
+	form, err := formOf(ctx, r, q)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +40,7 @@ func (r *runner) rowOf(ctx context.Context, q *Sequence) (*sequenceRow, error) {
 
 // formOf returns the statements for a sequence whose row is read before it is
 // changed, or is in a key table; nil for others.
-func (r *runner) formOf(ctx context.Context, q *Sequence) (*rowStatements, error) {
+func formOf(ctx context.Context, r *Store, q *Sequence) (*rowStatements, error) {
 	switch {
 	case q.Table != nil:
 		return keyTableCatalog{r, q}.learn(ctx)
@@ -66,9 +72,9 @@ func (s *sequenceRow) limitOf(row *storedRow) int64 {
 
 // read returns the row as it is, nil where there is none.
 func (s *sequenceRow) read(ctx context.Context) (*storedRow, error) {
-	q, r := s.q, s.run
+	q, r := s.q, s.store
 	if s.form == nil {
-		return stateRows{r}.read(ctx, q.Name)
+		return readRow(ctx, r, q.Name)
 	}
 	query, err := r.server.in(ctx, s.form.read.text)
 	if err != nil {
@@ -88,7 +94,7 @@ func (s *sequenceRow) read(ctx context.Context) (*storedRow, error) {
 // readWhole is read, which asks for all columns of a row of keyfill_sequences.
 func (s *sequenceRow) readWhole(ctx context.Context) (*storedRow, error) {
 	if s.q.Table == nil {
-		return stateRows{s.run}.read(ctx, s.q.Name)
+		return readRow(ctx, s.store, s.q.Name)
 	}
 	return s.read(ctx)
 }
@@ -106,7 +112,7 @@ func (s *sequenceRow) parse(answer []any) (*storedRow, error) {
 	row := &storedRow{value: value, version: answer[1]}
 	if q.Table == nil {
 		row.version = toText(answer[1])
-		row.next, row.server = value, serverOf(answer[1], answer[2])
+		row.next, row.server = value, rowServer(answer[1], answer[2])
 		row.incarnation = toText(answer[1])
 		return row, nil
 	}
@@ -131,7 +137,7 @@ func (s *sequenceRow) parse(answer []any) (*storedRow, error) {
 func (s *sequenceRow) unfit(ctx context.Context, row *storedRow, n, floor int64) error {
 	switch {
 	case row == nil:
-		greatest, _, err := s.run.columnsOf(s.q).greatest(ctx)
+		greatest, _, err := columnsOf(s.store, s.q).greatest(ctx)
 		if err != nil {
 			return err
 		}
@@ -151,7 +157,7 @@ func (s *sequenceRow) unfit(ctx context.Context, row *storedRow, n, floor int64)
 func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 	if !s.q.Fresh && s.q.Codec == nil {
 		if s.q.Start == 0 {
-			if err := s.run.columnsOf(s.q).allShown(ctx); err != nil {
+			if err := columnsOf(s.store, s.q).allShown(ctx); err != nil {
 				return err // no number may be advised
 			}
 			if greatest >= s.q.ceiling() {
@@ -162,14 +168,14 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 		var counted int64
 		if s.q.Below == 0 {
 			var err error
-			if counted, err = s.run.columnsOf(s.q).counted(ctx); err != nil {
+			if counted, err = columnsOf(s.store, s.q).counted(ctx); err != nil {
 				return err
 			}
 		}
 		e.SQL = rowText{row: s}.above(ctx, greatest, counted)
 		return e
 	}
-	used, err := s.run.columnsOf(s.q).used(ctx)
+	used, err := columnsOf(s.store, s.q).used(ctx)
 	if err != nil {
 		return err
 	}
@@ -185,7 +191,7 @@ func (s *sequenceRow) noRow(ctx context.Context, greatest int64) error {
 func (s *sequenceRow) belowOne(next int64) *Error {
 	e := s.q.fail(ErrNextValue, "it is %d", next)
 	if s.q.Table == nil {
-		e.SQL = "UPDATE keyfill_sequences SET next_value = <number> WHERE name = " + s.run.literal(s.q.Name)
+		e.SQL = "UPDATE keyfill_sequences SET next_value = <number> WHERE name = " + s.store.literal(s.q.Name)
 	}
 	return e
 }
@@ -218,7 +224,7 @@ func (s *sequenceRow) manyRows(err error) error {
 	return s.q.fail(ErrKeyRows, "leave one, and make %s the primary key", t.Key)
 }
 
-// unlessOurs is [runner.failed] for an error that may be one of this package, which
+// unlessOurs is [Store.failed] for an error that may be one of this package, which
 // stays as it is. That the table of the row is not there is said on a connection of
 // the application too.
 func (s *sequenceRow) unlessOurs(err error) error {
@@ -227,7 +233,7 @@ func (s *sequenceRow) unlessOurs(err error) error {
 		return e
 	}
 	meaning := s.q.meaning()
-	return s.run.failedAs(meaning, s.q.Name, s.run.refuseGone(meaning, err))
+	return s.store.failedAs(meaning, s.q.Name, s.store.refuseGone(meaning, err))
 }
 
 // replacing returns the arguments that replace a row by one that stands at next.
@@ -237,7 +243,7 @@ func (s *sequenceRow) replacing(row *storedRow, next int64) (values, error) {
 		return values{}, s.exhausted(row.next)
 	}
 	v := s.q.rowValues()
-	v[pOld], v[pVersion], v[pNext] = row.value, row.version, value
+	v.Old, v.Version, v.Next = row.value, row.version, value
 	return v, nil
 }
 

@@ -91,7 +91,7 @@ func TestSeriesStatements(t *testing.T) {
 func seriesSession(t *testing.T, f *fake, a *seriesAnswers, st *store.Store) []txtar.File {
 	t.Helper()
 	ctx := context.Background()
-	rows := st.Series(store.Series{
+	rows := store.NewSeries(st, store.Series{
 		Sequence: store.Sequence{
 			Name: "sales.orders.id", Columns: []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}, Create: true,
 		},

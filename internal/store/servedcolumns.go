@@ -2,20 +2,24 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // servedColumns are the columns that the keys of a sequence go to, in the database
 // that holds them, which may be another one than the sequence's.
 type servedColumns struct {
-	run *runner
-	q   *Sequence
+	store *Store
+	q     *Sequence
 }
 
 // columnsOf returns the columns of a sequence.
-func (r *runner) columnsOf(q *Sequence) servedColumns {
+func columnsOf(r *Store, q *Sequence) servedColumns {
 	if q.At != nil {
-		return servedColumns{q.At.run, q}
+		return servedColumns{q.At, q}
 	}
 	return servedColumns{r, q}
 }
@@ -24,9 +28,17 @@ func (r *runner) columnsOf(q *Sequence) servedColumns {
 func (s servedColumns) all() []*KeyColumn {
 	columns := make([]*KeyColumn, len(s.q.Columns))
 	for i, c := range s.q.Columns {
-		columns[i] = &KeyColumn{run: s.run, column: c}
+		columns[i] = ColumnOf(s.store, c)
 	}
 	return columns
+}
+
+// reachable returns the columns whose tables can be asked for.
+func (s servedColumns) reachable() []*KeyColumn {
+	if s.q.Apart {
+		return nil
+	}
+	return s.all()
 }
 
 // greatest returns the greatest key in the columns, 0 when they have no key that
@@ -96,4 +108,51 @@ func (s servedColumns) used(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// allShown returns [ErrHiddenRows] where rows of a column of a sequence may be hidden. It
+// asks once more, for an error that is to say why.
+func (s servedColumns) allShown(ctx context.Context) error {
+	for _, k := range s.all() {
+		if k.column.Unranked || k.store.engine.hides == "" {
+			continue
+		}
+		if _, err := k.MaxKey(ctx); err != nil {
+			return err
+		}
+		if err := k.AllShown(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noStart returns [ErrStart], with the index by which the greatest key would be found where a
+// column has none.
+func (s servedColumns) noStart() *Error {
+	e := s.q.fail(ErrStart, "")
+	for _, k := range s.all() {
+		if k.column.Unindexed {
+			e.Detail = "above all keys, or an index that begins with the column, by which keyfill finds the greatest key"
+			e.SQL = indexText(s.store.dialect, k.column)
+			break
+		}
+	}
+	return e
+}
+
+// indexText returns the statement that makes an index of a column.
+func indexText(d *dialect.Dialect, c Column) string {
+	const most, end = 63, "_idx" // PostgreSQL takes 63 bytes, and the others more
+	name := c.Table + "_" + c.Name
+	if len(name) > most-len(end) {
+		name = strings.ToValidUTF8(name[:most-len(end)], "")
+	}
+	index, table := d.QuoteIdent(name+end), c.tableIn(d)
+	if d.Family == dialect.FamilySQLite {
+		// The name of the index says in which file it is:
+		// https://sqlite.org/lang_createindex.html.
+		index, table = c.schemaIn(d)+index, d.QuoteIdent(c.Table)
+	}
+	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, table, d.QuoteIdent(c.Name))
 }

@@ -29,9 +29,7 @@ const noServer = "''"
 
 // serverOf joins what tells a row from another one with what tells its server
 // from others.
-func serverOf(incarnation, server any) string {
-	return identityOf(toText(incarnation)) + "@" + toText(server)
-}
+func serverOf(identity string, server any) string { return identity + "@" + toText(server) }
 
 // on returns what is known of the server, on another way to its connection.
 func (s *serverIdentity) on(c conn) *serverIdentity {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -18,14 +17,14 @@ const reserveTries = 3
 
 // reserve is [Store.Reserve].
 func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	q, r := s.row.q, s.row.run
+	q, r := s.row.q, s.row.store
 	u, offset, limit := r.engine.reserve, int64(0), q.max()
 	if q.Table != nil {
 		u, offset, limit = s.row.form.reserve, s.row.form.offset, s.row.limit()
 	}
 	floor := max(seen, 1)
 	v := q.rowValues()
-	v[pCount], v[pFloor] = n, floor-offset
+	v.Count, v.Floor = n, floor-offset
 	if r.engine.answersID && q.Table == nil && q.known == nil {
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
@@ -38,7 +37,7 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 		if q.holdsBlocks() {
 			limit = q.max() // the row may have got another block
 		}
-		v[pLimit] = min(limit, q.max()) - n + 1 - offset // the row may have got an end
+		v.Limit = min(limit, q.max()) - n + 1 - offset // the row may have got an end
 		answer, err := s.update(ctx, u, v)
 		if err != nil {
 			return keysource.Reservation{}, s.row.unlessOurs(s.row.manyRows(err))
@@ -93,18 +92,18 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 // statement. The connection has to be our own, so that nobody else reads it, and
 // outside of transactions, so that the answer also says that the statement has
 // committed.
-func (r *runner) readsOwnID() bool { return r.pooled && !r.inside }
+func readsOwnID(r *Store) bool { return r.pooled && !r.inside }
 
-// update is [runner.update], also for an engine that answers with an integer alone
+// update is [Store.update], also for an engine that answers with an integer alone
 // where the row's incarnation is known. Where it is known on which server that was read,
 // the UPDATE compares the server too.
 func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, error) {
-	q, r := s.row.q, s.row.run
+	q, r := s.row.q, s.row.store
 	if !r.engine.answersID {
 		return r.update(ctx, u, v)
 	}
 	known := lastRead(q)
-	v[pIncarnation] = known.incarnation
+	v.Incarnation = known.incarnation
 	before := serverOf("", known.server)
 	switch {
 	case q.Table != nil:
@@ -140,13 +139,13 @@ func (s singleUpdate) update(ctx context.Context, u update, v values) ([]any, er
 // one. Where it changes none although the row, which is read again, is fit and on that
 // server, a statement cannot compare the server there: see engine.onServer.
 func (s singleUpdate) updateOn(ctx context.Context, u update, v values, known knownRow) ([]any, error) {
-	r := s.row.run
+	r := s.row.store
 	query, err := r.server.in(ctx, u.text+r.engine.onServer)
 	if err != nil {
 		return nil, err
 	}
-	v[pServer] = known.server
-	next, changed, err := r.conn.execID(ctx, query, append(u.bind(v), v[pServer]))
+	v.Server = known.server
+	next, changed, err := r.conn.execID(ctx, query, append(u.bind(v), v.Server))
 	switch {
 	case err == nil && changed > 1:
 		return nil, ErrRows
@@ -156,8 +155,8 @@ func (s singleUpdate) updateOn(ctx context.Context, u update, v values, known kn
 		return nil, err
 	case err == nil:
 		row, err := s.row.readWhole(ctx)
-		floor, limit := v[pFloor].(int64), v[pLimit].(int64)
-		if err != nil || row == nil || row.next < floor || row.next > limit || identityOf(row.incarnation) != identityOf(known.incarnation) || row.server != serverOf(known.incarnation, known.server) {
+		floor, limit := v.Floor.(int64), v.Limit.(int64)
+		if err != nil || row == nil || row.next < floor || row.next > limit || identityOf(row.incarnation) != identityOf(known.incarnation) || row.server != rowServer(known.incarnation, known.server) {
 			return nil, err // the caller reads it again, and judges
 		}
 	}
@@ -165,17 +164,9 @@ func (s singleUpdate) updateOn(ctx context.Context, u update, v values, known kn
 	return s.update(ctx, u, v)
 }
 
-// unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
-const unknownVariable = 1193
-
-func isUnknownVariable(err error) bool {
-	code, ok := sqlcode.Of(err)
-	return ok && code.Number == unknownVariable
-}
-
 // reserved returns what an UPDATE has reserved, from its answer.
 func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, err error) {
-	q, r := s.row.q, s.row.run
+	q, r := s.row.q, s.row.store
 	value, err := toInteger(answer[0])
 	if err != nil {
 		return got, r.failed(q.Name, err)
@@ -183,7 +174,7 @@ func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, flo
 	got.First = value + offset - n
 	switch {
 	case q.Table == nil:
-		got.Server = serverOf(answer[1], answer[2])
+		got.Server = rowServer(answer[1], answer[2])
 	case got.First < floor:
 		// The UPDATE has found it at floor or above: something else has changed
 		// what was written.

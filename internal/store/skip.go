@@ -6,17 +6,6 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Range are the integers from First to Last, both included; the zero Range has none.
-type Range struct{ First, Last int64 }
-
-// Has reports whether n is in the range.
-func (r Range) Has(n int64) bool { return r.Last > 0 && r.First <= n && n <= r.Last }
-
-// meets reports whether one of n integers from first on is in the range.
-func (r Range) meets(first, n int64) bool {
-	return r.Last > 0 && first <= r.Last && r.First-first < n
-}
-
 // reserveOutside is reserve, whose integers are not of the range that the sequence skips.
 // Integers that meet the range are given up as a whole, and the row is moved behind it.
 func (s *sequenceRow) reserveOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // storedRow is a row as it was read.
 type storedRow struct {
@@ -14,17 +17,13 @@ type storedRow struct {
 	version any   // as it is compared
 }
 
-// stateRows are the rows of keyfill_sequences, by their names.
-type stateRows struct{ run *runner }
-
-// read returns the row of a name, nil when there is none.
-func (s stateRows) read(ctx context.Context, name string) (*storedRow, error) {
-	r := s.run
+// readRow returns the row of a name, nil when there is none.
+func readRow(ctx context.Context, r *Store, name string) (*storedRow, error) {
 	query, err := r.server.in(ctx, r.engine.read.text)
 	if err != nil {
 		return nil, r.failed(name, err)
 	}
-	args := r.engine.read.bind(values{pName: name})
+	args := r.engine.read.bind(values{Name: name})
 	row, err := r.conn.query(ctx, query, args)
 	switch {
 	case err != nil:
@@ -49,17 +48,24 @@ func storedRowOf(row [6]any) (*storedRow, error) {
 	return &storedRow{
 		next:        next,
 		incarnation: toText(row[1]),
-		server:      serverOf(row[1], row[2]),
+		server:      rowServer(row[1], row[2]),
 		table:       toText(row[3]),
 		column:      toText(row[4]),
 		parameters:  toText(row[5]),
 	}, nil
 }
 
-// make makes a row, or raises the next value of one that is there.
-func (s stateRows) make(ctx context.Context, name string, next int64, table, column, parameters string) error {
-	create := s.run.engine.create
-	v := values{pName: name, pNext: next, pTable: table, pColumn: column, pParameters: parameters}
-	_, err := s.run.conn.exec(ctx, create.text, create.bind(v))
+// makeRow makes a row, or raises the next value of one that is there.
+func makeRow(ctx context.Context, r *Store, name string, next int64, table, column, parameters string) error {
+	create := r.engine.create
+	v := values{Name: name, Next: next, Table: table, Column: column, Parameters: parameters}
+	_, err := r.conn.exec(ctx, create.text, create.bind(v))
 	return err
 }
+
+// errRemoved is a row that is not there although it has just been made.
+var errRemoved = errors.New("the row was removed as soon as it was made")
+
+// seenTries is how often a row is looked for that has just been made: on MariaDB the next
+// statement of another connection may not see yet what another process has committed.
+const seenTries = 5

@@ -9,11 +9,6 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Store is the way to what this package keeps in one database. Its methods return
-// the types that keep it, each with statements of its own. A Store of [New] is safe
-// for concurrent use; a Store of [On] or [Within] is not, as its connection is not.
-type Store struct{ run *runner }
-
 // New returns the tables of the database behind db. Each reservation commits
 // by itself. The pool is not closed by the store.
 func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
@@ -22,19 +17,19 @@ func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.I
 // tries again. The function must be safe for concurrent use.
 func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
 	p := pool{db, d, random, engineOf(d).bindsTexts}
-	r := newRunner(d, p)
+	r := newStore(d, p)
 	if d.Family == dialect.FamilyPostgreSQL {
-		r = newRunner(d, &emptyPath{pool: p})
+		r = newStore(d, &emptyPath{pool: p})
 	}
 	r.pooled, r.random = true, random
-	return &Store{r}
+	return r
 }
 
 // On returns the tables as seen by one connection, on which no transaction is
 // open. Each reservation commits by itself: when the method returns without an
 // error, it has. The store is good for as long as the connection is.
 func On(d *dialect.Dialect, c driver.Conn) *Store {
-	return &Store{onConn(d, driverConn{c})}
+	return onConn(d, driverConn{c})
 }
 
 // Within returns the tables as seen by one connection inside the transaction
@@ -42,11 +37,11 @@ func On(d *dialect.Dialect, c driver.Conn) *Store {
 // integers must not be used outside of it. An error of a statement is the
 // transaction's: PostgreSQL has then aborted it.
 func Within(d *dialect.Dialect, c driver.Conn) *Store {
-	return &Store{withinConn(d, c)}
+	return withinConn(d, c)
 }
 
-func onConn(d *dialect.Dialect, c conn) *runner {
-	r := newRunner(d, c)
+func onConn(d *dialect.Dialect, c conn) *Store {
+	r := newStore(d, c)
 	// What belongs to a transaction, or stays in one file, needs no identity;
 	// and a question that the engine cannot answer would abort the
 	// transaction.
@@ -54,33 +49,12 @@ func onConn(d *dialect.Dialect, c conn) *runner {
 	return r
 }
 
-func withinConn(d *dialect.Dialect, c driver.Conn) *runner {
+func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
 	r := onConn(d, openTx{driverConn{c}})
 	r.inside = true
 	return r
 }
 
-// Schema returns the tables of keyfill's.
-func (s *Store) Schema() *Schema { return &Schema{s.run} }
-
-// Column returns a key column of the application's.
-func (s *Store) Column(c Column) *KeyColumn { return &KeyColumn{run: s.run, column: c} }
-
-// Native returns the way to a sequence of the engine. It does no I/O.
-func (s *Store) Native(n Native) *NativeReserver { return newNative(s.run, n) }
-
-// Reserver returns the row of a sequence. It does no I/O.
-func (s *Store) Reserver(q Sequence) *Reserver { return newReserver(s.run, q) }
-
-// Series returns the series of an owner. It does no I/O.
-func (s *Store) Series(o Series) *SeriesRows { return newSeriesRows(s.run, o) }
-
-// Scoped returns the rows of the parents of a numbering. It does no I/O.
-func (s *Store) Scoped(q *Scope) *ScopeRows { return &ScopeRows{s.run, q} }
-
-// Marker returns the row of a worker. It does no I/O.
-func (s *Store) Marker(w Worker) *Marker { return &Marker{run: s.run, worker: w} }
-
 // Prove returns nil where a transaction is open, for a store of [Joined], and
 // [ErrEnded] where none is. It is nil where the engine has no way to tell.
-func (s *Store) Prove(ctx context.Context) error { return s.run.proof.prove(ctx) }
+func (s *Store) Prove(ctx context.Context) error { return s.proof.prove(ctx) }

@@ -52,7 +52,7 @@ func TestServerIsProbed(t *testing.T) {
 				return reply{rows: [][]driver.Value{{""}}}
 			}
 			st := pooled(t, dialect.PostgreSQL(), f)
-			_, err := st.Reserve(context.Background(), orders, 1, 0)
+			_, err := store.Reserve(context.Background(), st, orders, 1, 0)
 			if (err != nil) != c.err {
 				t.Fatalf("Reserve: %v", err)
 			}
@@ -62,7 +62,7 @@ func TestServerIsProbed(t *testing.T) {
 			if log := f.lines(); !strings.Contains(log[strings.Index(log, "UPDATE"):], c.want) {
 				t.Errorf("it sends\n%s\nwant %s in the UPDATE", log, c.want)
 			}
-			if _, err := st.Reserve(context.Background(), orders, 1, 0); err != nil {
+			if _, err := store.Reserve(context.Background(), st, orders, 1, 0); err != nil {
 				t.Fatal(err)
 			}
 			if log := f.lines(); strings.Contains(log, "SELECT '") {
@@ -91,7 +91,7 @@ func TestMoved(t *testing.T) {
 			}
 			return usual(query)
 		}}
-		got, err := store.On(dialect.SQLite(), strengths[2].make(f)).Reserve(context.Background(), orders, 10, 40)
+		got, err := store.Reserve(context.Background(), store.On(dialect.SQLite(), strengths[2].make(f)), orders, 10, 40)
 		var e *store.Error
 		if (err == nil) != c.ok || c.ok && got.First != 42 || errors.As(err, &e) {
 			t.Errorf("after %d misses: %+v, %v", c.misses, got, err)
@@ -119,7 +119,7 @@ func TestCreateLost(t *testing.T) {
 		}}
 		q := orders
 		q.OnBehind = keysource.RemedyWarn
-		row, err := pooled(t, dialect.Oracle(), f).Open(context.Background(), q)
+		row, err := store.Open(context.Background(), pooled(t, dialect.Oracle(), f), q)
 		if there && (err != nil || row.Next != 7) || !there && !errors.Is(err, errRefused) {
 			t.Errorf("there %v: %+v, %v", there, row, err)
 		}

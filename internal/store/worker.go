@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"unicode/utf8"
@@ -12,13 +11,6 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/keysource"
 )
-
-// errRemoved is a row that is not there although it has just been made.
-var errRemoved = errors.New("the row was removed as soon as it was made")
-
-// seenTries is how often a row is looked for that has just been made: on MariaDB the next
-// statement of another connection may not see yet what another process has committed.
-const seenTries = 5
 
 // Worker is a number of a snowflake source: a row of keyfill_workers.
 type Worker struct {
@@ -47,19 +39,19 @@ type Worker struct {
 // The time from before to until is the caller's, and nobody else's who asks
 // here: marks are raised one after the other. Nothing is where before is not
 // below until.
-func (s *Store) Mark(ctx context.Context, w Worker, until int64) (before int64, err error) {
-	return mark(ctx, s.run, w, until, 0)
+func MarkWorker(ctx context.Context, s *Store, w Worker, until int64) (before int64, err error) {
+	return mark(ctx, s, w, until, 0)
 }
 
 // mark is [Store.Mark] for who knows what the mark probably is, or 0.
-func mark(ctx context.Context, r *runner, w Worker, until, known int64) (before int64, err error) {
+func mark(ctx context.Context, r *Store, w Worker, until, known int64) (before int64, err error) {
 	if err := checkName(w.Name); err != nil {
 		return 0, err
 	}
 	if utf8.RuneCountInString(w.Owner) > maxName {
 		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, maxName)
 	}
-	v := values{pName: w.Name, pWorker: w.Number, pOwner: w.Owner, pUntil: until}
+	v := values{Name: w.Name, Worker: w.Number, Owner: w.Owner, Until: until}
 	row, err := raise(ctx, r, v, known)
 	if err == nil && row == nil {
 		_, enrolErr := r.conn.exec(ctx, r.engine.enrol.text, r.engine.enrol.bind(v))
@@ -89,11 +81,11 @@ func mark(ctx context.Context, r *runner, w Worker, until, known int64) (before 
 // raise raises a mark and answers with what it was before; nil where there is no
 // row. Where a mark is read before it is changed, one that is known is not read
 // first: the change itself proves it.
-func raise(ctx context.Context, r *runner, v values, known int64) ([]any, error) {
+func raise(ctx context.Context, r *Store, v values, known int64) ([]any, error) {
 	if r.engine.markRead.text == "" {
 		return r.update(ctx, r.engine.mark, v)
 	}
-	if 0 < known && known < v[pUntil].(int64) {
+	if 0 < known && known < v.Until.(int64) {
 		if row, err := raiseFrom(ctx, r, v, known); row != nil || err != nil {
 			return row, err
 		}
@@ -113,7 +105,7 @@ func raise(ctx context.Context, r *runner, v values, known int64) ([]any, error)
 			return nil, err
 		}
 		before, err := toInteger(row[0])
-		if err != nil || before >= v[pUntil].(int64) {
+		if err != nil || before >= v.Until.(int64) {
 			return row, err // nothing to raise, and nothing is anybody's
 		}
 		if row, err := raiseFrom(ctx, r, v, before); row != nil || err != nil {
@@ -125,8 +117,8 @@ func raise(ctx context.Context, r *runner, v values, known int64) ([]any, error)
 
 // raiseFrom raises a mark that is before, and answers with that; nil where the mark is
 // another one.
-func raiseFrom(ctx context.Context, r *runner, v values, before int64) ([]any, error) {
-	v[pOld] = before
+func raiseFrom(ctx context.Context, r *Store, v values, before int64) ([]any, error) {
+	v.Old = before
 	changed, err := r.conn.exec(ctx, r.engine.mark.text, r.engine.mark.bind(v))
 	switch {
 	case err != nil || changed == 0:
@@ -140,13 +132,16 @@ func raiseFrom(ctx context.Context, r *runner, v values, before int64) ([]any, e
 // Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
 // concurrent use and must not be copied.
 type Marker struct {
-	run    *runner
+	store  *Store
 	worker Worker
 	opened atomic.Bool
 	known  atomic.Int64 // the mark as it last was; 0: not known
 }
 
 var _ keysource.Marker = (*Marker)(nil)
+
+// NewMarker returns the row of a worker. It does no I/O.
+func NewMarker(s *Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
 
 // Mark is [Store.Mark]; before the first one the tables are looked for, and the
 // state is bound to its columns: another state's column is [ErrTaken].
@@ -167,7 +162,7 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 
 // mark raises the mark, and notes what it is then.
 func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error) {
-	if before, err = mark(ctx, m.run, m.worker, until, m.known.Load()); err == nil {
+	if before, err = mark(ctx, m.store, m.worker, until, m.known.Load()); err == nil {
 		m.known.Store(max(before, until))
 	}
 	return before, err
@@ -176,7 +171,7 @@ func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error
 // lost reports whether an error says that the table of marks has gone since, and it may
 // be made again, which the next [Marker.open] does.
 func (m *Marker) lost(ctx context.Context, err error) bool {
-	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.run.dialect, err) != dialect.ErrorNoObject {
+	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.dialect, err) != dialect.ErrorNoObject {
 		return false
 	}
 	m.opened.Store(false)
@@ -190,7 +185,7 @@ func (m *Marker) Bind(ctx context.Context, c Column) error {
 	}
 	w := m.worker
 	w.Columns = []Column{c}
-	_, err := binder{m.run}.bind(ctx, w.binding())
+	_, err := binder{m.store}.bind(ctx, w.binding())
 	return err
 }
 
@@ -204,15 +199,51 @@ func (m *Marker) open(ctx context.Context) error {
 		return err
 	}
 	if m.worker.EnsureSchema {
-		if err := (&Schema{m.run}).Ensure(ctx); err != nil {
+		if err := SchemaOf(m.store).Ensure(ctx); err != nil {
 			return err
 		}
-	} else if err := m.run.probe(ctx, workersTable); err != nil {
-		return m.run.failed(m.worker.Name, m.run.judge(ctx, ErrTables, err, probeText(workersTable), nil))
+	} else if err := m.store.probe(ctx, workersTable); err != nil {
+		return m.store.failed(m.worker.Name, m.store.judge(ctx, ErrTables, err, probeText(workersTable), nil))
 	}
-	if _, err := (binder{m.run}).bind(ctx, m.worker.binding()); err != nil {
+	if _, err := (binder{m.store}).bind(ctx, m.worker.binding()); err != nil {
 		return err
 	}
 	m.opened.Store(true)
 	return nil
+}
+
+// WorkersState returns the [Claim].State of snowflakes, whose numbers share it.
+func WorkersState(name string) string { return name + " (workers)" }
+
+// binding returns the binding of a worker's state, which all workers' numbers
+// share. A sequence of the same name is another state.
+func (w *Worker) binding() *binding {
+	b := &binding{state: WorkersState(w.Name), columns: w.Columns, exclusive: w.Exclusive, parameters: bindingParameters, fail: w.fail}
+	if w.Parameters != "" {
+		b.parameters += ": " + w.Parameters
+	}
+	return b
+}
+
+// fail returns an Error about a worker's state.
+func (w *Worker) fail(cause error, format string, args ...any) *Error {
+	return &Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), workers: true}
+}
+
+// LookWorker says of the state of a worker whether its columns are another state's,
+// and whether the tables are there, as a [Marker] would before its first mark.
+func (w *Worker) Look(ctx context.Context, s *Store) error {
+	if err := checkName(w.Name); err != nil {
+		return err
+	}
+	for _, table := range []string{workersTable, sequencesTable} {
+		err := s.probe(ctx, table)
+		if err != nil && w.EnsureSchema && s.isMissing(err) {
+			return nil
+		}
+		if err != nil {
+			return s.failed(w.Name, s.judge(ctx, ErrTables, err, probeText(table), nil))
+		}
+	}
+	return binder{s}.checkAll(ctx, w.binding())
 }

@@ -57,7 +57,7 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 	}
 	for name, q := range sequences {
 		for range 2 {
-			reserve := inOrder(StoreOf(t, s).Reserver(q))
+			reserve := inOrder(store.NewReserver(StoreOf(t, s), q))
 			wg.Go(func() { work(name, reserve) })
 		}
 	}

@@ -40,10 +40,10 @@ func OpenOrders(t *testing.T, s *Scratch) *store.Store {
 	t.Helper()
 	Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(20))")
 	st := StoreOf(t, s)
-	if err := st.Schema().Ensure(context.Background()); err != nil {
+	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Open(context.Background(), Orders); err != nil {
+	if _, err := store.Open(context.Background(), st, Orders); err != nil {
 		t.Fatal(err)
 	}
 	return st

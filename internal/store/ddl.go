@@ -1,0 +1,47 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// DDL returns the statements that create the tables where they are not there,
+// each to be run by itself, without semicolons after them. For Oracle they are
+// PL/SQL blocks, which SQL*Plus wants followed by a line with a slash.
+func DDL(d *dialect.Dialect) []string { return slices.Clone(engineOf(d).tables[:]) }
+
+// ReserveProcedure is the [Sequence].Procedure that [ProcedureDDL] creates: it
+// reserves in keyfill_sequences. One of any other name is the application's own.
+//
+// Either is called with two arguments, a name and how many consecutive integers
+// are asked for, and answers with one row of one integer, the first of them:
+//
+//	PostgreSQL       SELECT name($1, $2)             a function
+//	MySQL, MariaDB   CALL name(?, ?)                 a procedure that ends in a SELECT
+//	SQL Server       EXEC name @p1, @p2              a procedure that ends in a SELECT
+//	Oracle           SELECT name(:1, :2) FROM dual   a function with an autonomous transaction
+//
+// SQLite has none. The name is the Name of the [Sequence], or the Row of its
+// [KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
+// call stands in a transaction of its own, so that a procedure with an UPDATE and
+// a SELECT after it is right as it is. What a procedure reserves beyond the
+// sequence's Max is a gap.
+//
+// The shipped one refuses fewer than 1, and a name without a row. Its caller has
+// to be able to execute it and to read keyfill_sequences, not to change it.
+const ReserveProcedure = "keyfill_reserve"
+
+// ProcedureDDL returns the statements that create [ReserveProcedure], or put it in
+// the place of an older one; none for SQLite. Each is to be run by itself, and has
+// semicolons inside: in SQL Server it must be alone in its batch.
+func ProcedureDDL(d *dialect.Dialect) []string {
+	e := engineOf(d)
+	switch {
+	case e.procedure == "":
+		return nil
+	case e.dropProcedure != "":
+		return []string{e.dropProcedure, e.procedure}
+	}
+	return []string{e.procedure}
+}

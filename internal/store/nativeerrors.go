@@ -1,0 +1,46 @@
+package store
+
+import "github.com/keyfill/keyfill/internal/anchor"
+
+// Errors about a sequence of the engine. All come in an [*Error].
+var (
+	// ErrNoNative is returned for an engine without sequences.
+	ErrNoNative = anchor.New("native", "this engine has no sequences: use kind sequence")
+
+	// ErrNoSequence is returned when there is no such sequence, or it cannot be
+	// drawn from.
+	ErrNoSequence = anchor.New("native", "the engine has no such sequence that this user may draw from: create it, write its schema before the name, or let it be used")
+
+	// ErrNoOwn is returned when no sequence is named, and the column draws from
+	// none by itself.
+	ErrNoOwn = anchor.New("native", "the column draws from no sequence by itself: name one in sequence")
+
+	// ErrIncrement is returned when the sequence does not count by the block.
+	ErrIncrement = anchor.New("native", "its increment is not the block")
+
+	// ErrNodes is returned on a Galera cluster for a sequence that does not have
+	// INCREMENT BY 0, or for blocks of more than one.
+	ErrNodes = anchor.New("native", "the nodes of a Galera cluster give out the same values of a sequence unless it has INCREMENT BY 0, and then no blocks: say block: 1 and give it that increment, or take kind sequence")
+
+	// ErrCycle is returned when the sequence begins again after its end.
+	ErrCycle = anchor.New("native", "it has CYCLE, which repeats keys")
+
+	// ErrBelowOne is returned when a value was drawn that is no key.
+	ErrBelowOne = anchor.New("native", "it counts from below 1, where keys are not")
+
+	// ErrUnordered is returned when the sequence gives each session values in
+	// advance.
+	ErrUnordered = anchor.New("native", "each session draws values in advance (CACHE), so that they come out of order")
+
+	// ErrOtherSequence is returned when a column draws from another sequence by
+	// itself, or changes the value that it draws.
+	ErrOtherSequence = anchor.New("native", "the column fills itself in another way: let its default draw from the same sequence and nothing else, remove it, or say exclusive if nobody inserts without a key")
+
+	// ErrScattered is returned when other sessions draw so often that no values
+	// in a row are to be had.
+	ErrScattered = anchor.New("native", "other sessions draw from it at the same time")
+
+	// ErrNoAdvance is returned when a sequence would have to be set to another
+	// value.
+	ErrNoAdvance = anchor.New("native", "a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")
+)
