@@ -47,6 +47,8 @@ var arrows = map[string][]string{
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
+		module + "/internal/store/keycolumn",
+		module + "/internal/store/schema",
 		module + "/keysource",
 		module + "/policy",
 		module + "/rewrite",
@@ -63,6 +65,16 @@ var arrows = map[string][]string{
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
+		module + "/internal/store/binding",
+		module + "/internal/store/keycolumn",
+		module + "/internal/store/native",
+		module + "/internal/store/reserver",
+		module + "/internal/store/schema",
+		module + "/internal/store/scope",
+		module + "/internal/store/sequence",
+		module + "/internal/store/series",
+		module + "/internal/store/upstream",
+		module + "/internal/store/worker",
 		module + "/keysource",
 		module + "/policy",
 		module + "/rewrite",
@@ -88,6 +100,11 @@ var arrows = map[string][]string{
 		module + "/internal/nearest",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
+		module + "/internal/store/binding",
+		module + "/internal/store/keycolumn",
+		module + "/internal/store/native",
+		module + "/internal/store/reserver",
+		module + "/internal/store/sequence",
 		module + "/keysource",
 		module + "/policy",
 	},
@@ -132,7 +149,12 @@ var arrows = map[string][]string{
 	"keysource": {
 		module + "/dialect",
 		module + "/internal/anchor",
-		module + "/internal/store", // in its tests alone, which run the real stores in the simulator
+		// In its tests alone, which run the real stores in the simulator.
+		module + "/internal/store",
+		module + "/internal/store/reserver",
+		module + "/internal/store/sequence",
+		module + "/internal/store/series",
+		module + "/internal/store/worker",
 		"github.com/google/uuid",
 	},
 	"internal/sim":            {module + "/internal/testturn"},
@@ -146,9 +168,23 @@ var arrows = map[string][]string{
 	"internal/corpus":         {},
 	"internal/wordplaces":     {module + "/dialect", module + "/rewrite"},
 	"internal/measure":        {module + "/dialect", module + "/policy"},
-	"internal/store":          {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/keysource"},
-	"policy":                  {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":                 {module + "/dialect"},
+	// The floors of the store: the packages below it stand on it, but for engine.
+	"internal/store/engine":        {module + "/dialect"},
+	"internal/store":               {module + "/dialect", module + "/internal/anchor", module + "/internal/dbconn", module + "/internal/sqlcode", module + "/internal/store/engine", module + "/keysource"},
+	"internal/store/staterow":      {module + "/internal/store", module + "/internal/store/engine"},
+	"internal/store/nativecatalog": {module + "/dialect", module + "/internal/anchor", module + "/internal/store", module + "/internal/store/engine"},
+	"internal/store/keycolumn":     {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/nativecatalog"},
+	"internal/store/schema":        {module + "/internal/anchor", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn"},
+	"internal/store/binding":       {module + "/internal/anchor", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/upstream":      {module + "/internal/anchor", module + "/internal/store", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/sequence":      {module + "/dialect", module + "/internal/anchor", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/staterow", module + "/internal/store/upstream", module + "/keysource"},
+	"internal/store/reserver":      {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/internal/store/upstream", module + "/keysource"},
+	"internal/store/native":        {module + "/dialect", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/nativecatalog", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/series":        {module + "/dialect", module + "/internal/anchor", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/reserver", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/keysource"},
+	"internal/store/scope":         {module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
+	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
+	"rewrite":                      {module + "/dialect"},
 }
 
 // testArrows is what the tests of any package may import besides.
@@ -220,6 +256,19 @@ func goFiles(t *testing.T) (own, nested []goFile) {
 	return own, nested
 }
 
+// isBelow reports whether a folder is another one, or below it.
+func isBelow(folder, other string) bool { return strings.HasPrefix(folder+"/", other+"/") }
+
+// storeFloors returns the import paths of internal/store and of the packages below it.
+func storeFloors() (floors []string) {
+	for folder := range arrows {
+		if isBelow(folder, "internal/store") {
+			floors = append(floors, module+"/"+folder)
+		}
+	}
+	return floors
+}
+
 // isStandard reports whether an import path is the standard library's: only
 // there has the first part no dot.
 func isStandard(imported string) bool {
@@ -238,6 +287,9 @@ func TestImports(t *testing.T) {
 		if file.test {
 			// An external test imports the package that it tests.
 			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/sim/simdb", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
+		}
+		if file.test && isBelow(file.folder, "internal/store") {
+			allowed = append(allowed, storeFloors()...) // a test uses states from above as well
 		}
 		for _, imported := range file.imports {
 			// The packages in testdata are a test's alone.

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/sim/simdb"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -46,9 +47,9 @@ func serRowOf(value any) (serRow, bool) {
 }
 
 // seriesOf returns the series of an owner in a world.
-func (c serConfig) seriesOf(owner string) store.Series {
-	return store.Series{
-		Sequence: store.Sequence{Name: "series", Columns: simColumns, Create: true, Max: c.limit},
+func (c serConfig) seriesOf(owner string) series.Options {
+	return series.Options{
+		Sequence: sequence.Sequence{Name: "series", Columns: simColumns, Create: true, Max: c.limit},
 		Size:     c.size, Lease: c.lease, Owner: owner,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -24,7 +25,7 @@ type simSeriesOn struct {
 	c      serConfig
 	mutant onSerMutant
 	client *simdb.Client
-	rows   *store.SeriesRows
+	rows   *series.Rows
 	owner  string
 }
 
@@ -48,7 +49,7 @@ func (s *simSeriesOn) open() error {
 	s.owner = fmt.Sprintf("%d.%d.1", s.p.Number, s.p.Life)
 	stores := newSimStores(s.p, mutate{db: simSQLite, edit: s.mutant.edit})
 	s.client = stores.client
-	s.rows = store.NewSeries(store.On(s.client.DB.Dialect(), nil), s.c.seriesOf(s.owner))
+	s.rows = series.New(store.On(s.client.DB.Dialect(), nil), s.c.seriesOf(s.owner))
 	if s.c.opens {
 		return nil
 	}

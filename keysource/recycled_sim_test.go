@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -77,10 +78,10 @@ type simRecycled struct {
 
 // begin opens another source over rows that a store has opened, or that are to be looked
 // for, where before is nil. The caller holds mu.
-func (s *simRecycled) begin(before *store.SeriesRows) error {
+func (s *simRecycled) begin(before *series.Rows) error {
 	owner := s.owner()
 	st := s.stores.network()
-	rows := store.NewSeries(st, s.c.seriesOf(owner))
+	rows := series.New(st, s.c.seriesOf(owner))
 	if before != nil {
 		rows = before.At(st)
 	}
@@ -108,9 +109,9 @@ func (s *simRecycled) first() error {
 	if s.c.opens {
 		return s.begin(nil)
 	}
-	var rows *store.SeriesRows
+	var rows *series.Rows
 	err := s.stores.directly(func(st *store.Store) error {
-		rows = store.NewSeries(st, s.c.seriesOf(s.owner()))
+		rows = series.New(st, s.c.seriesOf(s.owner()))
 		_, err := rows.Own(context.Background())
 		return err
 	})

@@ -12,6 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -22,7 +24,7 @@ type simOn struct {
 	p      *sim.Process
 	c      seqConfig
 	client *simdb.Client
-	rows   *store.Reserver
+	rows   *reserver.Reserver
 }
 
 // joiner is what a mutant is made of.
@@ -64,7 +66,7 @@ func (s simOn) at(c *sim.Session) keysource.At {
 func (s *simOn) open() error {
 	stores := newSimStores(s.p, mutate{db: simSQLite, edit: namedServer})
 	s.client = stores.client
-	s.rows = store.NewReserver(store.On(simSQLite.Dialect(), nil), store.Sequence{Name: "sequence", Columns: simColumns, Create: true})
+	s.rows = reserver.New(store.On(simSQLite.Dialect(), nil), sequence.Sequence{Name: "sequence", Columns: simColumns, Create: true})
 	if s.c.opens {
 		return nil
 	}

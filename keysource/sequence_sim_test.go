@@ -10,6 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -67,7 +69,7 @@ func (s simSequence) Next(ctx context.Context, n int) ([]int64, error) {
 
 // simStore says what is done to the row of a Sequence, for the laws.
 type simStore struct {
-	rows     *store.Reserver
+	rows     *reserver.Reserver
 	p        *sim.Process
 	turn     turns // to advance: while the fetch is in flight, and others advance too
 	sequence *keysource.Sequence
@@ -79,8 +81,8 @@ type simStore struct {
 func seqStores(p *sim.Process, c seqConfig, m mutate, last int64) (*simStores, *simStore, error) {
 	stores := newSimStores(p, m)
 	st := stores.network()
-	q := store.Sequence{Name: "sequence", Columns: simColumns, Create: true, Max: last}
-	s := &simStore{rows: store.NewReserver(st, q), p: p, turn: make(turns, 1)}
+	q := sequence.Sequence{Name: "sequence", Columns: simColumns, Create: true, Max: last}
+	s := &simStore{rows: reserver.New(st, q), p: p, turn: make(turns, 1)}
 	if c.opens {
 		return stores, s, nil
 	}

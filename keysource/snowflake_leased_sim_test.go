@@ -11,6 +11,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -115,14 +117,14 @@ func leasedLease(w *sim.World) time.Duration { return 5 * newSerConfig(w).lease 
 func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
 	c, lease := newFlakeConfig(p.World), leasedLease(p.World)
 	owner := fmt.Sprintf("%d.%d.0", p.Number, p.Life)
-	numbers := store.Series{
-		Sequence: store.Sequence{Name: "numbers", Shared: true, Start: 1, Max: leasedNumbers, Create: true},
+	numbers := series.Options{
+		Sequence: sequence.Sequence{Name: "numbers", Shared: true, Start: 1, Max: leasedNumbers, Create: true},
 		Size:     1, Lease: lease, Owner: owner,
 	}
 	stores := newSimStores(p, m.mutate)
-	var rows *store.SeriesRows
+	var rows *series.Rows
 	err := stores.directly(func(st *store.Store) error {
-		rows = store.NewSeries(st, numbers)
+		rows = series.New(st, numbers)
 		_, err := rows.Own(context.Background())
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -99,7 +100,7 @@ func sinceBegin() time.Duration {
 type simMarker struct{ keysource.Marker }
 
 func markerOf(st *store.Store, number int, owner string) keysource.Marker {
-	return simMarker{store.NewMarker(st, store.Worker{Name: "flakes", Number: int64(number), Owner: owner})}
+	return simMarker{worker.New(st, worker.Worker{Name: "flakes", Number: int64(number), Owner: owner})}
 }
 
 func (m simMarker) Mark(ctx context.Context, until int64) (int64, error) {

@@ -14,6 +14,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
 // planFigures holds what a plan is made of: a table as it is now.
@@ -31,7 +33,7 @@ type planFigures struct {
 	split      catalog.Partitioning      // of the table
 
 	greatest int64 // the greatest key, 0 in an empty table
-	counter  store.Counter
+	counter  keycolumn.Counter
 	cached   int64 // numbers that sessions may hold in advance
 	room     int64 // the greatest integer that the column holds
 	states   []planState
@@ -94,10 +96,10 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 		f.room = 1<<f.column.Bits - 1
 	}
 	st := store.New(d, db)
-	if f.greatest, err = store.ColumnOf(st, f.ref).MaxKey(ctx); err != nil {
+	if f.greatest, err = keycolumn.Of(st, f.ref).MaxKey(ctx); err != nil {
 		return nil, err
 	}
-	if f.counter, err = store.ColumnOf(st, f.ref).Counter(ctx); err != nil {
+	if f.counter, err = keycolumn.Of(st, f.ref).Counter(ctx); err != nil {
 		return nil, err
 	}
 	if f.counter.Max > 0 {
@@ -241,7 +243,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 	slices.Sort(f.rows)
 	for row, column := range elsewhere {
 		for _, state := range names {
-			if store.BindingRow(state, column) == row {
+			if binding.RowFor(state, column) == row {
 				f.shared = append(f.shared, state)
 			}
 		}
@@ -251,7 +253,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 	for row, column := range bindings {
 		found := false
 		for state := range next {
-			if store.BindingRow(state, column) == row {
+			if binding.RowFor(state, column) == row {
 				names, found = append(names, state), true
 			}
 		}
@@ -263,13 +265,13 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 	slices.Sort(names)
 	var states []planState
 	for _, name := range slices.Compact(names) {
-		if fixed[name] != "" || name == store.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
+		if fixed[name] != "" || name == keycolumn.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
 			f.foreign = name
 			continue
 		}
 		states = append(states, planState{name, next[name]})
 		for row, column := range elsewhere {
-			if store.BindingRow(name, column) == row {
+			if binding.RowFor(name, column) == row {
 				f.sharing = append(f.sharing, name)
 			}
 		}
@@ -287,7 +289,7 @@ func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, 
 // other rows, and where the name was too long for the row.
 func nativeOf(row string, column store.Column) string {
 	state, _, found := strings.Cut(row, " for ")
-	if name, isNative := strings.CutPrefix(state, "sequence "); found && isNative && store.BindingRow(state, column) == row {
+	if name, isNative := strings.CutPrefix(state, "sequence "); found && isNative && binding.RowFor(state, column) == row {
 		return name
 	}
 	return ""

@@ -9,6 +9,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // The article "Sequence Tables": a table with the next free value of each
@@ -96,11 +98,11 @@ func TestArticleAllocate(t *testing.T) {
 		harness.Exec(t, s.Raw, sequenceTable)
 		harness.Exec(t, s.Raw, "INSERT INTO SequenceTable VALUES ('Test Sequence', 1)")
 		q := harness.Orders
-		q.Table = &store.KeyTable{Name: "SequenceTable", Key: "sequence_name", Row: "Test Sequence", Value: "next_value"}
+		q.Table = &sequence.KeyTable{Name: "SequenceTable", Key: "sequence_name", Row: "Test Sequence", Value: "next_value"}
 		optimistic := q
-		optimistic.Lock = store.LockOptimistic
+		optimistic.Lock = sequence.LockOptimistic
 		programs := map[string]harness.Allocator{"directly": allocateDirectly(s)}
-		sequences := map[string]store.Sequence{"pessimistic": q, "optimistic": optimistic}
+		sequences := map[string]sequence.Sequence{"pessimistic": q, "optimistic": optimistic}
 		if s.Server != nil {
 			harness.Exec(t, s.Raw, allocate[s.Dialect.Name])
 			programs["procedure"] = callAllocate(s)
@@ -136,15 +138,15 @@ func TestArticleAllocateErrors(t *testing.T) {
 		q := harness.Orders
 		for _, name := range []string{"Allocate", "nosuch", "answers_null", "answers_text"} {
 			q.Procedure = name
-			got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 5, 0)
+			got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 5, 0)
 			if !errors.Is(err, store.ErrProcedure) || !strings.Contains(err.Error(), "takes a name and a count") {
 				t.Errorf("%s: %+v, %v; want %v", name, got, err, store.ErrProcedure)
 			}
 		}
 		// With the table it is known what is missing.
 		q.Procedure = "Allocate"
-		q.Table = &store.KeyTable{Name: "SequenceTable", Key: "sequence_name", Row: "Test Sequence", Value: "next_value"}
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		q.Table = &sequence.KeyTable{Name: "SequenceTable", Key: "sequence_name", Row: "Test Sequence", Value: "next_value"}
+		r := reserver.New(harness.StoreOf(t, s), q)
 		_, err := r.Reserve(ctx, 5, 0)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrNoRow {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // The article "Sequential Key Allocation": nextKeyFor: in three forms. The
@@ -23,7 +23,7 @@ import (
 //     sets it, and compares it with what was read.
 
 // nextKeyByUpdate is the first form, for a row of KEYS.
-func nextKeyByUpdate(s *harness.Scratch, keys *store.KeyTable) harness.Allocator {
+func nextKeyByUpdate(s *harness.Scratch, keys *sequence.KeyTable) harness.Allocator {
 	update := placed(s, "UPDATE "+keys.Name+" SET "+keys.Value+" = "+keys.Value+" + %s WHERE "+keys.Key+" = 'orders'", 1)
 	read := "SELECT " + keys.Value + " FROM " + keys.Name + " WHERE " + keys.Key + " = 'orders'"
 	return func(ctx context.Context, c *sql.Conn, n int64) (first int64, err error) {
@@ -91,9 +91,9 @@ func TestArticleNextKey(t *testing.T) {
 		st := harness.KeyedState(s.Dialect, "INTEGER", true)
 		q := st.Through(t, s, "pessimistic")
 		optimistic := *q
-		optimistic.Lock = store.LockOptimistic
+		optimistic.Lock = sequence.LockOptimistic
 		programs := map[string]harness.Allocator{"update": nextKeyByUpdate(s, q.Table)}
-		sequences := map[string]store.Sequence{"pessimistic": *q, "optimistic": optimistic}
+		sequences := map[string]sequence.Sequence{"pessimistic": *q, "optimistic": optimistic}
 		if s.Server != nil {
 			harness.Exec(t, s.Raw, st.Own[s.Dialect.Name])
 			programs["procedure"] = nextKeyByProcedure(s)
@@ -131,11 +131,11 @@ func TestArticleBrowseMode(t *testing.T) {
 				harness.Exec(t, s.Raw, "CREATE TABLE orders_seq (v BIGINT NOT NULL, ver "+v.column+" NOT NULL)")
 				harness.Exec(t, s.Raw, "INSERT INTO orders_seq VALUES (0, "+v.first+")")
 				q := harness.Orders
-				q.Table = &store.KeyTable{Name: "orders_seq", Value: "v", Version: "ver", Last: true}
+				q.Table = &sequence.KeyTable{Name: "orders_seq", Value: "v", Version: "ver", Last: true}
 				optimistic := q
-				optimistic.Lock = store.LockOptimistic
+				optimistic.Lock = sequence.LockOptimistic
 				total := harness.Together(t, s, map[string]harness.Allocator{"browse": nextKeyInBrowseMode(s, v.moved)},
-					map[string]store.Sequence{"pessimistic": q, "optimistic": optimistic})
+					map[string]sequence.Sequence{"pessimistic": q, "optimistic": optimistic})
 				if last := harness.CountInt(t, s.Raw, "SELECT v FROM orders_seq"); last != total {
 					t.Errorf("the last key is %d after %d", last, total)
 				}

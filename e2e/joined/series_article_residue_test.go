@@ -10,6 +10,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // The article on keys by steps that are coprime with their number: a table of
@@ -88,18 +90,18 @@ func TestArticleResidue(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id VARCHAR(3) NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "CREATE TABLE last_key (v INTEGER NOT NULL)")
 		q := harness.Orders
-		q.Table = &store.KeyTable{Name: "last_key", Value: "v", Last: true}
+		q.Table = &sequence.KeyTable{Name: "last_key", Value: "v", Last: true}
 		q.Codec, q.Max = residues{}, residueN-1
-		_, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(context.Background(), 1, 0)
+		_, err := reserver.New(harness.StoreOf(t, s), q).Reserve(context.Background(), 1, 0)
 		var e *store.Error
 		if !errorsAs(err, &e) || e.Err != store.ErrNoRow {
 			t.Fatalf("%v, want %v", err, store.ErrNoRow)
 		}
 		harness.Exec(t, s.Raw, e.SQL)
 		optimistic := q
-		optimistic.Lock = store.LockOptimistic
+		optimistic.Lock = sequence.LockOptimistic
 		total := harness.Together(t, s, map[string]harness.Allocator{"serializable": stepSerializable(s)},
-			map[string]store.Sequence{"locked": q, "optimistic": optimistic})
+			map[string]sequence.Sequence{"locked": q, "optimistic": optimistic})
 		if last := harness.CountInt(t, s.Raw, "SELECT v FROM last_key"); last != total*residueK%residueN {
 			t.Errorf("the last key is %d after %d keys", last, total)
 		}
@@ -109,24 +111,24 @@ func TestArticleResidue(t *testing.T) {
 
 // endOfResidues: the last number that the table can tell from the first is the
 // last that is given, whatever Max says.
-func endOfResidues(t *testing.T, s *harness.Scratch, q store.Sequence) {
+func endOfResidues(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 	t.Helper()
 	ctx := context.Background()
-	within := func(r *store.Reserver, f func(*store.Reserver)) {
+	within := func(r *reserver.Reserver, f func(*reserver.Reserver)) {
 		harness.OnConn(t, s, func(_ context.Context, _ *sql.Conn, c driver.Conn) {
 			harness.SqlOn(t, c, beginOf(s))
 			f(r.At(store.Within(s.Dialect, c)).Whole())
 			harness.SqlOn(t, c, "ROLLBACK")
 		})
 	}
-	for _, lock := range []string{"", store.LockOptimistic} {
+	for _, lock := range []string{"", sequence.LockOptimistic} {
 		q.Lock = lock
 		harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE last_key SET v = %d", residues{}.Residue(1)))
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		r := reserver.New(harness.StoreOf(t, s), q)
 		if err := r.Advance(ctx, residueN-9); err != nil {
 			t.Fatal(err)
 		}
-		within(r, func(r *store.Reserver) {
+		within(r, func(r *reserver.Reserver) {
 			if got, err := r.Reserve(ctx, 5, 0); err != nil || got.First != residueN-9 {
 				t.Errorf("in a transaction: %+v, %v; want %d", got, err, residueN-9)
 			}
@@ -144,13 +146,13 @@ func endOfResidues(t *testing.T, s *harness.Scratch, q store.Sequence) {
 			t.Errorf("%+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
 		q.Max = residueN
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
 			t.Errorf("with too great a Max: %+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
 		q.Max = residueN - 1
 	}
 	harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE last_key SET v = %d", residueN))
-	if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, store.ErrKeyValue) {
+	if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, store.ErrKeyValue) {
 		t.Errorf("of a last key that there is not: %+v, %v; want %v", got, err, store.ErrKeyValue)
 	}
 }

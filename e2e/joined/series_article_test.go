@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -138,10 +139,10 @@ func (r *recycled) end(process int) {
 }
 
 // seriesOf returns the options of an owner of its own.
-func seriesOf(size int64, lease time.Duration) store.Series {
+func seriesOf(size int64, lease time.Duration) series.Options {
 	q := harness.Orders
 	q.EnsureSchema = true
-	return store.Series{Sequence: q, Size: size, Lease: lease, Owner: rand.Text()}
+	return series.Options{Sequence: q, Size: size, Lease: lease, Owner: rand.Text()}
 }
 
 // seriesSource returns a source as a process has it, with a pool of its own.
@@ -149,7 +150,7 @@ func seriesSource(t *testing.T, s *harness.Scratch, size, block int64, lease tim
 	t.Helper()
 	db := store.Pool(s.Dialect, s.Connector)
 	t.Cleanup(func() { db.Close() })
-	rows := store.NewSeries(store.New(s.Dialect, db), seriesOf(size, lease))
+	rows := series.New(store.New(s.Dialect, db), seriesOf(size, lease))
 	src, err := keysource.NewRecycled(keysource.RecycledOptions{
 		Store: rows, Size: size, Lease: lease, Block: block, MaxKey: rows.MaxKey,
 	}, keysource.Env{StoreWait: harness.Limit}) // whose attempts are given up late: one that has committed leaves a gap

@@ -9,6 +9,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/series"
 )
 
 // TestSeriesOldSnapshot: a transaction of SQLite that has read before others wrote
@@ -18,12 +20,12 @@ func TestSeriesOldSnapshot(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
 	harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-	if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(t.Context()); err != nil {
+	if err := schema.Of(harness.StoreOf(t, s)).Ensure(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	q := harness.Orders
 	q.Start = 1
-	all := store.NewSeries(harness.StoreOf(t, s), store.Series{Sequence: q, Size: 100, Owner: "a"})
+	all := series.New(harness.StoreOf(t, s), series.Options{Sequence: q, Size: 100, Owner: "a"})
 	held, err := all.Open(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -17,9 +18,9 @@ func TestTakeOverAtOnce(t *testing.T) {
 	t.Parallel()
 	const owners = 40
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
-		numbers := store.Sequence{Name: "workers", Shared: true, Start: 1, Max: owners, Create: true, EnsureSchema: true}
-		seriesOf := func(i int) *store.SeriesRows {
-			return store.NewSeries(harness.StoreOf(t, s), store.Series{Sequence: numbers, Size: 1, Lease: time.Hour, Owner: fmt.Sprint("owner ", i)})
+		numbers := sequence.Sequence{Name: "workers", Shared: true, Start: 1, Max: owners, Create: true, EnsureSchema: true}
+		seriesOf := func(i int) *series.Rows {
+			return series.New(harness.StoreOf(t, s), series.Options{Sequence: numbers, Size: 1, Lease: time.Hour, Owner: fmt.Sprint("owner ", i)})
 		}
 		first := seriesOf(0)
 		for range owners {
@@ -32,7 +33,7 @@ func TestTakeOverAtOnce(t *testing.T) {
 			}
 		}
 		// They are connected, and wait for each other.
-		all := make([]*store.SeriesRows, owners)
+		all := make([]*series.Rows, owners)
 		for i := range all {
 			all[i] = seriesOf(i + 1)
 			if _, err := all[i].Own(t.Context()); err != nil {

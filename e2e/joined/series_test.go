@@ -13,6 +13,9 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -175,28 +178,28 @@ func TestSeriesRefused(t *testing.T) {
 		if _, err := other.Reserve(ctx, 1); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("series of another length: %v, want %v", err, store.ErrParameters)
 		}
-		if _, err := store.Open(ctx, harness.StoreOf(t, s), harness.Orders); !errors.Is(err, store.ErrParameters) {
+		if _, err := reserver.Open(ctx, harness.StoreOf(t, s), harness.Orders); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("a sequence of the same name: %v, want %v", err, store.ErrParameters)
 		}
 		o := seriesOf(1000, time.Minute)
 		o.Sequence.Name = "orders2"
-		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTaken) {
+		if _, err := series.New(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTaken) {
 			t.Errorf("another state of the column: %v, want %v", err, store.ErrTaken)
 		}
 		o = seriesOf(1000, time.Minute)
 		o.Sequence.Columns = []store.Column{{Table: "parts", Name: "no", Unranked: true}}
-		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrBound) {
+		if _, err := series.New(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrBound) {
 			t.Errorf("another column: %v, want %v", err, store.ErrBound)
 		}
 		o = seriesOf(1000, time.Minute)
 		o.Owner = ""
-		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, keysource.ErrOptions) {
+		if _, err := series.New(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, keysource.ErrOptions) {
 			t.Errorf("no owner: %v, want %v", err, keysource.ErrOptions)
 		}
 		harness.Exec(t, s.Raw, "DROP TABLE keyfill_series")
 		o = seriesOf(1000, time.Minute)
 		o.Sequence.EnsureSchema = false
-		if _, err := store.NewSeries(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTables) {
+		if _, err := series.New(harness.StoreOf(t, s), o).Own(ctx); !errors.Is(err, store.ErrTables) {
 			t.Errorf("no table: %v, want %v", err, store.ErrTables)
 		}
 	})
@@ -213,7 +216,7 @@ func TestSeriesLimit(t *testing.T) {
 			o := seriesOf(10, time.Minute)
 			o.Sequence.Max = 25
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
-				Store: store.NewSeries(harness.StoreOf(t, s), o), Size: 10, Block: 5,
+				Store: series.New(harness.StoreOf(t, s), o), Size: 10, Block: 5,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
 				t.Fatal(err)
@@ -272,7 +275,7 @@ func TestSeriesBehind(t *testing.T) {
 			{keysource.RemedyAdvance, 51, 401, nil},
 			{keysource.RemedyWarn, 52, 501, nil},
 		} {
-			rows := store.NewSeries(harness.StoreOf(t, s), seriesOf(100, 50*time.Millisecond))
+			rows := series.New(harness.StoreOf(t, s), seriesOf(100, 50*time.Millisecond))
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
 				Store: rows, Size: 100, Block: 1, Lease: 50 * time.Millisecond, MaxKey: rows.MaxKey, OnBehind: c.remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
@@ -303,7 +306,7 @@ func TestSeriesBack(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		for _, remedy := range []keysource.Remedy{keysource.RemedyError, keysource.RemedyAdvance} {
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
-				Store: store.NewSeries(harness.StoreOf(t, s), seriesOf(1000, time.Minute)), Size: 1000, Block: 10, OnStoreRollback: remedy,
+				Store: series.New(harness.StoreOf(t, s), seriesOf(1000, time.Minute)), Size: 1000, Block: 10, OnStoreRollback: remedy,
 			}, keysource.Env{StoreWait: harness.Limit})
 			if err != nil {
 				t.Fatal(err)
@@ -340,7 +343,7 @@ type seriesOn struct {
 	t    *testing.T
 	s    *harness.Scratch
 	conn *sql.Conn
-	rows *store.SeriesRows
+	rows *series.Rows
 	open bool
 }
 
@@ -351,7 +354,7 @@ func (c *seriesOn) do(query string) error {
 
 func (c *seriesOn) at() keysource.SeriesAt {
 	return keysource.SeriesAt{Open: c.open, MaxKey: func(ctx context.Context, from, to int64) (key int64, err error) {
-		c.within(func(rows *store.SeriesRows) { key, err = rows.MaxKey(ctx, from, to) })
+		c.within(func(rows *series.Rows) { key, err = rows.MaxKey(ctx, from, to) })
 		return key, err
 	}, Transact: func(_ context.Context, f func(keysource.SeriesStore) error) error {
 		if c.open {
@@ -367,7 +370,7 @@ func (c *seriesOn) at() keysource.SeriesAt {
 	}}
 }
 
-func (c *seriesOn) within(f func(*store.SeriesRows)) {
+func (c *seriesOn) within(f func(*series.Rows)) {
 	err := c.conn.Raw(func(conn any) error {
 		f(c.rows.At(store.Within(c.s.Dialect, conn.(driver.Conn))))
 		return nil
@@ -381,32 +384,32 @@ func (c *seriesOn) within(f func(*store.SeriesRows)) {
 type rawSeries struct{ c *seriesOn }
 
 func (r rawSeries) Own(ctx context.Context) (s keysource.Series, err error) {
-	r.c.within(func(rows *store.SeriesRows) { s, err = rows.Own(ctx) })
+	r.c.within(func(rows *series.Rows) { s, err = rows.Own(ctx) })
 	return s, err
 }
 
 func (r rawSeries) Move(ctx context.Context, h keysource.Series, to int64) (s keysource.Series, ok bool, err error) {
-	r.c.within(func(rows *store.SeriesRows) { s, ok, err = rows.Move(ctx, h, to) })
+	r.c.within(func(rows *series.Rows) { s, ok, err = rows.Move(ctx, h, to) })
 	return s, ok, err
 }
 
 func (r rawSeries) TakeOver(ctx context.Context, n int64) (s keysource.Series, err error) {
-	r.c.within(func(rows *store.SeriesRows) { s, err = rows.TakeOver(ctx, n) })
+	r.c.within(func(rows *series.Rows) { s, err = rows.TakeOver(ctx, n) })
 	return s, err
 }
 
 func (r rawSeries) Open(ctx context.Context, seen int64) (s keysource.Series, err error) {
-	r.c.within(func(rows *store.SeriesRows) { s, err = rows.Open(ctx, seen) })
+	r.c.within(func(rows *series.Rows) { s, err = rows.Open(ctx, seen) })
 	return s, err
 }
 
 func (r rawSeries) GiveUp(ctx context.Context, h keysource.Series, to int64) (err error) {
-	r.c.within(func(rows *store.SeriesRows) { err = rows.GiveUp(ctx, h, to) })
+	r.c.within(func(rows *series.Rows) { err = rows.GiveUp(ctx, h, to) })
 	return err
 }
 
 func (r rawSeries) Advance(ctx context.Context, to int64) (err error) {
-	r.c.within(func(rows *store.SeriesRows) { err = rows.Advance(ctx, to) })
+	r.c.within(func(rows *series.Rows) { err = rows.Advance(ctx, to) })
 	return err
 }
 
@@ -418,7 +421,7 @@ func TestSeriesOnConnection(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile}, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
+		if err := schema.Of(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := s.Raw.Conn(ctx)
@@ -428,7 +431,7 @@ func TestSeriesOnConnection(t *testing.T) {
 		defer raw.Close()
 		o := seriesOf(100, time.Minute)
 		o.Sequence.EnsureSchema = false
-		c := &seriesOn{t: t, s: s, conn: raw, rows: store.NewSeries(store.On(s.Dialect, nil), o)}
+		c := &seriesOn{t: t, s: s, conn: raw, rows: series.New(store.On(s.Dialect, nil), o)}
 		src, err := keysource.NewRecycled(keysource.RecycledOptions{OnConnection: true, Size: 100, Block: 10}, keysource.Env{})
 		if err != nil {
 			t.Fatal(err)

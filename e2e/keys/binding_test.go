@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -129,7 +130,7 @@ func TestBindingAtOnce(t *testing.T) {
 				q.Name, q.Shared = name, true
 				wg.Go(func() {
 					<-start
-					_, errs[i] = store.Open(context.Background(), st, q)
+					_, errs[i] = reserver.Open(context.Background(), st, q)
 				})
 			}
 			close(start)
@@ -187,7 +188,7 @@ func TestBindingName(t *testing.T) {
 			q.Columns = []store.Column{{Table: "orders", Name: "id"}, {Table: "parts", Name: "id"}}
 			q.Exclusive = prefix == 189
 			for range 2 {
-				if _, err := store.Open(context.Background(), st, q); err != nil {
+				if _, err := reserver.Open(context.Background(), st, q); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -10,6 +10,11 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 )
 
 // contender opens one state for the column orders.id.
@@ -23,18 +28,18 @@ func contenders(name string) map[string]contender {
 	column := harness.Orders.Columns[0]
 	sequence := func(name string, shared bool) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, st *store.Store) error {
-			_, err := store.Open(ctx, st, store.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Start: 1, Create: true})
+			_, err := reserver.Open(ctx, st, sequence.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Start: 1, Create: true})
 			return err
 		}
 	}
 	return map[string]contender{
 		"named": {name, sequence(name, true)},
 		"own":   {name + ".id", sequence(name+".id", false)},
-		"workers": {store.WorkersState(name), func(ctx context.Context, st *store.Store) error {
-			return store.NewMarker(st, store.Worker{Name: name}).Bind(ctx, column)
+		"workers": {worker.State(name), func(ctx context.Context, st *store.Store) error {
+			return worker.New(st, worker.Worker{Name: name}).Bind(ctx, column)
 		}},
 		"claim": {name + " (store c)", func(ctx context.Context, st *store.Store) error {
-			_, _, err := store.Claim{State: name + " (store c)", Column: column}.Note(ctx, st)
+			_, _, err := binding.Claim{State: name + " (store c)", Column: column}.Note(ctx, st)
 			return err
 		}},
 	}
@@ -58,7 +63,7 @@ func TestStatesContend(t *testing.T) {
 					begin := make(chan struct{})
 					for _, c := range both {
 						st := harness.StoreOf(t, s)
-						if store.SchemaOf(st).IsThere(ctx) { // connected
+						if schema.Of(st).IsThere(ctx) { // connected
 							wg.Go(func() { <-begin; _ = c.open(ctx, st) })
 						}
 					}

@@ -8,6 +8,7 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -50,7 +51,7 @@ func TestNativeAltered(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		ctx := t.Context()
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 50")
-		r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Block: 50})
+		r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Block: 50})
 		if _, err := r.Reserve(ctx, 50, 0); err != nil {
 			t.Fatal(err)
 		}

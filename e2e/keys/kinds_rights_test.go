@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -18,7 +18,7 @@ func TestKindsWithoutRights(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
-		if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(context.Background()); err != nil {
+		if err := schema.Of(harness.StoreOf(t, s)).Ensure(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		admin, err := s.Raw.Conn(context.Background()) // from before sessions are the role's

@@ -15,6 +15,10 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 )
 
 // TestStoreCommitFails: PostgreSQL sends the row of UPDATE … RETURNING before
@@ -34,14 +38,14 @@ func TestStoreCommitFails(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want the error of the commit", what, got, err)
 			}
 		}
-		got, err := store.Reserve(ctx, st, harness.Orders, 5, 0)
+		got, err := sequence.Reserve(ctx, st, harness.Orders, 5, 0)
 		wantRefused("Reserve", got, err)
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
-			got, err := store.Reserve(ctx, store.On(s.Dialect, c), harness.Orders, 5, 0)
+			got, err := sequence.Reserve(ctx, store.On(s.Dialect, c), harness.Orders, 5, 0)
 			wantRefused("Reserve on a connection", got, err)
 		})
 		harness.Exec(t, s.Raw, "DROP TRIGGER refuse ON keyfill_sequences")
-		if got, err := store.Reserve(ctx, st, harness.Orders, 5, 0); err != nil || got.First != 1 {
+		if got, err := sequence.Reserve(ctx, st, harness.Orders, 5, 0); err != nil || got.First != 1 {
 			t.Errorf("Reserve: %+v, %v; want 1", got, err)
 		}
 	})
@@ -64,7 +68,7 @@ func TestStoreCancelled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 		defer cancel()
 		began := time.Now()
-		if got, err := store.Reserve(ctx, st, harness.Orders, 1, 0); err == nil {
+		if got, err := sequence.Reserve(ctx, st, harness.Orders, 1, 0); err == nil {
 			t.Errorf("Reserve: %+v", got)
 		}
 		// MariaDB itself gives up after 50 seconds, PostgreSQL never.
@@ -74,7 +78,7 @@ func TestStoreCancelled(t *testing.T) {
 		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := store.Reserve(context.Background(), st, harness.Orders, 1, 0); err != nil || got.First < 100 {
+		if got, err := sequence.Reserve(context.Background(), st, harness.Orders, 1, 0); err != nil || got.First < 100 {
 			t.Errorf("Reserve: %+v, %v; want 100 or 101", got, err)
 		}
 	})
@@ -103,7 +107,7 @@ func TestStoreSerializable(t *testing.T) {
 			wg.Go(func() {
 				for range 200 {
 					n := 1 + rand.Int64N(100)
-					r, err := store.Reserve(context.Background(), st, harness.Orders, n, 0)
+					r, err := sequence.Reserve(context.Background(), st, harness.Orders, n, 0)
 					if err != nil {
 						if !harness.IsSerialization(err) {
 							t.Error(err)
@@ -134,9 +138,9 @@ func TestStoreMark(t *testing.T) {
 	harness.Each(t, storeEngines, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
-		w := store.Worker{Name: "flakes", Number: 5, Owner: "a"}
+		w := worker.Worker{Name: "flakes", Number: 5, Owner: "a"}
 		for _, c := range []struct{ until, want int64 }{{1000, 0}, {3000, 1000}, {2000, 3000}, {3000, 3000}, {3000, 3000}, {4000, 3000}} {
-			if got, err := store.MarkWorker(ctx, st, w, c.until); got != c.want || err != nil {
+			if got, err := worker.Mark(ctx, st, w, c.until); got != c.want || err != nil {
 				t.Errorf("Mark(%d) = %d, %v; want %d", c.until, got, err, c.want)
 			}
 		}
@@ -145,14 +149,14 @@ func TestStoreMark(t *testing.T) {
 			t.Errorf("epoch %d, want 1", n)
 		}
 		w.Owner = "b"
-		if got, err := store.NewMarker(st, w).Mark(ctx, 5000); got != 4000 || err != nil {
+		if got, err := worker.New(st, w).Mark(ctx, 5000); got != 4000 || err != nil {
 			t.Errorf("Mark = %d, %v; want 4000", got, err)
 		}
 		if n := epochs(); n != 2 {
 			t.Errorf("epoch %d, want 2", n)
 		}
 		w.Number = 6
-		if got, err := store.MarkWorker(ctx, st, w, 100); got != 0 || err != nil {
+		if got, err := worker.Mark(ctx, st, w, 100); got != 0 || err != nil {
 			t.Errorf("Mark of another worker = %d, %v; want 0", got, err)
 		}
 
@@ -163,7 +167,7 @@ func TestStoreMark(t *testing.T) {
 		for i := range 4 {
 			st := harness.StoreOf(t, s)
 			wg.Go(func() {
-				m := store.NewMarker(st, store.Worker{Name: "flakes", Number: 7, Owner: fmt.Sprint(i)})
+				m := worker.New(st, worker.Worker{Name: "flakes", Number: 7, Owner: fmt.Sprint(i)})
 				for range 100 {
 					until := time.Now().UnixMilli() + rand.Int64N(100)
 					before, err := m.Mark(ctx, until)
@@ -183,7 +187,7 @@ func TestStoreMark(t *testing.T) {
 		got.Check(t)
 
 		w.Name = ""
-		if _, err := store.MarkWorker(ctx, st, w, 1); !errors.Is(err, store.ErrName) {
+		if _, err := worker.Mark(ctx, st, w, 1); !errors.Is(err, store.ErrName) {
 			t.Errorf("Mark: %v, want %v", err, store.ErrName)
 		}
 	})
@@ -193,7 +197,7 @@ func TestStoreMark(t *testing.T) {
 func TestStoreMarkerNoTables(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
-		m := store.NewMarker(harness.StoreOf(t, s), store.Worker{Name: "flakes"})
+		m := worker.New(harness.StoreOf(t, s), worker.Worker{Name: "flakes"})
 		if _, err := m.Mark(context.Background(), 1); !errors.Is(err, store.ErrTables) {
 			t.Errorf("Mark: %v, want %v", err, store.ErrTables)
 		}
@@ -234,16 +238,16 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	t.Helper()
 	harness.SqlOn(t, c, begin)
 	harness.SqlOn(t, c, "INSERT INTO rows VALUES (77)")
-	r, err := store.Reserve(ctx, store.Within(s.Dialect, c), harness.Orders, 3, 0)
+	r, err := sequence.Reserve(ctx, store.Within(s.Dialect, c), harness.Orders, 3, 0)
 	if err != nil || r.First != 1 {
 		t.Errorf("within: %+v, %v; want 1", r, err)
 	}
 	// It gives up by itself: nobody ends the writer.
-	if r, err := store.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err == nil {
+	if r, err := sequence.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err == nil {
 		t.Errorf("beside a writer: %+v", r)
 	}
 	harness.SqlOn(t, c, "ROLLBACK")
-	if r, err := store.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err != nil || r.First != 1 {
+	if r, err := sequence.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err != nil || r.First != 1 {
 		t.Errorf("after it: %+v, %v; want 1", r, err)
 	}
 
@@ -251,10 +255,10 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	harness.SqlOn(t, c, "INSERT INTO rows VALUES (78)")
 	q := harness.Orders
 	q.Name, q.Exclusive, q.EnsureSchema = "another", true, true
-	if _, err := store.Open(ctx, store.On(s.Dialect, c), q); err != nil {
+	if _, err := reserver.Open(ctx, store.On(s.Dialect, c), q); err != nil {
 		t.Error(err)
 	}
-	if _, err := store.MarkWorker(ctx, store.On(s.Dialect, c), store.Worker{Name: "flakes"}, 1); err != nil {
+	if _, err := worker.Mark(ctx, store.On(s.Dialect, c), worker.Worker{Name: "flakes"}, 1); err != nil {
 		t.Error(err)
 	}
 	if id := valueOn(t, c, "SELECT last_insert_rowid()"); id != int64(78) {
@@ -284,12 +288,12 @@ func TestStorePoolIsLazy(t *testing.T) {
 	db := store.Pool(s.Dialect, s.Connector)
 	defer db.Close()
 	st := store.New(s.Dialect, db)
-	store.NewReserver(st, harness.Orders)
-	store.NewMarker(st, store.Worker{Name: "flakes"})
+	reserver.New(st, harness.Orders)
+	worker.New(st, worker.Worker{Name: "flakes"})
 	if n := db.Stats().OpenConnections; n != 0 {
 		t.Errorf("%d connections are open", n)
 	}
-	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
+	if err := schema.Of(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if n := db.Stats().OpenConnections; n != 1 {
@@ -332,13 +336,13 @@ func BenchmarkStoreReserve(b *testing.B) {
 			}
 			q := harness.Orders
 			q.EnsureSchema = true
-			if _, err := store.Open(context.Background(), st, q); err != nil {
+			if _, err := reserver.Open(context.Background(), st, q); err != nil {
 				b.Fatal(err)
 			}
 			b.Run("one", func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := store.Reserve(context.Background(), st, q, 1000, 0); err != nil {
+					if _, err := sequence.Reserve(context.Background(), st, q, 1000, 0); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -347,7 +351,7 @@ func BenchmarkStoreReserve(b *testing.B) {
 				b.SetParallelism(4) // times 2 processors
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
-						if _, err := store.Reserve(context.Background(), st, q, 1000, 0); err != nil {
+						if _, err := sequence.Reserve(context.Background(), st, q, 1000, 0); err != nil {
 							b.Error(err)
 							return
 						}

@@ -10,6 +10,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 )
 
 // TestStoreFoundRows: with clientFoundRows, by which the driver counts the rows that an
@@ -42,7 +45,7 @@ func reserveAtOnce(t *testing.T, stores []*store.Store) {
 	var firsts []int64
 	var wg sync.WaitGroup
 	for i := range 4 {
-		r := store.NewReserver(stores[i%2], store.Sequence{
+		r := reserver.New(stores[i%2], sequence.Sequence{
 			Name: "t.id", Columns: []store.Column{{Table: "t", Name: "id"}}, Create: true, EnsureSchema: true,
 		})
 		wg.Go(func() {
@@ -75,7 +78,7 @@ func markAtOnce(t *testing.T, stores []*store.Store) {
 	var wg sync.WaitGroup
 	began := time.Now().UnixMilli()
 	for i := range 4 {
-		m := store.NewMarker(stores[i%2], store.Worker{Name: "flakes", Number: 1, Owner: "test"})
+		m := worker.New(stores[i%2], worker.Worker{Name: "flakes", Number: 1, Owner: "test"})
 		wg.Go(func() {
 			for step := range int64(30) {
 				until := began + 10*step + int64(i)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -31,8 +33,8 @@ func TestStoreKeyTableErrors(t *testing.T) {
 			harness.Exec(t, s.Raw, "INSERT INTO app_keys VALUES "+row)
 		}
 		st := harness.StoreOf(t, s)
-		keyed := func(row, value, version string) *store.KeyTable {
-			return &store.KeyTable{Name: "app_keys", Key: "name", Row: row, Value: value, Version: version}
+		keyed := func(row, value, version string) *sequence.KeyTable {
+			return &sequence.KeyTable{Name: "app_keys", Key: "name", Row: row, Value: value, Version: version}
 		}
 		wrongType := store.ErrKeyType
 		if s.Server == nil {
@@ -40,16 +42,16 @@ func TestStoreKeyTableErrors(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name  string
-			table *store.KeyTable
+			table *sequence.KeyTable
 			want  error
 			say   string
 		}{
-			{"no table", &store.KeyTable{Name: "nosuch", Value: "v"}, store.ErrKeyTable, "nosuch"},
+			{"no table", &sequence.KeyTable{Name: "nosuch", Value: "v"}, store.ErrKeyTable, "nosuch"},
 			{"no column", keyed("twice", "nosuch", ""), store.ErrKeyTable, ""},
 			{"no version", keyed("twice", "v", "nosuch"), store.ErrKeyTable, ""},
 			{"no row", keyed("orders", "v", "ver"), store.ErrNoRow, "INSERT INTO app_keys (name, v, ver)"},
 			{"two rows", keyed("twice", "v", ""), store.ErrKeyRows, "make name the primary key"},
-			{"rows without a key", &store.KeyTable{Name: "app_keys", Value: "v"}, store.ErrKeyRows, "name the column"},
+			{"rows without a key", &sequence.KeyTable{Name: "app_keys", Value: "v"}, store.ErrKeyRows, "name the column"},
 			{"NULL", keyed("null", "v", ""), store.ErrKeyValue, "not an integer"},
 			{"below 1", keyed("low", "v", ""), store.ErrKeyValue, "below 1"},
 			{"version NULL", keyed("unversioned", "v", "ver"), store.ErrKeyValue, "version is NULL"},
@@ -57,10 +59,10 @@ func TestStoreKeyTableErrors(t *testing.T) {
 			{"double", keyed("text", "num", ""), wrongType, ""},
 			{"version text", keyed("text", "v", "txt"), wrongType, ""},
 		} {
-			for _, lock := range []string{"", store.LockOptimistic} {
+			for _, lock := range []string{"", sequence.LockOptimistic} {
 				q := harness.Orders
 				q.Table, q.Lock = c.table, lock
-				_, err := store.NewReserver(st, q).Reserve(ctx, 1, 0)
+				_, err := reserver.New(st, q).Reserve(ctx, 1, 0)
 				if !errors.Is(err, c.want) || !errors.Is(err, keysource.ErrStoreState) || !strings.Contains(err.Error(), c.say) {
 					t.Errorf("%s: %v, want %v and %q", c.name, err, c.want, c.say)
 				}
@@ -81,13 +83,13 @@ func TestStoreKeyTableEngine(t *testing.T) {
 		st := singleState("BIGINT", true)
 		st.Create[0] += " ENGINE = MyISAM"
 		q := st.Through(t, s, "pessimistic")
-		if got, err := store.NewReserver(harness.StoreOf(t, s), *q).Reserve(context.Background(), 5, 0); !errors.Is(err, store.ErrKeyEngine) {
+		if got, err := reserver.New(harness.StoreOf(t, s), *q).Reserve(context.Background(), 5, 0); !errors.Is(err, store.ErrKeyEngine) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrKeyEngine)
 		}
-		q.Lock = store.LockOptimistic
+		q.Lock = sequence.LockOptimistic
 		reserveTogether(t, s, st, *q)
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
-			if got, err := store.Reserve(ctx, store.Within(s.Dialect, c), *q, 5, 0); !errors.Is(err, store.ErrKeyEngine) {
+			if got, err := sequence.Reserve(ctx, store.Within(s.Dialect, c), *q, 5, 0); !errors.Is(err, store.ErrKeyEngine) {
 				t.Errorf("in a transaction: %+v, %v; want %v", got, err, store.ErrKeyEngine)
 			}
 		})
@@ -107,7 +109,7 @@ func TestStoreKeyTableMissingRow(t *testing.T) {
 						q := st.Through(t, s, way)
 						harness.Exec(t, s.Raw, "INSERT INTO orders (id) VALUES (41)")
 						harness.Exec(t, s.Raw, "DELETE FROM "+q.Table.Name)
-						r := store.NewReserver(harness.StoreOf(t, s), *q)
+						r := reserver.New(harness.StoreOf(t, s), *q)
 						_, err := r.Reserve(context.Background(), 1, 0)
 						var e *store.Error
 						if !errors.As(err, &e) || e.Err != store.ErrNoRow || !strings.Contains(err.Error(), e.SQL) {
@@ -155,10 +157,10 @@ func TestStoreContention(t *testing.T) {
 				t.Run(st.Name+"/"+way, func(t *testing.T) {
 					s := harness.Emptied(t, s)
 					q := st.Through(t, s, way)
-					if _, err := store.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
+					if _, err := reserver.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
 						t.Fatal(err)
 					}
-					other := store.NewReserver(harness.StoreOf(t, s), *q)
+					other := reserver.New(harness.StoreOf(t, s), *q)
 					harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 						left := 9
 						faster := rivalConn{c, func() {
@@ -169,7 +171,7 @@ func TestStoreContention(t *testing.T) {
 								}
 							}
 						}}
-						r := store.NewReserver(harness.StoreOf(t, s), *q).At(store.On(s.Dialect, faster))
+						r := reserver.New(harness.StoreOf(t, s), *q).At(store.On(s.Dialect, faster))
 						if got, err := r.Reserve(ctx, 5, 0); err != nil || got.First != 10 {
 							t.Errorf("%+v, %v; want 10", got, err)
 						}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/testdb"
 )
 
@@ -30,7 +32,7 @@ func TestStoreKeyTableCommitFails(t *testing.T) {
 					$$ BEGIN RAISE EXCEPTION 'refused at the commit'; END $$`)
 				harness.Exec(t, s.Raw, `CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON orders_seq
 					DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()`)
-				r := store.NewReserver(harness.StoreOf(t, s), *q)
+				r := reserver.New(harness.StoreOf(t, s), *q)
 				if got, err := r.Reserve(context.Background(), 5, 0); err == nil || !strings.Contains(err.Error(), "refused at the commit") {
 					t.Errorf("%+v, %v; want the error of the commit", got, err)
 				}
@@ -80,9 +82,9 @@ func TestStoreKeyTableKilledServer(t *testing.T) {
 					q.Procedure = ""
 				}
 				if method == "optimistic" {
-					q.Lock = store.LockOptimistic
+					q.Lock = sequence.LockOptimistic
 				}
-				r := store.NewReserver(harness.StoreOf(t, s), q)
+				r := reserver.New(harness.StoreOf(t, s), q)
 				for range 2 {
 					wg.Go(func() { reserveUntil(t, r, &got, stop) })
 				}
@@ -115,7 +117,7 @@ func TestStoreKeyTableKilledServer(t *testing.T) {
 
 // reserveUntil reserves until it is stopped. An error that says that the state
 // cannot be used would be wrong.
-func reserveUntil(t *testing.T, r *store.Reserver, got *harness.Runs, stop chan struct{}) {
+func reserveUntil(t *testing.T, r *reserver.Reserver, got *harness.Runs, stop chan struct{}) {
 	seen := int64(0)
 	for {
 		select {

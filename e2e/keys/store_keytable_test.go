@@ -13,6 +13,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
@@ -24,7 +26,7 @@ func singleState(integer string, last bool) harness.StateOf {
 			fmt.Sprintf("CREATE TABLE orders_seq (v %s NOT NULL, ver %s DEFAULT 0 NOT NULL)", integer, integer),
 			fmt.Sprintf("INSERT INTO orders_seq VALUES (%d, 0)", 1-harness.OffsetOf(last)),
 		},
-		Table: &store.KeyTable{Name: "orders_seq", Value: "v", Last: last},
+		Table: &sequence.KeyTable{Name: "orders_seq", Value: "v", Last: last},
 		Own: map[string]string{
 			"postgres": fmt.Sprintf(`CREATE FUNCTION next_key(wanted text, n bigint) RETURNS bigint LANGUAGE sql AS
 				$$ UPDATE orders_seq SET v = v + n RETURNING v - n + %d $$`, harness.OffsetOf(last)),
@@ -74,7 +76,7 @@ func TestStoreKeyTables(t *testing.T) {
 
 // reserveTogether reserves from several pools, and asks that the integers follow
 // on one another from 1 to what is stored.
-func reserveTogether(t *testing.T, s *harness.Scratch, st harness.StateOf, q store.Sequence) {
+func reserveTogether(t *testing.T, s *harness.Scratch, st harness.StateOf, q sequence.Sequence) {
 	t.Helper()
 	const pools, each, rounds = 4, 2, 12
 	var (
@@ -82,7 +84,7 @@ func reserveTogether(t *testing.T, s *harness.Scratch, st harness.StateOf, q sto
 		wg  sync.WaitGroup
 	)
 	for range pools {
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		r := reserver.New(harness.StoreOf(t, s), q)
 		for range each {
 			wg.Go(func() {
 				seen := int64(0)
@@ -145,7 +147,7 @@ func TestStoreKeyTableOnConnection(t *testing.T) {
 						s := harness.Emptied(t, s)
 						q := st.Through(t, s, way)
 						if q.EnsureSchema {
-							if _, err := store.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
+							if _, err := reserver.Open(context.Background(), harness.StoreOf(t, s), *q); err != nil {
 								t.Fatal(err)
 							}
 						}
@@ -157,12 +159,12 @@ func TestStoreKeyTableOnConnection(t *testing.T) {
 	})
 }
 
-func takeInTransactions(t *testing.T, s *harness.Scratch, q store.Sequence) {
+func takeInTransactions(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 	t.Helper()
 	harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driverConn) {
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		r := reserver.New(harness.StoreOf(t, s), q)
 		on, within := r.At(store.On(s.Dialect, c)), r.At(store.Within(s.Dialect, c)).Whole()
-		take := func(r *store.Reserver, want int64) {
+		take := func(r *reserver.Reserver, want int64) {
 			t.Helper()
 			got, err := r.Reserve(ctx, 10, want)
 			if err != nil || got.First != want {
@@ -221,13 +223,13 @@ func TestStoreKeyTableLimit(t *testing.T) {
 	})
 }
 
-func atLimit(t *testing.T, s *harness.Scratch, q store.Sequence, limit int64) {
+func atLimit(t *testing.T, s *harness.Scratch, q sequence.Sequence, limit int64) {
 	t.Helper()
 	ctx := context.Background()
 	greatest := limit - 1 + int64(harness.OffsetOf(q.Table.Last))
 	harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE orders_seq SET v = %d", limit-10))
 	first := greatest - 9
-	r := store.NewReserver(harness.StoreOf(t, s), q)
+	r := reserver.New(harness.StoreOf(t, s), q)
 	if got, err := r.Reserve(ctx, 4, 0); err != nil || got.First != first {
 		t.Errorf("%+v, %v; want %d", got, err, first)
 	}

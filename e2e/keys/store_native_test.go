@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -36,7 +37,7 @@ func TestNativeReserve(t *testing.T) {
 					wg  sync.WaitGroup
 				)
 				for range 3 {
-					r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Columns: harness.Orders.Columns, Block: block})
+					r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns, Block: block})
 					wg.Go(func() {
 						seen := int64(0)
 						for range 200 {
@@ -94,7 +95,7 @@ func TestNativeUnfit(t *testing.T) {
 				harness.Exec(t, s.Raw, "DROP SEQUENCE IF EXISTS numbers")
 				harness.Exec(t, s.Raw, tt.create)
 				st := harness.StoreOf(t, s)
-				r := store.NewNative(st, store.Native{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 100})
+				r := native.New(st, native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 100})
 				_, err := r.Reserve(context.Background(), 1, 0)
 				if tt.want == store.ErrUnordered && !s.IsPostgres() {
 					if err != nil {
@@ -125,7 +126,7 @@ func TestNativeIncrementChanges(t *testing.T) {
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 100")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 100})
+		r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 100})
 		if _, err := r.Reserve(context.Background(), 1, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +147,7 @@ func TestNativeOwn(t *testing.T) {
 		reserve := func(kind, sequence string, exclusive bool) error {
 			harness.Exec(t, s.Raw, "DROP TABLE IF EXISTS orders")
 			harness.Exec(t, s.Raw, "CREATE TABLE orders (id "+kind+", name VARCHAR(20))")
-			_, err := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: sequence, Columns: harness.Orders.Columns, Exclusive: exclusive}).
+			_, err := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: sequence, Columns: harness.Orders.Columns, Exclusive: exclusive}).
 				Reserve(context.Background(), 3, 0)
 			return err
 		}
@@ -197,7 +198,7 @@ func TestNativeOwnQuoted(t *testing.T) {
 		}
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id "+kind+", name VARCHAR(20))")
 		for _, sequence := range []string{"", name} {
-			r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: sequence, Columns: harness.Orders.Columns})
+			r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: sequence, Columns: harness.Orders.Columns})
 			if _, err := r.Reserve(context.Background(), 3, 0); err != nil {
 				t.Errorf("sequence %q: %v", sequence, err)
 			}
@@ -212,7 +213,7 @@ func TestNativeEnds(t *testing.T) {
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers INCREMENT BY 10 MAXVALUE 35")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 10})
+		r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns, Block: 10})
 		for _, want := range []int64{1, 11, 21} {
 			if got, err := r.Reserve(context.Background(), 10, 0); err != nil || got.First != want {
 				t.Fatalf("Reserve = %+v, %v, want %d", got, err, want)
@@ -234,7 +235,7 @@ func TestNativeBehind(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE SEQUENCE numbers")
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "INSERT INTO orders VALUES (500)")
-		r := store.NewNative(harness.StoreOf(t, s), store.Native{Sequence: "numbers", Columns: harness.Orders.Columns})
+		r := native.New(harness.StoreOf(t, s), native.Sequence{Sequence: "numbers", Columns: harness.Orders.Columns})
 		source, err := keysource.NewSequence(keysource.SequenceOptions{Reserver: r, MaxKey: r.MaxKey, Block: 1}, keysource.Env{})
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,9 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -34,7 +37,7 @@ func TestStoreCreateRace(t *testing.T) {
 			st := harness.StoreOf(t, s)
 			wg.Go(func() {
 				<-start
-				r := store.NewReserver(st, q)
+				r := reserver.New(st, q)
 				for range 20 {
 					a, err := r.Reserve(context.Background(), 7, 0)
 					if err != nil {
@@ -43,7 +46,7 @@ func TestStoreCreateRace(t *testing.T) {
 					}
 					got.Add(a, 7)
 				}
-				m := store.NewMarker(st, store.Worker{Name: "orders", Number: 3, EnsureSchema: true})
+				m := worker.New(st, worker.Worker{Name: "orders", Number: 3, EnsureSchema: true})
 				before, err := m.Mark(context.Background(), int64(1000+i))
 				if err != nil {
 					t.Error(err)
@@ -84,18 +87,18 @@ func TestStoreOnBehind(t *testing.T) {
 		for _, c := range []struct {
 			remedy keysource.Remedy
 			err    error
-			row    store.Row
+			row    reserver.Row
 			next   int64
 		}{
-			{"", store.ErrBehind, store.Row{}, 1},
-			{keysource.RemedyError, keysource.ErrStoreBehind, store.Row{}, 1},
-			{keysource.RemedyWarn, nil, store.Row{Next: 1, Behind: true}, 1},
-			{keysource.RemedyAdvance, nil, store.Row{Next: 2}, 2},
-			{"", nil, store.Row{Next: 2}, 2},
+			{"", store.ErrBehind, reserver.Row{}, 1},
+			{keysource.RemedyError, keysource.ErrStoreBehind, reserver.Row{}, 1},
+			{keysource.RemedyWarn, nil, reserver.Row{Next: 1, Behind: true}, 1},
+			{keysource.RemedyAdvance, nil, reserver.Row{Next: 2}, 2},
+			{"", nil, reserver.Row{Next: 2}, 2},
 		} {
 			q := harness.Orders
 			q.OnBehind = c.remedy
-			row, err := store.Open(ctx, st, q)
+			row, err := reserver.Open(ctx, st, q)
 			if row != c.row || !errors.Is(err, c.err) {
 				t.Errorf("%q: %+v, %v; want %+v, %v", c.remedy, row, err, c.row, c.err)
 			}
@@ -103,7 +106,7 @@ func TestStoreOnBehind(t *testing.T) {
 				t.Errorf("%q: the next value is %d, want %d", c.remedy, next, c.next)
 			}
 		}
-		if key, err := store.NewReserver(st, harness.Orders).MaxKey(ctx); key != 1 || err != nil {
+		if key, err := reserver.New(st, harness.Orders).MaxKey(ctx); key != 1 || err != nil {
 			t.Errorf("MaxKey: %d, %v; want 1", key, err)
 		}
 
@@ -112,16 +115,16 @@ func TestStoreOnBehind(t *testing.T) {
 		harness.Exec(t, s.Raw, "INSERT INTO orders (id) VALUES (-5)")
 		q := harness.Orders
 		q.Name, q.Exclusive = "negative", true
-		if row, err := store.Open(ctx, st, q); err != nil || row.Next != 1 {
+		if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != 1 {
 			t.Errorf("Open: %+v, %v; want the next to be 1", row, err)
 		}
 		harness.Exec(t, s.Raw, fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", math.MaxInt64))
 		q.OnBehind = keysource.RemedyAdvance
-		if _, err := store.Open(ctx, st, q); !errors.Is(err, keysource.ErrExhausted) {
+		if _, err := reserver.Open(ctx, st, q); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("Open: %v, want %v", err, keysource.ErrExhausted)
 		}
 		q.Name = "full"
-		if _, err := store.Open(ctx, st, q); !errors.Is(err, keysource.ErrExhausted) {
+		if _, err := reserver.Open(ctx, st, q); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("Open: %v, want %v", err, keysource.ErrExhausted)
 		}
 	})
@@ -132,7 +135,7 @@ func TestStoreAdvance(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
-		r := store.NewReserver(harness.OpenOrders(t, s), harness.Orders)
+		r := reserver.New(harness.OpenOrders(t, s), harness.Orders)
 		for _, c := range []struct{ to, want int64 }{{50, 50}, {20, 51}, {51, 52}, {1000, 1000}} {
 			if err := r.Advance(ctx, c.to); err != nil {
 				t.Fatal(err)
@@ -155,7 +158,7 @@ func TestStoreLimit(t *testing.T) {
 		q.Max = 10
 		exhausted := func(n int64, next int64) {
 			t.Helper()
-			_, err := store.Reserve(ctx, st, q, n, 0)
+			_, err := sequence.Reserve(ctx, st, q, n, 0)
 			var e *store.Error
 			if !errors.As(err, &e) || !errors.Is(err, keysource.ErrExhausted) || e.Next != next {
 				t.Errorf("Reserve(%d): %v, want %v", n, err, keysource.ErrExhausted)
@@ -166,31 +169,31 @@ func TestStoreLimit(t *testing.T) {
 		}
 		exhausted(11, 1)
 		exhausted(math.MaxInt64, 1)
-		if _, err := store.Reserve(ctx, st, q, 0, 0); err != keysource.ErrCount {
+		if _, err := sequence.Reserve(ctx, st, q, 0, 0); err != keysource.ErrCount {
 			t.Errorf("Reserve(0): %v, want %v", err, keysource.ErrCount)
 		}
-		if got, err := store.Reserve(ctx, st, q, 7, 0); err != nil || got.First != 1 {
+		if got, err := sequence.Reserve(ctx, st, q, 7, 0); err != nil || got.First != 1 {
 			t.Errorf("Reserve(7): %+v, %v; want 1", got, err)
 		}
 		exhausted(4, 8)
-		if got, err := store.NewReserver(st, q).Reserve(ctx, 4, 0); err != nil || got.First != 8 {
+		if got, err := reserver.New(st, q).Reserve(ctx, 4, 0); err != nil || got.First != 8 {
 			t.Errorf("Reserver.Reserve(4): %+v, %v; want 8", got, err)
 		}
 		exhausted(1, 11)
 
 		// At the end of all integers nothing overflows.
 		q.Max = 0
-		if err := store.Advance(ctx, st, q, math.MaxInt64-2); err != nil {
+		if err := sequence.Advance(ctx, st, q, math.MaxInt64-2); err != nil {
 			t.Fatal(err)
 		}
 		exhausted(2+1, math.MaxInt64-2)
-		if got, err := store.NewReserver(st, q).Reserve(ctx, 1000, 0); err != nil || got.First != math.MaxInt64-2 {
+		if got, err := reserver.New(st, q).Reserve(ctx, 1000, 0); err != nil || got.First != math.MaxInt64-2 {
 			t.Errorf("Reserver.Reserve(1000): %+v, %v; want %d", got, err, math.MaxInt64-2)
 		}
 		exhausted(1, math.MaxInt64)
 
 		q.Name = "missing"
-		if _, err := store.Reserve(ctx, st, q, 1, 0); !errors.Is(err, store.ErrNoRow) {
+		if _, err := sequence.Reserve(ctx, st, q, 1, 0); !errors.Is(err, store.ErrNoRow) {
 			t.Errorf("Reserve: %v, want %v", err, store.ErrNoRow)
 		}
 	})
@@ -203,13 +206,13 @@ func TestStoreGoesBack(t *testing.T) {
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
-		r := store.NewReserver(st, harness.Orders)
+		r := reserver.New(st, harness.Orders)
 		first, err := r.Reserve(ctx, 1000, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 600")
-		_, err = store.Reserve(ctx, st, harness.Orders, 10, 1001)
+		_, err = sequence.Reserve(ctx, st, harness.Orders, 10, 1001)
 		var e *store.Error
 		if !errors.As(err, &e) || !errors.Is(err, keysource.ErrStoreBack) || e.Err != store.ErrBack || e.Next != 600 {
 			t.Errorf("Reserve: %v, want %v", err, store.ErrBack)
@@ -224,7 +227,7 @@ func TestStoreGoesBack(t *testing.T) {
 		// A row that is removed is missing, or is made again above blocks that other
 		// processes may hold.
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
-		if _, err := store.Reserve(ctx, st, harness.Orders, 10, 1001); !errors.Is(err, store.ErrNoRow) {
+		if _, err := sequence.Reserve(ctx, st, harness.Orders, 10, 1001); !errors.Is(err, store.ErrNoRow) {
 			t.Errorf("Reserve: %v, want %v", err, store.ErrNoRow)
 		}
 		again, err := r.Reserve(ctx, 10, 1001)

@@ -11,6 +11,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -62,17 +64,17 @@ func FuzzParts(f *testing.F) {
 		startAt, skip, steps := partsProgram(data)
 		table := fmt.Sprint("t", programs.Add(1)) // each program has one of its own
 		harness.Exec(t, raw, "CREATE TABLE "+table+" (id BIGINT NOT NULL PRIMARY KEY)")
-		processes := map[string]*store.Reserver{}
+		processes := map[string]*reserver.Reserver{}
 		owner := map[int64]int{}
 		for i, step := range steps {
 			name := fmt.Sprint(step.sequence, step.process)
 			if processes[name] == nil || step.again {
-				q := store.Sequence{Name: fmt.Sprint(table, ".", step.sequence), Columns: []store.Column{{Schema: "main", Table: table, Name: "id"}},
+				q := sequence.Sequence{Name: fmt.Sprint(table, ".", step.sequence), Columns: []store.Column{{Schema: "main", Table: table, Name: "id"}},
 					StartAt: startAt[step.sequence], EnsureSchema: true, Create: true}
 				if step.sequence == 0 {
 					q.Skip = skip
 				}
-				processes[name] = store.NewReserver(st, q)
+				processes[name] = reserver.New(st, q)
 			}
 			got, err := processes[name].Reserve(t.Context(), step.n, 0)
 			if err != nil {

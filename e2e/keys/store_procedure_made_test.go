@@ -5,6 +5,7 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 )
 
 // TestStoreProcedureMade: keyfill's procedure is made where its tables are there already,
@@ -15,7 +16,7 @@ func TestStoreProcedureMade(t *testing.T) {
 		st := harness.OpenOrders(t, s)
 		q := harness.Orders
 		q.EnsureSchema, q.Procedure = true, store.ReserveProcedure
-		rows := store.NewReserver(st, q)
+		rows := reserver.New(st, q)
 		if _, err := rows.MaxKey(t.Context()); err != nil {
 			t.Fatal(err)
 		}

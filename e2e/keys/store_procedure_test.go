@@ -10,6 +10,8 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -45,14 +47,14 @@ func TestStoreProcedureOfOthers(t *testing.T) {
 		}
 		q := harness.Orders
 		optimistic, called := q, q
-		optimistic.Lock = store.LockOptimistic
+		optimistic.Lock = sequence.LockOptimistic
 		called.Procedure = store.ReserveProcedure
-		if _, err := store.Open(context.Background(), harness.StoreOf(t, s), q); err != nil {
+		if _, err := reserver.Open(context.Background(), harness.StoreOf(t, s), q); err != nil {
 			t.Fatal(err)
 		}
 		harness.Together(t, s, map[string]harness.Allocator{
 			"alone": callShipped(s, ""), "in a transaction": callShipped(s, "BEGIN"),
-		}, map[string]store.Sequence{"pessimistic": q, "optimistic": optimistic, "procedure": called})
+		}, map[string]sequence.Sequence{"pessimistic": q, "optimistic": optimistic, "procedure": called})
 	})
 }
 
@@ -65,7 +67,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		q := harness.Orders
 		q.EnsureSchema, q.Procedure = true, store.ReserveProcedure
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		r := reserver.New(harness.StoreOf(t, s), q)
 		if _, err := r.Reserve(ctx, 10, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +94,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		}
 		kept := q
 		kept.Create = false
-		keeps := store.NewReserver(harness.StoreOf(t, s), kept)
+		keeps := reserver.New(harness.StoreOf(t, s), kept)
 		if got, err := keeps.Reserve(ctx, 1, 0); err != nil || got.First != 11 {
 			t.Errorf("%+v, %v; want 11", got, err)
 		}
@@ -100,7 +102,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		// keyfill says what it means.
 		creates := r
 		q.Max = 20
-		r = store.NewReserver(harness.StoreOf(t, s), q)
+		r = reserver.New(harness.StoreOf(t, s), q)
 		if _, err := r.Whole().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("10 of 9: %v", err)
 		}
@@ -120,7 +122,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 			harness.Exec(t, s.Raw, "DROP PROCEDURE keyfill_reserve")
 		}
 		q.Max, q.EnsureSchema = 0, false
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrProcedure) {
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrProcedure) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrProcedure)
 		}
 	})
@@ -152,7 +154,7 @@ func TestStoreProcedureRights(t *testing.T) {
 	defer db.Close()
 	q := harness.Orders
 	q.Create, q.Procedure = false, store.ReserveProcedure
-	r := store.NewReserver(store.New(s.Dialect, db), q)
+	r := reserver.New(store.New(s.Dialect, db), q)
 	if got, err := r.Reserve(ctx, 5, 0); err != nil || got.First != 1 {
 		t.Fatalf("%+v, %v; want 1", got, err)
 	}
@@ -163,7 +165,7 @@ func TestStoreProcedureRights(t *testing.T) {
 		t.Errorf("%+v, %v; want 100", got, err)
 	}
 	q.Procedure = ""
-	if got, err := store.NewReserver(store.New(s.Dialect, db), q).Reserve(ctx, 5, 0); err == nil {
+	if got, err := reserver.New(store.New(s.Dialect, db), q).Reserve(ctx, 5, 0); err == nil {
 		t.Errorf("by statements: %+v", got)
 	}
 }
@@ -175,19 +177,19 @@ func TestStoreFresh(t *testing.T) {
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		ctx := context.Background()
 		harness.Exec(t, s.Raw, "CREATE TABLE codes (code VARCHAR(10) NOT NULL PRIMARY KEY)")
-		q := store.Sequence{
+		q := sequence.Sequence{
 			Name: "codes", Columns: []store.Column{{Table: "codes", Name: "code", Unranked: true}},
 			EnsureSchema: true, Create: true, Fresh: true, Start: 500, Parameters: "k=7",
 		}
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 500 {
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 500 {
 			t.Errorf("%+v, %v; want 500", got, err)
 		}
 		harness.Exec(t, s.Raw, "INSERT INTO codes VALUES ('abc')")
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 503 {
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 503 {
 			t.Errorf("%+v, %v; want 503", got, err)
 		}
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
-		r := store.NewReserver(harness.StoreOf(t, s), q)
+		r := reserver.New(harness.StoreOf(t, s), q)
 		_, err := r.Reserve(ctx, 3, 0)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrFresh || !errors.Is(err, keysource.ErrStoreState) {
@@ -201,11 +203,11 @@ func TestStoreFresh(t *testing.T) {
 			t.Errorf("MaxKey: %d, %v", key, err)
 		}
 		q.Parameters = "k=8"
-		if _, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrParameters) {
+		if _, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrParameters) {
 			t.Errorf("%v, want %v", err, store.ErrParameters)
 		}
 		q.Name, q.Columns[0].Table, q.Create = "others", "missing", false
-		if _, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrColumn) {
+		if _, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); !errors.Is(err, store.ErrColumn) {
 			t.Errorf("a table that is not there: %v, want %v", err, store.ErrColumn)
 		}
 	})
@@ -221,12 +223,12 @@ func TestStoreKeyTableTaken(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders_seq (v BIGINT NOT NULL)")
 		harness.Exec(t, s.Raw, "INSERT INTO orders_seq VALUES (1)")
 		q := harness.Orders
-		q.Table = &store.KeyTable{Name: "orders_seq", Value: "v"}
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrTaken) {
+		q.Table = &sequence.KeyTable{Name: "orders_seq", Value: "v"}
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrTaken) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrTaken)
 		}
 		q.Exclusive = true
-		if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); err != nil || got.First != 1 {
+		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); err != nil || got.First != 1 {
 			t.Errorf("%+v, %v; want 1", got, err)
 		}
 	})
@@ -242,7 +244,7 @@ func TestStoreKeyTableBack(t *testing.T) {
 			t.Run(way, func(t *testing.T) {
 				s := harness.Emptied(t, s)
 				q := st.Through(t, s, way)
-				r := store.NewReserver(harness.StoreOf(t, s), *q)
+				r := reserver.New(harness.StoreOf(t, s), *q)
 				if got, err := r.Reserve(context.Background(), 100, 0); err != nil || got.First != 1 {
 					t.Fatalf("%+v, %v", got, err)
 				}
@@ -271,7 +273,7 @@ func TestStoreSequenceOverKeyTable(t *testing.T) {
 				harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE %s SET %s = 41", q.Table.Name, q.Table.Value))
 				seen := map[int64]bool{}
 				for range 2 {
-					r := store.NewReserver(harness.StoreOf(t, s), *q)
+					r := reserver.New(harness.StoreOf(t, s), *q)
 					src, err := keysource.NewSequence(keysource.SequenceOptions{
 						Reserver: r, MaxKey: r.MaxKey, Max: 1<<31 - 1, Block: 10,
 					}, keysource.Env{})
@@ -309,7 +311,7 @@ func TestStoreProcedureFailsLate(t *testing.T) {
 		} {
 			q := harness.Orders
 			q.Procedure = name
-			r := store.NewReserver(harness.StoreOf(t, s), q)
+			r := reserver.New(harness.StoreOf(t, s), q)
 			if got, err := r.Reserve(context.Background(), 1, 0); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %+v, %v; want %q", name, got, err, want)
 			}

@@ -11,6 +11,10 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -25,41 +29,41 @@ func TestStoreRowOfAnother(t *testing.T) {
 		parts := store.Column{Table: "parts", Name: "no"}
 		for _, c := range []struct {
 			name   string
-			change func(q *store.Sequence)
+			change func(q *sequence.Sequence)
 			want   error
 		}{
-			{"same", func(q *store.Sequence) {}, nil},
-			{"column", func(q *store.Sequence) { q.Columns = []store.Column{parts} }, store.ErrBound},
-			{"shared", func(q *store.Sequence) { q.Shared = true; q.Columns = append(q.Columns, parts) }, nil},
-			{"parameters", func(q *store.Sequence) { q.Parameters = "n=62" }, store.ErrParameters},
-			{"another row", func(q *store.Sequence) { q.Name = "orders2" }, store.ErrTaken},
-			{"exclusive", func(q *store.Sequence) { q.Name, q.Exclusive = "orders2", true }, nil},
-			{"another row, later", func(q *store.Sequence) {}, store.ErrTaken},
-			{"a new shared row", func(q *store.Sequence) { q.Name, q.Shared = "all", true }, store.ErrTaken},
-			{"an exclusive shared row", func(q *store.Sequence) { q.Name, q.Shared, q.Exclusive = "all", true, true }, nil},
-			{"a shared row, bound", func(q *store.Sequence) { q.Name = "all" }, store.ErrBound},
-			{"a shared row of no column of its", func(q *store.Sequence) { q.Shared, q.Columns = true, []store.Column{parts} }, store.ErrBound},
-			{"no table", func(q *store.Sequence) { q.Name = "x"; q.Columns = []store.Column{{Table: "nosuch", Name: "id"}} }, store.ErrColumn},
-			{"no start", func(q *store.Sequence) {
+			{"same", func(q *sequence.Sequence) {}, nil},
+			{"column", func(q *sequence.Sequence) { q.Columns = []store.Column{parts} }, store.ErrBound},
+			{"shared", func(q *sequence.Sequence) { q.Shared = true; q.Columns = append(q.Columns, parts) }, nil},
+			{"parameters", func(q *sequence.Sequence) { q.Parameters = "n=62" }, store.ErrParameters},
+			{"another row", func(q *sequence.Sequence) { q.Name = "orders2" }, store.ErrTaken},
+			{"exclusive", func(q *sequence.Sequence) { q.Name, q.Exclusive = "orders2", true }, nil},
+			{"another row, later", func(q *sequence.Sequence) {}, store.ErrTaken},
+			{"a new shared row", func(q *sequence.Sequence) { q.Name, q.Shared = "all", true }, store.ErrTaken},
+			{"an exclusive shared row", func(q *sequence.Sequence) { q.Name, q.Shared, q.Exclusive = "all", true, true }, nil},
+			{"a shared row, bound", func(q *sequence.Sequence) { q.Name = "all" }, store.ErrBound},
+			{"a shared row of no column of its", func(q *sequence.Sequence) { q.Shared, q.Columns = true, []store.Column{parts} }, store.ErrBound},
+			{"no table", func(q *sequence.Sequence) { q.Name = "x"; q.Columns = []store.Column{{Table: "nosuch", Name: "id"}} }, store.ErrColumn},
+			{"no start", func(q *sequence.Sequence) {
 				q.Name = "x"
 				q.Columns = []store.Column{{Table: "texts", Name: "id", Unranked: true}}
 			}, store.ErrStart},
-			{"start", func(q *store.Sequence) {
+			{"start", func(q *sequence.Sequence) {
 				q.Name = "texts.id"
 				q.Columns, q.Start = []store.Column{{Table: "texts", Name: "id", Unranked: true}}, 500
 			}, nil},
-			{"no name", func(q *store.Sequence) { q.Name = "" }, store.ErrName},
-			{"spaces", func(q *store.Sequence) { q.Name = "x " }, store.ErrName},
-			{"long name", func(q *store.Sequence) { q.Name = strings.Repeat("ö", 191) }, store.ErrName},
-			{"longest name", func(q *store.Sequence) { q.Name, q.Exclusive = strings.Repeat("ö", 190), true }, nil},
-			{"many columns", func(q *store.Sequence) { q.Columns = append(q.Columns, parts) }, keysource.ErrOptions},
-			{"bad start", func(q *store.Sequence) { q.Start = -1 }, keysource.ErrOptions},
-			{"long parameters", func(q *store.Sequence) { q.Parameters = strings.Repeat("ö", 1001) }, keysource.ErrOptions},
+			{"no name", func(q *sequence.Sequence) { q.Name = "" }, store.ErrName},
+			{"spaces", func(q *sequence.Sequence) { q.Name = "x " }, store.ErrName},
+			{"long name", func(q *sequence.Sequence) { q.Name = strings.Repeat("ö", 191) }, store.ErrName},
+			{"longest name", func(q *sequence.Sequence) { q.Name, q.Exclusive = strings.Repeat("ö", 190), true }, nil},
+			{"many columns", func(q *sequence.Sequence) { q.Columns = append(q.Columns, parts) }, keysource.ErrOptions},
+			{"bad start", func(q *sequence.Sequence) { q.Start = -1 }, keysource.ErrOptions},
+			{"long parameters", func(q *sequence.Sequence) { q.Parameters = strings.Repeat("ö", 1001) }, keysource.ErrOptions},
 		} {
 			q := harness.Orders
 			q.Columns = append([]store.Column(nil), harness.Orders.Columns...)
 			c.change(&q)
-			if _, err := store.Open(ctx, st, q); !errors.Is(err, c.want) {
+			if _, err := reserver.Open(ctx, st, q); !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, want %v", c.name, err, c.want)
 			}
 		}
@@ -68,7 +72,7 @@ func TestStoreRowOfAnother(t *testing.T) {
 		for i, name := range []string{"Straße", "straße", "STRASSE", "Straße\u0301"} {
 			q := harness.Orders
 			q.Name, q.Exclusive, q.Start = name, true, int64(100*(i+1))
-			if row, err := store.Open(ctx, st, q); err != nil || row.Next != q.Start || !row.Created {
+			if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != q.Start || !row.Created {
 				t.Errorf("%q: %+v, %v; want a new row at %d", name, row, err, q.Start)
 			}
 		}
@@ -88,12 +92,12 @@ func TestStoreInsertText(t *testing.T) {
 		harness.OpenOrders(t, elsewhere)
 		harness.Exec(t, elsewhere.Raw, "INSERT INTO orders (id) VALUES (76)")
 		st := harness.StoreOf(t, s)
-		if err := store.SchemaOf(st).Ensure(ctx); err != nil {
+		if err := schema.Of(st).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders
 		q.Create, q.At = false, harness.StoreOf(t, elsewhere)
-		_, err := store.Open(ctx, st, q)
+		_, err := reserver.Open(ctx, st, q)
 		var e *store.Error
 		if !errors.As(err, &e) || e.Err != store.ErrNoRow {
 			t.Fatalf("Open: %v, want %v", err, store.ErrNoRow)
@@ -103,7 +107,7 @@ func TestStoreInsertText(t *testing.T) {
 			t.Fatalf("the text is %s, want it with %s once, and without the key", e.SQL, words)
 		}
 		harness.Exec(t, s.Raw, strings.Replace(e.SQL, words, "77", 1))
-		if row, err := store.Open(ctx, st, q); err != nil || row.Next != 77 {
+		if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != 77 {
 			t.Errorf("Open: %+v, %v; want the next to be 77", row, err)
 		}
 	})
@@ -119,7 +123,7 @@ func TestStoreSchema(t *testing.T) {
 			for _, statement := range store.DDL(s.Dialect) {
 				harness.Exec(t, s.Raw, statement)
 			}
-			if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
+			if err := schema.Of(st).Ensure(context.Background()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -176,12 +180,12 @@ func withoutRights(t *testing.T, s *harness.Scratch, grants []string, drop strin
 	defer db.Close()
 	q := harness.Orders
 	q.EnsureSchema = true
-	r := store.NewReserver(store.New(s.Dialect, db), q)
+	r := reserver.New(store.New(s.Dialect, db), q)
 	got, err := r.Reserve(ctx, 5, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := store.Reserve(ctx, admin, harness.Orders, 5, 0)
+	want, err := sequence.Reserve(ctx, admin, harness.Orders, 5, 0)
 	if err != nil || got.Server != want.Server || want.First != 6 {
 		t.Errorf("%+v and, as administrator, %+v, %v", got, want, err)
 	}
@@ -214,7 +218,7 @@ func TestStoreMaxKeyUsesIndex(t *testing.T) {
 			if plan := allText(t, s.Raw, c.query); !strings.Contains(plan, c.want) {
 				t.Errorf("%s: %s, want %q", c.query, plan, c.want)
 			}
-			if key, err := store.ColumnOf(harness.StoreOf(t, s), harness.Orders.Columns[0]).MaxKey(context.Background()); key != 99 || err != nil {
+			if key, err := keycolumn.Of(harness.StoreOf(t, s), harness.Orders.Columns[0]).MaxKey(context.Background()); key != 99 || err != nil {
 				t.Errorf("MaxKey: %d, %v; want 99", key, err)
 			}
 		})
@@ -254,19 +258,19 @@ func TestStoreFreshTogether(t *testing.T) {
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		ctx := context.Background()
-		if err := store.SchemaOf(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
+		if err := schema.Of(harness.StoreOf(t, s)).Ensure(ctx); err != nil {
 			t.Fatal(err)
 		}
 		q := harness.Orders
 		q.Fresh, q.Parameters = true, "k=7"
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 			overtaken := &overtakenConn{c, func() {
-				if got, err := store.NewReserver(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 1 {
+				if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 1 {
 					t.Errorf("%+v, %v; want 1", got, err)
 				}
 				harness.Exec(t, s.Raw, "INSERT INTO orders VALUES (4711)")
 			}}
-			row, err := store.Open(ctx, store.On(s.Dialect, overtaken), q)
+			row, err := reserver.Open(ctx, store.On(s.Dialect, overtaken), q)
 			if err != nil || row.Next != 4 {
 				t.Errorf("%+v, %v; want the row of the other, at 4", row, err)
 			}
@@ -275,7 +279,7 @@ func TestStoreFreshTogether(t *testing.T) {
 			}
 		})
 		harness.Exec(t, s.Raw, "DELETE FROM keyfill_sequences")
-		if _, err := store.Open(ctx, harness.StoreOf(t, s), q); !errors.Is(err, store.ErrFresh) {
+		if _, err := reserver.Open(ctx, harness.StoreOf(t, s), q); !errors.Is(err, store.ErrFresh) {
 			t.Errorf("%v, want %v", err, store.ErrFresh)
 		}
 	})

@@ -11,6 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -46,7 +50,7 @@ func simulatedSession(t *testing.T, d *dialect.Dialect) (got []string) {
 		defer pool.Close()
 		if p.Number == 0 {
 			st := store.New(d, pool)
-			if _, err := store.Open(context.Background(), st, harness.Orders); err != nil {
+			if _, err := reserver.Open(context.Background(), st, harness.Orders); err != nil {
 				return nil, err
 			}
 			got = storeSession(st)
@@ -73,7 +77,7 @@ func storeSession(st *store.Store) (all []string) {
 		}
 		return "no error"
 	}
-	rows := store.NewReserver(st, harness.Orders)
+	rows := reserver.New(st, harness.Orders)
 	for _, ask := range []struct{ n, seen int64 }{{10, 0}, {5, 11}, {1, 500}, {1, 0}} {
 		got, err := rows.Reserve(ctx, ask.n, ask.seen)
 		note("reserve", got.First, " ", got.N, failed(err))
@@ -82,12 +86,12 @@ func storeSession(st *store.Store) (all []string) {
 	got, err := rows.Reserve(ctx, 1, 0)
 	note("reserve after all", got.First, failed(err))
 	for _, until := range []int64{1000, 2000, 1500, 3000} {
-		before, err := store.MarkWorker(ctx, st, store.Worker{Name: "flakes", Number: until / 2000, Owner: "me"}, until)
+		before, err := worker.Mark(ctx, st, worker.Worker{Name: "flakes", Number: until / 2000, Owner: "me"}, until)
 		note("mark", before, failed(err))
 	}
-	rowsOf := func(owner string) *store.SeriesRows {
-		return store.NewSeries(st, store.Series{
-			Sequence: store.Sequence{Name: "series", Shared: true, Start: 1, Max: 1000, Create: true},
+	rowsOf := func(owner string) *series.Rows {
+		return series.New(st, series.Options{
+			Sequence: sequence.Sequence{Name: "series", Shared: true, Start: 1, Max: 1000, Create: true},
 			Size:     40, Lease: time.Hour, Owner: owner,
 		})
 	}
@@ -103,7 +107,7 @@ func storeSession(st *store.Store) (all []string) {
 	tell("open by another", two, err)
 	s, err = mine.Open(ctx, 500)
 	tell("open above what was seen", s, err)
-	move := func(what string, rows *store.SeriesRows, of keysource.Series, to int64) keysource.Series {
+	move := func(what string, rows *series.Rows, of keysource.Series, to int64) keysource.Series {
 		now, moved, err := rows.Move(ctx, of, to)
 		tell(fmt.Sprint(what, " ", moved), now, err)
 		return now

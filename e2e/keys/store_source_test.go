@@ -8,6 +8,9 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -56,9 +59,9 @@ func TestStoreUnderSequence(t *testing.T) {
 
 // sequenceOf returns a source that counts through a row, closed when the test
 // ends.
-func sequenceOf(t *testing.T, st *store.Store, q store.Sequence, o keysource.SequenceOptions) *keysource.Sequence {
+func sequenceOf(t *testing.T, st *store.Store, q sequence.Sequence, o keysource.SequenceOptions) *keysource.Sequence {
 	t.Helper()
-	r := store.NewReserver(st, q)
+	r := reserver.New(st, q)
 	o.Reserver, o.MaxKey, o.Max = r, r.MaxKey, q.Max
 	src, err := keysource.NewSequence(o, keysource.Env{})
 	if err != nil {
@@ -136,7 +139,7 @@ func TestStoreUnderSnowflake(t *testing.T) {
 				number := 7
 				src, err := keysource.NewSnowflake(keysource.SnowflakeOptions{
 					Worker: &number,
-					Marker: store.NewMarker(st, store.Worker{Name: "flakes", Number: 7}),
+					Marker: worker.New(st, worker.Worker{Name: "flakes", Number: 7}),
 				}, keysource.Env{})
 				if err != nil {
 					t.Error(err)

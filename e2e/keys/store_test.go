@@ -15,6 +15,9 @@ import (
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -47,7 +50,7 @@ func TestStoreReserve(t *testing.T) {
 					seen := int64(0)
 					for range each {
 						n := 1 + rand.Int64N(1000)
-						r, err := store.Reserve(context.Background(), st, harness.Orders, n, seen)
+						r, err := sequence.Reserve(context.Background(), st, harness.Orders, n, seen)
 						if err != nil {
 							t.Error(err)
 							return
@@ -103,7 +106,7 @@ func TestStoreKilledServer(t *testing.T) {
 							default:
 							}
 							n := 1 + rand.Int64N(100)
-							r, err := store.Reserve(context.Background(), st, harness.Orders, n, seen)
+							r, err := sequence.Reserve(context.Background(), st, harness.Orders, n, seen)
 							if err != nil {
 								var e *store.Error
 								if errors.Is(err, driver.ErrBadConn) || errors.As(err, &e) {
@@ -157,18 +160,18 @@ func TestStoreOnConnection(t *testing.T) {
 		}
 		harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driver.Conn) {
 			on, within := store.On(s.Dialect, c), store.Within(s.Dialect, c)
-			if err := store.SchemaOf(within).Ensure(ctx); !errors.Is(err, store.ErrTransaction) {
+			if err := schema.Of(within).Ensure(ctx); !errors.Is(err, store.ErrTransaction) {
 				t.Errorf("EnsureSchema inside a transaction: %v", err)
 			}
-			if err := store.SchemaOf(on).Ensure(ctx); err != nil {
+			if err := schema.Of(on).Ensure(ctx); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := store.Open(ctx, on, harness.Orders); err != nil {
+			if _, err := reserver.Open(ctx, on, harness.Orders); err != nil {
 				t.Fatal(err)
 			}
 			take := func(st *store.Store, want int64) {
 				t.Helper()
-				r, err := store.Reserve(ctx, st, harness.Orders, 10, want)
+				r, err := sequence.Reserve(ctx, st, harness.Orders, 10, want)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -194,11 +197,11 @@ func TestStoreOnConnection(t *testing.T) {
 			other := harness.Orders
 			other.Name, other.Exclusive = "other", true
 			harness.SqlOn(t, c, begin)
-			if row, err := store.Open(ctx, within, other); err != nil || !row.Created {
+			if row, err := reserver.Open(ctx, within, other); err != nil || !row.Created {
 				t.Errorf("Open: %+v, %v", row, err)
 			}
 			harness.SqlOn(t, c, "ROLLBACK")
-			if _, err := store.Reserve(ctx, on, other, 1, 0); !errors.Is(err, store.ErrNoRow) {
+			if _, err := sequence.Reserve(ctx, on, other, 1, 0); !errors.Is(err, store.ErrNoRow) {
 				t.Errorf("Reserve: %v, want %v", err, store.ErrNoRow)
 			}
 		})
@@ -221,7 +224,7 @@ func TestStoreBesideTransaction(t *testing.T) {
 		if _, err := tx.Exec("INSERT INTO orders (id) VALUES (1000)"); err != nil {
 			t.Fatal(err)
 		}
-		r, err := store.Reserve(context.Background(), st, harness.Orders, 5, 0)
+		r, err := sequence.Reserve(context.Background(), st, harness.Orders, 5, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,13 +246,13 @@ func TestStoreMissingRow(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE parts (no INT NOT NULL PRIMARY KEY)")
 		harness.Exec(t, s.Raw, "INSERT INTO parts (no) VALUES (41), (7)")
 		st := harness.StoreOf(t, s)
-		q := store.Sequence{
+		q := sequence.Sequence{
 			Name:       `it's a \ "name"`,
 			Columns:    []store.Column{{Table: "parts", Name: "no"}},
 			Parameters: "k='1'",
 		}
-		_, err := store.Open(ctx, st, q)
-		if _, reserveErr := store.Reserve(ctx, st, q, 1, 0); fmt.Sprint(reserveErr) != fmt.Sprint(err) {
+		_, err := reserver.Open(ctx, st, q)
+		if _, reserveErr := sequence.Reserve(ctx, st, q, 1, 0); fmt.Sprint(reserveErr) != fmt.Sprint(err) {
 			t.Errorf("Reserve: %v\nOpen:    %v", reserveErr, err)
 		}
 		var e *store.Error
@@ -262,17 +265,17 @@ func TestStoreMissingRow(t *testing.T) {
 			}
 		}
 		harness.Exec(t, s.Raw, e.SQL)
-		row, err := store.Open(ctx, st, q)
+		row, err := reserver.Open(ctx, st, q)
 		if err != nil || row.Next != 42 || row.Created {
 			t.Errorf("Open: %+v, %v; want the next to be 42", row, err)
 		}
 		q.Start, q.Name, q.Exclusive = 1000, "parts", true
-		_, err = store.Open(ctx, st, q)
+		_, err = reserver.Open(ctx, st, q)
 		if !errors.As(err, &e) {
 			t.Fatal(err)
 		}
 		harness.Exec(t, s.Raw, e.SQL)
-		if row, err := store.Open(ctx, st, q); err != nil || row.Next != 1000 {
+		if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != 1000 {
 			t.Errorf("Open: %+v, %v; want the next to be 1000", row, err)
 		}
 	})
@@ -283,12 +286,12 @@ func TestStoreNoTables(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
-		if _, err := store.Open(context.Background(), harness.StoreOf(t, s), harness.Orders); !errors.Is(err, store.ErrTables) {
+		if _, err := reserver.Open(context.Background(), harness.StoreOf(t, s), harness.Orders); !errors.Is(err, store.ErrTables) {
 			t.Errorf("Open: %v, want %v", err, store.ErrTables)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := store.Open(ctx, harness.StoreOf(t, s), harness.Orders); errors.Is(err, store.ErrTables) || !errors.Is(err, context.Canceled) {
+		if _, err := reserver.Open(ctx, harness.StoreOf(t, s), harness.Orders); errors.Is(err, store.ErrTables) || !errors.Is(err, context.Canceled) {
 			t.Errorf("Open: %v, want %v", err, context.Canceled)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -61,7 +63,7 @@ func (c *checker) lookAtHandback(t *target, i int, col *catalog.Column) error {
 	if err != nil || len(states) == 0 {
 		return err
 	}
-	column := store.ColumnOf(c.home, ref)
+	column := keycolumn.Of(c.home, ref)
 	counter, err := column.Counter(c.ctx)
 	if err != nil {
 		return err
@@ -175,7 +177,7 @@ const longState = 150
 // that and ends in a hash where that is too long.
 func (c *checker) boundState(row string, to store.Column) (string, error) {
 	for at := range row {
-		if strings.HasPrefix(row[at:], " for ") && store.BindingRow(row[:at], to) == row {
+		if strings.HasPrefix(row[at:], " for ") && binding.RowFor(row[:at], to) == row {
 			return row[:at], nil
 		}
 	}
@@ -184,7 +186,7 @@ func (c *checker) boundState(row string, to store.Column) (string, error) {
 		return "", err
 	}
 	for _, one := range rows {
-		if state := textOf(one[0]); store.BindingRow(state, to) == row {
+		if state := textOf(one[0]); binding.RowFor(state, to) == row {
 			return state, nil
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // A reading is a row of keyfill_sequences that says where a state stood at a time: its
@@ -27,7 +27,7 @@ type reading struct {
 
 // lookAtEnd tells the day on which a state has no numbers left, from two readings that
 // have dates: the state's own row, and an older one.
-func (c *checker) lookAtEnd(f Finding, st *keys.State, found store.Looked) {
+func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return
 	}

@@ -13,6 +13,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -52,13 +56,13 @@ func (c *checker) lookAtState(t *target, i int) {
 	if at == nil || c.badTables(st.Store) && st.Native == nil && st.Max == 0 && !unmade {
 		return // which was said
 	}
-	var found store.Looked
+	var found sequence.Looked
 	if unmade {
-		err = store.LookUnmade(c.ctx, at, *st.Row)
+		err = reserver.LookUnmade(c.ctx, at, *st.Row)
 	} else {
 		found, err = c.look(st, at)
 	}
-	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && store.ShowsSame(c.ctx, at, c.home, st.Row.Name)
+	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && binding.ShowsSame(c.ctx, at, c.home, st.Row.Name)
 	if err == nil && st.Store != "" && !isOwn && c.lookAtClaim(f, *st.Claim) {
 		return
 	}
@@ -125,7 +129,7 @@ func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 
 // lookAtClaim tells of a column whose state a store keeps, and which another state numbers
 // as the application's own database says. It reports whether there is anything to tell.
-func (c *checker) lookAtClaim(f Finding, claim store.Claim) bool {
+func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 	err := claim.Look(c.ctx, c.home)
 	if err == nil {
 		return false
@@ -168,21 +172,21 @@ func (c *checker) lacksSequences() bool {
 }
 
 // look asks for a state.
-func (c *checker) look(st *keys.State, at *store.Store) (store.Looked, error) {
+func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error) {
 	switch {
 	case st.Max > 0:
-		return store.Looked{}, st.Claim.LookMax(c.ctx, c.home, st.Max)
+		return sequence.Looked{}, st.Claim.LookMax(c.ctx, c.home, st.Max)
 	case st.Row != nil:
 		if st.Store != "" {
 			st.Row.At, st.Row.ClaimsAt, st.Row.ClaimedAs = c.home, c.home, st.Claim.State
 		}
-		return store.Look(c.ctx, at, *st.Row)
+		return reserver.Look(c.ctx, at, *st.Row)
 	case st.Native != nil:
-		return store.NewNative(c.home, *st.Native).Look(c.ctx)
+		return native.New(c.home, *st.Native).Look(c.ctx)
 	case st.Worker != nil:
-		return store.Looked{}, st.Worker.Look(c.ctx, at)
+		return sequence.Looked{}, st.Worker.Look(c.ctx, at)
 	}
-	return store.Looked{}, st.Claim.Look(c.ctx, c.home)
+	return sequence.Looked{}, st.Claim.Look(c.ctx, c.home)
 }
 
 // stateRules tell the errors of states apart; the first that fits counts.
@@ -251,7 +255,7 @@ func shownState(err error) string {
 }
 
 // cureState returns the remedy of a state that cannot be used as it is.
-func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked, err error) string {
+func (c *checker) cureState(t *target, i int, st *keys.State, found sequence.Looked, err error) string {
 	var e *store.Error
 	errors.As(err, &e)
 	switch rule := stateRule(err); {
@@ -302,7 +306,7 @@ func (c *checker) cureState(t *target, i int, st *keys.State, found store.Looked
 // raiseSequence returns the statement that sets a sequence of the engine, as SQL names
 // it, above the keys of the columns that it serves.
 func (c *checker) raiseSequence(sequence string, columns []store.Column) string {
-	text := store.RaiseNative(c.d, sequence, columns)
+	text := native.RaiseStatement(c.d, sequence, columns)
 	if strings.Contains(text, "<") {
 		return "run, with the number filled in: " + text
 	}
@@ -312,7 +316,7 @@ func (c *checker) raiseSequence(sequence string, columns []store.Column) string 
 // raiseState returns the statement that sets a state above the keys of all columns that
 // it serves. It never lowers one, however late it is run: numbers above the greatest
 // key may be in hand. Keys from keysEnd on are not the state's.
-func (c *checker) raiseState(t *target, row *store.Sequence, keysEnd int64) string {
+func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) string {
 	var greatest []string
 	for _, column := range row.Columns {
 		if column.Unranked {

@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -145,7 +146,7 @@ func (c *checker) usesOf(name string) []policy.Source {
 // one there is a row where the engine does not make two who read that key wait.
 func (c *checker) hasRows(src policy.Source) bool {
 	if src.Kind == policy.KindMaxPlusOne {
-		return src.Lock != policy.LockNone && store.NeedsMutex(c.d)
+		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(c.d)
 	}
 	return src.Kind != policy.KindNative && src.Table == nil &&
 		src.Store != policy.StoreNone && (src.Via != policy.ViaProcedure || src.Procedure == "")

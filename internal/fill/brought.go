@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -109,7 +110,7 @@ func (b *brought) greatestStored(ctx context.Context, c *connection) (key int64,
 		if end > 0 {
 			limit = min(limit, end) // from there on keys are another sequence's
 		}
-		key, err = store.ColumnOf(store.Within(d, c.Own()), column).MaxKeyUpTo(ctx, limit, k.Skipped())
+		key, err = keycolumn.Of(store.Within(d, c.Own()), column).MaxKeyUpTo(ctx, limit, k.Skipped())
 		return err == nil
 	}
 	if d.ErrorsAbort && c.Tx != session.Outside {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/schema"
 )
 
 // foundRows knows whether the server counts rows that an upsert has left as they are:
@@ -44,7 +44,7 @@ func (f *foundRows) counts() bool {
 	counts := false
 	st, err := f.tables.OwnStore()
 	if err == nil {
-		counts, err = store.SchemaOf(st).CountsFound(ctx)
+		counts, err = schema.Of(st).CountsFound(ctx)
 	}
 	switch {
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -71,7 +72,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
 		if b.table != t || b.key != i || !column.Counted {
 			continue
 		}
-		counter, err := store.ColumnOf(store.Within(m.x.plan.Dialect(), m.Own()), column).Counter(ctx)
+		counter, err := keycolumn.Of(store.Within(m.x.plan.Dialect(), m.Own()), column).Counter(ctx)
 		if err == nil && counter.Next > 1 {
 			_ = b.raise(ctx, m.connection, counter.Next-1)
 		}

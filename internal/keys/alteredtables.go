@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -32,7 +34,7 @@ type alteredTables struct {
 // our own, or within the transaction itself where that has locked the sequence or one of
 // its tables.
 type sequenceHere struct {
-	way    *store.NativeReserver
+	way    *native.Reserver
 	within bool
 }
 
@@ -120,7 +122,7 @@ func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
 // openHere opens the row of a state while tables are changed. It compares the row with
 // the keys in the table right away, since only this transaction sees them, and returns
 // the row without that check. Other connections share the row.
-func (g *Conn) openHere(ctx context.Context, st stateStore, row store.Sequence, behind keysource.Remedy, ranked bool) (store.Sequence, error) {
+func (g *Conn) openHere(ctx context.Context, st stateStore, row sequence.Sequence, behind keysource.Remedy, ranked bool) (sequence.Sequence, error) {
 	opened := row
 	opened.At = store.Within(g.tables.Dialect(), g.Own())
 	if opened.OnBehind = behind; !ranked {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -21,7 +24,7 @@ type bound struct {
 
 // newBound returns the columns of a state that is opened for the columns of row. It
 // returns nil for a state of one column, whose row names that column.
-func newBound(row store.Sequence, bind func(context.Context, store.Column) error) *bound {
+func newBound(row sequence.Sequence, bind func(context.Context, store.Column) error) *bound {
 	if !row.Shared {
 		return nil
 	}
@@ -34,9 +37,9 @@ func newBound(row store.Sequence, bind func(context.Context, store.Column) error
 
 // row returns the row of a key's state, which serves columns, the key's own first. For a
 // snowflake, whose state is no such row, only the columns are used.
-func (k *Column) row(state string, facts *Facts, columns []store.Column) store.Sequence {
+func (k *Column) row(state string, facts *Facts, columns []store.Column) sequence.Sequence {
 	src := k.Rule.Source
-	row := store.Sequence{
+	row := sequence.Sequence{
 		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: skipped(src), Exclusive: src.Exclusive,
 		// The form of the row must not depend on how many tables the policy has for
 		// the state just now.
@@ -48,7 +51,7 @@ func (k *Column) row(state string, facts *Facts, columns []store.Column) store.S
 		row.Start = cmp.Or(row.Start, 1) // it is empty
 	}
 	if src.Upstream != "" {
-		row.Parameters = store.UpstreamParameters
+		row.Parameters = upstream.Parameters
 	}
 	keep(&row, src)
 	if row.Shared && facts.unseen != nil && !facts.made {
@@ -59,9 +62,9 @@ func (k *Column) row(state string, facts *Facts, columns []store.Column) store.S
 }
 
 // keep sets where the row of a source's state is, and how it is changed.
-func keep(row *store.Sequence, src policy.Source) {
+func keep(row *sequence.Sequence, src policy.Source) {
 	if src.Lock == policy.LockOptimistic {
-		row.Lock = store.LockOptimistic
+		row.Lock = sequence.LockOptimistic
 	}
 	if src.Via == policy.ViaProcedure {
 		row.Procedure, row.Lock = cmp.Or(src.Procedure, store.ReserveProcedure), ""
@@ -69,7 +72,7 @@ func keep(row *store.Sequence, src policy.Source) {
 	if src.Table == nil {
 		return
 	}
-	row.Table = &store.KeyTable{
+	row.Table = &sequence.KeyTable{
 		Name: src.Table.Name, Key: src.Table.Key, Value: src.Table.Value,
 		Last: src.Table.Stored == policy.StoredLast, Version: src.Table.Version,
 	}
@@ -79,7 +82,7 @@ func keep(row *store.Sequence, src policy.Source) {
 }
 
 // newBoundOn is newBound for a row on the connection of each statement.
-func newBoundOn(row store.Sequence, on *connRow) *bound {
+func newBoundOn(row sequence.Sequence, on *connRow) *bound {
 	b := newBound(row, nil)
 	if b != nil {
 		b.row = on
@@ -106,7 +109,7 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 	case c.bound.bind != nil:
 		err = c.bound.bind(ctx, column)
 	case c.bound.engine != nil:
-		err = c.bound.engine.ask(ctx, dr.on, func(ctx context.Context, at *store.NativeReserver) error {
+		err = c.bound.engine.ask(ctx, dr.on, func(ctx context.Context, at *native.Reserver) error {
 			return at.Bind(ctx, column)
 		})
 	default:

@@ -10,6 +10,10 @@ import (
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -18,7 +22,7 @@ import (
 // column is refused, whichever of the two comes first.
 
 // claimer returns what a counter claims columns for: a claim without its column.
-type claimer func(ctx context.Context, g *Conn) (store.Claim, error)
+type claimer func(ctx context.Context, g *Conn) (binding.Claim, error)
 
 // claimAgain is the pause before a claim is tried again that could not be written, since
 // the tables of states were not there.
@@ -32,7 +36,7 @@ type claimed struct {
 
 // claimerOf returns the claimer of a source with a row in a store. It is nil for a row
 // that names its columns itself.
-func claimerOf(src policy.Source, row *store.Sequence) claimer {
+func claimerOf(src policy.Source, row *sequence.Sequence) claimer {
 	state := ""
 	switch {
 	case inStore(src):
@@ -42,7 +46,7 @@ func claimerOf(src policy.Source, row *store.Sequence) claimer {
 	default:
 		return nil
 	}
-	return claims(store.Claim{State: state})
+	return claims(binding.Claim{State: state})
 }
 
 // inStore reports whether a store of the policy keeps the state of a source.
@@ -58,8 +62,8 @@ func needsClaim(src policy.Source) bool { return !src.Exclusive || inStore(src) 
 func stateElsewhere(name, at string) string { return fmt.Sprintf("%s (store %s)", name, at) }
 
 // claims returns a claimer of a claim that is known beforehand.
-func claims(c store.Claim) claimer {
-	return func(context.Context, *Conn) (store.Claim, error) { return c, nil }
+func claims(c binding.Claim) claimer {
+	return func(context.Context, *Conn) (binding.Claim, error) { return c, nil }
 }
 
 // claim claims the column of a counter, and reports whether the claim will stay.
@@ -83,7 +87,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 }
 
 // claimColumn makes a claim in the application's own database.
-func (dr Drawing) claimColumn(ctx context.Context, claim store.Claim) (done bool, err error) {
+func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bool, err error) {
 	if dr.on == nil && dr.db.StatesOnConnection() {
 		return false, nil
 	}
@@ -129,14 +133,14 @@ func (s *sources) now() time.Time {
 
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
-func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, stays bool, err error) {
+func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
 	if !dr.db.StatesOnConnection() {
 		home, err := dr.db.sources.stores.get("")
 		if err != nil {
 			return false, false, err
 		}
 		if needsClaim(dr.key.Rule.Source) {
-			store.SchemaOf(home).EnsureClaims(ctx)
+			schema.Of(home).EnsureClaims(ctx)
 		}
 		// The row of a state in the column's own database names the column itself, and a
 		// claim would keep that out. Who may not ask whether the store is that database
@@ -180,7 +184,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim store.Claim) (noted, sta
 // usedState notes the use of the state of a sequence where its columns are claimed: see
 // [store.NoteUsed]. It is safe for concurrent use; nil notes nothing.
 type usedState struct {
-	row     store.Sequence
+	row     sequence.Sequence
 	columns sync.Map    // that are claimed, by store.Column.String()
 	noted   atomic.Bool // the state is used, and no column is pending
 
@@ -238,7 +242,7 @@ func (u *usedState) write(ctx context.Context) {
 	defer cancel()
 	row := u.row
 	row.Columns = u.pending
-	if !store.NoteUsed(patient, row) {
+	if !reserver.NoteUsed(patient, row) {
 		if ctx.Err() == nil { // else the caller has given up
 			u.again = time.Now().Add(claimAgain)
 		}

@@ -9,6 +9,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -16,8 +19,8 @@ import (
 // connection, as on SQLite.
 type connRow struct {
 	dialect *dialect.Dialect
-	rows    *store.Reserver   // of no connection yet; nil for series
-	series  *store.SeriesRows // of no connection yet; nil for others
+	rows    *reserver.Reserver   // of no connection yet; nil for series
+	series  *series.Rows // of no connection yet; nil for others
 	ranked  bool              // there is a greatest key to compare with
 	leases  *leaseLog         // of series; nil for others
 }
@@ -54,7 +57,7 @@ func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
 type committing struct {
 	row   *connRow
 	on    *Conn
-	asked *store.Reserver // for the greatest key, outside of transactions; nil: nobody was
+	asked *reserver.Reserver // for the greatest key, outside of transactions; nil: nobody was
 }
 
 // errInside is returned by a committing row inside a transaction. The connection then
@@ -64,12 +67,12 @@ var errInside = errors.New("a transaction is open")
 func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
 	defer WaitsOf(ctx).since(time.Now())
 	for {
-		err = c.commit(ctx, func(rows *store.Reserver) error {
+		err = c.commit(ctx, func(rows *reserver.Reserver) error {
 			// A transaction that waited for another store would keep others from writing.
 			r, err = rows.Hasty().Reserve(ctx, n, seen)
 			return err
 		})
-		if err != store.ErrNoBlock {
+		if err != upstream.ErrNoBlock {
 			return r, err
 		}
 		if err := c.row.rows.Upstream().Await(ctx); err != nil {
@@ -79,7 +82,7 @@ func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Res
 }
 
 // openRows is a row inside a transaction.
-type openRows struct{ *store.Reserver }
+type openRows struct{ *reserver.Reserver }
 
 func (r openRows) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	defer WaitsOf(ctx).since(time.Now())
@@ -87,10 +90,10 @@ func (r openRows) Reserve(ctx context.Context, n, seen int64) (keysource.Reserva
 }
 
 func (c committing) Advance(ctx context.Context, to int64) error {
-	return c.commit(ctx, func(rows *store.Reserver) error { return rows.Advance(ctx, to) })
+	return c.commit(ctx, func(rows *reserver.Reserver) error { return rows.Advance(ctx, to) })
 }
 
-func (c committing) commit(ctx context.Context, f func(*store.Reserver) error) error {
+func (c committing) commit(ctx context.Context, f func(*reserver.Reserver) error) error {
 	return c.transact(ctx, func(st *store.Store) error { return f(c.row.rows.At(st).Knowing(c.asked)) })
 }
 

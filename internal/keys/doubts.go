@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -49,7 +50,7 @@ var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than t
 // reserveAbove reserves numbers above the greatest key that the transaction sees. Where
 // the numbering is behind that key, the policy's on_behind says what happens.
 func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
-	column := store.ColumnOf(store.Within(g.tables.AnyEngine().Dialect, g.Own()), d.column)
+	column := keycolumn.Of(store.Within(g.tables.AnyEngine().Dialect, g.Own()), d.column)
 	end := c.keysEnd(d.below)
 	greatest, err := column.MaxKeyUpTo(ctx, end, d.skip)
 	if err != nil {

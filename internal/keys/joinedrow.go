@@ -12,6 +12,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -24,8 +26,8 @@ import (
 // on the statement's.
 type joinedRow struct {
 	dialect *dialect.Dialect
-	row     store.Sequence
-	rows    *store.Reserver // of home; on SQLite of no connection yet
+	row     sequence.Sequence
+	rows    *reserver.Reserver // of home; on SQLite of no connection yet
 	home    *store.Store    // on a connection of our own; nil on SQLite
 	draws   draws           // that were made of the row
 	proven  provenRows      // the row, under ""
@@ -42,24 +44,24 @@ type joinedRow struct {
 
 // newJoinedRow returns the numbering of a row. home is nil where the row is read on the
 // statement's connection.
-func (db *Tables) newJoinedRow(row store.Sequence, home *store.Store) *joinedRow {
+func (db *Tables) newJoinedRow(row sequence.Sequence, home *store.Store) *joinedRow {
 	d := db.AnyEngine().Dialect
 	at := home
 	if home == nil {
 		at = store.On(d, nil)
 	}
-	return &joinedRow{dialect: d, row: row, rows: store.NewReserver(at, unensured(row)), home: home, wait: db.storeWait}
+	return &joinedRow{dialect: d, row: row, rows: reserver.New(at, unensured(row)), home: home, wait: db.storeWait}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
-func unensured(row store.Sequence) store.Sequence {
+func unensured(row sequence.Sequence) sequence.Sequence {
 	row.EnsureSchema = false
 	return row
 }
 
 // within returns the row as the transaction finds it that is open on the
 // connection.
-func (r *joinedRow) within(ctx context.Context, g *Conn) (*store.Reserver, error) {
+func (r *joinedRow) within(ctx context.Context, g *Conn) (*reserver.Reserver, error) {
 	st, away, err := g.states(ctx, r.row.Table == nil && r.row.Procedure == "")
 	switch {
 	case err != nil:
@@ -118,7 +120,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 //
 // A row that was made anew is compared with the table alone. One of a key table, which has
 // no incarnation, is taken for such a one where the table holds no key: both were cleared.
-func (r *joinedRow) back(ctx context.Context, g *Conn, rows *store.Reserver, n int64, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+func (r *joinedRow) back(ctx context.Context, g *Conn, rows *reserver.Reserver, n int64, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	inUse := int64(1)
 	if r.ranked {
 		greatest, err := rows.MaxKey(ctx)
@@ -174,7 +176,7 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 	defer cancel()
 	row := r.row
 	row.Create, row.OnBehind = false, keysource.RemedyWarn
-	_, err := store.Open(limited, r.home, row)
+	_, err := reserver.Open(limited, r.home, row)
 	return err == nil
 }
 
@@ -187,7 +189,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	if at == nil {
 		at = store.Within(r.dialect, g.Own())
 	}
-	var row store.Row
+	var row reserver.Row
 	open := func(ctx context.Context) (err error) {
 		row, err = r.openAt(ctx, at)
 		return err
@@ -216,14 +218,14 @@ func (r *joinedRow) notSeen(err error) error {
 }
 
 // openAt looks at the row and the greatest key.
-func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (store.Row, error) {
+func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, error) {
 	row := r.row.Above(r.proven.of("").next)
 	if r.home == nil {
-		return store.Open(ctx, at, row)
+		return reserver.Open(ctx, at, row)
 	}
 	limited, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
-	opened, err := store.Open(limited, at, row)
+	opened, err := reserver.Open(limited, at, row)
 	if err == nil {
 		err = r.rows.Open(limited) // within the transaction it might not be found
 	}
@@ -277,7 +279,7 @@ func (r *joinedRow) close(context.Context) error { return nil }
 
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
 // returns it.
-func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
+func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
 	d := dr.db.AnyEngine().Dialect
 	row.OnBehind = dr.key.Rule.Source.OnBehind
 	onBack := dr.key.Rule.Source.OnStoreRollback
@@ -309,6 +311,6 @@ func (dr making) newJoined(ctx context.Context, row store.Sequence, ranked bool,
 	joined := dr.db.newJoinedRow(row, home)
 	joined.ranked, joined.onBack, joined.ensures = ranked, onBack, row.EnsureSchema
 	c.numbers, c.ends = joined, joined.rows
-	c.bound = newBound(row, store.NewReserver(home, row).Bind)
+	c.bound = newBound(row, reserver.New(home, row).Bind)
 	return joined, nil
 }

@@ -6,7 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -122,7 +122,7 @@ func (k *Column) bounded(state string) (keysource.Mapping, int64, error) {
 }
 
 // mapTo configures row to count for a mapping.
-func mapTo(row *store.Sequence, src policy.Source, mapping keysource.Mapping) {
+func mapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping) {
 	if mapping == nil {
 		return
 	}

@@ -13,6 +13,11 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -50,14 +55,14 @@ func (k *Column) Wanted() catalog.Key { return k.wanted() }
 
 // State is the state of a key as the run would open it. One of the fields is set.
 type State struct {
-	Row    *store.Sequence // a row, or a key table
-	Native *store.Native   // a sequence of the engine
-	Worker *store.Worker   // a snowflake's
+	Row    *sequence.Sequence // a row, or a key table
+	Native *native.Sequence   // a sequence of the engine
+	Worker *worker.Worker   // a snowflake's
 
 	// Claim is what says in the application's own database whose the column is: the state
 	// itself for the greatest key and one, and else there only beside a state that a store
 	// of the policy keeps.
-	Claim *store.Claim
+	Claim *binding.Claim
 
 	Max    int64  // the greatest integer of the greatest key and one; 0 for other sources
 	Store  string // where it is, as in [policy.Source]
@@ -81,7 +86,7 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 	st := &State{Store: src.Store, Maps: k.shape != nil}
 	switch {
 	case src.Kind == policy.KindMaxPlusOne:
-		claim := store.ClaimOfMax(own)
+		claim := binding.ClaimOfMax(own)
 		claim.Exclusive = src.Exclusive
 		st.Claim, st.Max = &claim, k.Limit()
 		return st, nil
@@ -96,26 +101,26 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 	row := k.row(name, facts, columns)
 	row.EnsureSchema = src.EnsureSchema
 	if src.Store != "" {
-		claim := store.Claim{State: stateElsewhere(name, src.Store), Exclusive: src.Exclusive}
+		claim := binding.Claim{State: stateElsewhere(name, src.Store), Exclusive: src.Exclusive}
 		if ofWorkers(src) {
-			claim.State = store.WorkersState(name)
+			claim.State = worker.State(name)
 		}
 		claim.Column = facts.Columns[i].StoreColumn(t.Rule, k, false)
 		st.Claim = &claim
 	}
 	switch {
 	case ofWorkers(src):
-		st.Worker = &store.Worker{Name: name, EnsureSchema: src.EnsureSchema, Columns: row.Columns, Exclusive: row.Exclusive}
+		st.Worker = &worker.Worker{Name: name, EnsureSchema: src.EnsureSchema, Columns: row.Columns, Exclusive: row.Exclusive}
 		return st, nil
 	case src.Kind == policy.KindNative:
-		st.Native = &store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
+		st.Native = &native.Sequence{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
 		return st, nil
 	}
 	return st, k.complete(e.Dialect, st, &row, facts.Columns[i].numbers, found)
 }
 
 // complete completes the row of a state.
-func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, numbers bool, found *catalog.Table) error {
+func (k *Column) complete(d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
 	src := k.Rule.Source
 	mapping, last, err := k.bounded(row.Name)
 	if err != nil {
@@ -129,7 +134,7 @@ func (k *Column) complete(d *dialect.Dialect, st *State, row *store.Sequence, nu
 		row.Parameters = fmt.Sprintf("series=%d", cmp.Or(src.Series, keysource.DefaultSeries))
 		st.Series = true
 	case len(k.Rule.Scope) > 0:
-		scope := store.Scope{Name: row.Name, Column: row.Columns[0]}
+		scope := scope.Scope{Name: row.Name, Column: row.Columns[0]}
 		var types []string
 		for _, rc := range k.Rule.Scope {
 			column, err := newScopeColumn(d, found, rc)

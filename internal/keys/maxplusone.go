@@ -7,6 +7,9 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -49,8 +52,8 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 		return 0, ErrNotUnique
 	}
 	column := f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false)
-	if dr.key.Rule.Source.Lock == policy.LockNone || !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
-		claim := store.ClaimOfMax(column)
+	if dr.key.Rule.Source.Lock == policy.LockNone || !keycolumn.NeedsMutex(dr.db.AnyEngine().Dialect) {
+		claim := binding.ClaimOfMax(column)
 		claim.Exclusive = dr.key.Rule.Source.Exclusive
 		if _, err := dr.claimColumn(ctx, claim); err != nil {
 			return 0, err
@@ -58,14 +61,14 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		stored := store.ColumnOf(store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()), column)
+		stored := keycolumn.Of(store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()), column)
 		if greatest, err = stored.MaxKey(ctx); err == nil {
 			err = stored.AllShown()
 		}
 	} else {
 		within := dr.on.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {
-			greatest, err = store.ColumnOf(within, column).LockedMaxKey(ctx)
+			greatest, err = keycolumn.Of(within, column).LockedMaxKey(ctx)
 		}
 	}
 	switch {
@@ -86,17 +89,17 @@ func unranked(c store.Column) store.Column {
 // enterMutex waits for other transactions that are about to insert behind the greatest
 // key of a column, where reading that key does not wait for them.
 func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
-	if !store.NeedsMutex(dr.db.AnyEngine().Dialect) {
+	if !keycolumn.NeedsMutex(dr.db.AnyEngine().Dialect) {
 		return nil
 	}
-	name := store.MutexName(column)
+	name := keycolumn.MutexName(column)
 	c, err := dr.db.sources.counters.get(ctx, name, func() (*counter, error) {
 		home, err := dr.db.sources.stores.get("")
 		if err != nil {
 			return nil, err
 		}
 		// What the row counts means nothing: it is changed so that others wait.
-		row := store.Sequence{
+		row := sequence.Sequence{
 			Name: name, Columns: []store.Column{unranked(column)}, Start: 1,
 			EnsureSchema: dr.key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -24,14 +26,14 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if !dr.key.Rule.Shared {
 		c.home = facts.Columns[dr.index].home()
 	}
-	named := store.Native{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
-	engine := &engineSequence{native: named, own: store.NewNative(st, named)}
+	named := native.Sequence{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
+	engine := &engineSequence{native: named, own: native.New(st, named)}
 	c.bound, c.raise = newBound(row, nil), engine.own.Raise
 	if c.bound != nil {
 		c.bound.engine = engine
 	}
-	c.claimer = func(ctx context.Context, g *Conn) (claim store.Claim, err error) {
-		err = engine.ask(ctx, g, func(ctx context.Context, at *store.NativeReserver) error {
+	c.claimer = func(ctx context.Context, g *Conn) (claim binding.Claim, err error) {
+		err = engine.ask(ctx, g, func(ctx context.Context, at *native.Reserver) error {
 			claim.State, err = at.State(ctx)
 			return err
 		})
@@ -50,7 +52,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 }
 
 // warnOfBehind returns what logs that a sequence is below keys in its tables.
-func (dr making) warnOfBehind(own *store.NativeReserver) func(context.Context) {
+func (dr making) warnOfBehind(own *native.Reserver) func(context.Context) {
 	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr.Drawing)
 	behind := pacedOf(&db.sources.behinds, source)
 	return func(ctx context.Context) {
@@ -63,13 +65,13 @@ func (dr making) warnOfBehind(own *store.NativeReserver) func(context.Context) {
 // engineSequence gives the numbers of a sequence of the engine.
 type engineSequence struct {
 	source *keysource.Sequence
-	native store.Native
-	own    *store.NativeReserver // on a connection of our own
+	native native.Sequence
+	own    *native.Reserver // on a connection of our own
 }
 
 // at returns the way to the sequence that does not wait for the transaction of a
 // connection, which may be nil. within reports whether that is the connection itself.
-func (s *engineSequence) at(ctx context.Context, g *Conn) (at *store.NativeReserver, within bool, err error) {
+func (s *engineSequence) at(ctx context.Context, g *Conn) (at *native.Reserver, within bool, err error) {
 	if !g.isAltered() {
 		return s.own, false, nil
 	}
@@ -105,7 +107,7 @@ func (s *engineSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, 
 }
 
 // ask asks for something about the sequence.
-func (s *engineSequence) ask(ctx context.Context, g *Conn, f func(context.Context, *store.NativeReserver) error) error {
+func (s *engineSequence) ask(ctx context.Context, g *Conn, f func(context.Context, *native.Reserver) error) error {
 	at, within, err := s.at(ctx, g)
 	switch {
 	case err != nil:
@@ -117,10 +119,10 @@ func (s *engineSequence) ask(ctx context.Context, g *Conn, f func(context.Contex
 }
 
 // inTransaction is a sequence on a connection whose server is not told from others.
-type inTransaction struct{ *store.NativeReserver }
+type inTransaction struct{ *native.Reserver }
 
 func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	got, err := r.NativeReserver.Reserve(ctx, n, seen)
+	got, err := r.Reserver.Reserve(ctx, n, seen)
 	got.Server = ""
 	return got, err
 }

@@ -3,7 +3,7 @@ package keys
 import (
 	"context"
 
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -54,5 +54,5 @@ func (s *plainSeries) Advance(ctx context.Context, to int64) error {
 }
 
 func (s *plainSeries) MaxKey(ctx context.Context, from, to int64) (int64, error) {
-	return store.GreatestKey(ctx, s.row, from, to)
+	return reserver.GreatestKey(ctx, s.row, from, to)
 }

@@ -10,6 +10,10 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -24,7 +28,7 @@ var errPlain = anchor.New("store-driver", "its store keeps states without SQL: l
 // errGone says that a state is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)
 
-func (p plainStates) numbers(row store.Sequence) (numberState, error) {
+func (p plainStates) numbers(row sequence.Sequence) (numberState, error) {
 	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 || row.StartAt != 0 || row.Skip != (store.Range{}) {
 		return nil, errPlain
 	}
@@ -32,15 +36,15 @@ func (p plainStates) numbers(row store.Sequence) (numberState, error) {
 	return &plainNumbers{b, p.at.Reserver(b.state)}, nil
 }
 
-func (p plainStates) series(o store.Series) seriesState {
+func (p plainStates) series(o series.Options) seriesState {
 	size, lease := cmp.Or(o.Size, keysource.DefaultSeries), cmp.Or(o.Lease, keysource.DefaultLease)
 	b := p.state(o.Sequence, fmt.Sprintf("series=%d", size))
 	return &plainSeries{b, p.at.Series(b.state, keysource.SeriesOwner{Size: size, Lease: lease, Owner: o.Owner})}
 }
 
-func (p plainStates) marker(w store.Worker) markState {
-	b := p.state(store.Sequence{
-		Name: store.WorkersState(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Start: 1,
+func (p plainStates) marker(w worker.Worker) markState {
+	b := p.state(sequence.Sequence{
+		Name: worker.State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Start: 1,
 	}, w.Parameters)
 	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
 }
@@ -48,7 +52,7 @@ func (p plainStates) marker(w store.Worker) markState {
 // openSeen reserves one integer above the greatest key: a store that stands below that
 // reserves none, and says so. Above the greatest integer there is no other: the store is
 // asked for one from there on, and no remedy can raise it further.
-func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
+func (p plainStates) openSeen(ctx context.Context, row sequence.Sequence) error {
 	numbers, err := p.numbers(row)
 	if err != nil {
 		return err
@@ -71,7 +75,7 @@ func (p plainStates) openSeen(ctx context.Context, row store.Sequence) error {
 }
 
 // state returns the state of a row.
-func (p plainStates) state(row store.Sequence, parameters string) *plainState {
+func (p plainStates) state(row sequence.Sequence, parameters string) *plainState {
 	b := &plainState{at: p.at, row: row}
 	b.state = keysource.State{
 		Name: row.Name, Parameters: parameters, Max: lastOf(row), First: b.begin,
@@ -80,12 +84,12 @@ func (p plainStates) state(row store.Sequence, parameters string) *plainState {
 }
 
 // lastOf returns the greatest integer that the state of a row gives.
-func lastOf(row store.Sequence) int64 { return min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1) }
+func lastOf(row sequence.Sequence) int64 { return min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1) }
 
 // plainState is a state that is bound to its columns at its first use.
 type plainState struct {
 	at    keysource.Store
-	row   store.Sequence
+	row   sequence.Sequence
 	state keysource.State
 
 	bound atomic.Bool // the state is bound to the columns of row
@@ -131,7 +135,7 @@ func (s *plainState) begin(ctx context.Context) (int64, error) {
 	if s.used.Load() {
 		return 0, errGone
 	}
-	return store.First(ctx, s.row)
+	return reserver.First(ctx, s.row)
 }
 
 // plainNumbers is the state of a sequence in a store without SQL.
@@ -153,7 +157,7 @@ func (s *plainNumbers) Advance(ctx context.Context, to int64) error {
 }
 
 func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
-	return store.GreatestKey(ctx, s.row, 1, math.MaxInt64)
+	return reserver.GreatestKey(ctx, s.row, 1, math.MaxInt64)
 }
 
 // plainMark is the mark of a worker in a store without SQL.

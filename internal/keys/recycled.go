@@ -8,6 +8,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -85,8 +87,8 @@ func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source
 
 // newRecycled attaches series to a counter, whose numbers come from the row. src is the
 // source with the remedy that it has for this table.
-func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	own := store.Series{
+func (dr making) newRecycled(src policy.Source, row sequence.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
+	own := series.Options{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
 		// Another one for each source: two that had one would share a series.
 		Owner: owner() + "/" + rand.Text(),
@@ -98,7 +100,7 @@ func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool,
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		made.row = &connRow{dialect: d, ranked: ranked, series: store.NewSeries(store.On(d, nil), own), leases: dr.leases(src.Series, src.Lease)}
+		made.row = &connRow{dialect: d, ranked: ranked, series: series.New(store.On(d, nil), own), leases: dr.leases(src.Series, src.Lease)}
 		c.bound = newBoundOn(row, made.row)
 	} else {
 		st, err := dr.storeOf(src, &own.Sequence, c)
@@ -122,7 +124,7 @@ func (dr making) newRecycled(src policy.Source, row store.Sequence, ranked bool,
 
 // storeOf returns the store of a source that does not count on the statements'
 // connections, and completes its row and its counter.
-func (dr making) storeOf(src policy.Source, row *store.Sequence, c *counter) (stateStore, error) {
+func (dr making) storeOf(src policy.Source, row *sequence.Sequence, c *counter) (stateStore, error) {
 	st, err := dr.states(src)
 	if err != nil {
 		return nil, err

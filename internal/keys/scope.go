@@ -12,7 +12,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -30,7 +31,7 @@ type scoped struct {
 
 // scopeRows names the rows of the parents.
 type scopeRows struct {
-	scope   store.Scope
+	scope   scope.Scope
 	columns []scopeColumn
 }
 
@@ -52,7 +53,7 @@ var errShared = anchor.New("scope-column", "a numbering within other columns bel
 
 // newScoped makes the counter of a numbering within parents. row is its own row, which
 // gives no number. It says which column is numbered, and within which columns.
-func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) (*counter, error) {
+func (dr making) newScoped(ctx context.Context, row sequence.Sequence, c *counter) (*counter, error) {
 	switch {
 	case dr.key.Rule.Shared:
 		return nil, errShared
@@ -70,7 +71,7 @@ func (dr making) newScoped(ctx context.Context, row store.Sequence, c *counter) 
 		return nil, err
 	}
 	s := &scoped{
-		scopeRows: scopeRows{scope: store.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}},
+		scopeRows: scopeRows{scope: scope.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}},
 		remedy:    dr.key.Rule.Source.OnBehind,
 	}
 	var types []string
@@ -221,7 +222,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 		return 0, err
 	}
 	g.noteJoinedDraw()
-	rows := store.NewScoped(st, &s.scope)
+	rows := scope.New(st, &s.scope)
 	if !s.doubts.has(p.row) {
 		return s.joined.draws.draw(n, func() (int64, error) { return s.reserveProven(ctx, g, rows, p) })
 	}
@@ -242,7 +243,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 
 // reserveProven reserves the numbers of a parent, and compares them with what is proven of
 // its row, as joinedRow.back does.
-func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *store.ScopeRows, p *parent) (int64, error) {
+func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *scope.Rows, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	known := s.proven.of(p.row)
 	got, err := rows.ReserveRow(ctx, p.values, n, known.next)
@@ -256,7 +257,7 @@ func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *store.ScopeRo
 }
 
 // back is joinedRow.back for the row of a parent.
-func (s *scoped) back(ctx context.Context, g *Conn, rows *store.ScopeRows, p *parent, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+func (s *scoped) back(ctx context.Context, g *Conn, rows *scope.Rows, p *parent, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	greatest, err := rows.Greatest(ctx, p.values)
 	if err != nil {
 		return got, err

@@ -8,6 +8,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -21,7 +24,7 @@ type blockSequence struct {
 	// elsewhere.
 	ends endingState
 
-	upstream *store.Upstream // that the row gets blocks from; nil for none
+	upstream *upstream.Upstream // that the row gets blocks from; nil for none
 
 	columns []store.Column // whose greatest key the source may ask for
 }
@@ -138,7 +141,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 
 // countThrough completes a counter with a row, whose greatest key may be compared
 // with where it is ranked.
-func (dr making) countThrough(ctx context.Context, src policy.Source, row store.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
+func (dr making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
 	if dr.db.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
@@ -146,7 +149,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row store.
 		}
 		o.OnConnection = true
 		d := dr.db.Candidates[0].Dialect
-		at = &connRow{dialect: d, ranked: ranked, rows: store.NewReserver(store.On(d, nil), row)}
+		at = &connRow{dialect: d, ranked: ranked, rows: reserver.New(store.On(d, nil), row)}
 		c.bound = newBoundOn(row, at)
 	} else {
 		st, err := dr.storeOf(src, &row, c)

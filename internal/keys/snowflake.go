@@ -13,6 +13,11 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -89,7 +94,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 		return nil, err
 	}
 	row := dr.key.row(dr.state, facts, columns)
-	worker := store.Worker{
+	worker := worker.Worker{
 		Name: dr.state, Owner: owner(), EnsureSchema: src.EnsureSchema, Parameters: o.Bits.String(),
 		Columns: row.Columns, Exclusive: row.Exclusive,
 	}
@@ -138,14 +143,14 @@ func (dr making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, 
 	return &counter{
 		numbers: &snowflake{flake: flake, shared: true, floor: dr.floorOf(flake, facts, number)},
 		mapping: mapping, unseen: facts.unseen,
-		claimer: claims(store.Claim{State: store.WorkersState(dr.state), Parameters: o.Bits.String()}),
+		claimer: claims(binding.Claim{State: worker.State(dr.state), Parameters: o.Bits.String()}),
 	}, nil
 }
 
 // leased returns a snowflake whose worker number is leased in a store.
-func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st stateStore, worker store.Worker) (flake, error) {
-	numbers := store.Series{
-		Sequence: store.Sequence{
+func (dr making) leased(src policy.Source, o keysource.SnowflakeOptions, st stateStore, worker worker.Worker) (flake, error) {
+	numbers := series.Options{
+		Sequence: sequence.Sequence{
 			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
 			Create: true, EnsureSchema: worker.EnsureSchema,
 		},
@@ -216,10 +221,10 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 // greatest key with the worker's number.
 func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 	if f.composite == nil {
-		return store.ColumnOf(st, f.column).MaxKey(ctx)
+		return keycolumn.Of(st, f.column).MaxKey(ctx)
 	}
 	from, to := f.composite.Range(f.number)
-	key, err := store.ColumnOf(st, f.column).MaxDigits(ctx, from, to)
+	key, err := keycolumn.Of(st, f.column).MaxDigits(ctx, from, to)
 	if err != nil || key == "" {
 		return 0, err
 	}

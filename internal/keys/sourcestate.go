@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -97,7 +97,7 @@ func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
 }
 
 // ofUpstream is the state of the store from which a sequence gets blocks.
-func (st *SourceState) ofUpstream(u *store.Upstream) {
+func (st *SourceState) ofUpstream(u *upstream.Upstream) {
 	if u == nil {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -73,21 +75,21 @@ func (g *Conn) EnsureStates(ctx context.Context) {
 	g.ensuredAt = gone
 	on := store.On(g.tables.Candidates[0].Dialect, g.Own())
 	if g.tables.rows.ensure {
-		err := store.SchemaOf(on).Ensure(ctx)
+		err := schema.Of(on).Ensure(ctx)
 		for again := (session.Again{}); err != nil && session.SendsAgain(ctx, &g.Conn, &again, err); {
-			err = store.SchemaOf(on).Ensure(ctx)
+			err = schema.Of(on).Ensure(ctx)
 		}
 		g.ensured = err == nil
 		return
 	}
-	store.SchemaOf(on).EnsureClaims(ctx)
+	schema.Of(on).EnsureClaims(ctx)
 	g.ensured = true
 }
 
 // ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
 func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
-	if !g.tables.rows.ensure || g.Tx != session.Outside || store.SchemaOf(store.On(g.tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
+	if !g.tables.rows.ensure || g.Tx != session.Outside || schema.Of(store.On(g.tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
 		return false
 	}
 	g.ensured = false
@@ -148,5 +150,5 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) 
 		return nil
 	}
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
-	return store.ColumnOf(store.Within(db.Candidates[0].Dialect, g.Own()), column).LockFirst(ctx)
+	return keycolumn.Of(store.Within(db.Candidates[0].Dialect, g.Own()), column).LockFirst(ctx)
 }

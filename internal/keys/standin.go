@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -58,7 +58,7 @@ type scopedStandIn struct {
 // newScopedStandIn is newScoped without a catalog: the columns are as the policy says.
 func (dr making) newScopedStandIn() *scopedStandIn {
 	s := &scopedStandIn{
-		scopeRows: scopeRows{scope: store.Scope{Name: dr.state}},
+		scopeRows: scopeRows{scope: scope.Scope{Name: dr.state}},
 		newRow:    dr.db.standIn, rows: map[string]keysource.Reserver{},
 	}
 	for _, rc := range dr.key.Rule.Scope {

@@ -4,6 +4,10 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -12,17 +16,17 @@ import (
 // ([plainStates]). Its methods do no I/O but openSeen.
 type stateStore interface {
 	// numbers returns the state of a sequence.
-	numbers(row store.Sequence) (numberState, error)
+	numbers(row sequence.Sequence) (numberState, error)
 
 	// series returns the series of one owner.
-	series(o store.Series) seriesState
+	series(o series.Options) seriesState
 
 	// marker returns the mark of a worker.
-	marker(w store.Worker) markState
+	marker(w worker.Worker) markState
 
 	// openSeen makes sure that the state of a sequence can be used, and compares it
 	// with the greatest key as row.At sees that.
-	openSeen(ctx context.Context, row store.Sequence) error
+	openSeen(ctx context.Context, row sequence.Sequence) error
 }
 
 // binder is a state that more columns can be bound to.
@@ -67,13 +71,13 @@ type markState interface {
 // tableStates are states in the tables of a database.
 type tableStates struct{ at *store.Store }
 
-func (t tableStates) numbers(row store.Sequence) (numberState, error) { return store.NewReserver(t.at, row), nil }
+func (t tableStates) numbers(row sequence.Sequence) (numberState, error) { return reserver.New(t.at, row), nil }
 
-func (t tableStates) series(o store.Series) seriesState { return store.NewSeries(t.at, o) }
+func (t tableStates) series(o series.Options) seriesState { return series.New(t.at, o) }
 
-func (t tableStates) marker(w store.Worker) markState { return store.NewMarker(t.at, w) }
+func (t tableStates) marker(w worker.Worker) markState { return worker.New(t.at, w) }
 
-func (t tableStates) openSeen(ctx context.Context, row store.Sequence) error {
-	_, err := store.Open(ctx, t.at, row)
+func (t tableStates) openSeen(ctx context.Context, row sequence.Sequence) error {
+	_, err := reserver.Open(ctx, t.at, row)
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -132,7 +133,7 @@ func (s *stores) isOwn(ctx context.Context, name string) (bool, error) {
 	if known := other.isOwn.Load(); known != nil {
 		return *known, nil
 	}
-	same, err := store.Shares(ctx, other.Store, own.Store)
+	same, err := binding.Shares(ctx, other.Store, own.Store)
 	if err == nil {
 		other.isOwn.Store(&same)
 	}

@@ -11,7 +11,10 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/upstream"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -90,7 +93,7 @@ func (w sourceWatch) note(ctx context.Context, err error) {
 
 // isStoreAnswer reports whether an error is the answer of a store that works.
 func isStoreAnswer(err error) bool {
-	var upstream *store.UpstreamError // another store's failure
+	var upstream *upstream.Error // another store's failure
 	return errors.Is(err, keysource.ErrExhausted) || errors.As(err, &upstream) ||
 		errors.Is(err, keysource.ErrStoreState) && !errors.Is(err, keysource.ErrStoreRefused)
 }
@@ -203,7 +206,7 @@ func (dr Drawing) states(src policy.Source) (stateStore, error) {
 	return watchedStore{at, dr.watch(src.Store), leases}, nil
 }
 
-func (s watchedStore) numbers(row store.Sequence) (numberState, error) {
+func (s watchedStore) numbers(row sequence.Sequence) (numberState, error) {
 	state, err := s.stateStore.numbers(row)
 	if err != nil {
 		return nil, err
@@ -211,12 +214,12 @@ func (s watchedStore) numbers(row store.Sequence) (numberState, error) {
 	return watchedNumbers{state, s.watch}, nil
 }
 
-func (s watchedStore) series(o store.Series) seriesState {
+func (s watchedStore) series(o series.Options) seriesState {
 	rows := s.stateStore.series(o)
 	return watchedSeriesState{watchedSeries{rows, &heldLines{of: s.leases, now: true}, &s.watch}, rows}
 }
 
-func (s watchedStore) marker(w store.Worker) markState {
+func (s watchedStore) marker(w worker.Worker) markState {
 	return watchedMark{s.stateStore.marker(w), s.watch}
 }
 

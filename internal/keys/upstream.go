@@ -3,7 +3,8 @@ package keys
 import (
 	"slices"
 
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -11,7 +12,7 @@ import (
 // upstream returns what fetches the blocks of a row from the store that the source names as
 // its upstream, nil for a source without one. The state there has the name of the row. Its
 // store sees no column: where the row begins, the row's own database knows.
-func (dr making) upstream(src policy.Source, row store.Sequence) (*store.Upstream, error) {
+func (dr making) upstream(src policy.Source, row sequence.Sequence) (*upstream.Upstream, error) {
 	if src.Upstream == "" {
 		return nil, nil
 	}
@@ -21,7 +22,7 @@ func (dr making) upstream(src policy.Source, row store.Sequence) (*store.Upstrea
 	if err != nil {
 		return nil, err
 	}
-	there := store.Sequence{
+	there := sequence.Sequence{
 		// The tables of shards are found under other names each.
 		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Max: row.Max,
 		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
@@ -31,7 +32,7 @@ func (dr making) upstream(src policy.Source, row store.Sequence) (*store.Upstrea
 	}
 	env := dr.env()
 	env.Waited = nil // who waits is an INSERT, which waits for its own database
-	return store.NewUpstream(store.UpstreamOptions{
+	return upstream.New(upstream.Options{
 		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Max,
 		OnStoreRollback: src.OnStoreRollback, Env: env,
 		Open: func(start int64, isNew bool) (keysource.Reserver, error) {

@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// toInteger reads an integer as drivers give it: as one, or as its digits.
-func toInteger(v any) (int64, error) {
+// Integer reads an integer as drivers give it: as one, or as its digits.
+func Integer(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
 		return v, nil
 	case uint64:
 		return int64(min(v, math.MaxInt64)), nil
 	case []byte:
-		return toInteger(string(v))
+		return Integer(string(v))
 	case string:
 		n, err := strconv.ParseInt(v, 10, 64)
 		if err != nil && n != math.MaxInt64 {
@@ -25,8 +25,8 @@ func toInteger(v any) (int64, error) {
 	return 0, fmt.Errorf("%w but a %T", ErrAnswer, v)
 }
 
-// toText reads a text; NULL is empty, and in Oracle an empty text is NULL.
-func toText(v any) string {
+// Text reads a text; NULL is empty, and in Oracle an empty text is NULL.
+func Text(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v

@@ -27,24 +27,24 @@ type Column struct {
 }
 
 // String returns schema.table.column.
-func (c Column) String() string { return c.table() + "." + c.Name }
+func (c Column) String() string { return c.TableName() + "." + c.Name }
 
-// table returns schema.table as it is stored in table_name.
-func (c Column) table() string {
+// TableName returns schema.table as it is stored in table_name.
+func (c Column) TableName() string {
 	if c.Schema == "" {
 		return c.Table
 	}
 	return c.Schema + "." + c.Table
 }
 
-// tableIn returns the name of the column's table for a statement.
-func (c Column) tableIn(d *dialect.Dialect) string {
-	return c.schemaIn(d) + d.QuoteIdent(c.Table)
+// TableIn returns the name of the column's table for a statement.
+func (c Column) TableIn(d *dialect.Dialect) string {
+	return c.SchemaIn(d) + d.QuoteIdent(c.Table)
 }
 
-// schemaIn returns the schema of the column's table in quotes and with a point, ""
+// SchemaIn returns the schema of the column's table in quotes and with a point, ""
 // for none.
-func (c Column) schemaIn(d *dialect.Dialect) string {
+func (c Column) SchemaIn(d *dialect.Dialect) string {
 	if c.Schema == "" {
 		return ""
 	}

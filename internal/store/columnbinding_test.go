@@ -9,6 +9,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -37,19 +40,19 @@ func TestBindingErrors(t *testing.T) {
 				kind string
 				open func() error
 			}{
-				{"sequence", func() error { _, err := store.NewReserver(st, orders).Reserve(context.Background(), 1, 0); return err }},
+				{"sequence", func() error { _, err := reserver.New(st, orders).Reserve(context.Background(), 1, 0); return err }},
 				{"sequence", func() error {
 					q := orders
 					q.Shared = true
-					return store.NewReserver(st, q).Bind(context.Background(), orders.Columns[0])
+					return reserver.New(st, q).Bind(context.Background(), orders.Columns[0])
 				}},
 				{"snowflake", func() error {
-					w := store.Worker{Name: orders.Name, Columns: orders.Columns}
-					_, err := store.NewMarker(st, w).Mark(context.Background(), 1)
+					w := worker.Worker{Name: orders.Name, Columns: orders.Columns}
+					_, err := worker.New(st, w).Mark(context.Background(), 1)
 					return err
 				}},
 				{"snowflake", func() error {
-					return store.NewMarker(st, store.Worker{Name: orders.Name}).Bind(context.Background(), orders.Columns[0])
+					return worker.New(st, worker.Worker{Name: orders.Name}).Bind(context.Background(), orders.Columns[0])
 				}},
 			} {
 				err := use.open()
@@ -78,7 +81,7 @@ func TestBindingOfAnother(t *testing.T) {
 			}
 			return reply{rows: [][]driver.Value{row}}
 		}}
-		err := store.NewMarker(pooled(t, dialect.PostgreSQL(), f), store.Worker{Name: "flakes"}).Bind(context.Background(), orders.Columns[0])
+		err := worker.New(pooled(t, dialect.PostgreSQL(), f), worker.Worker{Name: "flakes"}).Bind(context.Background(), orders.Columns[0])
 		if !errors.Is(err, store.ErrBound) {
 			t.Errorf("%v: %v, want %v", row, err, store.ErrBound)
 		}
@@ -102,12 +105,12 @@ func TestWhole(t *testing.T) {
 	}}
 	st := store.Within(dialect.SQLite(), strengths[2].make(f))
 	for _, c := range []struct {
-		row  *store.Reserver
+		row  *reserver.Reserver
 		asks string // the last UPDATE is for this many
 	}{
-		{store.NewReserver(st, q), "1 = 3"},
-		{store.NewReserver(st, q).Whole(), "1 = 5"},
-		{store.NewReserver(st, q).Whole().At(st), "1 = 5"},
+		{reserver.New(st, q), "1 = 3"},
+		{reserver.New(st, q).Whole(), "1 = 5"},
+		{reserver.New(st, q).Whole().At(st), "1 = 5"},
 	} {
 		f.lines()
 		_, err := c.row.Reserve(context.Background(), 5, 0)
@@ -130,7 +133,7 @@ func TestGreeting(t *testing.T) {
 	}}
 	db := store.Pool(dialect.MySQL(), connector{f, func(f *fake) driver.Conn { return closing{bareConn{f}, &closed} }})
 	defer db.Close()
-	if _, err := store.Reserve(context.Background(), store.New(dialect.MySQL(), db), orders, 1, 0); !errors.Is(err, errRefused) {
+	if _, err := sequence.Reserve(context.Background(), store.New(dialect.MySQL(), db), orders, 1, 0); !errors.Is(err, errRefused) {
 		t.Errorf("%v, want %v", err, errRefused)
 	}
 	if log := f.lines(); closed == 0 || closed != strings.Count(log, "connect") || strings.Contains(log, "UPDATE") {

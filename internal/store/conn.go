@@ -10,24 +10,24 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// conn is where the statements of a store run.
-type conn interface {
-	// exec returns how many rows a statement has changed.
-	exec(ctx context.Context, query string, args []any) (int64, error)
+// Conn is where the statements of a store run.
+type Conn interface {
+	// Exec returns how many rows a statement has changed.
+	Exec(ctx context.Context, query string, args []any) (int64, error)
 
-	// execID is exec, and returns LAST_INSERT_ID as the same answer has it.
-	execID(ctx context.Context, query string, args []any) (id, changed int64, err error)
+	// ExecID is exec, and returns LAST_INSERT_ID as the same answer has it.
+	ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error)
 
-	// query returns the only row of an answer, nil when there is none. It has
+	// Query returns the only row of an answer, nil when there is none. It has
 	// then read the answer to its end: an error that the engine reports last,
 	// such as a commit that failed, is returned instead of a row.
-	query(ctx context.Context, query string, args []any) ([]any, error)
+	Query(ctx context.Context, query string, args []any) ([]any, error)
 
-	// rows returns all rows of an answer, read as query does.
-	rows(ctx context.Context, query string, args []any) ([][]any, error)
+	// Rows returns all rows of an answer, read as query does.
+	Rows(ctx context.Context, query string, args []any) ([][]any, error)
 
-	// transact runs f in a transaction and commits it.
-	transact(ctx context.Context, f func(conn) error) error
+	// Transact runs f in a transaction and commits it.
+	Transact(ctx context.Context, f func(Conn) error) error
 }
 
 // pool is a *sql.DB of our own. What its engine ends for want of order, it does
@@ -35,13 +35,13 @@ type conn interface {
 type pool struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
-	random  random
+	random  Random
 
 	// texts says that arguments are written into the text of a statement.
 	texts bool
 }
 
-func (p pool) exec(ctx context.Context, query string, args []any) (changed int64, err error) {
+func (p pool) Exec(ctx context.Context, query string, args []any) (changed int64, err error) {
 	err = p.again(ctx, func() error {
 		_, changed, err = exec(ctx, p.db, query, args, p.texts, noID)
 		return err
@@ -49,7 +49,7 @@ func (p pool) exec(ctx context.Context, query string, args []any) (changed int64
 	return changed, err
 }
 
-func (p pool) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+func (p pool) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
 	err = p.again(ctx, func() error {
 		id, changed, err = exec(ctx, p.db, query, args, p.texts, sql.Result.LastInsertId)
 		return err
@@ -57,7 +57,7 @@ func (p pool) execID(ctx context.Context, query string, args []any) (id, changed
 	return id, changed, err
 }
 
-func (p pool) query(ctx context.Context, query string, args []any) (row []any, err error) {
+func (p pool) Query(ctx context.Context, query string, args []any) (row []any, err error) {
 	err = p.again(ctx, func() error {
 		row, err = query1(ctx, p.db, query, args, p.texts)
 		return err
@@ -65,7 +65,7 @@ func (p pool) query(ctx context.Context, query string, args []any) (row []any, e
 	return row, err
 }
 
-func (p pool) rows(ctx context.Context, query string, args []any) (all [][]any, err error) {
+func (p pool) Rows(ctx context.Context, query string, args []any) (all [][]any, err error) {
 	err = p.again(ctx, func() error {
 		all, err = rows(ctx, p.db, query, args, p.texts)
 		return err
@@ -73,12 +73,12 @@ func (p pool) rows(ctx context.Context, query string, args []any) (all [][]any, 
 	return all, err
 }
 
-// transact may run f several times.
-func (p pool) transact(ctx context.Context, f func(conn) error) error {
+// Transact may run f several times.
+func (p pool) Transact(ctx context.Context, f func(Conn) error) error {
 	return p.again(ctx, func() error { return p.transactOnce(ctx, f) })
 }
 
-func (p pool) transactOnce(ctx context.Context, f func(conn) error) error {
+func (p pool) transactOnce(ctx context.Context, f func(Conn) error) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -96,32 +96,32 @@ type transaction struct {
 	texts bool
 }
 
-func (t transaction) exec(ctx context.Context, query string, args []any) (int64, error) {
+func (t transaction) Exec(ctx context.Context, query string, args []any) (int64, error) {
 	_, changed, err := exec(ctx, t.tx, query, args, t.texts, noID)
 	return changed, err
 }
 
-func (t transaction) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+func (t transaction) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
 	return exec(ctx, t.tx, query, args, t.texts, sql.Result.LastInsertId)
 }
 
-func (t transaction) query(ctx context.Context, query string, args []any) ([]any, error) {
+func (t transaction) Query(ctx context.Context, query string, args []any) ([]any, error) {
 	return query1(ctx, t.tx, query, args, t.texts)
 }
 
-func (t transaction) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+func (t transaction) Rows(ctx context.Context, query string, args []any) ([][]any, error) {
 	return rows(ctx, t.tx, query, args, t.texts)
 }
 
-func (t transaction) transact(_ context.Context, f func(conn) error) error { return f(t) }
+func (t transaction) Transact(_ context.Context, f func(Conn) error) error { return f(t) }
 
 // againTries is how often a statement or a transaction is made that the engine has
 // rolled back for the sake of another one.
 const againTries = 20
 
-// isRolledBack reports whether an engine has undone a transaction for the sake of
+// IsRolledBack reports whether an engine has undone a transaction for the sake of
 // others, so that it may be made again.
-func isRolledBack(d *dialect.Dialect, err error) bool {
+func IsRolledBack(d *dialect.Dialect, err error) bool {
 	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
 }
 
@@ -131,10 +131,10 @@ func isRolledBack(d *dialect.Dialect, err error) bool {
 func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if !isRolledBack(p.dialect, err) || try == againTries {
+		if !IsRolledBack(p.dialect, err) || try == againTries {
 			return err
 		}
-		if pause(ctx, p.random, try) != nil {
+		if Pause(ctx, p.random, try) != nil {
 			return err // which says more than an error about the time
 		}
 	}
@@ -208,9 +208,9 @@ type driverConn struct{ conn driver.Conn }
 // openTx is a connection on which a transaction is open.
 type openTx struct{ driverConn }
 
-func (c openTx) transact(_ context.Context, f func(conn) error) error { return f(c) }
+func (c openTx) Transact(_ context.Context, f func(Conn) error) error { return f(c) }
 
-func (c driverConn) transact(ctx context.Context, f func(conn) error) error {
+func (c driverConn) Transact(ctx context.Context, f func(Conn) error) error {
 	tx, err := dbconn.Begin(ctx, c.conn)
 	if err != nil {
 		return err
@@ -223,7 +223,7 @@ func (c driverConn) transact(ctx context.Context, f func(conn) error) error {
 	return tx.Commit()
 }
 
-func (c driverConn) exec(ctx context.Context, query string, args []any) (int64, error) {
+func (c driverConn) Exec(ctx context.Context, query string, args []any) (int64, error) {
 	res, err := dbconn.Exec(ctx, c.conn, query, args)
 	if err != nil {
 		return 0, err
@@ -231,7 +231,7 @@ func (c driverConn) exec(ctx context.Context, query string, args []any) (int64, 
 	return res.RowsAffected()
 }
 
-func (c driverConn) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+func (c driverConn) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
 	res, err := dbconn.Exec(ctx, c.conn, query, args)
 	if err != nil {
 		return 0, 0, err
@@ -243,7 +243,7 @@ func (c driverConn) execID(ctx context.Context, query string, args []any) (id, c
 	return id, changed, err
 }
 
-func (c driverConn) query(ctx context.Context, query string, args []any) ([]any, error) {
+func (c driverConn) Query(ctx context.Context, query string, args []any) ([]any, error) {
 	var row []any
 	if err := dbconn.Query(ctx, c.conn, query, args, only(&row)); err != nil {
 		return nil, err
@@ -251,7 +251,7 @@ func (c driverConn) query(ctx context.Context, query string, args []any) ([]any,
 	return row, nil
 }
 
-func (c driverConn) rows(ctx context.Context, query string, args []any) ([][]any, error) {
+func (c driverConn) Rows(ctx context.Context, query string, args []any) ([][]any, error) {
 	var all [][]any
 	err := dbconn.Query(ctx, c.conn, query, args, every(&all))
 	return all, err

@@ -11,6 +11,11 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -27,7 +32,7 @@ var strengths = []struct {
 	{"skip", func(f *fake) driver.Conn { return skipConn{fullConn{bareConn{f}}} }, "prepare\n", "\nclose"},
 }
 
-var orders = store.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id"}}, Create: true}
+var orders = sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id"}}, Create: true}
 
 const (
 	updateSQLite = `UPDATE keyfill_sequences
@@ -69,7 +74,7 @@ func TestConnStrengths(t *testing.T) {
 					around(selectMySQL) + "\n" + around(updateMySQL)},
 			} {
 				f := &fake{answer: engineAnswers(way.d)}
-				got, err := store.Reserve(context.Background(), way.on(way.d, c.make(f)), orders, 10, 0)
+				got, err := sequence.Reserve(context.Background(), way.on(way.d, c.make(f)), orders, 10, 0)
 				if err != nil || got.First != 42 {
 					t.Errorf("%s: %+v, %v; want 42", way.name, got, err)
 				}
@@ -93,7 +98,7 @@ func TestConnConverters(t *testing.T) {
 		{"converted", func(f *fake) driver.Conn { return pickyConn{bareConn{f}} }, `1 = "10"`},
 	} {
 		f := &fake{answer: engineAnswers(dialect.SQLite())}
-		if _, err := store.Reserve(context.Background(), store.On(dialect.SQLite(), c.make(f)), orders, 10, 0); err != nil {
+		if _, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), c.make(f)), orders, 10, 0); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if log := f.lines(); !strings.Contains(log, c.want) {
@@ -107,7 +112,7 @@ func TestConnConverters(t *testing.T) {
 func TestConnOracle(t *testing.T) {
 	for _, c := range strengths {
 		f := &fake{answer: engineAnswers(dialect.Oracle())}
-		got, err := store.Reserve(context.Background(), store.On(dialect.Oracle(), c.make(f)), orders, 10, 0)
+		got, err := sequence.Reserve(context.Background(), store.On(dialect.Oracle(), c.make(f)), orders, 10, 0)
 		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
 			t.Errorf("%s: %+v, %v; want 42", c.name, got, err)
 		}
@@ -160,7 +165,7 @@ func TestLocked(t *testing.T) {
 				}
 				return usual(query)
 			}}
-			got, err := store.Reserve(context.Background(), store.On(dialect.MariaDB(), s.make(f)), orders, 10, 0)
+			got, err := sequence.Reserve(context.Background(), store.On(dialect.MariaDB(), s.make(f)), orders, 10, 0)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
 				t.Errorf("%s, %s: %+v, %v; want %v", c.name, s.name, got, err, c.want)
 			}
@@ -187,7 +192,7 @@ func TestFaults(t *testing.T) {
 			}
 			check := func(where string, st *store.Store) {
 				t.Helper()
-				got, err := store.Reserve(context.Background(), st, orders, 10, 0)
+				got, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
 				if !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
 					t.Errorf("%s: %+v, %v; want %v", where, got, err, c.want)
 				}
@@ -241,24 +246,24 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 	t.Helper()
 	counter := orders
 	counter.Name, counter.Columns = "sales.orders.id", []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}
-	owned := store.Series{Owner: "me", Sequence: counter}
+	owned := series.Options{Owner: "me", Sequence: counter}
 	procedure := orders
 	procedure.Procedure = "next_key"
 	calls := map[string]func(st *store.Store) error{
 		"Reserve": func(st *store.Store) error {
-			_, err := store.Reserve(context.Background(), st, orders, 10, 0)
+			_, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
 			return err
 		},
 		"Mark": func(st *store.Store) error {
-			_, err := store.MarkWorker(context.Background(), st, store.Worker{Name: "w", Number: 1}, 2000)
+			_, err := worker.Mark(context.Background(), st, worker.Worker{Name: "w", Number: 1}, 2000)
 			return err
 		},
 		"Open of a series": func(st *store.Store) error {
-			_, err := store.NewSeries(st, owned).Open(context.Background(), 0)
+			_, err := series.New(st, owned).Open(context.Background(), 0)
 			return err
 		},
 		"Procedure": func(st *store.Store) error {
-			_, err := store.Reserve(context.Background(), st, procedure, 10, 0)
+			_, err := sequence.Reserve(context.Background(), st, procedure, 10, 0)
 			return err
 		},
 	}
@@ -302,23 +307,23 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 func TestBadConn(t *testing.T) {
 	f := &fake{answer: func(string) reply { return reply{err: driver.ErrBadConn} }}
 	ctx := context.Background()
-	_, err := store.Reserve(ctx, store.On(dialect.SQLite(), strengths[2].make(f)), orders, 1, 0)
+	_, err := sequence.Reserve(ctx, store.On(dialect.SQLite(), strengths[2].make(f)), orders, 1, 0)
 	if err != driver.ErrBadConn {
 		t.Errorf("on a connection: %v, want %v", err, driver.ErrBadConn)
 	}
 	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
 	defer db.Close()
 	for name, call := range map[string]func(st *store.Store) error{
-		"Reserve":      func(st *store.Store) error { _, err := store.Reserve(ctx, st, orders, 1, 0); return err },
-		"Open":         func(st *store.Store) error { _, err := store.Open(ctx, st, orders); return err },
-		"Advance":      func(st *store.Store) error { return store.Advance(ctx, st, orders, 1) },
-		"EnsureSchema": func(st *store.Store) error { return store.SchemaOf(st).Ensure(ctx) },
+		"Reserve":      func(st *store.Store) error { _, err := sequence.Reserve(ctx, st, orders, 1, 0); return err },
+		"Open":         func(st *store.Store) error { _, err := reserver.Open(ctx, st, orders); return err },
+		"Advance":      func(st *store.Store) error { return sequence.Advance(ctx, st, orders, 1) },
+		"EnsureSchema": func(st *store.Store) error { return schema.Of(st).Ensure(ctx) },
 		"Mark": func(st *store.Store) error {
-			_, err := store.MarkWorker(ctx, st, store.Worker{Name: "x"}, 1)
+			_, err := worker.Mark(ctx, st, worker.Worker{Name: "x"}, 1)
 			return err
 		},
 		"Marker": func(st *store.Store) error {
-			_, err := store.NewMarker(st, store.Worker{Name: "x"}).Mark(ctx, 1)
+			_, err := worker.New(st, worker.Worker{Name: "x"}).Mark(ctx, 1)
 			return err
 		},
 	} {
@@ -334,7 +339,7 @@ func TestBadConn(t *testing.T) {
 func TestPool(t *testing.T) {
 	f := &fake{answer: engineAnswers(dialect.SQLite())}
 	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
-	store.NewReserver(store.New(dialect.SQLite(), db), orders)
+	reserver.New(store.New(dialect.SQLite(), db), orders)
 	if log := f.lines(); log != "" {
 		t.Errorf("before its first use: %s", log)
 	}

@@ -13,6 +13,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // rowsOfStates is keyfill_sequences with what the statements about columns need.
@@ -112,7 +115,7 @@ type contender struct {
 
 func namedContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, err := store.Open(context.Background(), st, store.Sequence{
+		_, err := reserver.Open(context.Background(), st, sequence.Sequence{
 			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Shared: true, Start: 1, Create: true})
 		return err
 	}}
@@ -120,7 +123,7 @@ func namedContender(state string) contender {
 
 func ownContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, err := store.Open(context.Background(), st, store.Sequence{
+		_, err := reserver.Open(context.Background(), st, sequence.Sequence{
 			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Start: 1, Create: true})
 		return err
 	}}
@@ -128,7 +131,7 @@ func ownContender(state string) contender {
 
 func claimContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
-		_, _, err := store.Claim{State: state, Column: store.Column{Table: "t", Name: "id"}}.Note(context.Background(), st)
+		_, _, err := binding.Claim{State: state, Column: store.Column{Table: "t", Name: "id"}}.Note(context.Background(), st)
 		return err
 	}}
 }

@@ -4,14 +4,15 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // DDL returns the statements that create the tables where they are not there,
 // each to be run by itself, without semicolons after them. For Oracle they are
 // PL/SQL blocks, which SQL*Plus wants followed by a line with a slash.
-func DDL(d *dialect.Dialect) []string { return slices.Clone(engineOf(d).tables[:]) }
+func DDL(d *dialect.Dialect) []string { return slices.Clone(engine.Of(d).Tables[:]) }
 
-// ReserveProcedure is the [Sequence].Procedure that [ProcedureDDL] creates: it
+// ReserveProcedure is the [sequence.Sequence].Procedure that [ProcedureDDL] creates: it
 // reserves in keyfill_sequences. One of any other name is the application's own.
 //
 // Either is called with two arguments, a name and how many consecutive integers
@@ -22,8 +23,8 @@ func DDL(d *dialect.Dialect) []string { return slices.Clone(engineOf(d).tables[:
 //	SQL Server       EXEC name @p1, @p2              a procedure that ends in a SELECT
 //	Oracle           SELECT name(:1, :2) FROM dual   a function with an autonomous transaction
 //
-// SQLite has none. The name is the Name of the [Sequence], or the Row of its
-// [KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
+// SQLite has none. The name is the Name of the [sequence.Sequence], or the Row of its
+// [sequence.KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
 // call stands in a transaction of its own, so that a procedure with an UPDATE and
 // a SELECT after it is right as it is. What a procedure reserves beyond the
 // sequence's Max is a gap.
@@ -36,12 +37,12 @@ const ReserveProcedure = "keyfill_reserve"
 // the place of an older one; none for SQLite. Each is to be run by itself, and has
 // semicolons inside: in SQL Server it must be alone in its batch.
 func ProcedureDDL(d *dialect.Dialect) []string {
-	e := engineOf(d)
+	e := engine.Of(d)
 	switch {
-	case e.procedure == "":
+	case e.Procedure == "":
 		return nil
-	case e.dropProcedure != "":
-		return []string{e.dropProcedure, e.procedure}
+	case e.DropProcedure != "":
+		return []string{e.DropProcedure, e.Procedure}
 	}
-	return []string{e.procedure}
+	return []string{e.Procedure}
 }

@@ -49,7 +49,7 @@
 //	                (workers) for orders.id", of a snowflake's; one of more than
 //	                190 characters ends in a hash of the whole instead
 //	next_value      1; 2 where the state is in another database, or in a store without
-//	                SQL, and was used: see [NoteUsed]; 0 for a candidate, which is to get
+//	                SQL, and was used: see [reserver.NoteUsed]; 0 for a candidate, which is to get
 //	                the column, or has lost it to another state
 //	table_name      "orders"; empty where it has lost
 //	column_name     "id"; empty where it has lost
@@ -77,12 +77,12 @@
 // # A numbering within each parent
 //
 // A state that counts anew for each order, say, has a row of its own, whose
-// parameters name the columns, and one more for each parent: see [Scope]. Only the
+// parameters name the columns, and one more for each parent: see [scope.Scope]. Only the
 // former names the column that it serves.
 //
 // # Creating the tables
 //
-// [DDL] gives the statements that create them, [Schema.Ensure] runs those.
+// [DDL] gives the statements that create them, [schema.Schema.Ensure] runs those.
 // The tables are where the connection's user finds a table without a schema.
 //
 // # How integers are reserved
@@ -102,12 +102,12 @@
 // The integers are given to the caller after the reservation has committed.
 // When the answer is lost, so are they: a gap.
 //
-// [LockOptimistic] reads the row first, and then replaces the value only where it
-// is still the same, up to ten times. [Sequence].Procedure has the engine do it.
+// [sequence.LockOptimistic] reads the row first, and then replaces the value only where it
+// is still the same, up to ten times. [sequence.Sequence].Procedure has the engine do it.
 //
 // # Existing key tables
 //
-// A [KeyTable] is a table that the application has, and other programs use, in
+// A [sequence.KeyTable] is a table that the application has, and other programs use, in
 // the place of keyfill_sequences. The same UPDATE is sent to it; its columns say
 // whether the next integer is stored or the last one, and how far they reach.
 // What has no place in it is not kept: the text of what may never change, and

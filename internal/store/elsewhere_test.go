@@ -8,6 +8,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 )
 
 // TestFirstAsksTheClaims: a state that is kept elsewhere is made only where the claims of its
@@ -50,7 +52,7 @@ func TestFirstAsksTheClaims(t *testing.T) {
 			q := orders
 			q.Create, q.Start, q.At, q.ClaimsAt, q.ClaimedAs = true, 71, home, home, "numbers"
 			q.Columns = []store.Column{{Table: "orders", Name: "id"}}
-			first, err := store.First(t.Context(), q)
+			first, err := reserver.First(t.Context(), q)
 			if asked == 0 || (err == nil) != c.made || errors.Is(err, store.ErrGone) != c.gone {
 				t.Errorf("the first integer is %d, error %v, after %d questions", first, err, asked)
 			}
@@ -69,7 +71,7 @@ func TestClaimAsksTheTable(t *testing.T) {
 		}}
 		db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
 		defer db.Close()
-		noted, made, err := store.Claim{State: "numbers", Column: store.Column{Table: "orders", Name: "id"}}.Note(t.Context(), store.New(dialect.MariaDB(), db))
+		noted, made, err := binding.Claim{State: "numbers", Column: store.Column{Table: "orders", Name: "id"}}.Note(t.Context(), store.New(dialect.MariaDB(), db))
 		if noted || made || (err != nil) != fails {
 			t.Errorf("error %d: noted %v, made %v, error %v", number, noted, made, err)
 		}

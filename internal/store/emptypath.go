@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // Where the search path of PostgreSQL is empty, as a program sets it that names the schema
@@ -31,7 +32,7 @@ type emptyPath struct {
 }
 
 // in returns the pool as statements are to use it.
-func (p *emptyPath) in() conn {
+func (p *emptyPath) in() Conn {
 	if schema := p.alone(); schema != "" {
 		return qualify(p.pool, p.dialect, schema)
 	}
@@ -50,7 +51,7 @@ func (p *emptyPath) finds(ctx context.Context, query string, err error) bool {
 	if err == nil || sqlcode.ClassOf(p.dialect, err) != dialect.ErrorNoObject || !strings.Contains(query, "keyfill_") {
 		return false
 	}
-	found, err := p.pool.rows(ctx, holders, nil)
+	found, err := p.pool.Rows(ctx, holders, nil)
 	if err != nil {
 		return false
 	}
@@ -59,47 +60,47 @@ func (p *emptyPath) finds(ctx context.Context, query string, err error) bool {
 	before := p.schema
 	p.schema = ""
 	if len(found) == 1 {
-		p.schema = toText(found[0][0])
+		p.schema = Text(found[0][0])
 	}
 	return p.schema != "" && p.schema != before
 }
 
-func (p *emptyPath) exec(ctx context.Context, query string, args []any) (int64, error) {
-	changed, err := p.in().exec(ctx, query, args)
+func (p *emptyPath) Exec(ctx context.Context, query string, args []any) (int64, error) {
+	changed, err := p.in().Exec(ctx, query, args)
 	if p.finds(ctx, query, err) {
-		return p.in().exec(ctx, query, args)
+		return p.in().Exec(ctx, query, args)
 	}
 	return changed, err
 }
 
-func (p *emptyPath) execID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
-	id, changed, err = p.in().execID(ctx, query, args)
+func (p *emptyPath) ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error) {
+	id, changed, err = p.in().ExecID(ctx, query, args)
 	if p.finds(ctx, query, err) {
-		return p.in().execID(ctx, query, args)
+		return p.in().ExecID(ctx, query, args)
 	}
 	return id, changed, err
 }
 
-func (p *emptyPath) query(ctx context.Context, query string, args []any) ([]any, error) {
-	row, err := p.in().query(ctx, query, args)
+func (p *emptyPath) Query(ctx context.Context, query string, args []any) ([]any, error) {
+	row, err := p.in().Query(ctx, query, args)
 	if p.finds(ctx, query, err) {
-		return p.in().query(ctx, query, args)
+		return p.in().Query(ctx, query, args)
 	}
 	return row, err
 }
 
-func (p *emptyPath) rows(ctx context.Context, query string, args []any) ([][]any, error) {
-	all, err := p.in().rows(ctx, query, args)
+func (p *emptyPath) Rows(ctx context.Context, query string, args []any) ([][]any, error) {
+	all, err := p.in().Rows(ctx, query, args)
 	if p.finds(ctx, query, err) {
-		return p.in().rows(ctx, query, args)
+		return p.in().Rows(ctx, query, args)
 	}
 	return all, err
 }
 
-func (p *emptyPath) transact(ctx context.Context, f func(conn) error) error {
-	err := p.in().transact(ctx, f)
+func (p *emptyPath) Transact(ctx context.Context, f func(Conn) error) error {
+	err := p.in().Transact(ctx, f)
 	if p.finds(ctx, "keyfill_", err) {
-		return p.in().transact(ctx, f)
+		return p.in().Transact(ctx, f)
 	}
 	return err
 }
@@ -107,11 +108,11 @@ func (p *emptyPath) transact(ctx context.Context, f func(conn) error) error {
 // Alone returns the schema of keyfill's tables that a session with an empty search path has
 // to name, "" elsewhere.
 func (s *Store) Alone(ctx context.Context) string {
-	p, ok := s.conn.(*emptyPath)
+	p, ok := s.Conn.(*emptyPath)
 	if !ok {
 		return ""
 	}
-	if err := s.probe(ctx, sequencesTable); err != nil {
+	if err := s.Probe(ctx, engine.SequencesTable); err != nil {
 		return ""
 	}
 	return p.alone()
@@ -120,27 +121,27 @@ func (s *Store) Alone(ctx context.Context) string {
 // nowhere returns an error where keyfill's tables are missing because the search path is
 // empty. Where that cannot be asked nothing is known of it.
 func (r *Store) nowhere(ctx context.Context, err error) error {
-	if r.dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject || r.inside {
+	if r.Dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
 		return nil
 	}
-	row, failed := r.conn.query(ctx, "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))", nil)
+	row, failed := r.Conn.Query(ctx, "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))", nil)
 	if failed != nil || len(row) != 1 {
 		return nil
 	}
-	if n, failed := toInteger(row[0]); failed != nil || n > 0 {
+	if n, failed := Integer(row[0]); failed != nil || n > 0 {
 		return nil
 	}
-	found, failed := r.conn.rows(ctx, holders, nil)
+	found, failed := r.Conn.Rows(ctx, holders, nil)
 	if failed != nil {
 		return nil
 	}
 	names := make([]string, len(found))
 	for i, row := range found {
-		names[i] = r.dialect.QuoteIdent(toText(row[0]))
+		names[i] = r.Dialect.QuoteIdent(Text(row[0]))
 	}
 	where := "no schema has them: create them in one, or name a store: whose DSN has a search_path"
 	if len(names) > 0 {
 		where = fmt.Sprintf("the schemas %s have them: name a store: whose DSN has one of these as its search_path, or drop the tables that are not used", strings.Join(names, " and "))
 	}
-	return &refusal{ErrTables, anchor.Errorf("state-tables", "the search_path is empty, and %s", where)}
+	return &Refused{ErrTables, anchor.Errorf("state-tables", "the search_path is empty, and %s", where)}
 }

@@ -8,6 +8,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // TestSchemaBroken: a connection that breaks says nothing about tables that were there
@@ -24,11 +27,11 @@ func TestSchemaBroken(t *testing.T) {
 		return reply{}
 	}}
 	st := pooled(t, dialect.MySQL(), f)
-	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
+	if err := schema.Of(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	broken = true
-	r := store.NewReserver(st, store.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Start: 1})
+	r := reserver.New(st, sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Start: 1})
 	if _, err := r.Reserve(context.Background(), 1, 0); err == nil {
 		t.Error("no error")
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/store/engine"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -33,7 +34,7 @@ var (
 	ErrParameters = anchor.New("parameters", "its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or
-	// another epoch, than a [Worker] has.
+	// another epoch, than a [worker.Worker] has.
 	ErrLayout = anchor.New("parameters", "the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
 
 	// ErrStartAt is returned when a sequence with StartAt meets another state of its
@@ -161,7 +162,7 @@ var (
 	// lack their primary keys.
 	ErrRows = anchor.New("state-tables", "more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
 
-	// ErrTransaction is returned by [Schema.Ensure] inside a transaction
+	// ErrTransaction is returned by [schema.Schema.Ensure] inside a transaction
 	// of the application.
 	ErrTransaction = anchor.New("state-tables", "tables are not created inside a transaction")
 
@@ -187,13 +188,13 @@ type Error struct {
 	// Next is the lowest integer that is not reserved, with [ErrBehind],
 	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
 	Next   int64
-	server string // as in keysource.Reservation, with ErrBack
-	limit  int64  // the greatest integer to be reserved, with keysource.ErrExhausted
+	Server string // as in keysource.Reservation, with ErrBack
+	Limit  int64  // the greatest integer to be reserved, with keysource.ErrExhausted
 
-	// Table is where the row is, as [KeyTable] names it; "" for keyfill_sequences.
+	// Table is where the row is, as [sequence.KeyTable] names it; "" for keyfill_sequences.
 	Table string
 
-	workers bool // it is a snowflake's state
+	Workers bool // it is a snowflake's state
 }
 
 // Error returns for example
@@ -202,7 +203,7 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	kind := "sequence"
-	if e.workers {
+	if e.Workers {
 		kind = "snowflake"
 	}
 	fmt.Fprintf(&b, "%s %q", kind, e.Name)
@@ -213,7 +214,7 @@ func (e *Error) Error() string {
 	b.WriteString(": ")
 	text := anchor.Plain(e.Err.Error())
 	if e.Table != "" {
-		text = strings.ReplaceAll(text, sequencesTable, e.Table)
+		text = strings.ReplaceAll(text, engine.SequencesTable, e.Table)
 	}
 	b.WriteString(text)
 	if e.Detail != "" {
@@ -242,7 +243,7 @@ func (e *Error) End() (last int64, remedy string) {
 	if e.Err != keysource.ErrExhausted || e.Detail != EndRemedy {
 		return 0, ""
 	}
-	return e.limit, EndRemedy
+	return e.Limit, EndRemedy
 }
 
 // Unwrap returns the causes.
@@ -259,15 +260,15 @@ func (e *Error) Unwrap() []error {
 }
 
 // BelowRemedy says what to do when a sequence has given the last integer below
-// [Sequence].Below.
+// [sequence.Sequence].Below.
 const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
 
 // EndRemedy says what to do when a sequence has given the last integer below the
-// [Sequence].StartAt of another one.
+// [sequence.Sequence].StartAt of another one.
 const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
 
 // ErrBelow is returned when the engine's own counter of a column does not stand at
-// [Sequence].Below or above it, or keyfill cannot read where it stands. It comes in an
+// [sequence.Sequence].Below or above it, or keyfill cannot read where it stands. It comes in an
 // [*Error].
 var ErrBelow = anchor.New("live-column", "the engine fills the column too, and its counter is not proven to stand at below: or above it")
 

@@ -14,6 +14,10 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -119,12 +123,12 @@ func TestStatements(t *testing.T) {
 func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	t.Helper()
 	ctx := context.Background()
-	q := store.Sequence{
+	q := sequence.Sequence{
 		Name:     "sales.orders.id",
 		Columns:  []store.Column{{Schema: "sales", Table: "orders", Name: "id"}},
 		OnBehind: keysource.RemedyAdvance,
 	}
-	w := store.Worker{Name: "flakes", Number: 7, Owner: "host"}
+	w := worker.Worker{Name: "flakes", Number: 7, Owner: "host"}
 	var got []txtar.File
 	step := func(name string, err error) {
 		t.Helper()
@@ -133,8 +137,8 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 		}
 		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
 	}
-	step("EnsureSchema", store.SchemaOf(st).Ensure(ctx))
-	_, err := store.Open(ctx, st, q)
+	step("EnsureSchema", schema.Of(st).Ensure(ctx))
+	_, err := reserver.Open(ctx, st, q)
 	var missing *store.Error
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
 		t.Fatalf("Open of a missing row: %v", err)
@@ -142,15 +146,15 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	step("Open of a missing row", nil)
 	got = append(got, txtar.File{Name: "what its error says to run", Data: []byte(missing.SQL + "\n")})
 	q.Create = true
-	_, err = store.Open(ctx, st, q)
+	_, err = reserver.Open(ctx, st, q)
 	step("Open", err)
-	r, err := store.Reserve(ctx, st, q, 10, 42)
+	r, err := sequence.Reserve(ctx, st, q, 10, 42)
 	step("Reserve", err)
 	if r != (keysource.Reservation{First: 42, Server: "made@server"}) {
 		t.Errorf("Reserve: %+v", r)
 	}
-	step("Advance", store.Advance(ctx, st, q, 100))
-	before, err := store.MarkWorker(ctx, st, w, 2000)
+	step("Advance", sequence.Advance(ctx, st, q, 100))
+	before, err := worker.Mark(ctx, st, w, 2000)
 	step("Mark", err)
 	if before != 1000 {
 		t.Errorf("Mark: %d", before)
@@ -158,11 +162,11 @@ func session(t *testing.T, f *fake, st *store.Store) []txtar.File {
 	unbound := f.answer
 	f.answer = bindingAnswers(unbound, 1)
 	q.Shared = true
-	_, err = store.Open(ctx, st, q)
+	_, err = reserver.Open(ctx, st, q)
 	step("Open of a shared row", err)
 	f.answer = bindingAnswers(unbound, 0)
 	w.Columns = q.Columns
-	m := store.NewMarker(st, w)
+	m := worker.New(st, w)
 	_, err = m.Mark(ctx, 2000)
 	step("Mark of a worker that is bound", err)
 	_, err = m.Mark(ctx, 3000)

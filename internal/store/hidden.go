@@ -8,6 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // hiddenPostgreSQL asks which schema of the search path holds keyfill's tables and may not
@@ -21,19 +22,19 @@ JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'keyfill_se
 WHERE NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 ORDER BY w.place LIMIT 1`
 
-// hidden returns an error where keyfill's tables are not missing, as err says, but in a
+// HiddenTables returns an error where keyfill's tables are not missing, as err says, but in a
 // schema that the user may not use: others made beside them would give the same numbers.
 // Where that cannot be asked nothing is known of it.
-func (r *Store) hidden(ctx context.Context, err error) error {
-	if r.dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject || r.inside {
+func (r *Store) HiddenTables(ctx context.Context, err error) error {
+	if r.Dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
 		return nil
 	}
-	row, failed := r.conn.query(ctx, hiddenPostgreSQL, nil)
+	row, failed := r.Conn.Query(ctx, hiddenPostgreSQL, nil)
 	if failed != nil || len(row) != 2 {
 		return r.nowhere(ctx, err)
 	}
-	schema, user := r.dialect.QuoteIdent(toText(row[0])), r.dialect.QuoteIdent(toText(row[1]))
+	schema, user := r.Dialect.QuoteIdent(Text(row[0])), r.Dialect.QuoteIdent(Text(row[1]))
 	grants := fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s",
-		schema, user, schema+"."+strings.Join(tables[:], ", "+schema+"."), user)
-	return &refusal{ErrRights, anchor.Errorf("state-tables", "the schema %s of the search path holds them, which the user may not use: run %s", schema, grants)}
+		schema, user, schema+"."+strings.Join(engine.Tables[:], ", "+schema+"."), user)
+	return &Refused{ErrRights, anchor.Errorf("state-tables", "the schema %s of the search path holds them, which the user may not use: run %s", schema, grants)}
 }

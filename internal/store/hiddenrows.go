@@ -9,26 +9,26 @@ import (
 // greatest key that is shown is not the greatest one. Each question for keys also asks
 // whether that is so: PostgreSQL 18 documentation, sections 5.9 and 9.27.
 
-// hides returns the second value of a question about a table: 1 where rows may be hidden.
-func (r *Store) hides(table string) string {
-	if r.engine.hides == "" {
+// HidesRows returns the second value of a question about a table: 1 where rows may be hidden.
+func (r *Store) HidesRows(table string) string {
+	if r.Engine.Hides == "" {
 		return ""
 	}
-	return ", " + fmt.Sprintf(r.engine.hides, nameLiteral(table))
+	return ", " + fmt.Sprintf(r.Engine.Hides, NameLiteral(table))
 }
 
-// nameLiteral returns a name, such as that of a table as it is written in a query, as a
+// NameLiteral returns a name, such as that of a table as it is written in a query, as a
 // literal of PostgreSQL.
-func nameLiteral(table string) string { return "E'" + escapes.Replace(table) + "'" }
+func NameLiteral(table string) string { return "E'" + escapes.Replace(table) + "'" }
 
 // escapes are those of a literal that means the same whatever standard_conforming_strings is.
 var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")
 
-// areHidden reports whether that value is 1 in an answer.
-func (r *Store) areHidden(row []any) (bool, error) {
-	if r.engine.hides == "" || len(row) != 2 {
+// AreHidden reports whether that value is 1 in an answer.
+func (r *Store) AreHidden(row []any) (bool, error) {
+	if r.Engine.Hides == "" || len(row) != 2 {
 		return false, nil
 	}
-	n, err := toInteger(row[1])
+	n, err := Integer(row[1])
 	return n != 0, err
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -84,9 +86,9 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 		}
 		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
 	}
-	reserve := func(name string, q store.Sequence) *store.Reserver {
+	reserve := func(name string, q sequence.Sequence) *reserver.Reserver {
 		t.Helper()
-		r := store.NewReserver(st, q)
+		r := reserver.New(st, q)
 		first, err := r.Reserve(ctx, 10, 42)
 		step(name, err)
 		if first.First != 42 && q.Codec == nil {
@@ -96,10 +98,10 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 	}
 	q := orders
 	q.Create = false
-	q.Table = &store.KeyTable{Name: "app.keys", Key: "tableName", Row: "orders", Value: "serial", Version: "ver"}
+	q.Table = &sequence.KeyTable{Name: "app.keys", Key: "tableName", Row: "orders", Value: "serial", Version: "ver"}
 	r := reserve("Reserve from a key table", q)
 	step("Advance", r.Advance(ctx, 100))
-	q.Lock = store.LockOptimistic
+	q.Lock = sequence.LockOptimistic
 	reserve("Reserve optimistically", q)
 	q.Lock, q.Codec, q.Max = "", shifted{}, 1e6
 	f.answer = func(query string) reply {
@@ -116,7 +118,7 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 
 	f.answer = keyAnswers
 	q = orders
-	q.Lock = store.LockOptimistic
+	q.Lock = sequence.LockOptimistic
 	reserve("Reserve optimistically from keyfill_sequences", q)
 	if d.Name == dialect.SQLite().Name {
 		return got
@@ -134,7 +136,7 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 }
 
 // missingKeyRow returns what the error of a key table without the row says.
-func missingKeyRow(t *testing.T, st *store.Store, f *fake, q store.Sequence) txtar.File {
+func missingKeyRow(t *testing.T, st *store.Store, f *fake, q sequence.Sequence) txtar.File {
 	t.Helper()
 	f.answer = func(query string) reply {
 		if strings.Contains(query, "FROM app.keys") {
@@ -142,7 +144,7 @@ func missingKeyRow(t *testing.T, st *store.Store, f *fake, q store.Sequence) txt
 		}
 		return keyAnswers(query)
 	}
-	_, err := store.Open(context.Background(), st, q)
+	_, err := reserver.Open(context.Background(), st, q)
 	var missing *store.Error
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
 		t.Fatalf("Open of a missing row: %v", err)
@@ -173,36 +175,36 @@ func TestProcedureDDL(t *testing.T) {
 // TestKeyTableOptions: what no table could serve is refused before anything is
 // asked.
 func TestKeyTableOptions(t *testing.T) {
-	table := store.KeyTable{Name: "keys", Key: "name", Row: "orders", Value: "v"}
+	table := sequence.KeyTable{Name: "keys", Key: "name", Row: "orders", Value: "v"}
 	for _, c := range []struct {
 		name   string
-		change func(*store.Sequence)
+		change func(*sequence.Sequence)
 		ok     bool
 	}{
-		{"all", func(*store.Sequence) {}, true},
-		{"lock", func(q *store.Sequence) { q.Lock = "none" }, false},
-		{"name", func(q *store.Sequence) { q.Table.Name = "a b" }, false},
-		{"empty name", func(q *store.Sequence) { q.Table.Name = "" }, false},
-		{"injection", func(q *store.Sequence) { q.Table.Name = "keys; DROP TABLE x" }, false},
-		{"quoted", func(q *store.Sequence) { q.Table.Name = `app."a "" b"` }, true},
-		{"open quote", func(q *store.Sequence) { q.Table.Name = `"a` }, false},
-		{"behind a quote", func(q *store.Sequence) { q.Table.Name = `"a"b` }, false},
-		{"ends in a dot", func(q *store.Sequence) { q.Table.Name = "app." }, false},
-		{"comment", func(q *store.Sequence) { q.Table.Value = "v--" }, false},
-		{"column of two parts", func(q *store.Sequence) { q.Table.Value = "t.v" }, false},
-		{"no value", func(q *store.Sequence) { q.Table.Value = "" }, false},
-		{"key without a row", func(q *store.Sequence) { q.Table.Row = "" }, false},
-		{"row without a key", func(q *store.Sequence) { q.Table.Key = "" }, false},
-		{"neither", func(q *store.Sequence) { q.Table.Key, q.Table.Row = "", "" }, true},
-		{"version", func(q *store.Sequence) { q.Table.Version = "1" }, false},
-		{"procedure", func(q *store.Sequence) { q.Procedure = "app.next_key" }, true},
-		{"procedure and lock", func(q *store.Sequence) { q.Procedure, q.Lock = "next_key", store.LockOptimistic }, false},
-		{"bad procedure", func(q *store.Sequence) { q.Procedure = "next_key()" }, false},
-		{"the shipped one", func(q *store.Sequence) { q.Procedure = store.ReserveProcedure }, false},
-		{"codec", func(q *store.Sequence) { q.Codec, q.Max = shifted{}, 10 }, true},
-		{"codec without Max", func(q *store.Sequence) { q.Codec = shifted{} }, false},
-		{"codec and procedure", func(q *store.Sequence) { q.Codec, q.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
-		{"codec without a table", func(q *store.Sequence) { q.Codec, q.Max, q.Table = shifted{}, 10, nil }, false},
+		{"all", func(*sequence.Sequence) {}, true},
+		{"lock", func(q *sequence.Sequence) { q.Lock = "none" }, false},
+		{"name", func(q *sequence.Sequence) { q.Table.Name = "a b" }, false},
+		{"empty name", func(q *sequence.Sequence) { q.Table.Name = "" }, false},
+		{"injection", func(q *sequence.Sequence) { q.Table.Name = "keys; DROP TABLE x" }, false},
+		{"quoted", func(q *sequence.Sequence) { q.Table.Name = `app."a "" b"` }, true},
+		{"open quote", func(q *sequence.Sequence) { q.Table.Name = `"a` }, false},
+		{"behind a quote", func(q *sequence.Sequence) { q.Table.Name = `"a"b` }, false},
+		{"ends in a dot", func(q *sequence.Sequence) { q.Table.Name = "app." }, false},
+		{"comment", func(q *sequence.Sequence) { q.Table.Value = "v--" }, false},
+		{"column of two parts", func(q *sequence.Sequence) { q.Table.Value = "t.v" }, false},
+		{"no value", func(q *sequence.Sequence) { q.Table.Value = "" }, false},
+		{"key without a row", func(q *sequence.Sequence) { q.Table.Row = "" }, false},
+		{"row without a key", func(q *sequence.Sequence) { q.Table.Key = "" }, false},
+		{"neither", func(q *sequence.Sequence) { q.Table.Key, q.Table.Row = "", "" }, true},
+		{"version", func(q *sequence.Sequence) { q.Table.Version = "1" }, false},
+		{"procedure", func(q *sequence.Sequence) { q.Procedure = "app.next_key" }, true},
+		{"procedure and lock", func(q *sequence.Sequence) { q.Procedure, q.Lock = "next_key", sequence.LockOptimistic }, false},
+		{"bad procedure", func(q *sequence.Sequence) { q.Procedure = "next_key()" }, false},
+		{"the shipped one", func(q *sequence.Sequence) { q.Procedure = store.ReserveProcedure }, false},
+		{"codec", func(q *sequence.Sequence) { q.Codec, q.Max = shifted{}, 10 }, true},
+		{"codec without Max", func(q *sequence.Sequence) { q.Codec = shifted{} }, false},
+		{"codec and procedure", func(q *sequence.Sequence) { q.Codec, q.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
+		{"codec without a table", func(q *sequence.Sequence) { q.Codec, q.Max, q.Table = shifted{}, 10, nil }, false},
 	} {
 		q, own := orders, table
 		q.Table = &own
@@ -210,9 +212,9 @@ func TestKeyTableOptions(t *testing.T) {
 		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
 		st := pooled(t, dialect.PostgreSQL(), f)
 		for name, err := range map[string]error{
-			"Open":    func() error { _, err := store.Open(context.Background(), st, q); return err }(),
-			"Reserve": func() error { _, err := store.Reserve(context.Background(), st, q, 1, 0); return err }(),
-			"Advance": store.Advance(context.Background(), st, q, 5),
+			"Open":    func() error { _, err := reserver.Open(context.Background(), st, q); return err }(),
+			"Reserve": func() error { _, err := sequence.Reserve(context.Background(), st, q, 1, 0); return err }(),
+			"Advance": sequence.Advance(context.Background(), st, q, 5),
 		} {
 			if errors.Is(err, keysource.ErrOptions) == c.ok {
 				t.Errorf("%s: %s: %v", c.name, name, err)
@@ -224,7 +226,7 @@ func TestKeyTableOptions(t *testing.T) {
 	}
 	q := orders
 	q.Procedure = "next_key"
-	if _, err := store.Open(context.Background(), pooled(t, dialect.SQLite(), &fake{}), q); !errors.Is(err, keysource.ErrOptions) {
+	if _, err := reserver.Open(context.Background(), pooled(t, dialect.SQLite(), &fake{}), q); !errors.Is(err, keysource.ErrOptions) {
 		t.Errorf("a procedure of SQLite: %v", err)
 	}
 }
@@ -239,7 +241,7 @@ func TestProcedureWithin(t *testing.T) {
 		q := orders
 		q.Procedure = "next_key"
 		f := &fake{answer: keyAnswers}
-		got, err := store.NewReserver(store.Within(d, strengths[2].make(f)), q).Reserve(context.Background(), 10, 0)
+		got, err := reserver.New(store.Within(d, strengths[2].make(f)), q).Reserve(context.Background(), 10, 0)
 		if d.Name == dialect.Oracle().Name {
 			if !errors.Is(err, keysource.ErrOptions) || f.lines() != "" {
 				t.Errorf("%s: %+v, %v", d.Name, got, err)
@@ -278,7 +280,7 @@ func TestFresh(t *testing.T) {
 				}
 				q := orders
 				q.Fresh, q.Start, q.Create = true, 7, create
-				_, err := store.NewReserver(pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
+				_, err := reserver.New(pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
 				log := f.lines()
 				want, start := error(nil), "7"
 				switch {

@@ -10,40 +10,40 @@ import (
 )
 
 const (
-	maxName = 190 // characters of the name of a row
+	MaxName = 190 // characters of the name of a row
 
-	maxNext     = math.MaxInt64 // the greatest next value there is
-	maxReserved = maxNext - 1   // the greatest integer that can be reserved
+	MaxNext     = math.MaxInt64 // the greatest next value there is
+	MaxReserved = MaxNext - 1   // the greatest integer that can be reserved
 
 	// nameHash is how many characters of a name that is too long tell what was left
 	// out: 80 bits.
 	nameHash = 20
 )
 
-// shortName returns the name of a row, of which one that is too long ends in a hash of the
+// ShortName returns the name of a row, of which one that is too long ends in a hash of the
 // whole.
-func shortName(name string) string {
-	if utf8.RuneCountInString(name) <= maxName {
+func ShortName(name string) string {
+	if utf8.RuneCountInString(name) <= MaxName {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	return cutName(name) + "-" + hex.EncodeToString(sum[:])[:nameHash]
+	return CutName(name) + "-" + hex.EncodeToString(sum[:])[:nameHash]
 }
 
-// cutName returns the part of a name that stands before the hash, if there is one.
-func cutName(name string) string {
-	if characters := []rune(name); len(characters) > maxName-nameHash-1 {
-		return string(characters[:maxName-nameHash-1])
+// CutName returns the part of a name that stands before the hash, if there is one.
+func CutName(name string) string {
+	if characters := []rune(name); len(characters) > MaxName-nameHash-1 {
+		return string(characters[:MaxName-nameHash-1])
 	}
 	return name
 }
 
-// checkName returns ErrName unless a name can be the key of a row on every
+// CheckName returns ErrName unless a name can be the key of a row on every
 // engine: MySQL and SQL Server take "a" and "a " for the same.
-func checkName(name string) error {
+func CheckName(name string) error {
 	switch {
 	case name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0),
-		strings.TrimSpace(name) != name, utf8.RuneCountInString(name) > maxName:
+		strings.TrimSpace(name) != name, utf8.RuneCountInString(name) > MaxName:
 		return fmt.Errorf("%w: %q", ErrName, name)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
 // TestLockedMaxKey: each engine's own way to read the greatest key so that nobody
@@ -37,7 +38,7 @@ func TestLockedMaxKey(t *testing.T) {
 				}
 				return reply{rows: [][]driver.Value{{""}}}
 			}}
-			got, err := store.ColumnOf(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background())
+			got, err := keycolumn.Of(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background())
 			if err != nil || got != answer.want {
 				t.Errorf("%s: %v gives %d, %v; want %d", d.Name, answer.max, got, err, answer.want)
 			}
@@ -46,10 +47,10 @@ func TestLockedMaxKey(t *testing.T) {
 			}
 		}
 		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
-		if _, err := store.ColumnOf(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background()); !errors.Is(err, errRefused) {
+		if _, err := keycolumn.Of(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background()); !errors.Is(err, errRefused) {
 			t.Errorf("%s: %v, want the driver's error", d.Name, err)
 		}
-		if mutex := d.Name == "mysql" || d.Name == "mariadb"; store.NeedsMutex(d) != mutex {
+		if mutex := d.Name == "mysql" || d.Name == "mariadb"; keycolumn.NeedsMutex(d) != mutex {
 			t.Errorf("%s: NeedsMutex is %v", d.Name, !mutex)
 		}
 	}
@@ -59,7 +60,7 @@ func TestLockedMaxKey(t *testing.T) {
 func TestMutexName(t *testing.T) {
 	seen := map[string]bool{}
 	for _, table := range []string{"t", "u", strings.Repeat("ö", 170), strings.Repeat("ö", 200), strings.Repeat("ö", 201)} {
-		name := store.MutexName(store.Column{Table: table, Name: "id"})
+		name := keycolumn.MutexName(store.Column{Table: table, Name: "id"})
 		if seen[name] || len([]rune(name)) > 190 {
 			t.Errorf("%d characters, seen %v: %q", len([]rune(name)), seen[name], name)
 		}

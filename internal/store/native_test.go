@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -95,16 +96,16 @@ func (n *nativeFake) draw() reply {
 	return r
 }
 
-func openNative(t *testing.T, n *nativeFake, of store.Native) (*store.NativeReserver, *fake) {
+func openNative(t *testing.T, n *nativeFake, of native.Sequence) (*native.Reserver, *fake) {
 	t.Helper()
 	f := &fake{answer: n.answer}
 	db := store.Pool(n.dialect, connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
 	t.Cleanup(func() { db.Close() })
-	return store.NewNative(store.New(n.dialect, db), of), f
+	return native.New(store.New(n.dialect, db), of), f
 }
 
 // numbers is the sequence of most tests.
-var numbers = store.Native{
+var numbers = native.Sequence{
 	Sequence: "sales.numbers",
 	Columns:  []store.Column{{Schema: "sales", Table: "orders", Name: "id"}},
 	Block:    100,
@@ -160,7 +161,7 @@ func TestNativeStatements(t *testing.T) {
 func TestNativeUnfit(t *testing.T) {
 	tests := []struct {
 		name   string
-		native store.Native
+		native native.Sequence
 		change func(*nativeFake)
 		want   error
 		says   string
@@ -177,10 +178,10 @@ func TestNativeUnfit(t *testing.T) {
 		{"cut", numbers, func(n *nativeFake) { n.def[2] = "(nextval('sales.numbers'::regclass))::character varying(2)" }, store.ErrOtherSequence, ""},
 		{"unknown default", numbers, func(n *nativeFake) { n.def = []driver.Value{nil, nil, "nextval(('s'::text)::regclass)", nil} }, store.ErrOtherSequence, ""},
 		{"another state's", numbers, func(n *nativeFake) { n.taken = "orders" }, store.ErrTaken, `"orders"`},
-		{"no own", store.Native{Columns: numbers.Columns, Block: 100}, func(n *nativeFake) { n.def = nil }, store.ErrNoOwn, "name one"},
-		{"own of two", store.Native{Columns: append(numbers.Columns, store.Column{Table: "t", Name: "id"}), Block: 100},
+		{"no own", native.Sequence{Columns: numbers.Columns, Block: 100}, func(n *nativeFake) { n.def = nil }, store.ErrNoOwn, "name one"},
+		{"own of two", native.Sequence{Columns: append(numbers.Columns, store.Column{Table: "t", Name: "id"}), Block: 100},
 			func(*nativeFake) {}, store.ErrNoOwn, "2 columns"},
-		{"no name", store.Native{Sequence: "a b", Columns: numbers.Columns, Block: 100}, func(*nativeFake) {}, store.ErrNoSequence, "not a name"},
+		{"no name", native.Sequence{Sequence: "a b", Columns: numbers.Columns, Block: 100}, func(*nativeFake) {}, store.ErrNoSequence, "not a name"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -209,13 +210,13 @@ func TestNativeUnfit(t *testing.T) {
 
 // TestNativeFit: what another program may do is no hindrance.
 func TestNativeFit(t *testing.T) {
-	for name, change := range map[string]func(*nativeFake, *store.Native){
-		"no default":       func(n *nativeFake, _ *store.Native) { n.def = nil },
-		"another default":  func(n *nativeFake, _ *store.Native) { n.def = []driver.Value{nil, nil, "0", nil} },
-		"cast to text":     func(n *nativeFake, _ *store.Native) { n.def[2] = "(nextval('sales.numbers'::regclass))::text" },
-		"exclusive":        func(n *nativeFake, q *store.Native) { n.def[2], q.Exclusive = "(nextval('x'::regclass) + 1)", true },
-		"quoted":           func(_ *nativeFake, q *store.Native) { q.Sequence = `"sales".NUMBERS` },
-		"one of the bound": func(n *nativeFake, q *store.Native) { q.Columns = append(q.Columns, q.Columns[0]) },
+	for name, change := range map[string]func(*nativeFake, *native.Sequence){
+		"no default":       func(n *nativeFake, _ *native.Sequence) { n.def = nil },
+		"another default":  func(n *nativeFake, _ *native.Sequence) { n.def = []driver.Value{nil, nil, "0", nil} },
+		"cast to text":     func(n *nativeFake, _ *native.Sequence) { n.def[2] = "(nextval('sales.numbers'::regclass))::text" },
+		"exclusive":        func(n *nativeFake, q *native.Sequence) { n.def[2], q.Exclusive = "(nextval('x'::regclass) + 1)", true },
+		"quoted":           func(_ *nativeFake, q *native.Sequence) { q.Sequence = `"sales".NUMBERS` },
+		"one of the bound": func(n *nativeFake, q *native.Sequence) { q.Columns = append(q.Columns, q.Columns[0]) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, q := newNativeFake(dialect.PostgreSQL()), numbers
@@ -233,7 +234,7 @@ func TestNativeAdjacent(t *testing.T) {
 	ctx := context.Background()
 	one := numbers
 	one.Block = 1
-	start := func(values ...[]int64) (*store.NativeReserver, *nativeFake) {
+	start := func(values ...[]int64) (*native.Reserver, *nativeFake) {
 		n := newNativeFake(dialect.PostgreSQL())
 		n.increment, n.values = 1, values
 		r, _ := openNative(t, n, one)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // ErrEnded is returned by a store of [Joined] when no transaction is open on its
@@ -40,55 +41,55 @@ type Ongoing struct {
 // and the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	r := withinConn(d, c)
-	if words := &r.engine.proof; !tx.Ours || !words.loyal {
-		r.proof = &prover{words, r.conn, tx}
+	if words := &r.Engine.Proof; !tx.Ours || !words.Loyal {
+		r.Proof = &Prover{words, r.Conn, tx}
 	}
 	return r
 }
 
-// prover proves by statements that a transaction of the application is open. The
+// Prover proves by statements that a transaction of the application is open. The
 // nil prover proves nothing: none of its methods sends a statement.
-type prover struct {
-	words *proof
-	conn  conn
+type Prover struct {
+	words *engine.Proof
+	conn  Conn
 	tx    *Ongoing
 }
 
 // on returns the prover on another way to its connection.
-func (p *prover) on(c conn) *prover {
+func (p *Prover) on(c Conn) *Prover {
 	if p == nil {
 		return nil
 	}
-	return &prover{p.words, c, p.tx}
+	return &Prover{p.words, c, p.tx}
 }
 
-// behind returns the text of a statement that changes a row, with the proof.
-func (p *prover) behind(text string) string {
+// AddTo returns the text of a statement that changes a row, with the proof.
+func (p *Prover) AddTo(text string) string {
 	switch {
 	case p == nil:
 		return text
-	case p.words.condition == "":
-		return p.words.front + text
+	case p.words.Condition == "":
+		return p.words.Front + text
 	}
 	const returning = "\nRETURNING "
 	text, answer, found := strings.Cut(text, returning)
-	text += " AND " + p.words.condition
+	text += " AND " + p.words.Condition
 	if found {
 		text += returning + answer
 	}
 	return text
 }
 
-// prepare does what has to be done in front of a statement that proves, or
+// Prepare does what has to be done in front of a statement that proves, or
 // proves it, where no statement can.
-func (p *prover) prepare(ctx context.Context) error {
+func (p *Prover) Prepare(ctx context.Context) error {
 	switch {
 	case p == nil:
 		return nil
-	case p.words.begin != "":
+	case p.words.Begin != "":
 		return p.beginInVain(ctx)
-	case p.words.mark != "" && !p.tx.marked:
-		if _, err := p.conn.query(ctx, p.words.mark, nil); err != nil {
+	case p.words.Mark != "" && !p.tx.marked:
+		if _, err := p.conn.Query(ctx, p.words.Mark, nil); err != nil {
 			return err
 		}
 		p.tx.marked = true
@@ -96,8 +97,8 @@ func (p *prover) prepare(ctx context.Context) error {
 	return nil
 }
 
-// forget has prepare set the mark again.
-func (p *prover) forget() {
+// Forget has prepare set the mark again.
+func (p *Prover) Forget() {
 	if p != nil {
 		p.tx.marked = false
 	}
@@ -105,7 +106,7 @@ func (p *prover) forget() {
 
 // beginInVain has the engine refuse to begin a transaction inside another one. Its
 // caller may have gone: what it has begun, it has to end.
-func (p *prover) beginInVain(ctx context.Context) error {
+func (p *Prover) beginInVain(ctx context.Context) error {
 	if c, ok := p.conn.(openTx); ok {
 		if c, ok := c.conn.(interface{ AutoCommit() bool }); ok { // mattn/go-sqlite3
 			if c.AutoCommit() {
@@ -115,50 +116,50 @@ func (p *prover) beginInVain(ctx context.Context) error {
 		}
 	}
 	ctx = context.WithoutCancel(ctx)
-	_, err := p.conn.exec(ctx, p.words.begin, nil)
+	_, err := p.conn.Exec(ctx, p.words.Begin, nil)
 	switch {
 	case err == nil:
-		_, err = p.conn.exec(ctx, p.words.end, nil)
+		_, err = p.conn.Exec(ctx, p.words.End, nil)
 		return errors.Join(ErrEnded, err)
-	case strings.Contains(err.Error(), p.words.begun):
+	case strings.Contains(err.Error(), p.words.Begun):
 		return nil
 	}
 	return err
 }
 
-// provenly calls do, which reports whether its statement has found the proof, and
+// Provenly calls do, which reports whether its statement has found the proof, and
 // once more where the mark may have been undone, as by a rollback to a savepoint.
-func (p *prover) provenly(ctx context.Context, do func() (proved bool, err error)) error {
+func (p *Prover) Provenly(ctx context.Context, do func() (proved bool, err error)) error {
 	for range 2 {
-		if err := p.prepare(ctx); err != nil {
+		if err := p.Prepare(ctx); err != nil {
 			return err
 		}
 		proved, err := do()
 		if proved || err != nil || p == nil {
 			return err
 		}
-		p.forget()
-		if p.words.mark == "" {
+		p.Forget()
+		if p.words.Mark == "" {
 			break
 		}
 	}
 	return ErrEnded
 }
 
-// prove is [Store.Prove].
-func (p *prover) prove(ctx context.Context) error {
+// Prove is [Store.Prove].
+func (p *Prover) Prove(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	return p.provenly(ctx, func() (bool, error) {
-		if p.words.ask == "" {
+	return p.Provenly(ctx, func() (bool, error) {
+		if p.words.Ask == "" {
 			return true, nil
 		}
-		row, err := p.conn.query(ctx, p.words.ask, nil)
+		row, err := p.conn.Query(ctx, p.words.Ask, nil)
 		if err != nil || row == nil {
 			return false, err
 		}
-		open, err := toInteger(row[0])
+		open, err := Integer(row[0])
 		return open == 1, err
 	})
 }

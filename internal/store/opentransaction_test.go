@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // TestProof: what reserves in a transaction of the application changes nothing where
@@ -51,7 +52,7 @@ func TestProof(t *testing.T) {
 				return reply{}
 			}
 			st := store.Joined(c.d, fullConn{bareConn{f}}, &store.Ongoing{Ours: c.ours})
-			got, err := store.Reserve(context.Background(), st, store.Sequence{Name: "s", Columns: []store.Column{{Table: "t", Name: "id"}}}, 1, 0)
+			got, err := sequence.Reserve(context.Background(), st, sequence.Sequence{Name: "s", Columns: []store.Column{{Table: "t", Name: "id"}}}, 1, 0)
 			if text := strings.Join(sent, "; "); (open || c.d.Name == "oracle") && text != c.want {
 				t.Errorf("%s, %v: sent %q, want %q", c.d.Name, c.ours, text, c.want)
 			}

@@ -23,20 +23,20 @@ func (l OwnLocks) Any() bool { return l.Tables || l.Sequences }
 // Only PostgreSQL has such locks: elsewhere a change of a table ends the transaction, or
 // keyfill has no connection of its own. "Explicit Locking" and pg_locks of its manual.
 func (s *Store) OwnLocks(ctx context.Context, columns []Column) (OwnLocks, error) {
-	if s.dialect.Family != dialect.FamilyPostgreSQL {
+	if s.Dialect.Family != dialect.FamilyPostgreSQL {
 		return OwnLocks{}, nil
 	}
 	var names []string
 	for _, c := range columns {
-		names = append(names, s.literal(c.Table))
+		names = append(names, s.Literal(c.Table))
 	}
-	row, err := s.conn.query(ctx, fmt.Sprintf(ownLocks, strings.Join(names, ", ")), nil)
+	row, err := s.Conn.Query(ctx, fmt.Sprintf(ownLocks, strings.Join(names, ", ")), nil)
 	if err != nil || row == nil {
 		return OwnLocks{}, err
 	}
 	var found [2]int64
 	for i := range found {
-		if found[i], err = toInteger(row[i]); err != nil {
+		if found[i], err = Integer(row[i]); err != nil {
 			return OwnLocks{}, err
 		}
 	}

@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// swapTries is how often a row is read and found changed when it is to be
+	// SwapTries is how often a row is read and found changed when it is to be
 	// replaced.
-	swapTries = 10
+	SwapTries = 10
 
 	// swapPause is the longest pause after the first of them; it doubles up to
 	// swapPauseMax. On average all of them take a tenth of a second.
@@ -16,8 +16,8 @@ const (
 	swapPauseMax = 40 * time.Millisecond
 )
 
-// pause waits for a random time, which is longer for later tries.
-func pause(ctx context.Context, random random, try int) error {
+// Pause waits for a random time, which is longer for later tries.
+func Pause(ctx context.Context, random Random, try int) error {
 	longest := min(swapPause<<(try-1), swapPauseMax)
 	t := time.NewTimer(time.Duration(random(int64(longest))) + 1)
 	defer t.Stop()

@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 const (
@@ -51,7 +52,7 @@ type lent struct {
 }
 
 func newLent(c driver.Connector, d *dialect.Dialect) *lent {
-	l := &lent{connector: c, greetings: engineOf(d).greetings, prepares: d.Family == dialect.FamilyPostgreSQL}
+	l := &lent{connector: c, greetings: engine.Of(d).Greetings, prepares: d.Family == dialect.FamilyPostgreSQL}
 	l.late = newLateConns(l.greeted)
 	return l
 }
@@ -71,7 +72,7 @@ func (l *lent) greeted(ctx context.Context) (driver.Conn, error) {
 		c = dbconn.Preparing(c)
 	}
 	for _, greeting := range l.greetings {
-		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || isBroken(err) || ctx.Err() != nil {
+		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || IsBroken(err) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -6,7 +6,7 @@ type Range struct{ First, Last int64 }
 // Has reports whether n is in the range.
 func (r Range) Has(n int64) bool { return r.Last > 0 && r.First <= n && n <= r.Last }
 
-// meets reports whether one of n integers from first on is in the range.
-func (r Range) meets(first, n int64) bool {
+// Meets reports whether one of n integers from first on is in the range.
+func (r Range) Meets(first, n int64) bool {
 	return r.Last > 0 && first <= r.Last && r.First-first < n
 }

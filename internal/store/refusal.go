@@ -12,20 +12,21 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store/engine"
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// refusal is a statement that the engine has refused, and what that means.
-type refusal struct {
-	meaning error // ErrTables, ErrColumn …
-	err     error // the driver's
+// Refused is a statement that the engine has refused, and what that means.
+type Refused struct {
+	Meaning error // ErrTables, ErrColumn …
+	Err     error // the driver's
 }
 
-// refuse returns a final error of the engine as a refusal, any other error as
+// Refuse returns a final error of the engine as a refusal, any other error as
 // it is. meaning says what the refusal means where the class of the error does
 // not tell.
-func (r *Store) refuse(meaning, err error) error {
-	class := sqlcode.ClassOf(r.dialect, err)
+func (r *Store) Refuse(meaning, err error) error {
+	class := sqlcode.ClassOf(r.Dialect, err)
 	var connecting *sqlcode.ConnectError
 	switch {
 	case !class.Final():
@@ -43,55 +44,55 @@ func (r *Store) refuse(meaning, err error) error {
 	case class == dialect.ErrorRefused && meaning == ErrTables:
 		meaning = ErrAltered
 	}
-	return &refusal{meaning, err}
+	return &Refused{meaning, err}
 }
 
 // Refusal returns what it means that a store's server refuses a connection until somebody mends
 // something; nil where the error does not say so.
 func Refusal(d *dialect.Dialect, err error) error {
-	var refused *refusal
-	if errors.As((&Store{dialect: d}).refuse(nil, err), &refused) {
-		return refused.meaning
+	var refused *Refused
+	if errors.As((&Store{Dialect: d}).Refuse(nil, err), &refused) {
+		return refused.Meaning
 	}
 	return nil
 }
 
-func (f *refusal) Error() string { return anchor.Plain(f.meaning.Error()) + ": " + f.err.Error() }
+func (f *Refused) Error() string { return anchor.Plain(f.Meaning.Error()) + ": " + f.Err.Error() }
 
-func (f *refusal) Unwrap() []error {
-	return []error{f.meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, f.err}
+func (f *Refused) Unwrap() []error {
+	return []error{f.Meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, f.Err}
 }
 
-// judge returns the error of a query as a refusal where the engine's code says that
+// Judge returns the error of a query as a refusal where the engine's code says that
 // it is final. Where no code tells, the error is a refusal if the server answers
 // another query at once and refuses this one again. It does not ask inside a
 // transaction that the error may have aborted.
-func (r *Store) judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if r.inside && !r.engine.sturdy || ctx.Err() != nil {
+func (r *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
+	if r.Inside && !r.Engine.Sturdy || ctx.Err() != nil {
 		return err
 	}
-	switch class := sqlcode.ClassOf(r.dialect, err); {
+	switch class := sqlcode.ClassOf(r.Dialect, err); {
 	case class.Final():
 		if meaning == ErrTables {
-			if hidden := r.hidden(ctx, err); hidden != nil {
+			if hidden := r.HiddenTables(ctx, err); hidden != nil {
 				return hidden
 			}
 		}
-		return r.refuse(meaning, err)
-	case class != dialect.ErrorOther, isBroken(err), r.server.ask(ctx, noServer) != nil:
+		return r.Refuse(meaning, err)
+	case class != dialect.ErrorOther, IsBroken(err), r.Server.ask(ctx, noServer) != nil:
 		return err
 	}
 	// Drivers have many words for a connection that broke, after which the next
 	// one is as good as new.
-	if _, again := r.conn.query(ctx, query, args); again == nil || isBroken(again) || isRolledBack(r.dialect, again) || ctx.Err() != nil {
+	if _, again := r.Conn.Query(ctx, query, args); again == nil || IsBroken(again) || IsRolledBack(r.Dialect, again) || ctx.Err() != nil {
 		return err
 	}
-	return &refusal{meaning, err}
+	return &Refused{meaning, err}
 }
 
-// isBroken reports whether an error is surely about a connection: "invalid
+// IsBroken reports whether an error is surely about a connection: "invalid
 // connection" is go-sql-driver/mysql's ErrInvalidConn, which has no code.
-func isBroken(err error) bool {
+func IsBroken(err error) bool {
 	var network net.Error
 	var connecting *sqlcode.ConnectError
 	if code, ok := sqlcode.Of(err); ok {
@@ -105,7 +106,7 @@ func isBroken(err error) bool {
 // errBroke is the part of the error of a connection that broke which a log may show.
 var errBroke = anchor.New("store-down", "the connection broke")
 
-// failed returns the error of a statement about the row of a name.
+// Failed returns the error of a statement about the row of a name.
 //
 // On a connection of the application the driver's error is returned as it is,
 // unless it is known what it means: that a right is missing, or that the file of
@@ -114,21 +115,21 @@ var errBroke = anchor.New("store-down", "the connection broke")
 // connection gets a context, and is never a driver.ErrBadConn, which would make
 // database/sql throw away the application's; where the engine says that it is final,
 // it is a refusal.
-func (r *Store) failed(name string, err error) error { return r.failedAs(ErrTables, name, err) }
+func (r *Store) Failed(name string, err error) error { return r.FailedAs(ErrTables, name, err) }
 
-// failedAs is failed, with what a refusal means. An error that names it stays as it is.
-func (r *Store) failedAs(meaning error, name string, err error) error {
+// FailedAs is failed, with what a refusal means. An error that names it stays as it is.
+func (r *Store) FailedAs(meaning error, name string, err error) error {
 	var known *named
 	if errors.As(err, &known) && known.name == name {
 		return err
 	}
-	var refused *refusal
+	var refused *Refused
 	if !errors.As(err, &refused) {
-		class := sqlcode.ClassOf(r.dialect, err)
-		if !r.pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !r.dialect.OneWriter) {
+		class := sqlcode.ClassOf(r.Dialect, err)
+		if !r.Pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !r.Dialect.OneWriter) {
 			return err
 		}
-		err = r.refuse(meaning, err)
+		err = r.Refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("using %q: %w: %v", name, errBroke, err)
@@ -144,28 +145,28 @@ type named struct {
 
 func (e *named) Unwrap() error { return e.error }
 
-// refuseGone returns the error of a statement about a state as a refusal where it says
+// RefuseGone returns the error of a statement about a state as a refusal where it says
 // that the table is not there, any other as it is.
-func (r *Store) refuseGone(meaning, err error) error {
-	var refused *refusal
-	if errors.As(err, &refused) || sqlcode.ClassOf(r.dialect, err) != dialect.ErrorNoObject {
+func (r *Store) RefuseGone(meaning, err error) error {
+	var refused *Refused
+	if errors.As(err, &refused) || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject {
 		return err
 	}
-	return r.refuse(meaning, err)
+	return r.Refuse(meaning, err)
 }
 
-// toldGone returns the error of a statement about keyfill_sequences, on a connection of the
+// ToldGone returns the error of a statement about keyfill_sequences, on a connection of the
 // application, as a refusal where the table is not there, any other as it is. SQLite has no
 // number for that error: the table is read once more.
-func (r *Store) toldGone(ctx context.Context, name string, err error) error {
-	var refused *refusal
+func (r *Store) ToldGone(ctx context.Context, name string, err error) error {
+	var refused *Refused
 	switch {
 	case err == nil || errors.As(err, &refused):
 		return err
-	case r.dialect.Name == dialect.SQLite().Name:
-		return r.failed(name, r.judge(ctx, ErrTables, err, probeText(sequencesTable), nil))
-	case sqlcode.ClassOf(r.dialect, err) == dialect.ErrorNoObject:
-		return r.failed(name, r.refuse(ErrTables, err))
+	case r.Dialect.Name == dialect.SQLite().Name:
+		return r.Failed(name, r.Judge(ctx, ErrTables, err, ProbeText(engine.SequencesTable), nil))
+	case sqlcode.ClassOf(r.Dialect, err) == dialect.ErrorNoObject:
+		return r.Failed(name, r.Refuse(ErrTables, err))
 	}
 	return err
 }
@@ -173,16 +174,16 @@ func (r *Store) toldGone(ctx context.Context, name string, err error) error {
 // unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
 const unknownVariable = 1193
 
-func isUnknownVariable(err error) bool {
+func IsUnknownVariable(err error) bool {
 	code, ok := sqlcode.Of(err)
 	return ok && code.Number == unknownVariable
 }
 
-// isMissing reports whether the error of a query says that its table is not there.
-func (s *Store) isMissing(err error) bool {
-	if isBroken(err) {
+// IsMissing reports whether the error of a query says that its table is not there.
+func (s *Store) IsMissing(err error) bool {
+	if IsBroken(err) {
 		return false
 	}
-	err = s.refuse(ErrTables, err)
+	err = s.Refuse(ErrTables, err)
 	return !errors.Is(err, ErrRights) && !errors.Is(err, ErrReadOnly) && !errors.Is(err, ErrLogin)
 }

@@ -11,6 +11,10 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -40,15 +44,15 @@ func TestJudge(t *testing.T) {
 			ask        func(*store.Store) error
 		}{
 			{"rows", "FROM keyfill_sequences", store.ErrTables, func(s *store.Store) error {
-				_, err := store.NewReserver(s, orders).Reserve(context.Background(), 1, 0)
+				_, err := reserver.New(s, orders).Reserve(context.Background(), 1, 0)
 				return err
 			}},
 			{"greatest key", "MAX(", store.ErrColumn, func(s *store.Store) error {
-				_, err := store.ColumnOf(s, orders.Columns[0]).MaxKey(context.Background())
+				_, err := keycolumn.Of(s, orders.Columns[0]).MaxKey(context.Background())
 				return err
 			}},
 			{"workers", "FROM keyfill_workers", store.ErrTables, func(s *store.Store) error {
-				_, err := store.NewMarker(s, store.Worker{Name: "flakes"}).Mark(context.Background(), 1)
+				_, err := worker.New(s, worker.Worker{Name: "flakes"}).Mark(context.Background(), 1)
 				return err
 			}},
 		} {
@@ -93,7 +97,7 @@ func TestSchemaUnknown(t *testing.T) {
 		}
 		return reply{err: errRefused}
 	}}
-	err := store.SchemaOf(pooled(t, dialect.MySQL(), f)).Ensure(context.Background())
+	err := schema.Of(pooled(t, dialect.MySQL(), f)).Ensure(context.Background())
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, keysource.ErrStoreState) {
 		t.Errorf("%v, want that the time is up", err)
 	}
@@ -121,7 +125,7 @@ func TestSchemaCut(t *testing.T) {
 				}
 				return reply{err: errRefused}
 			}}
-			if err := store.SchemaOf(pooled(t, dialect.MySQL(), f)).Ensure(context.Background()); (err != nil) != c.want {
+			if err := schema.Of(pooled(t, dialect.MySQL(), f)).Ensure(context.Background()); (err != nil) != c.want {
 				t.Errorf("%v", err)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -34,12 +36,12 @@ func TestOnlyTheStatement(t *testing.T) {
 		db := store.Pool(d, connector{f, strengths[2].make})
 		defer db.Close()
 		st := store.New(d, db)
-		got, err := store.Reserve(context.Background(), st, orders, 10, 0)
+		got, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
 		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
 			t.Errorf("%s: %+v, %v; want 42", d.Name, got, err)
 		}
 		reserved = false
-		before, err := store.MarkWorker(context.Background(), st, store.Worker{Name: "flakes", Number: 1}, 2000)
+		before, err := worker.Mark(context.Background(), st, worker.Worker{Name: "flakes", Number: 1}, 2000)
 		if err != nil || before != 1000 {
 			t.Errorf("%s: the mark was %d, %v; want 1000", d.Name, before, err)
 		}
@@ -60,7 +62,7 @@ func TestOnlyOneRow(t *testing.T) {
 		}}
 		db := store.Pool(d, connector{f, strengths[2].make})
 		defer db.Close()
-		if got, err := store.Reserve(context.Background(), store.New(d, db), orders, 10, 0); err == nil || got != (keysource.Reservation{}) {
+		if got, err := sequence.Reserve(context.Background(), store.New(d, db), orders, 10, 0); err == nil || got != (keysource.Reservation{}) {
 			t.Errorf("%s: %+v, %v; want an error", d.Name, got, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
 )
 
 // TestRowGoneForTwo: the transaction that has made a row was rolled back, and two statements on
@@ -36,7 +37,7 @@ func TestRowGoneForTwo(t *testing.T) {
 	on := func(answer func(string) reply) *store.Store {
 		return store.On(d, strengths[2].make(&fake{answer: answer}))
 	}
-	rows := store.NewReserver(on(answer), q)
+	rows := reserver.New(on(answer), q)
 	if err := rows.Open(t.Context()); err != nil {
 		t.Fatal(err)
 	}

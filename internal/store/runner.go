@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // Store runs statements in one database, where [New], [On], [Within] or [Joined] says,
@@ -15,76 +16,76 @@ import (
 // database holds one. A Store of [New] is safe for concurrent use; a Store of [On] or
 // [Within] is not, as its connection is not.
 type Store struct {
-	dialect *dialect.Dialect
-	engine  *engine
-	conn    conn
-	server  *serverIdentity
-	found   *found // of a pool; others share none
-	random  random
+	Dialect *dialect.Dialect
+	Engine  *engine.Engine
+	Conn    Conn
+	Server  *ServerIdentity
+	Found   *Found // of a pool; others share none
+	Random  Random
 
-	pooled bool // conn is ours, not the application's
-	inside bool // in a transaction that is not ours
+	Pooled bool // conn is ours, not the application's
+	Inside bool // in a transaction that is not ours
 
-	// proof proves that the transaction is open; nil where nothing is to be proven.
-	proof *prover
+	// Proof proves that the transaction is open; nil where nothing is to be proven.
+	Proof *Prover
 }
 
-// random returns a number from 0 to n-1, as rand.Int64N does. It is safe for concurrent use.
-type random func(n int64) int64
+// Random returns a number from 0 to n-1, as rand.Int64N does. It is safe for concurrent use.
+type Random func(n int64) int64
 
-func newStore(d *dialect.Dialect, c conn) *Store {
-	e := engineOf(d)
-	return &Store{dialect: d, engine: e, conn: c, server: &serverIdentity{engine: e, conn: c}, found: new(found), random: rand.Int64N}
+func newStore(d *dialect.Dialect, c Conn) *Store {
+	e := engine.Of(d)
+	return &Store{Dialect: d, Engine: e, Conn: c, Server: &ServerIdentity{engine: e, conn: c}, Found: new(Found), Random: rand.Int64N}
 }
 
 // on returns the same store on another way to its connection.
-func (r *Store) on(c conn) *Store {
+func (r *Store) on(c Conn) *Store {
 	other := *r
-	other.conn, other.server, other.proof = c, r.server.on(c), r.proof.on(c)
+	other.Conn, other.Server, other.Proof = c, r.Server.on(c), r.Proof.on(c)
 	return &other
 }
 
-// within returns the store of a transaction of our own.
-func (r *Store) within(c conn) *Store {
+// InTransaction returns the store of a transaction of our own.
+func (r *Store) InTransaction(c Conn) *Store {
 	other := r.on(c)
-	other.inside, other.proof = true, nil
+	other.Inside, other.Proof = true, nil
 	return other
 }
 
-// update runs an UPDATE and returns its answer once it has committed, nil where
+// Update runs an UPDATE and returns its answer once it has committed, nil where
 // no row fits. Within a transaction of the application it commits with that.
-func (r *Store) update(ctx context.Context, u update, v values) ([]any, error) {
-	if u.into != nil {
+func (r *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+	if u.Into != nil {
 		return r.updateInto(ctx, u, v)
 	}
-	query, err := r.server.in(ctx, u.text)
+	query, err := r.Server.PutInto(ctx, u.Text)
 	if err != nil {
 		return nil, err
 	}
-	return r.conn.query(ctx, r.proof.behind(query), u.bind(v))
+	return r.Conn.Query(ctx, r.Proof.AddTo(query), u.Bind(v))
 }
 
 // updateInto runs an update of an engine that gives the answer in arguments.
-func (r *Store) updateInto(ctx context.Context, u update, v values) ([]any, error) {
-	integers, texts := make([]int64, len(u.into)), make([]string, len(u.into))
-	args := u.bind(v)
-	for i, k := range u.into {
-		if k == integer {
+func (r *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+	integers, texts := make([]int64, len(u.Into)), make([]string, len(u.Into))
+	args := u.Bind(v)
+	for i, k := range u.Into {
+		if k == engine.IntegerKind {
 			args = append(args, sql.Out{Dest: &integers[i]})
 		} else {
 			args = append(args, sql.Out{Dest: &texts[i]})
 		}
 	}
-	n, err := r.conn.exec(ctx, u.text, args)
+	n, err := r.Conn.Exec(ctx, u.Text, args)
 	if err != nil || n == 0 {
 		return nil, err
 	}
 	if n > 1 {
 		return nil, ErrRows
 	}
-	row := make([]any, len(u.into))
-	for i, k := range u.into {
-		if k == integer {
+	row := make([]any, len(u.Into))
+	for i, k := range u.Into {
+		if k == engine.IntegerKind {
 			row[i] = integers[i]
 		} else {
 			row[i] = texts[i]
@@ -93,39 +94,39 @@ func (r *Store) updateInto(ctx context.Context, u update, v values) ([]any, erro
 	return row, nil
 }
 
-// probe reads a table of keyfill's.
-func (r *Store) probe(ctx context.Context, table string) error {
-	_, err := r.conn.query(ctx, probeText(table), nil)
+// Probe reads a table of keyfill's.
+func (r *Store) Probe(ctx context.Context, table string) error {
+	_, err := r.Conn.Query(ctx, ProbeText(table), nil)
 	return err
 }
 
-// probeAll reads all tables of keyfill's at once.
-func (r *Store) probeAll(ctx context.Context) error {
-	_, err := r.conn.query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
+// ProbeAll reads all tables of keyfill's at once.
+func (r *Store) ProbeAll(ctx context.Context) error {
+	_, err := r.Conn.Query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
 	return err
 }
 
-// canRead reports whether a table of keyfill's is there, and the user may read it. The error
+// CanRead reports whether a table of keyfill's is there, and the user may read it. The error
 // of a query says neither where it may have another answer the next time: a lock that was
 // waited for in vain, a connection that broke.
-func (r *Store) canRead(ctx context.Context, table string) (bool, error) {
-	err := r.probe(ctx, table)
+func (r *Store) CanRead(ctx context.Context, table string) (bool, error) {
+	err := r.Probe(ctx, table)
 	if err == nil {
 		return true, nil
 	}
-	err = r.judge(ctx, ErrTables, err, probeText(table), nil)
+	err = r.Judge(ctx, ErrTables, err, ProbeText(table), nil)
 	if errors.Is(err, ErrTables) || errors.Is(err, ErrRights) {
 		return false, nil
 	}
 	return false, err
 }
 
-func probeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
+func ProbeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
 
-// literal returns a text as it is written into a statement.
-func (r *Store) literal(text string) string {
-	if r.dialect.Lexis.BackslashEscapes {
+// Literal returns a text as it is written into a statement.
+func (r *Store) Literal(text string) string {
+	if r.Dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
-	return r.engine.quote + strings.ReplaceAll(text, "'", "''") + "'"
+	return r.Engine.Quote + strings.ReplaceAll(text, "'", "''") + "'"
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 	"github.com/keyfill/keyfill/internal/sim/simdb"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/scope"
 )
 
 // simParents is how many parents the rows of the simulation have, and simFactor
@@ -80,8 +81,8 @@ func (s *simScope) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, 
 			if places == nil {
 				continue
 			}
-			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
-			first, err := store.NewScoped(at, &q).Reserve(ctx, []any{parent}, int64(len(places)))
+			q := scope.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"parent"}, Max: simFactor - 1}
+			first, err := scope.New(at, &q).Reserve(ctx, []any{parent}, int64(len(places)))
 			if err != nil {
 				return err
 			}

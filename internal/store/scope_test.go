@@ -14,6 +14,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -42,7 +43,7 @@ func TestScopeRowFor(t *testing.T) {
 		{[]any{long + "1"}, ""},
 		{[]any{long + "2"}, ""},
 	} {
-		q := store.Scope{Name: "lines.no"}
+		q := scope.Scope{Name: "lines.no"}
 		got := q.RowFor(tt.values)
 		if tt.want != "" && got != tt.want {
 			t.Errorf("RowFor(%v) = %q, want %q", tt.values, got, tt.want)
@@ -68,7 +69,7 @@ func TestScopeParameters(t *testing.T) {
 		{[]string{"order_id"}, []string{"text"}, `scope "order_id" text`},
 		{[]string{"a", "b"}, []string{"integer", "text"}, `scope "a" integer, "b" text`},
 	} {
-		q := store.Scope{Within: tt.within}
+		q := scope.Scope{Within: tt.within}
 		if got := q.Parameters(tt.types); got != tt.want {
 			t.Errorf("Parameters(%v) of %v = %s, want %s", tt.types, tt.within, got, tt.want)
 		}
@@ -96,7 +97,7 @@ func TestScopeStatements(t *testing.T) {
 				return engineAnswers(d)(query)
 			}
 			latest.answer = engineAnswers(d)
-			q := store.Scope{
+			q := scope.Scope{
 				Name: "sales.lines.no", Column: store.Column{Schema: "sales", Table: "lines", Name: "no"},
 				Within: []string{"order_id", "shop"}, Latest: pooled(t, d, latest),
 			}
@@ -107,7 +108,7 @@ func TestScopeStatements(t *testing.T) {
 			values := []any{int64(7), "a"}
 			var got []txtar.File
 			for _, name := range []string{"new", "known"} {
-				first, err := store.NewScoped(at, &q).Reserve(ctx, values, 10)
+				first, err := scope.New(at, &q).Reserve(ctx, values, 10)
 				if err != nil || first != 42 {
 					t.Fatalf("%s: %d, %v", name, first, err)
 				}
@@ -156,8 +157,8 @@ func TestScopeErrors(t *testing.T) {
 				}
 				return reply{}
 			}}
-			q := store.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"shop"}, Max: 100}
-			first, err := store.NewScoped(store.Within(d, fullConn{bareConn{f}}), &q).Reserve(ctx, []any{"secret"}, tt.n)
+			q := scope.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"shop"}, Max: 100}
+			first, err := scope.New(store.Within(d, fullConn{bareConn{f}}), &q).Reserve(ctx, []any{"secret"}, tt.n)
 			if !errors.Is(err, tt.is) || first != 0 {
 				t.Fatalf("%d, %v, want %v", first, err, tt.is)
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -91,8 +93,8 @@ func TestSeriesStatements(t *testing.T) {
 func seriesSession(t *testing.T, f *fake, a *seriesAnswers, st *store.Store) []txtar.File {
 	t.Helper()
 	ctx := context.Background()
-	rows := store.NewSeries(st, store.Series{
-		Sequence: store.Sequence{
+	rows := series.New(st, series.Options{
+		Sequence: sequence.Sequence{
 			Name: "sales.orders.id", Columns: []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}, Create: true,
 		},
 		Owner: "me",

@@ -4,20 +4,22 @@ import (
 	"context"
 	"strings"
 	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// serverIdentity tells the servers of an engine apart: a reservation says which of
+// ServerIdentity tells the servers of an engine apart: a reservation says which of
 // them has committed it.
-type serverIdentity struct {
-	engine *engine
-	conn   conn
+type ServerIdentity struct {
+	engine *engine.Engine
+	conn   Conn
 
 	// known is the expression that the server has an answer to; nil until one was
 	// found.
 	known atomic.Pointer[string]
 
-	// asksBehind says that a statement cannot compare the identity: it is asked for behind it.
-	asksBehind atomic.Bool
+	// AsksAfter says that a statement cannot compare the identity: it is asked for behind it.
+	AsksAfter atomic.Bool
 
 	// last is what the server has answered to that, for an engine that says it only when it
 	// is asked for; nil until it has.
@@ -27,40 +29,40 @@ type serverIdentity struct {
 // noServer stands for a server of which nothing is known.
 const noServer = "''"
 
-// serverOf joins what tells a row from another one with what tells its server
+// ServerOf joins what tells a row from another one with what tells its server
 // from others.
-func serverOf(identity string, server any) string { return identity + "@" + toText(server) }
+func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }
 
 // on returns what is known of the server, on another way to its connection.
-func (s *serverIdentity) on(c conn) *serverIdentity {
-	other := &serverIdentity{engine: s.engine, conn: c}
+func (s *ServerIdentity) on(c Conn) *ServerIdentity {
+	other := &ServerIdentity{engine: s.engine, conn: c}
 	other.known.Store(s.known.Load())
 	other.last.Store(s.last.Load())
 	return other
 }
 
-// know sets the expression.
-func (s *serverIdentity) know(expression string) { s.known.Store(&expression) }
+// Know sets the expression.
+func (s *ServerIdentity) Know(expression string) { s.known.Store(&expression) }
 
-// likely returns the expression that is known, or else those that may be.
-func (s *serverIdentity) likely() []string {
+// Likely returns the expression that is known, or else those that may be.
+func (s *ServerIdentity) Likely() []string {
 	if known := s.known.Load(); known != nil {
 		return []string{*known}
 	}
-	if len(s.engine.servers) == 0 {
+	if len(s.engine.Servers) == 0 {
 		return []string{noServer}
 	}
-	return s.engine.servers
+	return s.engine.Servers
 }
 
-// expression returns the most telling expression for the server's identity that
+// Expression returns the most telling expression for the server's identity that
 // this server has an answer to, for its user's rights.
-func (s *serverIdentity) expression(ctx context.Context) (string, error) {
+func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 	if known := s.known.Load(); known != nil {
 		return *known, nil
 	}
 	chosen := noServer
-	for _, expression := range s.engine.servers {
+	for _, expression := range s.engine.Servers {
 		if s.ask(ctx, expression) == nil {
 			chosen = expression
 			break
@@ -75,29 +77,29 @@ func (s *serverIdentity) expression(ctx context.Context) (string, error) {
 			chosen = expression
 			break
 		}
-		if isBroken(err) || ctx.Err() != nil {
+		if IsBroken(err) || ctx.Err() != nil {
 			return "", err // which says nothing of the expression
 		}
 	}
-	s.know(chosen)
+	s.Know(chosen)
 	return chosen, nil
 }
 
 // ask has the engine work out an expression.
-func (s *serverIdentity) ask(ctx context.Context, expression string) error {
-	row, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+func (s *ServerIdentity) ask(ctx context.Context, expression string) error {
+	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Dual, nil)
 	if err == nil && row != nil && expression != noServer {
-		server := serverOf("", row[0])
+		server := ServerOf("", row[0])
 		s.last.Store(&server)
 	}
 	return err
 }
 
-// before returns the server as after does, as it answered last.
-func (s *serverIdentity) before(ctx context.Context) (string, error) {
-	expression, err := s.expression(ctx)
+// Before returns the server as after does, as it answered last.
+func (s *ServerIdentity) Before(ctx context.Context) (string, error) {
+	expression, err := s.Expression(ctx)
 	if err != nil || expression == noServer {
-		return serverOf("", ""), err
+		return ServerOf("", ""), err
 	}
 	if s.last.Load() == nil {
 		if err := s.ask(ctx, expression); err != nil {
@@ -107,34 +109,34 @@ func (s *serverIdentity) before(ctx context.Context) (string, error) {
 	if last := s.last.Load(); last != nil {
 		return *last, nil
 	}
-	return serverOf("", ""), nil
+	return ServerOf("", ""), nil
 }
 
-// in puts the expression in the place of the marker in a text.
-func (s *serverIdentity) in(ctx context.Context, query string) (string, error) {
+// PutInto puts the expression in the place of the marker in a text.
+func (s *ServerIdentity) PutInto(ctx context.Context, query string) (string, error) {
 	before, after, found := strings.Cut(query, "{server}")
 	if !found {
 		return query, nil
 	}
-	server, err := s.expression(ctx)
+	server, err := s.Expression(ctx)
 	return before + server + after, err
 }
 
-// after returns the server as a Reservation has it, for an answer that could not
+// After returns the server as a Reservation has it, for an answer that could not
 // say: asked after it, so that another server is not taken for the one before.
-func (s *serverIdentity) after(ctx context.Context) (string, error) {
-	expression, err := s.expression(ctx)
+func (s *ServerIdentity) After(ctx context.Context) (string, error) {
+	expression, err := s.Expression(ctx)
 	if err != nil || expression == noServer {
-		return serverOf("", ""), err
+		return ServerOf("", ""), err
 	}
-	row, err := s.conn.query(ctx, "SELECT "+expression+s.engine.dual, nil)
+	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Dual, nil)
 	if err != nil {
 		return "", err
 	}
 	if row == nil {
-		return serverOf("", ""), nil
+		return ServerOf("", ""), nil
 	}
-	server := serverOf("", row[0])
+	server := ServerOf("", row[0])
 	s.last.Store(&server)
 	return server, nil
 }

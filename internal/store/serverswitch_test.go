@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -41,7 +42,7 @@ func TestServerSwitches(t *testing.T) {
 	}}
 	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
 	defer db.Close()
-	got, err := store.Reserve(context.Background(), store.New(dialect.MariaDB(), db), orders, 10, 0)
+	got, err := sequence.Reserve(context.Background(), store.New(dialect.MariaDB(), db), orders, 10, 0)
 	if want := (keysource.Reservation{First: 52, Server: "made@server 1"}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -63,10 +64,10 @@ func TestServerUnheard(t *testing.T) {
 	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
 	defer db.Close()
 	st := store.New(dialect.MariaDB(), db)
-	if got, err := store.Reserve(context.Background(), st, orders, 10, 0); err == nil {
+	if got, err := sequence.Reserve(context.Background(), st, orders, 10, 0); err == nil {
 		t.Errorf("%+v of a server that was not heard", got)
 	}
-	if got, err := store.Reserve(context.Background(), st, orders, 10, 0); err != nil || got.Server != "made@server" {
+	if got, err := sequence.Reserve(context.Background(), st, orders, 10, 0); err != nil || got.Server != "made@server" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if log := f.lines(); strings.Contains(log, "SELECT CONCAT_WS") {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // New returns the tables of the database behind db. Each reservation commits
@@ -16,12 +17,12 @@ func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.I
 // NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
 // tries again. The function must be safe for concurrent use.
 func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
-	p := pool{db, d, random, engineOf(d).bindsTexts}
+	p := pool{db, d, random, engine.Of(d).BindsTexts}
 	r := newStore(d, p)
 	if d.Family == dialect.FamilyPostgreSQL {
 		r = newStore(d, &emptyPath{pool: p})
 	}
-	r.pooled, r.random = true, random
+	r.Pooled, r.Random = true, random
 	return r
 }
 
@@ -40,21 +41,21 @@ func Within(d *dialect.Dialect, c driver.Conn) *Store {
 	return withinConn(d, c)
 }
 
-func onConn(d *dialect.Dialect, c conn) *Store {
+func onConn(d *dialect.Dialect, c Conn) *Store {
 	r := newStore(d, c)
 	// What belongs to a transaction, or stays in one file, needs no identity;
 	// and a question that the engine cannot answer would abort the
 	// transaction.
-	r.server.know(noServer)
+	r.Server.Know(noServer)
 	return r
 }
 
 func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
 	r := onConn(d, openTx{driverConn{c}})
-	r.inside = true
+	r.Inside = true
 	return r
 }
 
 // Prove returns nil where a transaction is open, for a store of [Joined], and
 // [ErrEnded] where none is. It is nil where the engine has no way to tell.
-func (s *Store) Prove(ctx context.Context) error { return s.proof.prove(ctx) }
+func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -52,7 +54,7 @@ func TestServerIsProbed(t *testing.T) {
 				return reply{rows: [][]driver.Value{{""}}}
 			}
 			st := pooled(t, dialect.PostgreSQL(), f)
-			_, err := store.Reserve(context.Background(), st, orders, 1, 0)
+			_, err := sequence.Reserve(context.Background(), st, orders, 1, 0)
 			if (err != nil) != c.err {
 				t.Fatalf("Reserve: %v", err)
 			}
@@ -62,7 +64,7 @@ func TestServerIsProbed(t *testing.T) {
 			if log := f.lines(); !strings.Contains(log[strings.Index(log, "UPDATE"):], c.want) {
 				t.Errorf("it sends\n%s\nwant %s in the UPDATE", log, c.want)
 			}
-			if _, err := store.Reserve(context.Background(), st, orders, 1, 0); err != nil {
+			if _, err := sequence.Reserve(context.Background(), st, orders, 1, 0); err != nil {
 				t.Fatal(err)
 			}
 			if log := f.lines(); strings.Contains(log, "SELECT '") {
@@ -91,7 +93,7 @@ func TestMoved(t *testing.T) {
 			}
 			return usual(query)
 		}}
-		got, err := store.Reserve(context.Background(), store.On(dialect.SQLite(), strengths[2].make(f)), orders, 10, 40)
+		got, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), strengths[2].make(f)), orders, 10, 40)
 		var e *store.Error
 		if (err == nil) != c.ok || c.ok && got.First != 42 || errors.As(err, &e) {
 			t.Errorf("after %d misses: %+v, %v", c.misses, got, err)
@@ -119,7 +121,7 @@ func TestCreateLost(t *testing.T) {
 		}}
 		q := orders
 		q.OnBehind = keysource.RemedyWarn
-		row, err := store.Open(context.Background(), pooled(t, dialect.Oracle(), f), q)
+		row, err := reserver.Open(context.Background(), pooled(t, dialect.Oracle(), f), q)
 		if there && (err != nil || row.Next != 7) || !there && !errors.Is(err, errRefused) {
 			t.Errorf("there %v: %+v, %v", there, row, err)
 		}

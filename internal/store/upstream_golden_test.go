@@ -7,7 +7,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // TestUpstreamStatements compares the statements that change the rows with blocks with
@@ -15,9 +15,15 @@ import (
 func TestUpstreamStatements(t *testing.T) {
 	var got []txtar.File
 	for _, d := range dialect.All() {
-		install, turn := store.UpstreamStatements(d)
+		install, turn := upstreamStatements(d)
 		got = append(got, txtar.File{Name: d.Name + ": install", Data: []byte(install + "\n")},
 			txtar.File{Name: d.Name + ": turn", Data: []byte(turn + "\n")})
 	}
 	compare(t, filepath.Join("testdata", "upstream.txtar"), got)
+}
+
+// upstreamStatements are the statements of a dialect about a row with blocks.
+func upstreamStatements(d *dialect.Dialect) (install, turn string) {
+	e := engine.Of(d)
+	return e.ComposeInstall().Text, e.ComposeTurn().Text
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+
+	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
 // writeLock is the lock to write of the database that a table is in. A statement
@@ -12,37 +14,37 @@ type writeLock struct {
 	update string // the statement; "" for none
 }
 
-// lockOf returns the lock of a table, by a column of it. Both are as they are
+// LockOf returns the lock of a table, by a column of it. Both are as they are
 // written in SQL.
-func lockOf(r *Store, table, column string) writeLock {
-	if r.engine.lock == "" {
+func LockOf(r *Store, table, column string) writeLock {
+	if r.Engine.Lock == "" {
 		return writeLock{r, ""}
 	}
-	return writeLock{r, fmt.Sprintf(r.engine.lock, table, column)}
+	return writeLock{r, fmt.Sprintf(r.Engine.Lock, table, column)}
 }
 
-// lockOfRows returns the lock of the table of sequences.
-func lockOfRows(r *Store) writeLock {
-	return lockOf(r, r.dialect.QuoteIdent(sequencesTable), r.dialect.QuoteIdent("next_value"))
+// LockOfRows returns the lock of the table of sequences.
+func LockOfRows(r *Store) writeLock {
+	return LockOf(r, r.Dialect.QuoteIdent(engine.SequencesTable), r.Dialect.QuoteIdent("next_value"))
 }
 
-// take takes the lock.
-func (l writeLock) take(ctx context.Context) error {
+// Take takes the lock.
+func (l writeLock) Take(ctx context.Context) error {
 	if l.update == "" {
 		return nil
 	}
-	_, err := l.store.conn.exec(ctx, l.update, nil)
+	_, err := l.store.Conn.Exec(ctx, l.update, nil)
 	return err
 }
 
-// first is [KeyColumn.LockFirst].
-func (l writeLock) first(ctx context.Context) error {
-	err := l.take(ctx)
+// TakeFirst is [keycolumn.KeyColumn.LockFirst].
+func (l writeLock) TakeFirst(ctx context.Context) error {
+	err := l.Take(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return err
 	}
-	return l.store.proof.prove(ctx)
+	return l.store.Proof.Prove(ctx)
 }

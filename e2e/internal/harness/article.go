@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // Allocator is a program of one of the articles, translated: it reserves n keys
@@ -19,7 +21,7 @@ type Allocator func(ctx context.Context, c *sql.Conn, n int64) (first int64, err
 // Together runs programs of an article and keyfill's own on one table at the
 // same time, each twice, and asks that nothing is given twice and nothing is
 // left out. It returns the number of integers that were given.
-func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences map[string]store.Sequence) int64 {
+func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences map[string]sequence.Sequence) int64 {
 	t.Helper()
 	const rounds = 20
 	var (
@@ -57,7 +59,7 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 	}
 	for name, q := range sequences {
 		for range 2 {
-			reserve := inOrder(store.NewReserver(StoreOf(t, s), q))
+			reserve := inOrder(reserver.New(StoreOf(t, s), q))
 			wg.Go(func() { work(name, reserve) })
 		}
 	}
@@ -74,7 +76,7 @@ func Together(t *testing.T, s *Scratch, programs map[string]Allocator, sequences
 }
 
 // inOrder reserves as one process does, which gets greater integers each time.
-func inOrder(r *store.Reserver) func(n int64) (int64, error) {
+func inOrder(r *reserver.Reserver) func(n int64) (int64, error) {
 	seen := int64(0)
 	return func(n int64) (int64, error) {
 		one, err := r.Reserve(context.Background(), n, seen)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // StateOf is where the state of the sequence of a test is, and how it is read.
 type StateOf struct {
 	Name   string
 	Create []string          // statements; none for keyfill_sequences
-	Table  *store.KeyTable   // nil for keyfill_sequences
+	Table  *sequence.KeyTable   // nil for keyfill_sequences
 	Own    map[string]string // the statement that creates its procedure, by dialect
 	Value  string            // the query for what is stored
 }
@@ -24,7 +25,7 @@ type StateOf struct {
 // sequential keys: KEYS (tableName, serial). It needs quotes.
 func KeyedState(d *dialect.Dialect, integer string, last bool) StateOf {
 	q := d.QuoteIdent
-	t := &store.KeyTable{Name: q("KEYS"), Key: q("tableName"), Row: "orders", Value: q("serial"), Last: last}
+	t := &sequence.KeyTable{Name: q("KEYS"), Key: q("tableName"), Row: "orders", Value: q("serial"), Last: last}
 	return StateOf{
 		Name: "keyed",
 		Create: []string{
@@ -66,7 +67,7 @@ func (st StateOf) Ways(s *Scratch) []string {
 
 // Through returns the sequence for a state that is changed in a way, and creates
 // what is needed.
-func (st StateOf) Through(t *testing.T, s *Scratch, way string) *store.Sequence {
+func (st StateOf) Through(t *testing.T, s *Scratch, way string) *sequence.Sequence {
 	t.Helper()
 	q := Orders
 	method, version := strings.CutSuffix(way, "-version")
@@ -85,7 +86,7 @@ func (st StateOf) Through(t *testing.T, s *Scratch, way string) *store.Sequence 
 	}
 	switch {
 	case method == "optimistic":
-		q.Lock = store.LockOptimistic
+		q.Lock = sequence.LockOptimistic
 	case method == "procedure" && st.Table == nil:
 		q.Procedure = store.ReserveProcedure
 	case method == "procedure":

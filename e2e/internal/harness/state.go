@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -21,7 +24,7 @@ var ErrExhausted = keysource.ErrExhausted
 func ErrorsAre(err, target error) bool { return errors.Is(err, target) }
 
 // Orders is the sequence of most tests, whose row starts at 1.
-var Orders = store.Sequence{
+var Orders = sequence.Sequence{
 	Name:    "orders.id",
 	Columns: []store.Column{{Table: "orders", Name: "id"}},
 	Create:  true,
@@ -40,10 +43,10 @@ func OpenOrders(t *testing.T, s *Scratch) *store.Store {
 	t.Helper()
 	Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY, name VARCHAR(20))")
 	st := StoreOf(t, s)
-	if err := store.SchemaOf(st).Ensure(context.Background()); err != nil {
+	if err := schema.Of(st).Ensure(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Open(context.Background(), st, Orders); err != nil {
+	if _, err := reserver.Open(context.Background(), st, Orders); err != nil {
 		t.Fatal(err)
 	}
 	return st

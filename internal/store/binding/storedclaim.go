@@ -1,0 +1,47 @@
+package binding
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/engine"
+)
+
+// StoredClaim is the row of a claim.
+type StoredClaim struct {
+	Name   string
+	Next   int64
+	Column store.Column
+}
+
+// IsOf reports whether the claim is for a column.
+func (c StoredClaim) IsOf(column store.Column) bool { return column.String() == c.Column.String() }
+
+// ClaimsOf returns the claims of all columns for a state, in the database of the claims.
+func ClaimsOf(ctx context.Context, r *store.Store, state string) ([]StoredClaim, error) {
+	// The names of the rows begin with this, and go on with a space, or with the hyphen
+	// before the hash of a name that is too long.
+	begin := store.CutName(state)
+	query := r.Engine.RowsBetween()
+	rows, err := r.Conn.Rows(ctx, query.Text, query.Bind(engine.Values{Name: begin + " ", Binding: begin + "."}))
+	if err != nil {
+		return nil, r.Failed(state, err)
+	}
+	var claims []StoredClaim
+	for _, row := range rows {
+		table, column := store.Text(row[2]), store.Text(row[3])
+		if RowFor(state, store.Column{Table: table, Name: column}) != store.Text(row[0]) {
+			continue // another state's
+		}
+		one := StoredClaim{Name: store.Text(row[0]), Column: store.Column{Table: table, Name: column}}
+		if schema, name, found := strings.Cut(table, "."); found {
+			one.Column.Schema, one.Column.Table = schema, name
+		}
+		if one.Next, err = store.Integer(row[1]); err != nil {
+			return nil, r.Failed(one.Name, err)
+		}
+		claims = append(claims, one)
+	}
+	return claims, nil
+}

@@ -1,0 +1,113 @@
+package engine
+
+import (
+	"strconv"
+	"strings"
+)
+
+// SeriesWords holds the words that differ between the engines in statements
+// about series.
+type SeriesWords struct {
+	Later  string // the server's time in as many milliseconds as the parameter says
+	Past   string // a time before all others
+	Hint   string // follows the table that is changed
+	Digits string // a function that makes a text of an integer, where drivers differ in what they make of one; "" for none
+	Mark   string // begins a placeholder; a number follows unless it is "?"
+	Number string // a placeholder for an integer, where its type has to be said; "" for the plain one
+}
+
+// seriesTexts are the statements about series, all of which every engine has,
+// but for the words. {name} stands for a parameter, [[x]] for an integer that is
+// read.
+//
+// None of them answers: the owner of a row is the only one who changes it, and
+// reads it by itself.
+const (
+	// A series that belongs to the owner.
+	SeriesOwn = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND owner = {owner}"
+	SeriesRow = "SELECT [[series_last]], [[next_value]], owner, [[epoch]] FROM keyfill_series WHERE name = {name} AND series_first = {first}"
+
+	// The lease has run out when its end has passed: strictly, since the holder
+	// may count on it to the end.
+	SeriesFree = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
+	// Those of them from one on, and the last one.
+	SeriesFreeFrom = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more} AND series_first >= {from}"
+	SeriesFreeLast = "SELECT [[MAX(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
+
+	SeriesSpent = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value > series_last"
+
+	SeriesMake = `INSERT INTO keyfill_series (name, series_first, series_last, next_value, owner, epoch, leased_until, updated_at)
+VALUES ({name}, {first}, {last}, {next}, {owner}, 1, {later}, {now})`
+
+	SeriesTake = `UPDATE keyfill_series{hint}
+SET owner = {owner}, epoch = epoch + 1, leased_until = {later}, updated_at = {now}
+WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next_value <= series_last - {more}`
+
+	SeriesMove = `UPDATE keyfill_series{hint}
+SET next_value = {to}, leased_until = {later}, updated_at = {now}
+WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch} AND next_value = {next}`
+
+	SeriesGiveUp = `UPDATE keyfill_series{hint}
+SET next_value = {to}, owner = '', leased_until = {past}, updated_at = {now}
+WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch} AND next_value = {next}`
+
+	// Where the row stands elsewhere: an answer was lost.
+	SeriesLeave = `UPDATE keyfill_series{hint}
+SET owner = '', leased_until = {past}, updated_at = {now}
+WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch}`
+
+	SeriesEnd = `DELETE FROM keyfill_series{hint}
+WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch} AND next_value = {next}`
+
+	SeriesSweep = `DELETE FROM keyfill_series{hint}
+WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next_value > series_last`
+)
+
+// SeriesValues holds the arguments by the names of their parameters.
+type SeriesValues map[string]any
+
+// SeriesText returns a statement in the words of the engine, and its arguments.
+func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []any) {
+	w := &e.Series
+	open, end := "", ""
+	if w.Digits != "" {
+		open, end = w.Digits+"(", ")"
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "[[", open), "]]", end)
+	var b strings.Builder
+	parameter := func(name string) {
+		args = append(args, v[name])
+		b.WriteString(w.Placeholder(len(args)))
+	}
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), args
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		switch name {
+		case "hint":
+			b.WriteString(w.Hint)
+		case "past":
+			b.WriteString(w.Past)
+		case "now":
+			b.WriteString(e.Now)
+		case "later":
+			before, after, _ := strings.Cut(w.Later, "{later}")
+			b.WriteString(before)
+			parameter(name)
+			b.WriteString(after)
+		default:
+			parameter(name)
+		}
+		text = after
+	}
+}
+
+func (w *SeriesWords) Placeholder(n int) string {
+	if w.Mark == "?" {
+		return w.Mark
+	}
+	return w.Mark + strconv.Itoa(n)
+}

@@ -1,0 +1,116 @@
+package keycolumn
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// Counted returns the last number that the engine's own counter (AUTO_INCREMENT and
+// the like) has given to the column, or has passed; 0 where the column has none.
+func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
+	e := k.Store.Engine
+	if !k.Column.Counted || e.Counter == "" {
+		return 0, nil
+	}
+	row, err := k.ask(ctx, k.namesIn(e.Counter), nil)
+	if err != nil || len(row) == 0 {
+		return 0, err // or nothing was inserted
+	}
+	n, shown, err := lastCounted(row[len(row)-1])
+	if err == nil && !shown {
+		row, err := k.ask(ctx, k.namesIn(e.HiddenCounter), nil)
+		if err != nil {
+			return 0, err
+		}
+		if row == nil || row[0] == nil {
+			return 0, &store.Error{Name: k.Column.String(), Columns: []store.Column{k.Column}, Err: store.ErrHidden}
+		}
+		n, err := store.Integer(row[0])
+		if err != nil {
+			return 0, k.Store.Failed(k.Column.String(), err)
+		}
+		return n, nil
+	}
+	if err != nil {
+		return 0, k.Store.Failed(k.Column.String(), err)
+	}
+	return n, nil
+}
+
+// LastNumber returns a query for what counted returns, "" where no query tells it for sure:
+// the statistics of MySQL 8 may be a day old.
+func (k *KeyColumn) LastNumber(ctx context.Context) string {
+	e := k.Store.Engine
+	if e.HiddenCounter != "" {
+		if row, err := k.ask(ctx, k.namesIn(e.HiddenCounter), nil); err != nil || row == nil || row[0] == nil {
+			return ""
+		}
+	}
+	return k.namesIn(e.LastNumber)
+}
+
+// namesIn puts the names of the table into a query for its counter.
+func (k *KeyColumn) namesIn(query string) string {
+	return strings.NewReplacer("{table}", k.Table(), "{schema}", k.Column.SchemaIn(k.Store.Dialect),
+		"{name}", k.Store.Literal(k.Column.Table), "{schemaName}", k.Store.Literal(k.Column.Schema)).Replace(query)
+}
+
+// lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
+// behind whose columns the options of the table have the next one. Statistics of MySQL 8
+// may be a day old. shown says that the text has the options: under the sql_mode ANSI,
+// and on MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
+func lastCounted(v any) (n int64, shown bool, err error) {
+	text := store.Text(v)
+	line := strings.LastIndex(text, "\n)")
+	if line < 0 {
+		if v == nil {
+			return 0, true, nil
+		}
+		n, err := store.Integer(v)
+		return n, true, err
+	}
+	options, _, _ := strings.Cut(text[line:], " COMMENT=")
+	if !strings.Contains(options, " ENGINE=") {
+		return 0, false, nil
+	}
+	_, next, found := strings.Cut(options, " AUTO_INCREMENT=")
+	if !found {
+		return 0, true, nil
+	}
+	end := strings.IndexFunc(next, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(next)
+	}
+	last, err := strconv.ParseUint(next[:end], 10, 64)
+	if err != nil || last == 0 {
+		return 0, true, nil
+	}
+	return int64(min(last-1, store.MaxNext)), true, nil
+}
+
+// RaiseText returns the statements, for one connection, by which the counter of a column
+// that is Counted gives to as its next number, or a greater one. Run late, they do not
+// lower a counter that has gone on meanwhile: the ALTER TABLE of MySQL and MariaDB lowers
+// it down to the greatest key, so that it is prepared from where the counter stands.
+func (k *KeyColumn) RaiseText(to int64) string {
+	d := k.Store.Dialect
+	if d.Family == dialect.FamilyMySQL {
+		schema := "DATABASE()"
+		if k.Column.Schema != "" {
+			schema = k.Store.Literal(k.Column.Schema)
+		}
+		// MySQL 8 keeps what it says of a table for a day. The policy may call MariaDB, which
+		// has no such variable, by MySQL's name.
+		return fmt.Sprintf("SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"+
+			"; SET @keyfill = (SELECT IF(%d > COALESCE(auto_increment, 0), %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)"+
+			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
+			to, k.Store.Literal(fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.Table(), to)), schema, k.Store.Literal(k.Column.Table))
+	}
+	return fmt.Sprintf("INSERT INTO %[1]s (name, seq) SELECT %[2]s, 0 WHERE NOT EXISTS (SELECT 1 FROM %[1]s WHERE name = %[2]s); UPDATE %[1]s SET seq = max(seq, %[3]d) WHERE name = %[2]s",
+		k.Column.SchemaIn(d)+"sqlite_sequence", k.Store.Literal(k.Column.Table), to-1)
+}

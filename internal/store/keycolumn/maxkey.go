@@ -1,0 +1,99 @@
+package keycolumn
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// MaxKey returns the greatest key, which an engine finds at the end of an index
+// that the column leads. In an empty table it is 0. A key beyond 2⁶³−1 counts as
+// 2⁶³−1.
+func (k *KeyColumn) MaxKey(ctx context.Context) (int64, error) {
+	return k.integer(ctx, k.maxText(), nil)
+}
+
+// MaxKeyBelow is MaxKey of the keys from 1 that are below a limit.
+func (k *KeyColumn) MaxKeyBelow(ctx context.Context, limit int64) (int64, error) {
+	return k.MaxKeyIn(ctx, 1, limit-1)
+}
+
+// MaxKeyUpTo is MaxKeyBelow, and MaxKey where the limit is 0, of the keys that are not in
+// a range.
+func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip store.Range) (int64, error) {
+	switch {
+	case skip.Last > 0 && (limit == 0 || skip.Last < limit-1):
+		last := int64(math.MaxInt64)
+		if limit > 0 {
+			last = limit - 1
+		}
+		if key, err := k.MaxKeyIn(ctx, skip.Last+1, last); key > 0 || err != nil {
+			return key, err
+		}
+		return k.MaxKeyBelow(ctx, skip.First)
+	case skip.Last > 0:
+		return k.MaxKeyBelow(ctx, min(limit, skip.First))
+	case limit == 0:
+		return k.MaxKey(ctx)
+	}
+	return k.MaxKeyBelow(ctx, limit)
+}
+
+// MaxKeyIn is MaxKey of the keys from from to to.
+func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error) {
+	column, w := k.Name(), &k.Store.Engine.Series
+	low, high := w.Placeholder(1), w.Placeholder(2)
+	if w.Number != "" {
+		low, high = fmt.Sprintf(w.Number, low), fmt.Sprintf(w.Number, high)
+	}
+	return k.integer(ctx, k.maxText()+" WHERE "+column+" BETWEEN "+low+" AND "+high, []any{from, to})
+}
+
+// MaxKeyWithin is MaxKey of the rows whose columns have values. hint follows the
+// table's name. It also finds out whether the answer is of all rows that are committed.
+func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
+	beside, current := k.Store.HidesRows(k.Table()), k.Store.Engine.Current
+	if current != "" {
+		beside += ", " + fmt.Sprintf(current, store.NameLiteral(k.Table()))
+	}
+	query := fmt.Sprintf(k.Store.Engine.MaxKey, k.Name(), beside, k.Table()) + hint
+	for i, c := range columns {
+		place := k.Store.Engine.Words.Place
+		if strings.Contains(place, "%") {
+			place = fmt.Sprintf(place, i+1)
+		}
+		query += []string{" WHERE ", " AND "}[min(i, 1)] + k.Store.Dialect.QuoteIdent(c) + " = " + place
+	}
+	row, err := k.ask(ctx, query, values)
+	if last := len(row) - 1; err == nil && current != "" && last == 2 {
+		var n int64
+		n, err = store.Integer(row[last])
+		k.Current, row = n == 1, row[:last]
+	}
+	if err == nil {
+		k.Hidden, err = k.Store.AreHidden(row)
+	}
+	if err != nil || row == nil || row[0] == nil {
+		return 0, err
+	}
+	return store.Integer(row[0])
+}
+
+// MaxDigits returns the greatest text in the column that consists of as many digits
+// as from and to, and lies between the two, both included; "" when there is none.
+func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, error) {
+	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", k.Name(), k.Table(), k.Store.Literal(from), k.Store.Literal(to))
+	row, err := k.ask(ctx, query, nil)
+	if err != nil || row == nil {
+		return "", err
+	}
+	return store.Text(row[0]), nil
+}
+
+// maxText returns the query for the greatest key.
+func (k *KeyColumn) maxText() string {
+	return fmt.Sprintf(k.Store.Engine.MaxKey, k.Name(), k.Store.HidesRows(k.Table()), k.Table())
+}

@@ -1,0 +1,91 @@
+package keycolumn
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/nativecatalog"
+)
+
+// Counter says where the engine's own counter of a column stands.
+type Counter struct {
+	// Next is the next number that it gives, 0 where that cannot be told.
+	Next int64
+
+	// Sequence is the sequence of PostgreSQL behind it, as it is written in SQL; Cache is
+	// how many of its numbers a session reserves in advance, and Max its greatest number.
+	Sequence   string
+	Cache, Max int64
+}
+
+// Counter asks the engine for its own counter of the column, where that is Live. It knows
+// the counters of MySQL and MariaDB, SQLite and PostgreSQL. A sequence that descends or
+// cycles has no next number that says something.
+func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
+	switch {
+	case k.Column.Counted && k.Store.Engine.Counter != "":
+		last, err := k.Counted(ctx)
+		return Counter{Next: last + min(1, store.MaxNext-last)}, err
+	case k.Column.Live && k.Store.Dialect.Name == dialect.PostgreSQL().Name:
+		return k.drawnFrom(ctx)
+	}
+	return Counter{}, nil
+}
+
+// drawnFrom is Counter for a column that draws from a sequence of PostgreSQL by itself.
+// What sessions hold of it in advance (CACHE) was drawn before.
+//
+// The last value that was drawn may be read with USAGE alone. Before the first one only
+// the sequence itself tells where it will begin (RESTART leaves the START of the catalog
+// as it was), and that takes SELECT: "pg_sequences" and "GRANT" of the manual of
+// PostgreSQL 15.
+func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
+	natives := nativecatalog.Of(k.Store)
+	own, worked, err := natives.Own(ctx, k.Column)
+	if err != nil || own == nil || worked {
+		return Counter{}, err
+	}
+	facts, err := natives.Facts(ctx, *own)
+	if err != nil || facts == nil || facts.Cycles || facts.Increment < 1 {
+		return Counter{}, err
+	}
+	row, err := k.askSequence(ctx, own, "SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text)"+
+		" FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST("+k.Store.Literal(own.Quoted)+" AS regclass)")
+	if err != nil || row == nil {
+		return Counter{}, err
+	}
+	cache, err := store.Integer(row[0])
+	if err != nil {
+		return Counter{}, k.Store.Failed(own.Shown(), err)
+	}
+	found := Counter{Sequence: own.Quoted, Cache: cache, Max: facts.Max}
+	if facts.Last > 0 {
+		found.Next = facts.Last + min(facts.Increment, store.MaxNext-facts.Last)
+		return found, nil
+	}
+	if mayRead, err := store.Integer(row[1]); err != nil || mayRead == 0 {
+		return Counter{}, cmp.Or(err, error(&store.Error{
+			Name: own.Shown(), Columns: []store.Column{k.Column}, Err: store.ErrSequenceRight,
+			SQL: "GRANT SELECT ON SEQUENCE " + own.Quoted + " TO " + store.Text(row[2]),
+		}))
+	}
+	// Nothing was drawn since it was made, or set to begin again.
+	if row, err = k.askSequence(ctx, own, "SELECT last_value FROM "+own.Quoted); err != nil || row == nil {
+		return Counter{}, err
+	}
+	if found.Next, err = store.Integer(row[0]); err != nil {
+		return Counter{}, k.Store.Failed(own.Shown(), err)
+	}
+	return found, nil
+}
+
+// askSequence sends a query about a sequence.
+func (k *KeyColumn) askSequence(ctx context.Context, own *nativecatalog.Name, query string) ([]any, error) {
+	row, err := k.Store.Conn.Query(ctx, query, nil)
+	if err != nil {
+		return nil, nativecatalog.Of(k.Store).Failed(ctx, own.Shown(), err, nativecatalog.Text{Text: query}, nativecatalog.Args{})
+	}
+	return row, nil
+}

@@ -1,0 +1,51 @@
+package native
+
+import (
+	"cmp"
+	"context"
+	"math"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/nativecatalog"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+)
+
+// Look says of a sequence of the engine what the first draw would say, and draws
+// nothing. A sequence whose last value is below the greatest key is [store.ErrBehind].
+func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
+	q, err := r.open(ctx)
+	if err != nil {
+		return sequence.Looked{}, err
+	}
+	found := sequence.Looked{Last: cmp.Or(q.max, math.MaxInt64), Sequence: q.Quoted}
+	// A key that others store meanwhile was drawn before.
+	served := sequence.Sequence{Columns: r.native.Columns}
+	if found.Greatest, found.IsRanked, err = sequence.ColumnsOf(r.store, &served).Greatest(ctx); err != nil {
+		return found, err
+	}
+	facts, err := nativecatalog.Of(r.store).Facts(ctx, q.Name)
+	if err != nil || facts == nil {
+		return found, err
+	}
+	step := max(facts.Increment, 1)
+	switch {
+	case facts.Last > 0:
+		found.Next = facts.Last + min(step, store.MaxNext-facts.Last)
+	case r.store.Dialect.Family == dialect.FamilyPostgreSQL:
+		// Nothing was drawn: PostgreSQL says where it will begin.
+		row, err := r.store.Conn.Query(ctx, "SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)", []any{q.Quoted})
+		if err == nil && row != nil {
+			found.Next, err = store.Integer(row[0])
+		}
+		if err != nil {
+			return found, r.store.Failed(q.Shown(), err)
+		}
+	}
+	if found.Next > 0 && facts.Increment > 0 && found.IsRanked && found.Next <= found.Greatest-(step-1) {
+		e := r.fail(q, store.ErrBehind, "")
+		e.Next = found.Next
+		return found, e
+	}
+	return found, nil
+}

@@ -1,0 +1,73 @@
+package reserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+)
+
+// wasThere returns [store.ErrRowGone] if the row of a Shared sequence is not there, and is still
+// bound to a column. Whoever deletes the rows of the columns too, or drops the table, begins
+// anew. The row of a sequence that is not Shared names its column itself, so that nothing is
+// left of it. A row with blocks of an upstream gets another block, above all others.
+func (o opener) wasThere(ctx context.Context) error {
+	q := o.q
+	if !q.Shared || q.HoldsBlocks() {
+		return nil
+	}
+	claims, err := binding.ClaimsOf(ctx, o.store, q.Name)
+	if err != nil {
+		return err
+	}
+	claims = slices.DeleteFunc(claims, func(c binding.StoredClaim) bool { return c.Next < 1 }) // a candidate
+	if len(claims) == 0 {
+		return nil
+	}
+	e := q.Fail(store.ErrRowGone, "%q", claims[0].Name)
+	e.SQL, err = o.textOfGone(ctx, claims)
+	if err != nil {
+		return err
+	}
+	return e
+}
+
+// textOfGone returns the statement that makes the row again above the keys of all columns
+// that it was bound to, and above all series.
+func (o opener) textOfGone(ctx context.Context, claims []binding.StoredClaim) (string, error) {
+	q := *o.q
+	q.Start = 0 // from where the row began before
+	text := sequence.RowText{Row: sequence.NewRow(o.store, &q, nil)}
+	if q.Fresh {
+		return text.Fresh(true), nil
+	}
+	q.Columns = slices.Clone(q.Columns)
+	for _, c := range claims {
+		if slices.ContainsFunc(q.Columns, c.IsOf) {
+			continue
+		}
+		other := columnFor(c, o.q)
+		one := q
+		one.Columns = []store.Column{other}
+		if _, _, err := sequence.ColumnsOf(o.store, &one).Greatest(ctx); errors.Is(err, store.ErrColumn) || errors.Is(err, store.ErrRights) {
+			return text.Insert("<start>", o.store.Engine.Dual), nil
+		} else if err != nil {
+			return "", err
+		}
+		q.Columns = append(q.Columns, other)
+	}
+	greatest, _, err := sequence.ColumnsOf(o.store, &q).Greatest(ctx)
+	if err != nil {
+		return "", err
+	}
+	counted, err := sequence.ColumnsOf(o.store, &q).Counted(ctx)
+	if err != nil {
+		return "", err
+	}
+	text.Series = strings.HasPrefix(q.Parameters, "series=")
+	return text.Above(ctx, greatest, counted), nil
+}

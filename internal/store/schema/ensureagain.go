@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"context"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+)
+
+// A restore under a running process drops keyfill's tables and makes them again, which fails
+// where keyfill has made them in between. So a process that has found the tables before
+// makes them again only while a table that it fills is there, and after it has seen both
+// twice, as far apart as the statements of a restore that make tables hardly are. Where the
+// process itself has dropped tables, as a test suite does, it does not wait.
+
+// stayWait is the time between the two looks.
+const stayWait = 250 * time.Millisecond
+
+// stayMissing reports whether keyfill's tables, which were found missing, are missing for
+// good. It is an error where the tables of the columns are missing as well.
+func (s *Schema) stayMissing(ctx context.Context, columns []*keycolumn.KeyColumn) (bool, error) {
+	if !s.store.Pooled || !s.store.Found.IsLost() {
+		return true, nil
+	}
+	if err := areThere(ctx, columns); err != nil {
+		s.store.Found.Forget()
+		return false, err
+	}
+	left := stayWait - s.store.Found.SinceFirst()
+	if left <= 0 {
+		return true, nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if err := areThere(ctx, columns); err != nil {
+		s.store.Found.Forget()
+		return false, err
+	}
+	return !s.IsThere(ctx), nil
+}
+
+// areThere returns an error where all tables of the columns are missing.
+func areThere(ctx context.Context, columns []*keycolumn.KeyColumn) (err error) {
+	for _, k := range columns {
+		var missing bool
+		if missing, err = k.IsMissing(ctx); !missing {
+			return nil
+		}
+	}
+	return err
+}

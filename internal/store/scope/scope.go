@@ -1,0 +1,110 @@
+package scope
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Scope is a numbering of the rows of a table within the values of other columns:
+// the lines of each order from 1 on. There is a row of keyfill_sequences for each
+// of these values, besides the row of the state itself, which says which column is
+// numbered:
+//
+//	name            "lines.no[7]", of the state "lines.no"; several values have
+//	                commas between them, texts are in quotes; one of more than 190
+//	                characters ends in a hash of the whole instead
+//	next_value      the next number of that parent
+//	table_name      empty, as column_name
+//	parameters      [Scope.Parameters]
+//
+// Such a row is made when it is first needed, in the transaction that needs it,
+// wherever there is one of the state itself: parents come all the time.
+type Scope struct {
+	Name   string       // of the state
+	Column store.Column // the key column
+	Within []string     // the columns that it is numbered within, as they are stored, without quotes
+
+	// Start is the least number of a parent; 0 is 1. A parent that has rows goes
+	// on above them.
+	Start int64
+
+	// Max is as in [sequence.Sequence].
+	Max int64
+
+	// Latest is another view of the same database, which sees what has been
+	// committed last whatever the transaction sees: that may be older, under
+	// REPEATABLE READ. nil where a transaction that writes sees it, on SQLite.
+	Latest *store.Store
+}
+
+// Parameters returns the [sequence.Sequence].Parameters that the row of the state has to
+// have, since with other columns the rows of the parents would belong to others.
+// types are the types of the columns.
+func (q *Scope) Parameters(types []string) string {
+	var b strings.Builder
+	b.WriteString("scope")
+	for i, c := range q.Within {
+		fmt.Fprintf(&b, "%s %q %s", []string{"", ","}[min(i, 1)], c, types[i])
+	}
+	return b.String()
+}
+
+// RowFor returns the name of the row of a parent, by the values of the columns.
+// Each value is an int64, a uint64 that does not fit into an int64, or a string.
+// Equal values have one name, different ones have different names.
+func (q *Scope) RowFor(values []any) string {
+	var b strings.Builder
+	b.WriteString(q.Name)
+	for i, v := range values {
+		b.WriteString([]string{"[", ","}[min(i, 1)])
+		switch v := v.(type) {
+		case int64:
+			b.WriteString(strconv.FormatInt(v, 10))
+		case uint64:
+			b.WriteString(strconv.FormatUint(v, 10))
+		case string:
+			b.WriteString("'" + strings.ReplaceAll(v, "'", "''") + "'")
+		default:
+			panic(fmt.Sprintf("store: a %T in a scope", v))
+		}
+	}
+	b.WriteByte(']')
+	name := b.String()
+	if utf8.RuneCountInString(name) <= store.MaxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	hash := "-" + hex.EncodeToString(sum[:16]) // no name without one ends so
+	return string([]rune(name)[:store.MaxName-len(hash)]) + hash
+}
+
+// scopeParameters stands in the column parameters of a parent's row.
+const scopeParameters = "scope of one parent"
+
+// behind returns the error of a parent whose next number is not above its greatest one.
+func (q *Scope) behind() *store.Error {
+	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
+	return state.Fail(keysource.ErrStoreBehind, "the next number of a parent is not above the greatest one in the table: raise next_value in its row of keyfill_sequences, or say on_behind: advance")
+}
+
+// Back returns the error of a parent whose next number is below one that was committed.
+func (q *Scope) Back() error {
+	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
+	return state.Fail(store.ErrBack, "the next number of a parent is below one that was committed: raise next_value in its row of keyfill_sequences, or say on_store_rollback: advance")
+}
+
+// exhausted returns the error of a parent whose numbers do not suffice.
+func (q *Scope) exhausted(next int64) *store.Error {
+	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}, Max: q.Max}
+	e := state.Fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: make the column wider and raise max_bits", state.Greatest())
+	e.Next = next
+	return e
+}

@@ -1,0 +1,77 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+)
+
+// ProveBelow asks the engine where its own counters of the columns stand, and returns
+// [store.ErrBelow] unless that is the sequence's Below or above it. A column without a counter
+// needs no proof.
+//
+// The answer holds for as long as nobody sets the counter back: TRUNCATE does, and a
+// server that is killed may lose what was set a moment before. So it is asked for again
+// whenever the greatest key is: after a duplicate key, and by each process at first.
+func (s Columns) ProveBelow(ctx context.Context) error {
+	if s.q.Below == 0 || s.q.PastCounter {
+		return nil
+	}
+	for _, k := range s.all() {
+		if !k.Column.Live {
+			continue
+		}
+		counter, err := k.Counter(ctx)
+		if err != nil {
+			return err
+		}
+		if counter.Next < s.q.Below {
+			return s.notBelow(k, counter)
+		}
+	}
+	return nil
+}
+
+// notBelow returns the error of a column whose counter stands below the sequence's end.
+func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *store.Error {
+	e := s.q.Fail(store.ErrBelow, "")
+	switch {
+	case k.Column.Counted:
+		e.SQL = k.RaiseText(s.q.Below)
+	case counter.Sequence != "":
+		// Run late, it does not lower a sequence that has gone on meanwhile.
+		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.Store.Literal(counter.Sequence), s.q.Below, counter.Sequence)
+	default:
+		e.Detail = "let the column's default be nextval of one sequence that ascends and does not cycle, or leave below out"
+	}
+	return e
+}
+
+// StartKnown returns [store.ErrStart] for a sequence whose start is not given, where the
+// engine's counter may have given numbers below the sequence's Below that no row shows
+// yet: PostgreSQL raises a sequence beside open transactions and beside sessions that
+// hold numbers in advance. The ALTER TABLE of MySQL and MariaDB waits for transactions,
+// and SQLite has one writer.
+func (s Columns) StartKnown() error {
+	if s.q.Below == 0 || s.store.Dialect.Name != dialect.PostgreSQL().Name {
+		return nil
+	}
+	for _, c := range s.q.Columns {
+		if c.Live {
+			return s.q.Fail(store.ErrStart, "above the value that its own counter had when it was raised, plus CACHE times the number of sessions")
+		}
+	}
+	return nil
+}
+
+// keysBelow returns the condition, for a statement for people, that leaves out the keys
+// which are not the sequence's.
+func (q *Sequence) keysBelow(column string) string {
+	if q.Below == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" WHERE %s < %d", column, q.Below)
+}

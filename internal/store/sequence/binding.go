@@ -1,0 +1,35 @@
+package sequence
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/store/binding"
+)
+
+// Binding returns the binding of a sequence to its columns.
+func (q *Sequence) Binding() *binding.Binding {
+	return &binding.Binding{
+		Row: q.Name, State: q.Name, Columns: q.Columns, Exclusive: q.Exclusive, Parameters: binding.Parameters, Fail: q.Fail,
+		Ends: !q.IsForeign() && q.Parameters == "", Alone: !q.Shared, StartAt: q.StartAt,
+	}
+}
+
+// LookedAt is binding for who changes nothing.
+func (q *Sequence) LookedAt() *binding.Binding {
+	b := q.Binding()
+	b.Looks = true
+	return b
+}
+
+// ForeignState returns the [binding.Claim].State of a sequence that is in no table of this
+// package. It names the key table or the procedure that knows the next integer: of two
+// states that have the same one, neither gives what the other has given.
+func (q *Sequence) ForeignState() string {
+	if q.Table == nil {
+		return fmt.Sprintf("%s (procedure %s)", q.Name, q.Procedure)
+	}
+	if q.Table.Key == "" {
+		return fmt.Sprintf("table %s", q.Table.Name)
+	}
+	return fmt.Sprintf("table %s (%s)", q.Table.Name, q.Table.Row)
+}

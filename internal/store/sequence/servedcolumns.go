@@ -1,0 +1,160 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+)
+
+// Columns are the columns that the keys of a sequence go to, in the database
+// that holds them, which may be another one than the sequence's.
+type Columns struct {
+	store *store.Store
+	q     *Sequence
+}
+
+// ColumnsOf returns the columns of a sequence.
+func ColumnsOf(r *store.Store, q *Sequence) Columns {
+	if q.At != nil {
+		return Columns{q.At, q}
+	}
+	return Columns{r, q}
+}
+
+// all returns each of the columns.
+func (s Columns) all() []*keycolumn.KeyColumn {
+	columns := make([]*keycolumn.KeyColumn, len(s.q.Columns))
+	for i, c := range s.q.Columns {
+		columns[i] = keycolumn.Of(s.store, c)
+	}
+	return columns
+}
+
+// Reachable returns the columns whose tables can be asked for.
+func (s Columns) Reachable() []*keycolumn.KeyColumn {
+	if s.q.Apart {
+		return nil
+	}
+	return s.all()
+}
+
+// Greatest returns the greatest key in the columns, 0 when they have no key that
+// the sequence has to be above. It is not ranked when there is no column that can
+// be asked, or one of which the user is not shown every row.
+func (s Columns) Greatest(ctx context.Context) (key int64, ranked bool, err error) {
+	if s.q.Fresh || s.q.Codec != nil {
+		return 0, false, nil
+	}
+	if err := s.ProveBelow(ctx); err != nil {
+		return 0, false, err
+	}
+	return s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.KeysEnd(), s.q.Skip) })
+}
+
+// GreatestFrom is greatest of the keys from from to to, both included.
+func (s Columns) GreatestFrom(ctx context.Context, from, to int64) (int64, error) {
+	if from <= 1 && to == math.MaxInt64 {
+		key, ranked, err := s.Greatest(ctx)
+		if err == nil && !ranked {
+			err = s.AllShown(ctx)
+		}
+		return key, err
+	}
+	key, ranked, err := s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyIn(ctx, from, to) })
+	if err == nil && !ranked {
+		err = s.AllShown(ctx)
+	}
+	return key, err
+}
+
+// greatestBy returns the greatest of what ask returns for each column.
+func (s Columns) greatestBy(ask func(*keycolumn.KeyColumn) (int64, error)) (key int64, ranked bool, err error) {
+	hidden := false
+	for _, k := range s.all() {
+		if k.Column.Unranked {
+			continue
+		}
+		one, err := ask(k)
+		if err != nil {
+			return 0, false, err
+		}
+		key, ranked, hidden = max(key, one), true, hidden || k.Hidden
+	}
+	return key, ranked && !hidden, nil
+}
+
+// Counted returns the last number that the engine's own counters have given to the
+// columns, or have passed; 0 where the columns have no such counter.
+func (s Columns) Counted(ctx context.Context) (int64, error) {
+	var last int64
+	for _, k := range s.all() {
+		one, err := k.Counted(ctx)
+		if err != nil {
+			return 0, err
+		}
+		last = max(last, one)
+	}
+	return last, nil
+}
+
+// Used reports whether there is a key in the columns.
+func (s Columns) Used(ctx context.Context) (bool, error) {
+	for _, k := range s.all() {
+		if used, err := k.Used(ctx); used || err != nil {
+			return used, err
+		}
+	}
+	return false, nil
+}
+
+// AllShown returns [store.ErrHiddenRows] where rows of a column of a sequence may be hidden. It
+// asks once more, for an error that is to say why.
+func (s Columns) AllShown(ctx context.Context) error {
+	for _, k := range s.all() {
+		if k.Column.Unranked || k.Store.Engine.Hides == "" {
+			continue
+		}
+		if _, err := k.MaxKey(ctx); err != nil {
+			return err
+		}
+		if err := k.AllShown(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NoStart returns [store.ErrStart], with the index by which the greatest key would be found where a
+// column has none.
+func (s Columns) NoStart() *store.Error {
+	e := s.q.Fail(store.ErrStart, "")
+	for _, k := range s.all() {
+		if k.Column.Unindexed {
+			e.Detail = "above all keys, or an index that begins with the column, by which keyfill finds the greatest key"
+			e.SQL = indexText(s.store.Dialect, k.Column)
+			break
+		}
+	}
+	return e
+}
+
+// indexText returns the statement that makes an index of a column.
+func indexText(d *dialect.Dialect, c store.Column) string {
+	const most, end = 63, "_idx" // PostgreSQL takes 63 bytes, and the others more
+	name := c.Table + "_" + c.Name
+	if len(name) > most-len(end) {
+		name = strings.ToValidUTF8(name[:most-len(end)], "")
+	}
+	index, table := d.QuoteIdent(name+end), c.TableIn(d)
+	if d.Family == dialect.FamilySQLite {
+		// The name of the index says in which file it is:
+		// https://sqlite.org/lang_createindex.html.
+		index, table = c.SchemaIn(d)+index, d.QuoteIdent(c.Table)
+	}
+	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, table, d.QuoteIdent(c.Name))
+}

@@ -1,0 +1,52 @@
+package series
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Options says which series of keyfill_series are meant, and who owns those that
+// are taken. Sequence and Owner are needed.
+type Options struct {
+	// Sequence is the counter of new series, a row of keyfill_sequences: its
+	// next value is the first integer of the next one. It binds the series to
+	// their columns. Where its Start is 0, the first one begins above the
+	// greatest key, at a multiple of Size and 1. Its Parameters must be empty:
+	// they say how long a series is. It must have neither a Table, a Lock, a
+	// Procedure nor a Codec.
+	Sequence sequence.Sequence
+
+	Size  int64         // integers of a series, for good; 0 is keysource.DefaultSeries
+	Lease time.Duration // for which a series belongs to its owner; 0 is keysource.DefaultLease
+
+	// Owner is another one for each source, however short it lives: a random
+	// text, with what people recognize it by, of 1 to 190 characters.
+	Owner string
+}
+
+// check returns the error of series that no database could serve.
+func (o *Options) check() error {
+	q := &o.Sequence
+	switch {
+	case o.Size < 1:
+		return fmt.Errorf("%w: series %q has %d integers", keysource.ErrOptions, q.Name, o.Size)
+	case o.Lease < time.Millisecond || o.Lease > maxLease:
+		return fmt.Errorf("%w: the lease of series %q is not between 1ms and %s", keysource.ErrOptions, q.Name, maxLease)
+	case o.Owner == "" || strings.TrimSpace(o.Owner) != o.Owner || utf8.RuneCountInString(o.Owner) > store.MaxName:
+		return fmt.Errorf("%w: the owner of series %q has not between 1 and %d characters, or spaces at an end", keysource.ErrOptions, q.Name, store.MaxName)
+	case q.Parameters != "":
+		return fmt.Errorf("%w: series %q are given parameters, which they have of their own", keysource.ErrOptions, q.Name)
+	case q.Table != nil || q.Lock != "" || q.Procedure != "" || q.Codec != nil:
+		return fmt.Errorf("%w: the counter of series %q is a row of keyfill_sequences: it has no table, lock, procedure or codec", keysource.ErrOptions, q.Name)
+	}
+	return nil
+}
+
+// maxLease fits the milliseconds of SQL Server's DATEADD, an int.
+const maxLease = 20 * 24 * time.Hour

@@ -1,0 +1,254 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/engine"
+	"github.com/keyfill/keyfill/internal/store/schema"
+	"github.com/keyfill/keyfill/internal/store/staterow"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Worker is a number of a snowflake source: a row of keyfill_workers.
+type Worker struct {
+	Name   string // of the source's state: 1 to 190 characters
+	Number int64
+	Owner  string // who raises the mark, at most 190 characters; for people who look
+
+	// Columns are the columns that the keys go to. A [Marker] binds the state to
+	// them, as a [sequence.Sequence] that is shared is bound: in keyfill_sequences.
+	Columns []store.Column
+
+	// Parameters say what the bits of a key mean. They are kept beside each column,
+	// and others are [store.ErrLayout]: keys of two layouts can be equal.
+	Parameters string
+
+	// Exclusive means the same as in a [sequence.Sequence].
+	Exclusive bool
+
+	EnsureSchema bool // missing tables are created by a [Marker]
+}
+
+// Mark raises the mark of a worker to until, in milliseconds since 1970, and
+// returns what it was before: 0 for one that was never raised. It is never
+// lowered. As with [Store.Reserve], it has committed when it returns.
+//
+// The time from before to until is the caller's, and nobody else's who asks
+// here: marks are raised one after the other. Nothing is where before is not
+// below until.
+func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before int64, err error) {
+	return mark(ctx, s, w, until, 0)
+}
+
+// mark is [Store.Mark] for who knows what the mark probably is, or 0.
+func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (before int64, err error) {
+	if err := store.CheckName(w.Name); err != nil {
+		return 0, err
+	}
+	if utf8.RuneCountInString(w.Owner) > store.MaxName {
+		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, store.MaxName)
+	}
+	v := engine.Values{Name: w.Name, Worker: w.Number, Owner: w.Owner, Until: until}
+	row, err := raise(ctx, r, v, known)
+	if err == nil && row == nil {
+		_, enrolErr := r.Conn.Exec(ctx, r.Engine.Enrol.Text, r.Engine.Enrol.Bind(v))
+		if enrolErr != nil && r.Inside {
+			return 0, enrolErr
+		}
+		// Of two who enrol one worker at once, Oracle gives one the error of
+		// the unique key; the row is there all the same.
+		for try := 1; err == nil && row == nil; try++ {
+			if row, err = raise(ctx, r, v, 0); row != nil || err != nil {
+				break
+			}
+			if enrolErr != nil || try == staterow.SeenTries || r.Inside || store.Pause(ctx, r.Random, try) != nil {
+				err = cmp.Or(enrolErr, staterow.ErrRemoved)
+			}
+		}
+	}
+	if err != nil {
+		return 0, r.Failed(w.Name, r.Judge(ctx, store.ErrTables, err, store.ProbeText(engine.WorkersTable), nil))
+	}
+	if before, err = store.Integer(row[0]); err != nil {
+		return 0, r.Failed(w.Name, err)
+	}
+	return before, nil
+}
+
+// raise raises a mark and answers with what it was before; nil where there is no
+// row. Where a mark is read before it is changed, one that is known is not read
+// first: the change itself proves it.
+func raise(ctx context.Context, r *store.Store, v engine.Values, known int64) ([]any, error) {
+	if r.Engine.MarkRead.Text == "" {
+		return r.Update(ctx, r.Engine.Mark, v)
+	}
+	if 0 < known && known < v.Until.(int64) {
+		if row, err := raiseFrom(ctx, r, v, known); row != nil || err != nil {
+			return row, err
+		}
+	}
+	read := r.Engine.MarkRead
+	if r.Inside {
+		read.Text += r.Engine.Words.LockEnd
+	}
+	for try := range store.SwapTries {
+		if try > 0 {
+			if err := store.Pause(ctx, r.Random, try); err != nil {
+				return nil, err
+			}
+		}
+		row, err := r.Conn.Query(ctx, read.Text, read.Bind(v))
+		if err != nil || row == nil {
+			return nil, err
+		}
+		before, err := store.Integer(row[0])
+		if err != nil || before >= v.Until.(int64) {
+			return row, err // nothing to raise, and nothing is anybody's
+		}
+		if row, err := raiseFrom(ctx, r, v, before); row != nil || err != nil {
+			return row, err
+		}
+	}
+	return nil, store.ErrContention
+}
+
+// raiseFrom raises a mark that is before, and answers with that; nil where the mark is
+// another one.
+func raiseFrom(ctx context.Context, r *store.Store, v engine.Values, before int64) ([]any, error) {
+	v.Old = before
+	changed, err := r.Conn.Exec(ctx, r.Engine.Mark.Text, r.Engine.Mark.Bind(v))
+	switch {
+	case err != nil || changed == 0:
+		return nil, err
+	case changed > 1:
+		return nil, store.ErrRows
+	}
+	return []any{before}, nil
+}
+
+// Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
+// concurrent use and must not be copied.
+type Marker struct {
+	store  *store.Store
+	worker Worker
+	opened atomic.Bool
+	known  atomic.Int64 // the mark as it last was; 0: not known
+}
+
+var _ keysource.Marker = (*Marker)(nil)
+
+// New returns the row of a worker. It does no I/O.
+func New(s *store.Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
+
+// Mark is [Store.Mark]; before the first one the tables are looked for, and the
+// state is bound to its columns: another state's column is [store.ErrTaken].
+func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
+	if err := m.open(ctx); err != nil {
+		return 0, err
+	}
+	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
+		return before, err
+	}
+	// The mark that is made again is below what this process knows of it, by which
+	// its source leaves all time that others may have reserved.
+	if err := m.open(ctx); err != nil {
+		return 0, err
+	}
+	return m.mark(ctx, until)
+}
+
+// mark raises the mark, and notes what it is then.
+func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error) {
+	if before, err = mark(ctx, m.store, m.worker, until, m.known.Load()); err == nil {
+		m.known.Store(max(before, until))
+	}
+	return before, err
+}
+
+// lost reports whether an error says that the table of marks has gone since, and it may
+// be made again, which the next [Marker.open] does.
+func (m *Marker) lost(ctx context.Context, err error) bool {
+	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.Dialect, err) != dialect.ErrorNoObject {
+		return false
+	}
+	m.opened.Store(false)
+	return true
+}
+
+// Bind binds the worker's state to one more column, as [reserver.Reserver.Bind] does.
+func (m *Marker) Bind(ctx context.Context, c store.Column) error {
+	if err := m.open(ctx); err != nil {
+		return err
+	}
+	w := m.worker
+	w.Columns = []store.Column{c}
+	_, err := binding.Binder{Store: m.store}.Bind(ctx, w.binding())
+	return err
+}
+
+// open checks and binds the state, once for a Marker. Several goroutines may
+// call it at the same time.
+func (m *Marker) open(ctx context.Context) error {
+	if m.opened.Load() {
+		return nil
+	}
+	if err := store.CheckName(m.worker.Name); err != nil {
+		return err
+	}
+	if m.worker.EnsureSchema {
+		if err := schema.Of(m.store).Ensure(ctx); err != nil {
+			return err
+		}
+	} else if err := m.store.Probe(ctx, engine.WorkersTable); err != nil {
+		return m.store.Failed(m.worker.Name, m.store.Judge(ctx, store.ErrTables, err, store.ProbeText(engine.WorkersTable), nil))
+	}
+	if _, err := (binding.Binder{Store: m.store}).Bind(ctx, m.worker.binding()); err != nil {
+		return err
+	}
+	m.opened.Store(true)
+	return nil
+}
+
+// State returns the [binding.Claim].State of snowflakes, whose numbers share it.
+func State(name string) string { return name + " (workers)" }
+
+// binding returns the binding of a worker's state, which all workers' numbers
+// share. A sequence of the same name is another state.
+func (w *Worker) binding() *binding.Binding {
+	b := &binding.Binding{State: State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Parameters: binding.Parameters, Fail: w.fail}
+	if w.Parameters != "" {
+		b.Parameters += ": " + w.Parameters
+	}
+	return b
+}
+
+// fail returns an Error about a worker's state.
+func (w *Worker) fail(cause error, format string, args ...any) *store.Error {
+	return &store.Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), Workers: true}
+}
+
+// LookWorker says of the state of a worker whether its columns are another state's,
+// and whether the tables are there, as a [Marker] would before its first mark.
+func (w *Worker) Look(ctx context.Context, s *store.Store) error {
+	if err := store.CheckName(w.Name); err != nil {
+		return err
+	}
+	for _, table := range []string{engine.WorkersTable, engine.SequencesTable} {
+		err := s.Probe(ctx, table)
+		if err != nil && w.EnsureSchema && s.IsMissing(err) {
+			return nil
+		}
+		if err != nil {
+			return s.Failed(w.Name, s.Judge(ctx, store.ErrTables, err, store.ProbeText(table), nil))
+		}
+	}
+	return binding.Binder{Store: s}.CheckAll(ctx, w.binding())
+}
