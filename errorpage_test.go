@@ -95,7 +95,7 @@ func speaks(folder string) bool {
 	switch folder {
 	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest":
 		return true
-	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
+	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
 		return false
 	}
 	return strings.HasPrefix(folder, "internal/")

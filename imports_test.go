@@ -183,6 +183,7 @@ var arrows = map[string][]string{
 	"internal/store/series":        {module + "/dialect", module + "/internal/anchor", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/reserver", module + "/internal/store/schema", module + "/internal/store/sequence", module + "/keysource"},
 	"internal/store/scope":         {module + "/internal/store", module + "/internal/store/engine", module + "/internal/store/keycolumn", module + "/internal/store/sequence", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
+	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
 	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
 	"rewrite":                      {module + "/dialect"},
 }
@@ -259,8 +260,10 @@ func goFiles(t *testing.T) (own, nested []goFile) {
 // isBelow reports whether a folder is another one, or below it.
 func isBelow(folder, other string) bool { return strings.HasPrefix(folder+"/", other+"/") }
 
-// storeFloors returns the import paths of internal/store and of the packages below it.
-func storeFloors() (floors []string) {
+// storeFloors returns the import paths of internal/store, of the packages below it, and of
+// what all of these stand on.
+func storeFloors() []string {
+	floors := []string{module + "/keysource"}
 	for folder := range arrows {
 		if isBelow(folder, "internal/store") {
 			floors = append(floors, module+"/"+folder)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -18,21 +19,6 @@ import (
 	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
 )
-
-// strengths are the drivers that a statement may have to go through.
-var strengths = []struct {
-	name string
-	make func(f *fake) driver.Conn
-	// around is what is called for one statement, whose text is in the middle.
-	before, after string
-}{
-	{"bare", func(f *fake) driver.Conn { return bareConn{f} }, "prepare\n", "\nclose"},
-	{"old", func(f *fake) driver.Conn { return oldConn{bareConn{f}} }, "", ""},
-	{"full", func(f *fake) driver.Conn { return fullConn{bareConn{f}} }, "", ""},
-	{"skip", func(f *fake) driver.Conn { return skipConn{fullConn{bareConn{f}}} }, "prepare\n", "\nclose"},
-}
-
-var orders = sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id"}}, Create: true}
 
 const (
 	updateSQLite = `UPDATE keyfill_sequences
@@ -57,9 +43,9 @@ WHERE name = ? AND next_value = ? AND incarnation = ?
 // TestConnStrengths: a reservation on the application's connection takes the
 // way that the driver has, and no transaction but its own.
 func TestConnStrengths(t *testing.T) {
-	for _, c := range strengths {
-		t.Run(c.name, func(t *testing.T) {
-			around := func(text string) string { return c.before + text + c.after }
+	for _, c := range fakedb.Strengths {
+		t.Run(c.Name, func(t *testing.T) {
+			around := func(text string) string { return c.Before + text + c.After }
 			for _, way := range []struct {
 				name string
 				d    *dialect.Dialect
@@ -73,12 +59,12 @@ func TestConnStrengths(t *testing.T) {
 				{"within, two statements", dialect.MariaDB(), store.Within,
 					around(selectMySQL) + "\n" + around(updateMySQL)},
 			} {
-				f := &fake{answer: engineAnswers(way.d)}
-				got, err := sequence.Reserve(context.Background(), way.on(way.d, c.make(f)), orders, 10, 0)
+				f := &fakedb.DB{Answer: fakedb.EngineAnswers(way.d)}
+				got, err := sequence.Reserve(context.Background(), way.on(way.d, c.Make(f)), fakedb.Orders, 10, 0)
 				if err != nil || got.First != 42 {
 					t.Errorf("%s: %+v, %v; want 42", way.name, got, err)
 				}
-				if log := f.lines(); log != way.want {
+				if log := f.Lines(); log != way.want {
 					t.Errorf("%s: it sends\n%s\nwant\n%s", way.name, log, way.want)
 				}
 			}
@@ -91,17 +77,19 @@ func TestConnStrengths(t *testing.T) {
 func TestConnConverters(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		make func(f *fake) driver.Conn
+		make func(f *fakedb.DB) driver.Conn
 		want string
 	}{
-		{"checked", func(f *fake) driver.Conn { return checkedConn{skipConn{fullConn{bareConn{f}}}} }, `1 = "checked 10"`},
-		{"converted", func(f *fake) driver.Conn { return pickyConn{bareConn{f}} }, `1 = "10"`},
+		{"checked", func(f *fakedb.DB) driver.Conn {
+			return fakedb.CheckedConn{SkipConn: fakedb.SkipConn{FullConn: fakedb.FullOf(f)}}
+		}, `1 = "checked 10"`},
+		{"converted", func(f *fakedb.DB) driver.Conn { return fakedb.PickyConn{BareConn: fakedb.BareConn{F: f}} }, `1 = "10"`},
 	} {
-		f := &fake{answer: engineAnswers(dialect.SQLite())}
-		if _, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), c.make(f)), orders, 10, 0); err != nil {
+		f := &fakedb.DB{Answer: fakedb.EngineAnswers(dialect.SQLite())}
+		if _, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), c.make(f)), fakedb.Orders, 10, 0); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if log := f.lines(); !strings.Contains(log, c.want) {
+		if log := f.Lines(); !strings.Contains(log, c.want) {
 			t.Errorf("%s: it sends\n%s\nwant %s", c.name, log, c.want)
 		}
 	}
@@ -110,11 +98,11 @@ func TestConnConverters(t *testing.T) {
 // TestConnOracle: what comes back in arguments does so through a connection of
 // the application too.
 func TestConnOracle(t *testing.T) {
-	for _, c := range strengths {
-		f := &fake{answer: engineAnswers(dialect.Oracle())}
-		got, err := sequence.Reserve(context.Background(), store.On(dialect.Oracle(), c.make(f)), orders, 10, 0)
+	for _, c := range fakedb.Strengths {
+		f := &fakedb.DB{Answer: fakedb.EngineAnswers(dialect.Oracle())}
+		got, err := sequence.Reserve(context.Background(), store.On(dialect.Oracle(), c.Make(f)), fakedb.Orders, 10, 0)
 		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
-			t.Errorf("%s: %+v, %v; want 42", c.name, got, err)
+			t.Errorf("%s: %+v, %v; want 42", c.Name, got, err)
 		}
 	}
 }
@@ -124,23 +112,23 @@ var faults = []struct {
 	name   string
 	d      *dialect.Dialect
 	on     string // the statement that is answered so
-	answer reply
+	answer fakedb.Reply
 	want   error
 }{
-	{"the UPDATE fails", dialect.PostgreSQL(), "UPDATE", reply{err: errRefused}, errRefused},
+	{"the UPDATE fails", dialect.PostgreSQL(), "UPDATE", fakedb.Reply{Err: fakedb.ErrRefused}, fakedb.ErrRefused},
 	{"an error follows the row", dialect.PostgreSQL(), "UPDATE",
-		reply{rows: [][]driver.Value{{int64(52), "", ""}}, late: errLate}, errLate},
-	{"an error follows no row", dialect.SQLServer(), "UPDATE", reply{late: errLate}, errLate},
+		fakedb.Reply{Rows: [][]driver.Value{{int64(52), "", ""}}, Late: fakedb.ErrLate}, fakedb.ErrLate},
+	{"an error follows no row", dialect.SQLServer(), "UPDATE", fakedb.Reply{Late: fakedb.ErrLate}, fakedb.ErrLate},
 	{"two rows", dialect.SQLServer(), "UPDATE",
-		reply{rows: [][]driver.Value{{int64(52), "", ""}, {int64(62), "", ""}}}, store.ErrRows},
-	{"no integer", dialect.SQLite(), "UPDATE", reply{rows: [][]driver.Value{{"x", "", ""}}}, store.ErrAnswer},
-	{"the SELECT fails", dialect.MariaDB(), "SELECT next_value", reply{err: errRefused}, errRefused},
+		fakedb.Reply{Rows: [][]driver.Value{{int64(52), "", ""}, {int64(62), "", ""}}}, store.ErrRows},
+	{"no integer", dialect.SQLite(), "UPDATE", fakedb.Reply{Rows: [][]driver.Value{{"x", "", ""}}}, store.ErrAnswer},
+	{"the SELECT fails", dialect.MariaDB(), "SELECT next_value", fakedb.Reply{Err: fakedb.ErrRefused}, fakedb.ErrRefused},
 	{"the SELECT ends in an error", dialect.MariaDB(), "SELECT next_value",
-		reply{rows: [][]driver.Value{{int64(52), "", ""}}, late: errLate}, errLate},
-	{"two rows are changed", dialect.MariaDB(), "UPDATE", reply{affected: 2}, store.ErrRows},
-	{"the UPDATE fails, Oracle", dialect.Oracle(), "UPDATE", reply{err: errRefused}, errRefused},
+		fakedb.Reply{Rows: [][]driver.Value{{int64(52), "", ""}}, Late: fakedb.ErrLate}, fakedb.ErrLate},
+	{"two rows are changed", dialect.MariaDB(), "UPDATE", fakedb.Reply{Affected: 2}, store.ErrRows},
+	{"the UPDATE fails, Oracle", dialect.Oracle(), "UPDATE", fakedb.Reply{Err: fakedb.ErrRefused}, fakedb.ErrRefused},
 	{"two rows are changed, Oracle", dialect.Oracle(), "UPDATE",
-		reply{affected: 2, out: []any{int64(52), "", ""}}, store.ErrRows},
+		fakedb.Reply{Affected: 2, Out: []any{int64(52), "", ""}}, store.ErrRows},
 }
 
 // TestLocked: what was read before a row is replaced is given out when one row has
@@ -149,28 +137,28 @@ func TestLocked(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		on     string // the statement that is answered so
-		answer reply
+		answer fakedb.Reply
 		want   error // nil: any
 	}{
-		{"no row is changed", "UPDATE", reply{}, nil},
-		{"two rows are changed", "UPDATE", reply{affected: 2}, store.ErrRows},
-		{"the UPDATE fails", "UPDATE", reply{err: errRefused}, errRefused},
-		{"the commit fails", "COMMIT", reply{err: errRefused}, errRefused},
+		{"no row is changed", "UPDATE", fakedb.Reply{}, nil},
+		{"two rows are changed", "UPDATE", fakedb.Reply{Affected: 2}, store.ErrRows},
+		{"the UPDATE fails", "UPDATE", fakedb.Reply{Err: fakedb.ErrRefused}, fakedb.ErrRefused},
+		{"the commit fails", "COMMIT", fakedb.Reply{Err: fakedb.ErrRefused}, fakedb.ErrRefused},
 	} {
-		usual := engineAnswers(dialect.MariaDB())
-		for _, s := range strengths {
-			f := &fake{answer: func(query string) reply {
+		usual := fakedb.EngineAnswers(dialect.MariaDB())
+		for _, s := range fakedb.Strengths {
+			f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 				if strings.HasPrefix(query, c.on) {
 					return c.answer
 				}
 				return usual(query)
 			}}
-			got, err := sequence.Reserve(context.Background(), store.On(dialect.MariaDB(), s.make(f)), orders, 10, 0)
+			got, err := sequence.Reserve(context.Background(), store.On(dialect.MariaDB(), s.Make(f)), fakedb.Orders, 10, 0)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
-				t.Errorf("%s, %s: %+v, %v; want %v", c.name, s.name, got, err, c.want)
+				t.Errorf("%s, %s: %+v, %v; want %v", c.name, s.Name, got, err, c.want)
 			}
-			if log := f.lines(); strings.Contains(log, "rollback") == (c.on == "COMMIT") {
-				t.Errorf("%s, %s: it sends\n%s", c.name, s.name, log)
+			if log := f.Lines(); strings.Contains(log, "rollback") == (c.on == "COMMIT") {
+				t.Errorf("%s, %s: it sends\n%s", c.name, s.Name, log)
 			}
 		}
 	}
@@ -181,10 +169,10 @@ func TestLocked(t *testing.T) {
 func TestFaults(t *testing.T) {
 	for _, c := range faults {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fake{}
-			usual := engineAnswers(c.d)
+			f := &fakedb.DB{}
+			usual := fakedb.EngineAnswers(c.d)
 			usual("INSERT INTO keyfill_sequences")
-			f.answer = func(query string) reply {
+			f.Answer = func(query string) fakedb.Reply {
 				if strings.HasPrefix(query, c.on) {
 					return c.answer
 				}
@@ -192,28 +180,23 @@ func TestFaults(t *testing.T) {
 			}
 			check := func(where string, st *store.Store) {
 				t.Helper()
-				got, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
+				got, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 10, 0)
 				if !errors.Is(err, c.want) || got != (keysource.Reservation{}) {
 					t.Errorf("%s: %+v, %v; want %v", where, got, err, c.want)
 				}
-				if log := f.lines(); strings.Contains(log, "begin") && strings.Contains(log, "rollback") == (c.on == "COMMIT") {
+				if log := f.Lines(); strings.Contains(log, "begin") && strings.Contains(log, "rollback") == (c.on == "COMMIT") {
 					t.Errorf("%s: it sends\n%s", where, log)
 				}
 			}
-			for _, s := range strengths {
-				check(s.name, store.On(c.d, s.make(f)))
+			for _, s := range fakedb.Strengths {
+				check(s.Name, store.On(c.d, s.Make(f)))
 			}
-			db := store.Pool(c.d, connector{f, strengths[2].make})
+			db := store.Pool(c.d, fakedb.Connector(f, fakedb.Strengths[2].Make))
 			defer db.Close()
 			check("pool", store.New(c.d, db))
 		})
 	}
 }
-
-// MySQLError is as go-sql-driver/mysql's, for which its name stands.
-type MySQLError struct{ Number uint16 }
-
-func (e *MySQLError) Error() string { return "an error of MySQL" }
 
 // stateError is an error of PostgreSQL, by its SQLSTATE.
 type stateError string
@@ -229,7 +212,7 @@ func TestRolledBack(t *testing.T) {
 		d   *dialect.Dialect
 		err error
 	}{
-		{dialect.MariaDB(), &MySQLError{Number: 1213}},
+		{dialect.MariaDB(), &fakedb.MySQLError{Number: 1213}},
 		{dialect.PostgreSQL(), stateError("40001")},
 		{dialect.PostgreSQL(), stateError("40P01")},
 	} {
@@ -244,14 +227,14 @@ func TestRolledBack(t *testing.T) {
 // that it has rolled back.
 func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 	t.Helper()
-	counter := orders
+	counter := fakedb.Orders
 	counter.Name, counter.Columns = "sales.orders.id", []store.Column{{Schema: "sales", Table: "orders", Name: "id"}}
 	owned := series.Options{Owner: "me", Sequence: counter}
-	procedure := orders
+	procedure := fakedb.Orders
 	procedure.Procedure = "next_key"
 	calls := map[string]func(st *store.Store) error{
 		"Reserve": func(st *store.Store) error {
-			_, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
+			_, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 10, 0)
 			return err
 		},
 		"Mark": func(st *store.Store) error {
@@ -271,22 +254,22 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 		for _, on := range []string{"UPDATE keyfill", "SELECT", "CALL", "COMMIT", "INSERT INTO keyfill_series"} {
 			for _, times := range []int{3, 1000} {
 				left, met := times, false
-				usual, made := engineAnswers(d), &seriesAnswers{}
+				usual, made := fakedb.EngineAnswers(d), &fakedb.SeriesAnswers{}
 				if strings.Contains(name, "series") {
-					usual = made.answer
+					usual = made.Answer
 				}
-				f := &fake{answer: func(query string) reply {
+				f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 					if strings.HasPrefix(query, on) && left > 0 {
-						left, met, made.made = left-1, true, false
-						return reply{err: rolledBack}
+						left, met, made.Made = left-1, true, false
+						return fakedb.Reply{Err: rolledBack}
 					}
 					if strings.Contains(query, "next_key") {
-						return reply{rows: [][]driver.Value{{int64(42)}}}
+						return fakedb.Reply{Rows: [][]driver.Value{{int64(42)}}}
 					}
 					return usual(query)
 				}}
-				f.answer("INSERT INTO keyfill_sequences")
-				db := store.Pool(d, connector{f, strengths[2].make})
+				f.Answer("INSERT INTO keyfill_sequences")
+				db := store.Pool(d, fakedb.Connector(f, fakedb.Strengths[2].Make))
 				err := call(store.New(d, db))
 				db.Close()
 				switch {
@@ -305,18 +288,18 @@ func testRolledBack(t *testing.T, d *dialect.Dialect, rolledBack error) {
 // TestBadConn: on the application's connection driver.ErrBadConn is what it is
 // for database/sql; on the store's own it is not passed on as one.
 func TestBadConn(t *testing.T) {
-	f := &fake{answer: func(string) reply { return reply{err: driver.ErrBadConn} }}
+	f := &fakedb.DB{Answer: func(string) fakedb.Reply { return fakedb.Reply{Err: driver.ErrBadConn} }}
 	ctx := context.Background()
-	_, err := sequence.Reserve(ctx, store.On(dialect.SQLite(), strengths[2].make(f)), orders, 1, 0)
+	_, err := sequence.Reserve(ctx, store.On(dialect.SQLite(), fakedb.Strengths[2].Make(f)), fakedb.Orders, 1, 0)
 	if err != driver.ErrBadConn {
 		t.Errorf("on a connection: %v, want %v", err, driver.ErrBadConn)
 	}
-	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
+	db := store.Pool(dialect.SQLite(), fakedb.Connector(f, fakedb.Strengths[2].Make))
 	defer db.Close()
 	for name, call := range map[string]func(st *store.Store) error{
-		"Reserve":      func(st *store.Store) error { _, err := sequence.Reserve(ctx, st, orders, 1, 0); return err },
-		"Open":         func(st *store.Store) error { _, err := reserver.Open(ctx, st, orders); return err },
-		"Advance":      func(st *store.Store) error { return sequence.Advance(ctx, st, orders, 1) },
+		"Reserve":      func(st *store.Store) error { _, err := sequence.Reserve(ctx, st, fakedb.Orders, 1, 0); return err },
+		"Open":         func(st *store.Store) error { _, err := reserver.Open(ctx, st, fakedb.Orders); return err },
+		"Advance":      func(st *store.Store) error { return sequence.Advance(ctx, st, fakedb.Orders, 1) },
 		"EnsureSchema": func(st *store.Store) error { return schema.Of(st).Ensure(ctx) },
 		"Mark": func(st *store.Store) error {
 			_, err := worker.Mark(ctx, st, worker.Worker{Name: "x"}, 1)
@@ -337,10 +320,10 @@ func TestBadConn(t *testing.T) {
 // TestPool: the connector is lent: it stays open, and has no connection before
 // it is needed, nor more than two.
 func TestPool(t *testing.T) {
-	f := &fake{answer: engineAnswers(dialect.SQLite())}
-	db := store.Pool(dialect.SQLite(), connector{f, strengths[2].make})
-	reserver.New(store.New(dialect.SQLite(), db), orders)
-	if log := f.lines(); log != "" {
+	f := &fakedb.DB{Answer: fakedb.EngineAnswers(dialect.SQLite())}
+	db := store.Pool(dialect.SQLite(), fakedb.Connector(f, fakedb.Strengths[2].Make))
+	reserver.New(store.New(dialect.SQLite(), db), fakedb.Orders)
+	if log := f.Lines(); log != "" {
 		t.Errorf("before its first use: %s", log)
 	}
 	if n := db.Stats().MaxOpenConnections; n != 2 {
@@ -354,13 +337,13 @@ func TestPool(t *testing.T) {
 		}
 		held = append(held, c)
 	}
-	if log := f.lines(); log != "connect\nconnect" {
+	if log := f.Lines(); log != "connect\nconnect" {
 		t.Errorf("for two: %s", log)
 	}
 	for _, c := range held {
 		c.Close()
 	}
-	if err := db.Close(); err != nil || f.closed != 0 {
-		t.Errorf("Close: %v; the connector was closed %d times", err, f.closed)
+	if err := db.Close(); err != nil || f.Closed != 0 {
+		t.Errorf("Close: %v; the connector was closed %d times", err, f.Closed)
 	}
 }

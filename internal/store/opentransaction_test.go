@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
@@ -32,26 +33,26 @@ func TestProof(t *testing.T) {
 		// MySQL has nothing that tells; on Oracle the UPDATE opens a transaction itself.
 		proves := c.d.Name != "mysql" && c.d.Name != "oracle" && !(c.d.Name == "postgres" && c.ours)
 		for _, open := range []bool{true, false} {
-			f := &fake{}
-			row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}} }
+			f := &fakedb.DB{}
+			row := func(values ...driver.Value) fakedb.Reply { return fakedb.Reply{Rows: [][]driver.Value{values}} }
 			var sent []string
-			f.answer = func(query string) reply {
+			f.Answer = func(query string) fakedb.Reply {
 				if !strings.HasPrefix(query, "SELECT next_value") && !strings.HasPrefix(query, "SELECT TO_CHAR(next_value)") {
 					sent = append(sent, query)
 				}
 				switch {
 				case query == "BEGIN" && open:
-					return reply{err: errors.New("cannot start a transaction within a transaction")}
+					return fakedb.Reply{Err: errors.New("cannot start a transaction within a transaction")}
 				case strings.HasPrefix(query, "SELECT next_value"), strings.HasPrefix(query, "SELECT TO_CHAR(next_value)"):
 					return row(int64(5), "i", "", "t", "id", "")
 				case strings.Contains(query, "UPDATE") && (open || !proves):
-					return reply{affected: 1, rows: row(int64(6), "i", "").rows, out: []any{int64(6), "i", ""}}
+					return fakedb.Reply{Affected: 1, Rows: row(int64(6), "i", "").Rows, Out: []any{int64(6), "i", ""}}
 				case strings.Contains(query, "set_config"):
 					return row("1")
 				}
-				return reply{}
+				return fakedb.Reply{}
 			}
-			st := store.Joined(c.d, fullConn{bareConn{f}}, &store.Ongoing{Ours: c.ours})
+			st := store.Joined(c.d, fakedb.FullOf(f), &store.Ongoing{Ours: c.ours})
 			got, err := sequence.Reserve(context.Background(), st, sequence.Sequence{Name: "s", Columns: []store.Column{{Table: "t", Name: "id"}}}, 1, 0)
 			if text := strings.Join(sent, "; "); (open || c.d.Name == "oracle") && text != c.want {
 				t.Errorf("%s, %v: sent %q, want %q", c.d.Name, c.ours, text, c.want)

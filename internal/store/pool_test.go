@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,11 +13,13 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
 // slowConnector is a server that needs a time for each connection.
 type slowConnector struct {
-	fake  *fake
+	fake  *fakedb.DB
 	takes time.Duration
 	errs  map[int64]error // by the number of the connection, from 1 on
 	lost  bool            // it never answers the first time
@@ -44,7 +47,7 @@ func (c *slowConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	c.given.Add(1)
-	return &countedConn{strengths[2].make(c.fake), &c.closed}, nil
+	return &countedConn{fakedb.Strengths[2].Make(c.fake), &c.closed}, nil
 }
 
 func (c *slowConnector) Driver() driver.Driver { return nil }
@@ -64,7 +67,7 @@ func (c *countedConn) Close() error {
 // so that a server that is slow to take connections is not asked for more and more of them.
 func TestSlowConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &slowConnector{fake: &fake{}, takes: 2500 * time.Millisecond}
+		c := &slowConnector{fake: &fakedb.DB{}, takes: 2500 * time.Millisecond}
 		db := store.Pool(dialect.PostgreSQL(), c)
 		var group sync.WaitGroup
 		for range 2 {
@@ -112,7 +115,7 @@ func TestLateConnections(t *testing.T) {
 	}
 	t.Run("not wanted", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second}
+			c := &slowConnector{fake: &fakedb.DB{}, takes: 2 * time.Second}
 			end, err := try(t, c, time.Second)
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v", err)
@@ -139,7 +142,7 @@ func TestLateConnections(t *testing.T) {
 			{takes: 6 * time.Second, ended: 1},
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				c := &slowConnector{fake: &fake{}, takes: test.takes}
+				c := &slowConnector{fake: &fakedb.DB{}, takes: test.takes}
 				end, err := try(t, c, time.Second)
 				if err == nil {
 					t.Error("no error")
@@ -158,7 +161,7 @@ func TestLateConnections(t *testing.T) {
 	})
 	t.Run("pool closed while somebody waits", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second, deaf: true}
+			c := &slowConnector{fake: &fakedb.DB{}, takes: 2 * time.Second, deaf: true}
 			db := store.Pool(dialect.PostgreSQL(), c)
 			answer := make(chan error, 1)
 			go func() { answer <- db.PingContext(context.Background()) }()
@@ -180,7 +183,7 @@ func TestLateConnections(t *testing.T) {
 	})
 	t.Run("silent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: time.Hour}
+			c := &slowConnector{fake: &fakedb.DB{}, takes: time.Hour}
 			end, _ := try(t, c, time.Second)
 			time.Sleep(8 * time.Second)
 			if n := c.ended.Load(); n != 0 {
@@ -198,7 +201,7 @@ func TestLateConnections(t *testing.T) {
 	for _, attempt := range []time.Duration{time.Second, 8 * time.Second} {
 		t.Run("lost, attempts of "+attempt.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := &slowConnector{fake: &fake{}, lost: true}
+				c := &slowConnector{fake: &fakedb.DB{}, lost: true}
 				db := store.Pool(dialect.PostgreSQL(), c)
 				began := time.Now()
 				for {
@@ -224,7 +227,7 @@ func TestLateConnections(t *testing.T) {
 	}
 	t.Run("failed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: 2 * time.Second, errs: map[int64]error{1: errors.New("no")}}
+			c := &slowConnector{fake: &fakedb.DB{}, takes: 2 * time.Second, errs: map[int64]error{1: errors.New("no")}}
 			db := store.Pool(dialect.PostgreSQL(), c)
 			defer db.Close()
 			ping := func(d time.Duration) error {
@@ -244,7 +247,7 @@ func TestLateConnections(t *testing.T) {
 	// answers one of two callers with its error, and the other one is not left with silence.
 	t.Run("failed beside a silent one", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, lost: true, errs: map[int64]error{2: errors.New("no")}}
+			c := &slowConnector{fake: &fakedb.DB{}, lost: true, errs: map[int64]error{2: errors.New("no")}}
 			db := store.Pool(dialect.PostgreSQL(), c)
 			defer db.Close()
 			began := time.Now()
@@ -269,7 +272,7 @@ func TestLateConnections(t *testing.T) {
 	})
 	t.Run("deaf and silent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			c := &slowConnector{fake: &fake{}, takes: time.Hour, deaf: true}
+			c := &slowConnector{fake: &fakedb.DB{}, takes: time.Hour, deaf: true}
 			db := store.Pool(dialect.PostgreSQL(), c)
 			for range 100 {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -292,3 +295,30 @@ func TestLateConnections(t *testing.T) {
 		})
 	})
 }
+
+// TestGreeting: a connection on which autocommit cannot be turned on is not used.
+func TestGreeting(t *testing.T) {
+	closed := 0
+	f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
+		if strings.HasPrefix(query, "SET") {
+			return fakedb.Reply{Err: fakedb.ErrRefused}
+		}
+		return fakedb.EngineAnswers(dialect.MySQL())(query)
+	}}
+	db := store.Pool(dialect.MySQL(), fakedb.Connector(f, func(f *fakedb.DB) driver.Conn { return closing{fakedb.BareConn{F: f}, &closed} }))
+	defer db.Close()
+	if _, err := sequence.Reserve(context.Background(), store.New(dialect.MySQL(), db), fakedb.Orders, 1, 0); !errors.Is(err, fakedb.ErrRefused) {
+		t.Errorf("%v, want %v", err, fakedb.ErrRefused)
+	}
+	if log := f.Lines(); closed == 0 || closed != strings.Count(log, "connect") || strings.Contains(log, "UPDATE") {
+		t.Errorf("%d connections are closed, want all; it sends\n%s", closed, log)
+	}
+}
+
+// closing counts how often it is closed.
+type closing struct {
+	fakedb.BareConn
+	closed *int
+}
+
+func (c closing) Close() error { *c.closed++; return nil }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -22,27 +23,27 @@ const mariaDBServer = "SELECT CASE WHEN @@wsrep_on"
 // Where another one has taken over in between, nobody knows which of them has reserved, and the
 // integers are not handed out.
 func TestServerSwitches(t *testing.T) {
-	usual := engineAnswers(dialect.MariaDB())
+	usual := fakedb.EngineAnswers(dialect.MariaDB())
 	usual("INSERT INTO keyfill_sequences")
 	updates := 0
-	f := &fake{answer: func(query string) reply {
+	f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 		server := fmt.Sprint("server ", min(updates, 1))
 		switch {
 		case strings.Contains(query, "@@binlog_format"):
-			return reply{}
+			return fakedb.Reply{}
 		case strings.HasPrefix(query, "UPDATE keyfill"):
 			updates++
-			return reply{affected: 1, id: int64(42 + 10*updates)}
+			return fakedb.Reply{Affected: 1, ID: int64(42 + 10*updates)}
 		case strings.Contains(query, "parameters FROM keyfill_sequences"):
-			return reply{rows: [][]driver.Value{{int64(42), "made", server, "sales.orders", "id", ""}}}
+			return fakedb.Reply{Rows: [][]driver.Value{{int64(42), "made", server, "sales.orders", "id", ""}}}
 		case strings.HasPrefix(query, mariaDBServer):
-			return reply{rows: [][]driver.Value{{server}}}
+			return fakedb.Reply{Rows: [][]driver.Value{{server}}}
 		}
 		return usual(query)
 	}}
-	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
+	db := store.Pool(dialect.MariaDB(), fakedb.Connector(f, fakedb.Strengths[2].Make))
 	defer db.Close()
-	got, err := sequence.Reserve(context.Background(), store.New(dialect.MariaDB(), db), orders, 10, 0)
+	got, err := sequence.Reserve(context.Background(), store.New(dialect.MariaDB(), db), fakedb.Orders, 10, 0)
 	if want := (keysource.Reservation{First: 52, Server: "made@server 1"}); err != nil || got != want {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
@@ -51,26 +52,26 @@ func TestServerSwitches(t *testing.T) {
 // TestServerUnheard: a connection that breaks twice while the server is asked which one it is,
 // is no answer: another question would tell fewer servers apart for as long as the store is used.
 func TestServerUnheard(t *testing.T) {
-	usual := engineAnswers(dialect.MariaDB())
+	usual := fakedb.EngineAnswers(dialect.MariaDB())
 	usual("INSERT INTO keyfill_sequences")
 	broken := 2
-	f := &fake{answer: func(query string) reply {
+	f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 		if strings.HasPrefix(query, mariaDBServer) && broken > 0 {
 			broken--
-			return reply{err: io.ErrUnexpectedEOF}
+			return fakedb.Reply{Err: io.ErrUnexpectedEOF}
 		}
 		return usual(query)
 	}}
-	db := store.Pool(dialect.MariaDB(), connector{f, strengths[2].make})
+	db := store.Pool(dialect.MariaDB(), fakedb.Connector(f, fakedb.Strengths[2].Make))
 	defer db.Close()
 	st := store.New(dialect.MariaDB(), db)
-	if got, err := sequence.Reserve(context.Background(), st, orders, 10, 0); err == nil {
+	if got, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 10, 0); err == nil {
 		t.Errorf("%+v of a server that was not heard", got)
 	}
-	if got, err := sequence.Reserve(context.Background(), st, orders, 10, 0); err != nil || got.Server != "made@server" {
+	if got, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 10, 0); err != nil || got.Server != "made@server" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if log := f.lines(); strings.Contains(log, "SELECT CONCAT_WS") {
+	if log := f.Lines(); strings.Contains(log, "SELECT CONCAT_WS") {
 		t.Errorf("the server was asked less:\n%s", log)
 	}
 }

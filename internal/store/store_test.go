@@ -9,18 +9,11 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
-
-// pooled returns a store on a pool of the fake's.
-func pooled(t *testing.T, d *dialect.Dialect, f *fake) *store.Store {
-	t.Helper()
-	db := store.Pool(d, connector{f, strengths[2].make})
-	t.Cleanup(func() { db.Close() })
-	return store.New(d, db)
-}
 
 // TestServerIsProbed: the server's identity is what it, and the rights of the
 // user, allow; what a broken connection says is no answer.
@@ -40,34 +33,34 @@ func TestServerIsProbed(t *testing.T) {
 		{"down for the two first", func(_ string, n int) bool { return n < 2 }, "", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fake{}
-			usual := engineAnswers(dialect.PostgreSQL())
+			f := &fakedb.DB{}
+			usual := fakedb.EngineAnswers(dialect.PostgreSQL())
 			n := 0
-			f.answer = func(query string) reply {
+			f.Answer = func(query string) fakedb.Reply {
 				if strings.HasPrefix(query, "UPDATE") {
 					return usual(query)
 				}
 				n++
 				if c.fails(query, n-1) {
-					return reply{err: errRefused}
+					return fakedb.Reply{Err: fakedb.ErrRefused}
 				}
-				return reply{rows: [][]driver.Value{{""}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{""}}}
 			}
-			st := pooled(t, dialect.PostgreSQL(), f)
-			_, err := sequence.Reserve(context.Background(), st, orders, 1, 0)
+			st := fakedb.Pooled(t, dialect.PostgreSQL(), f)
+			_, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 1, 0)
 			if (err != nil) != c.err {
 				t.Fatalf("Reserve: %v", err)
 			}
 			if c.err {
 				return
 			}
-			if log := f.lines(); !strings.Contains(log[strings.Index(log, "UPDATE"):], c.want) {
+			if log := f.Lines(); !strings.Contains(log[strings.Index(log, "UPDATE"):], c.want) {
 				t.Errorf("it sends\n%s\nwant %s in the UPDATE", log, c.want)
 			}
-			if _, err := sequence.Reserve(context.Background(), st, orders, 1, 0); err != nil {
+			if _, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 1, 0); err != nil {
 				t.Fatal(err)
 			}
-			if log := f.lines(); strings.Contains(log, "SELECT '") {
+			if log := f.Lines(); strings.Contains(log, "SELECT '") {
 				t.Errorf("it asks again:\n%s", log)
 			}
 		})
@@ -77,23 +70,23 @@ func TestServerIsProbed(t *testing.T) {
 // TestMoved: a row that was found unfit and has moved since is asked again, not
 // for ever.
 func TestMoved(t *testing.T) {
-	usual := engineAnswers(dialect.SQLite())
+	usual := fakedb.EngineAnswers(dialect.SQLite())
 	for _, c := range []struct {
 		misses int
 		ok     bool
 	}{{1, true}, {2, true}, {3, false}, {1000, false}} {
 		misses := 0
-		f := &fake{answer: func(query string) reply {
+		f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 			switch {
 			case strings.HasPrefix(query, "UPDATE") && misses < c.misses:
 				misses++
-				return reply{}
+				return fakedb.Reply{}
 			case strings.Contains(query, "parameters FROM"):
-				return reply{rows: [][]driver.Value{{int64(42), "made", "", "orders", "id", ""}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{int64(42), "made", "", "orders", "id", ""}}}
 			}
 			return usual(query)
 		}}
-		got, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), strengths[2].make(f)), orders, 10, 40)
+		got, err := sequence.Reserve(context.Background(), store.On(dialect.SQLite(), fakedb.Strengths[2].Make(f)), fakedb.Orders, 10, 40)
 		var e *store.Error
 		if (err == nil) != c.ok || c.ok && got.First != 42 || errors.As(err, &e) {
 			t.Errorf("after %d misses: %+v, %v", c.misses, got, err)
@@ -104,28 +97,28 @@ func TestMoved(t *testing.T) {
 // TestCreateLost: the error of one who makes a row at the same time as another
 // is none where the row is then there.
 func TestCreateLost(t *testing.T) {
-	usual := engineAnswers(dialect.Oracle())
+	usual := fakedb.EngineAnswers(dialect.Oracle())
 	for _, there := range []bool{true, false} {
 		reads := 0
-		f := &fake{answer: func(query string) reply {
+		f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 			switch {
 			case strings.HasPrefix(query, "MERGE"):
-				return reply{err: errRefused}
+				return fakedb.Reply{Err: fakedb.ErrRefused}
 			case strings.Contains(query, "parameters FROM"):
 				if reads++; reads == 1 || !there {
-					return reply{}
+					return fakedb.Reply{}
 				}
-				return reply{rows: [][]driver.Value{{"7", "made", "", "orders", "id", nil}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{"7", "made", "", "orders", "id", nil}}}
 			}
 			return usual(query)
 		}}
-		q := orders
+		q := fakedb.Orders
 		q.OnBehind = keysource.RemedyWarn
-		row, err := reserver.Open(context.Background(), pooled(t, dialect.Oracle(), f), q)
-		if there && (err != nil || row.Next != 7) || !there && !errors.Is(err, errRefused) {
+		row, err := reserver.Open(context.Background(), fakedb.Pooled(t, dialect.Oracle(), f), q)
+		if there && (err != nil || row.Next != 7) || !there && !errors.Is(err, fakedb.ErrRefused) {
 			t.Errorf("there %v: %+v, %v", there, row, err)
 		}
-		if log := f.lines(); !strings.Contains(log, "SET next_value = GREATEST(next_value, :1), updated_at = SYSTIMESTAMP\nWHERE name = :2\n  1 = 42") {
+		if log := f.Lines(); !strings.Contains(log, "SET next_value = GREATEST(next_value, :1), updated_at = SYSTIMESTAMP\nWHERE name = :2\n  1 = 42") {
 			t.Errorf("there %v: the row of the other is not raised:\n%s", there, log)
 		}
 	}
@@ -141,7 +134,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{&store.Error{Name: "o", Columns: []store.Column{column}, Err: store.ErrNoRow, SQL: "INSERT …"},
 			`sequence "o" for sales.orders.id: it has no row in keyfill_sequences: run INSERT …`, keysource.ErrStoreState},
-		{&store.Error{Name: "o\n\x1b[2J", Columns: orders.Columns, Err: store.ErrNoRow, SQL: "INSERT 'o\n\x1b[2J'"},
+		{&store.Error{Name: "o\n\x1b[2J", Columns: fakedb.Orders.Columns, Err: store.ErrNoRow, SQL: "INSERT 'o\n\x1b[2J'"},
 			`sequence "o\n\x1b[2J" for orders.id: it has no row in keyfill_sequences: run "INSERT 'o\n\x1b[2J'"`, keysource.ErrStoreState},
 		{&store.Error{Name: "o", Columns: []store.Column{column, {Table: "t", Name: "c"}}, Err: store.ErrBehind, Next: 77},
 			`sequence "o" for sales.orders.id, t.c: its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy`, keysource.ErrStoreBehind},

@@ -15,8 +15,8 @@ import (
 func TestGoldenStatements(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.MariaDB(), dialect.PostgreSQL(), dialect.SQLite()} {
 		db := simdb.New(d)
-		for _, name := range []string{"", "series_", "scope_"} {
-			file := filepath.Join("..", "..", "store", "testdata", name+d.Name+".txtar")
+		for _, name := range []string{"testdata/", "series/testdata/series_", "scope/testdata/scope_"} {
+			file := filepath.Join("..", "..", "store", filepath.FromSlash(name)+d.Name+".txtar")
 			archive, err := txtar.ParseFile(file)
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package store_test
+package sequence_test
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
@@ -19,24 +20,24 @@ import (
 func TestOnlyTheStatement(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
 		reserved := false
-		usual := engineAnswers(d)
+		usual := fakedb.EngineAnswers(d)
 		usual("INSERT INTO keyfill_sequences")
 		usual("INSERT INTO keyfill_workers")
-		f := &fake{answer: func(query string) reply {
+		f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 			switch {
 			case strings.HasPrefix(query, "UPDATE keyfill"):
 				reserved = true
 			case reserved && strings.Contains(query, "next_value, incarnation"):
-				return reply{rows: [][]driver.Value{{int64(62), "made", "server", "orders", "id", ""}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{int64(62), "made", "server", "orders", "id", ""}}}
 			case reserved && strings.HasPrefix(query, "SELECT") && strings.Contains(query, "FROM keyfill_workers"):
-				return reply{rows: [][]driver.Value{{int64(1500)}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{int64(1500)}}}
 			}
 			return usual(query)
 		}}
-		db := store.Pool(d, connector{f, strengths[2].make})
+		db := store.Pool(d, fakedb.Connector(f, fakedb.Strengths[2].Make))
 		defer db.Close()
 		st := store.New(d, db)
-		got, err := sequence.Reserve(context.Background(), st, orders, 10, 0)
+		got, err := sequence.Reserve(context.Background(), st, fakedb.Orders, 10, 0)
 		if err != nil || got != (keysource.Reservation{First: 42, Server: "made@server"}) {
 			t.Errorf("%s: %+v, %v; want 42", d.Name, got, err)
 		}
@@ -52,17 +53,17 @@ func TestOnlyTheStatement(t *testing.T) {
 // LAST_INSERT_ID says: it is that of another statement.
 func TestOnlyOneRow(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
-		usual := engineAnswers(d)
+		usual := fakedb.EngineAnswers(d)
 		usual("INSERT INTO keyfill_sequences")
-		f := &fake{answer: func(query string) reply {
+		f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 			if strings.HasPrefix(query, "UPDATE keyfill") {
-				return reply{affected: 0, id: 52}
+				return fakedb.Reply{Affected: 0, ID: 52}
 			}
 			return usual(query)
 		}}
-		db := store.Pool(d, connector{f, strengths[2].make})
+		db := store.Pool(d, fakedb.Connector(f, fakedb.Strengths[2].Make))
 		defer db.Close()
-		if got, err := sequence.Reserve(context.Background(), store.New(d, db), orders, 10, 0); err == nil || got != (keysource.Reservation{}) {
+		if got, err := sequence.Reserve(context.Background(), store.New(d, db), fakedb.Orders, 10, 0); err == nil || got != (keysource.Reservation{}) {
 			t.Errorf("%s: %+v, %v; want an error", d.Name, got, err)
 		}
 	}

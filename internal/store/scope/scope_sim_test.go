@@ -1,4 +1,4 @@
-package store_test
+package scope_test
 
 import (
 	"context"

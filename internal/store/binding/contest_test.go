@@ -1,4 +1,4 @@
-package store_test
+package binding_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
@@ -46,8 +47,10 @@ func (s *rowsOfStates) isOurs(query string) bool {
 
 func (s *rowsOfStates) incarnation() string { s.made++; return fmt.Sprint("made ", s.made) }
 
-func (s *rowsOfStates) answer(query string) reply {
-	row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}, affected: 1} }
+func (s *rowsOfStates) answer(query string) fakedb.Reply {
+	row := func(values ...driver.Value) fakedb.Reply {
+		return fakedb.Reply{Rows: [][]driver.Value{values}, Affected: 1}
+	}
 	integer := func(text string) (n int64) { _, _ = fmt.Sscan(text, &n); return n }
 	if m := insertText.FindStringSubmatch(query); m != nil {
 		if r := s.rows[m[1]]; r != nil {
@@ -55,34 +58,34 @@ func (s *rowsOfStates) answer(query string) reply {
 		} else {
 			s.rows[m[1]] = &rowOfState{integer(m[2]), m[3], m[4], m[5], s.incarnation()}
 		}
-		return reply{affected: 1}
+		return fakedb.Reply{Affected: 1}
 	}
 	if m := readText.FindStringSubmatch(query); m != nil {
 		if r := s.rows[m[1]]; r != nil {
 			return row(r.next, r.incarnation, "server", r.table, r.column, r.parameters)
 		}
-		return reply{}
+		return fakedb.Reply{}
 	}
 	if m := othersText.FindStringSubmatch(query); m != nil {
-		var found reply
+		var found fakedb.Reply
 		for _, name := range slices.Sorted(maps.Keys(s.rows)) {
 			if r := s.rows[name]; r.table == m[1] && r.column == m[2] && !slices.Contains(m[3:], name) {
-				found.rows = append(found.rows, []driver.Value{name})
+				found.Rows = append(found.Rows, []driver.Value{name})
 			}
 		}
 		switch {
 		case !strings.Contains(query, "MIN"):
 			return found
-		case len(found.rows) == 0:
+		case len(found.Rows) == 0:
 			return row(nil)
 		}
-		return row(found.rows[0]...)
+		return row(found.Rows[0]...)
 	}
 	if m := claimsText.FindStringSubmatch(query); m != nil {
-		var found reply
+		var found fakedb.Reply
 		for name, r := range s.rows {
 			if m[1] <= name && name < m[2] {
-				found.rows = append(found.rows, []driver.Value{name, r.next, r.table, r.column})
+				found.Rows = append(found.Rows, []driver.Value{name, r.next, r.table, r.column})
 			}
 		}
 		return found
@@ -93,13 +96,13 @@ func (s *rowsOfStates) answer(query string) reply {
 				r.table, r.column, r.incarnation = m[2], m[3], s.incarnation()
 			}
 		}
-		return reply{affected: 1}
+		return fakedb.Reply{Affected: 1}
 	}
 	if m := deleteText.FindStringSubmatch(query); m != nil {
 		if r := s.rows[m[1]]; r != nil && r.incarnation == m[2] && r.next == integer(m[3]) {
 			delete(s.rows, m[1])
 		}
-		return reply{affected: 1}
+		return fakedb.Reply{Affected: 1}
 	}
 	if strings.HasPrefix(query, "SELECT MIN(incarnation)") {
 		return row(nil)
@@ -154,16 +157,16 @@ func history(all []contender, next func(running []int) int) (*rowsOfStates, map[
 		goOn[i] = make(chan bool)
 		go func() {
 			stopped := false
-			f := &fake{answer: func(query string) reply {
+			f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 				if !rows.isOurs(query) {
-					return reply{rows: [][]driver.Value{{"server"}}}
+					return fakedb.Reply{Rows: [][]driver.Value{{"server"}}}
 				}
 				if !stopped {
 					turns <- turn{who: i}
 					stopped = !<-goOn[i]
 				}
 				if stopped {
-					return reply{err: errRefused}
+					return fakedb.Reply{Err: fakedb.ErrRefused}
 				}
 				return rows.answer(query)
 			}}
@@ -202,8 +205,8 @@ func history(all []contender, next func(running []int) int) (*rowsOfStates, map[
 }
 
 // storeOf returns a store whose pool has one connection, which is made anew each time.
-func storeOf(f *fake) *store.Store {
-	return store.New(dialect.MariaDB(), store.Pool(dialect.MariaDB(), connector{f, strengths[2].make}))
+func storeOf(f *fakedb.DB) *store.Store {
+	return store.New(dialect.MariaDB(), store.Pool(dialect.MariaDB(), fakedb.Connector(f, fakedb.Strengths[2].Make)))
 }
 
 // TestContest runs histories of states that are opened for one column, with some changes from
@@ -295,7 +298,7 @@ func checkHistory(t *testing.T, all []contender, s switches, killed bool) {
 	if len(live) == 0 && !killed {
 		t.Fatalf("%v: none has the column at once: %v", s, ends)
 	}
-	fake := &fake{answer: rows.answer}
+	fake := &fakedb.DB{Answer: rows.answer}
 	later := storeOf(fake)
 	for range 2 {
 		for _, c := range all {

@@ -1,4 +1,4 @@
-package store_test
+package upstream_test
 
 import (
 	"path/filepath"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store/engine"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 )
 
 // TestUpstreamStatements compares the statements that change the rows with blocks with
@@ -19,7 +20,7 @@ func TestUpstreamStatements(t *testing.T) {
 		got = append(got, txtar.File{Name: d.Name + ": install", Data: []byte(install + "\n")},
 			txtar.File{Name: d.Name + ": turn", Data: []byte(turn + "\n")})
 	}
-	compare(t, filepath.Join("testdata", "upstream.txtar"), got)
+	fakedb.Compare(t, filepath.Join("testdata", "upstream.txtar"), got)
 }
 
 // upstreamStatements are the statements of a dialect about a row with blocks.

@@ -1,4 +1,4 @@
-package store_test
+package reserver_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 )
 
@@ -16,26 +17,26 @@ import (
 // two connections find that at the same time. Each of them makes it again.
 func TestRowGoneForTwo(t *testing.T) {
 	var there atomic.Bool
-	answer := func(query string) reply {
+	answer := func(query string) fakedb.Reply {
 		row := []driver.Value{int64(11), "made", "", "orders", "id", ""}
 		switch {
 		case strings.HasPrefix(query, "INSERT"):
 			there.Store(true)
-			return reply{affected: 1}
+			return fakedb.Reply{Affected: 1}
 		case !strings.Contains(query, "keyfill_sequences"), strings.Contains(query, "MIN("):
-			return reply{rows: [][]driver.Value{{nil}}}
+			return fakedb.Reply{Rows: [][]driver.Value{{nil}}}
 		case !there.Load():
-			return reply{}
+			return fakedb.Reply{}
 		case strings.HasPrefix(query, "UPDATE"):
-			return reply{rows: [][]driver.Value{row[:3]}, affected: 1}
+			return fakedb.Reply{Rows: [][]driver.Value{row[:3]}, Affected: 1}
 		}
-		return reply{rows: [][]driver.Value{row}}
+		return fakedb.Reply{Rows: [][]driver.Value{row}}
 	}
-	q := orders
+	q := fakedb.Orders
 	q.Create = true
 	d := dialect.SQLite()
-	on := func(answer func(string) reply) *store.Store {
-		return store.On(d, strengths[2].make(&fake{answer: answer}))
+	on := func(answer func(string) fakedb.Reply) *store.Store {
+		return store.On(d, fakedb.Strengths[2].Make(&fakedb.DB{Answer: answer}))
 	}
 	rows := reserver.New(on(answer), q)
 	if err := rows.Open(t.Context()); err != nil {
@@ -49,12 +50,12 @@ func TestRowGoneForTwo(t *testing.T) {
 	}
 	making, goOn, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	updated := false
-	second := reserve(on(func(query string) reply {
+	second := reserve(on(func(query string) fakedb.Reply {
 		if strings.HasPrefix(query, "UPDATE") && !updated {
 			updated = true
 			// Meanwhile the other one has found no row, and is about to make one.
 			go func() {
-				first <- reserve(on(func(query string) reply {
+				first <- reserve(on(func(query string) fakedb.Reply {
 					if strings.HasPrefix(query, "INSERT") {
 						close(making)
 						<-goOn

@@ -1,4 +1,4 @@
-package store_test
+package scope_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/scope"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -84,27 +85,27 @@ func TestScopeStatements(t *testing.T) {
 	for _, d := range dialect.All() {
 		t.Run(d.Name, func(t *testing.T) {
 			made := false
-			f, latest := new(fake), new(fake)
-			f.answer = func(query string) reply {
+			f, latest := new(fakedb.DB), new(fakedb.DB)
+			f.Answer = func(query string) fakedb.Reply {
 				switch {
 				case strings.Contains(query, "INTO keyfill_sequences"):
 					made = true
 				case strings.Contains(query, "MAX("):
-					return reply{rows: [][]driver.Value{{[]byte("40")}}}
+					return fakedb.Reply{Rows: [][]driver.Value{{[]byte("40")}}}
 				case !made && !strings.Contains(query, "WHERE 0"):
-					return reply{} // there is no row
+					return fakedb.Reply{} // there is no row
 				}
-				return engineAnswers(d)(query)
+				return fakedb.EngineAnswers(d)(query)
 			}
-			latest.answer = engineAnswers(d)
+			latest.Answer = fakedb.EngineAnswers(d)
 			q := scope.Scope{
 				Name: "sales.lines.no", Column: store.Column{Schema: "sales", Table: "lines", Name: "no"},
-				Within: []string{"order_id", "shop"}, Latest: pooled(t, d, latest),
+				Within: []string{"order_id", "shop"}, Latest: fakedb.Pooled(t, d, latest),
 			}
 			if d.OneWriter {
 				q.Latest = nil
 			}
-			at := store.Within(d, fullConn{bareConn{f}})
+			at := store.Within(d, fakedb.FullOf(f))
 			values := []any{int64(7), "a"}
 			var got []txtar.File
 			for _, name := range []string{"new", "known"} {
@@ -112,19 +113,19 @@ func TestScopeStatements(t *testing.T) {
 				if err != nil || first != 42 {
 					t.Fatalf("%s: %d, %v", name, first, err)
 				}
-				got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+				got = append(got, txtar.File{Name: name, Data: []byte(f.Lines() + "\n")})
 				if name == "new" && q.Latest != nil {
-					got = append(got, txtar.File{Name: "new, beside it", Data: []byte(latest.lines() + "\n")})
+					got = append(got, txtar.File{Name: "new, beside it", Data: []byte(latest.Lines() + "\n")})
 				}
-				engineAnswers := f.answer
-				f.answer = func(query string) reply {
+				engineAnswers := f.Answer
+				f.Answer = func(query string) fakedb.Reply {
 					if strings.Contains(query, "parameters FROM keyfill_sequences") {
-						return reply{rows: [][]driver.Value{{int64(42), "made", "server", "", "", ""}}}
+						return fakedb.Reply{Rows: [][]driver.Value{{int64(42), "made", "server", "", "", ""}}}
 					}
 					return engineAnswers(query)
 				}
 			}
-			compare(t, filepath.Join("testdata", "scope_"+d.Name+".txtar"), got)
+			fakedb.Compare(t, filepath.Join("testdata", "scope_"+d.Name+".txtar"), got)
 		})
 	}
 }
@@ -136,29 +137,29 @@ func TestScopeErrors(t *testing.T) {
 	d := dialect.PostgreSQL()
 	for _, tt := range []struct {
 		name   string
-		answer map[string]reply // by a part of the query
+		answer map[string]fakedb.Reply // by a part of the query
 		n      int64
 		is     error
 		text   string
 	}{
 		{"no number", nil, 0, keysource.ErrCount, ""},
-		{"used up", map[string]reply{"SELECT next_value": {rows: [][]driver.Value{{int64(99), "made", "", "", "", ""}}}}, 5,
+		{"used up", map[string]fakedb.Reply{"SELECT next_value": {Rows: [][]driver.Value{{int64(99), "made", "", "", "", ""}}}}, 5,
 			keysource.ErrExhausted, `sequence "lines.no" for lines.no`},
-		{"used up by the table", map[string]reply{"MAX(": {rows: [][]driver.Value{{int64(100)}}}}, 1, keysource.ErrExhausted, "limit of 100"},
+		{"used up by the table", map[string]fakedb.Reply{"MAX(": {Rows: [][]driver.Value{{int64(100)}}}}, 1, keysource.ErrExhausted, "limit of 100"},
 		{"used up at once", nil, 101, keysource.ErrExhausted, "limit of 100"},
-		{"the driver's error", map[string]reply{"MAX(": {err: errRefused}}, 1, errRefused, errRefused.Error()},
+		{"the driver's error", map[string]fakedb.Reply{"MAX(": {Err: fakedb.ErrRefused}}, 1, fakedb.ErrRefused, fakedb.ErrRefused.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := &fake{answer: func(query string) reply {
+			f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 				for part, r := range tt.answer {
 					if strings.Contains(query, part) {
 						return r
 					}
 				}
-				return reply{}
+				return fakedb.Reply{}
 			}}
 			q := scope.Scope{Name: "lines.no", Column: store.Column{Table: "lines", Name: "no"}, Within: []string{"shop"}, Max: 100}
-			first, err := scope.New(store.Within(d, fullConn{bareConn{f}}), &q).Reserve(ctx, []any{"secret"}, tt.n)
+			first, err := scope.New(store.Within(d, fakedb.FullOf(f)), &q).Reserve(ctx, []any{"secret"}, tt.n)
 			if !errors.Is(err, tt.is) || first != 0 {
 				t.Fatalf("%d, %v, want %v", first, err, tt.is)
 			}

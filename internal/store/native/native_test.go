@@ -1,4 +1,4 @@
-package store_test
+package native_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -45,61 +46,61 @@ func newNativeFake(d *dialect.Dialect) *nativeFake {
 }
 
 // answer tells the queries apart.
-func (n *nativeFake) answer(query string) reply {
-	row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}} }
+func (n *nativeFake) answer(query string) fakedb.Reply {
+	row := func(values ...driver.Value) fakedb.Reply { return fakedb.Reply{Rows: [][]driver.Value{values}} }
 	lower := strings.ToLower(query)
 	has := func(part string) bool { return strings.Contains(lower, part) }
 	switch {
 	case has("min(name)"):
 		return row(n.taken)
 	case has("set autocommit"):
-		return reply{}
+		return fakedb.Reply{}
 	case has("max(") && has("orders"):
 		return row(int64(41))
 	case has("pg_get_expr"), has("column_default"), has("d.definition"), has("data_default"):
 		if n.def == nil {
-			return reply{}
+			return fakedb.Reply{}
 		}
 		return row(n.def...)
 	case has("generate_series"), has("nextval("), has("sp_sequence_get_range"), has(".nextval"):
 		if n.refuses {
-			return reply{err: errRefused}
+			return fakedb.Reply{Err: fakedb.ErrRefused}
 		}
 		return n.draw()
 	case has("seqcycle"), has("cycle_option"), has("is_cycling"), has("cycle_flag"):
 		return row(n.increment, n.max, n.cycles, n.cached, n.last)
 	case has("relkind = 's'"), has("table_type = 'sequence'"), has("object_id(@p1)"), has("q.sequence_owner, q.sequence_name"):
 		if n.missing {
-			return reply{}
+			return fakedb.Reply{}
 		}
 		return row("sales", "numbers")
 	case strings.HasPrefix(query, "SELECT"):
 		return row("server")
 	}
-	return reply{err: errors.New("not expected: " + query)}
+	return fakedb.Reply{Err: errors.New("not expected: " + query)}
 }
 
-func (n *nativeFake) draw() reply {
+func (n *nativeFake) draw() fakedb.Reply {
 	n.drawn++
 	values := []int64{n.last + n.increment}
 	if len(n.values) > 0 {
 		values, n.values = n.values[0], n.values[1:]
 	}
-	var r reply
+	var r fakedb.Reply
 	if n.dialect.Name == "sqlserver" {
 		values = values[:1] // which stands for all
 	}
 	for _, v := range values {
 		n.last = v
-		r.rows = append(r.rows, []driver.Value{v, n.increment, "oid", "server"})
+		r.Rows = append(r.Rows, []driver.Value{v, n.increment, "oid", "server"})
 	}
 	return r
 }
 
-func openNative(t *testing.T, n *nativeFake, of native.Sequence) (*native.Reserver, *fake) {
+func openNative(t *testing.T, n *nativeFake, of native.Sequence) (*native.Reserver, *fakedb.DB) {
 	t.Helper()
-	f := &fake{answer: n.answer}
-	db := store.Pool(n.dialect, connector{f, func(f *fake) driver.Conn { return fullConn{bareConn{f}} }})
+	f := &fakedb.DB{Answer: n.answer}
+	db := store.Pool(n.dialect, fakedb.Connector(f, func(f *fakedb.DB) driver.Conn { return fakedb.FullOf(f) }))
 	t.Cleanup(func() { db.Close() })
 	return native.New(store.New(n.dialect, db), of), f
 }
@@ -125,13 +126,13 @@ func TestNativeStatements(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+				got = append(got, txtar.File{Name: name, Data: []byte(f.Lines() + "\n")})
 			}
 			if d.Name == "mysql" || d.Name == "sqlite" {
 				if _, err := r.Reserve(ctx, 100, 0); !errors.Is(err, store.ErrNoNative) {
 					t.Errorf("Reserve: %v", err)
 				}
-				compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), nil)
+				fakedb.Compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), nil)
 				return
 			}
 			first, err := r.Reserve(ctx, 100, 0)
@@ -151,7 +152,7 @@ func TestNativeStatements(t *testing.T) {
 			r, f = openNative(t, n, own)
 			_, err = r.Reserve(ctx, 100, 0)
 			step("Reserve from the column's own", err)
-			compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), got)
+			fakedb.Compare(t, filepath.Join("testdata", "native_"+d.Name+".txtar"), got)
 		})
 	}
 }

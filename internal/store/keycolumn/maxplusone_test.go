@@ -1,4 +1,4 @@
-package store_test
+package keycolumn_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
@@ -32,22 +33,22 @@ func TestLockedMaxKey(t *testing.T) {
 			max  driver.Value
 			want int64
 		}{{nil, 0}, {int64(41), 41}, {[]byte("41"), 41}, {"41", 41}, {int64(-7), 0}} {
-			f := &fake{answer: func(query string) reply {
+			f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 				if strings.Contains(query, "MAX(") {
-					return reply{rows: [][]driver.Value{{answer.max}}}
+					return fakedb.Reply{Rows: [][]driver.Value{{answer.max}}}
 				}
-				return reply{rows: [][]driver.Value{{""}}}
+				return fakedb.Reply{Rows: [][]driver.Value{{""}}}
 			}}
-			got, err := keycolumn.Of(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background())
+			got, err := keycolumn.Of(store.Within(d, fakedb.FullOf(f)), column).LockedMaxKey(context.Background())
 			if err != nil || got != answer.want {
 				t.Errorf("%s: %v gives %d, %v; want %d", d.Name, answer.max, got, err, answer.want)
 			}
-			if got := f.lines(); got != want[d.Name] {
+			if got := f.Lines(); got != want[d.Name] {
 				t.Errorf("%s sends\n%s\nwant\n%s", d.Name, got, want[d.Name])
 			}
 		}
-		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
-		if _, err := keycolumn.Of(store.Within(d, fullConn{bareConn{f}}), column).LockedMaxKey(context.Background()); !errors.Is(err, errRefused) {
+		f := &fakedb.DB{Answer: func(string) fakedb.Reply { return fakedb.Reply{Err: fakedb.ErrRefused} }}
+		if _, err := keycolumn.Of(store.Within(d, fakedb.FullOf(f)), column).LockedMaxKey(context.Background()); !errors.Is(err, fakedb.ErrRefused) {
 			t.Errorf("%s: %v, want the driver's error", d.Name, err)
 		}
 		if mutex := d.Name == "mysql" || d.Name == "mariadb"; keycolumn.NeedsMutex(d) != mutex {

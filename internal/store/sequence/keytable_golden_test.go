@@ -1,4 +1,4 @@
-package store_test
+package sequence_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/fakedb"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
@@ -19,8 +20,8 @@ import (
 
 // keyAnswers is a fake with a table app.keys of one row, whose next integer is
 // 42, and with procedures that reserve it.
-func keyAnswers(query string) reply {
-	row := func(values ...driver.Value) reply { return reply{rows: [][]driver.Value{values}} }
+func keyAnswers(query string) fakedb.Reply {
+	row := func(values ...driver.Value) fakedb.Reply { return fakedb.Reply{Rows: [][]driver.Value{values}} }
 	has := func(part string) bool { return strings.Contains(query, part) }
 	switch {
 	case has("information_schema.columns"):
@@ -32,7 +33,7 @@ func keyAnswers(query string) reply {
 	case has("all_tab_columns"):
 		return row("NUMBER(19,0)")
 	case has("WHERE 1 = 0"):
-		return reply{err: errRefused} // there is no keyfill_sequences
+		return fakedb.Reply{Err: fakedb.ErrRefused} // there is no keyfill_sequences
 	case has("MIN(name)"):
 		return row(nil)
 	case has("MAX("):
@@ -43,9 +44,9 @@ func keyAnswers(query string) reply {
 		}
 		return row(int64(42))
 	case has("SET serial = serial + "), has("SET serial = LAST_INSERT_ID(serial + "):
-		return reply{rows: [][]driver.Value{{int64(52), "server"}}, affected: 1, id: 52, out: []any{int64(52)}}
+		return fakedb.Reply{Rows: [][]driver.Value{{int64(52), "server"}}, Affected: 1, ID: 52, Out: []any{int64(52)}}
 	case strings.HasPrefix(query, "UPDATE"), has("SET autocommit"):
-		return reply{affected: 1}
+		return fakedb.Reply{Affected: 1}
 	case has("FROM app.keys"):
 		return row(int64(42), int64(7), "server")
 	case has("FROM keyfill_sequences"):
@@ -53,7 +54,7 @@ func keyAnswers(query string) reply {
 	case strings.HasPrefix(query, "SELECT"), query == "COMMIT":
 		return row("server")
 	}
-	return reply{err: errors.New("not expected: " + query)}
+	return fakedb.Reply{Err: errors.New("not expected: " + query)}
 }
 
 // shifted stores a number that is 1,000 greater.
@@ -67,24 +68,24 @@ func (shifted) NextOf(residue int64) (int64, error) { return residue - 1000, nil
 func TestKeyTableStatements(t *testing.T) {
 	for _, d := range dialect.All() {
 		t.Run(d.Name, func(t *testing.T) {
-			f := &fake{answer: keyAnswers}
-			compare(t, filepath.Join("testdata", "keytable_"+d.Name+".txtar"), keySession(t, d, f))
+			f := &fakedb.DB{Answer: keyAnswers}
+			fakedb.Compare(t, filepath.Join("testdata", "keytable_"+d.Name+".txtar"), keySession(t, d, f))
 		})
 	}
 }
 
 // keySession uses every statement that is composed, and every call.
-func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
+func keySession(t *testing.T, d *dialect.Dialect, f *fakedb.DB) []txtar.File {
 	t.Helper()
 	ctx := context.Background()
-	st := pooled(t, d, f)
+	st := fakedb.Pooled(t, d, f)
 	var got []txtar.File
 	step := func(name string, err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got = append(got, txtar.File{Name: name, Data: []byte(f.lines() + "\n")})
+		got = append(got, txtar.File{Name: name, Data: []byte(f.Lines() + "\n")})
 	}
 	reserve := func(name string, q sequence.Sequence) *reserver.Reserver {
 		t.Helper()
@@ -96,7 +97,7 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 		}
 		return r
 	}
-	q := orders
+	q := fakedb.Orders
 	q.Create = false
 	q.Table = &sequence.KeyTable{Name: "app.keys", Key: "tableName", Row: "orders", Value: "serial", Version: "ver"}
 	r := reserve("Reserve from a key table", q)
@@ -104,10 +105,10 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 	q.Lock = sequence.LockOptimistic
 	reserve("Reserve optimistically", q)
 	q.Lock, q.Codec, q.Max = "", shifted{}, 1e6
-	f.answer = func(query string) reply {
+	f.Answer = func(query string) fakedb.Reply {
 		got := keyAnswers(query)
-		if len(got.rows) == 1 && len(got.rows[0]) == 3 {
-			got.rows[0][0] = int64(1042)
+		if len(got.Rows) == 1 && len(got.Rows[0]) == 3 {
+			got.Rows[0][0] = int64(1042)
 		}
 		return got
 	}
@@ -116,14 +117,14 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 	q.Codec, q.Table.Last = nil, true
 	got = append(got, missingKeyRow(t, st, f, q))
 
-	f.answer = keyAnswers
-	q = orders
+	f.Answer = keyAnswers
+	q = fakedb.Orders
 	q.Lock = sequence.LockOptimistic
 	reserve("Reserve optimistically from keyfill_sequences", q)
 	if d.Name == dialect.SQLite().Name {
 		return got
 	}
-	q = orders
+	q = fakedb.Orders
 	q.Procedure = "app.next_key"
 	r = reserve("Reserve by the application's procedure", q)
 	step("Advance by it", r.Advance(ctx, 100))
@@ -136,11 +137,11 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fake) []txtar.File {
 }
 
 // missingKeyRow returns what the error of a key table without the row says.
-func missingKeyRow(t *testing.T, st *store.Store, f *fake, q sequence.Sequence) txtar.File {
+func missingKeyRow(t *testing.T, st *store.Store, f *fakedb.DB, q sequence.Sequence) txtar.File {
 	t.Helper()
-	f.answer = func(query string) reply {
+	f.Answer = func(query string) fakedb.Reply {
 		if strings.Contains(query, "FROM app.keys") {
-			return reply{}
+			return fakedb.Reply{}
 		}
 		return keyAnswers(query)
 	}
@@ -149,27 +150,8 @@ func missingKeyRow(t *testing.T, st *store.Store, f *fake, q sequence.Sequence) 
 	if !errors.As(err, &missing) || missing.Err != store.ErrNoRow {
 		t.Fatalf("Open of a missing row: %v", err)
 	}
-	f.lines()
+	f.Lines()
 	return txtar.File{Name: "what the error of a missing row says to run", Data: []byte(missing.SQL + "\n")}
-}
-
-// TestProcedureDDL: the procedures are there for every engine that has any, and
-// check what they are given and what they have changed.
-func TestProcedureDDL(t *testing.T) {
-	for _, d := range dialect.All() {
-		all := strings.Join(store.ProcedureDDL(d), "\n")
-		if d.Name == dialect.SQLite().Name {
-			if all != "" {
-				t.Errorf("SQLite has %s", all)
-			}
-			continue
-		}
-		for _, part := range []string{store.ReserveProcedure, "count must be an integer of at least 1", "not one row of that name", "< 1"} {
-			if !strings.Contains(all, part) {
-				t.Errorf("%s: no %q in\n%s", d.Name, part, all)
-			}
-		}
-	}
 }
 
 // TestKeyTableOptions: what no table could serve is refused before anything is
@@ -206,11 +188,11 @@ func TestKeyTableOptions(t *testing.T) {
 		{"codec and procedure", func(q *sequence.Sequence) { q.Codec, q.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
 		{"codec without a table", func(q *sequence.Sequence) { q.Codec, q.Max, q.Table = shifted{}, 10, nil }, false},
 	} {
-		q, own := orders, table
+		q, own := fakedb.Orders, table
 		q.Table = &own
 		c.change(&q)
-		f := &fake{answer: func(string) reply { return reply{err: errRefused} }}
-		st := pooled(t, dialect.PostgreSQL(), f)
+		f := &fakedb.DB{Answer: func(string) fakedb.Reply { return fakedb.Reply{Err: fakedb.ErrRefused} }}
+		st := fakedb.Pooled(t, dialect.PostgreSQL(), f)
 		for name, err := range map[string]error{
 			"Open":    func() error { _, err := reserver.Open(context.Background(), st, q); return err }(),
 			"Reserve": func() error { _, err := sequence.Reserve(context.Background(), st, q, 1, 0); return err }(),
@@ -220,13 +202,13 @@ func TestKeyTableOptions(t *testing.T) {
 				t.Errorf("%s: %s: %v", c.name, name, err)
 			}
 		}
-		if log := f.lines(); !c.ok && log != "" {
+		if log := f.Lines(); !c.ok && log != "" {
 			t.Errorf("%s: it asks\n%s", c.name, log)
 		}
 	}
-	q := orders
+	q := fakedb.Orders
 	q.Procedure = "next_key"
-	if _, err := reserver.Open(context.Background(), pooled(t, dialect.SQLite(), &fake{}), q); !errors.Is(err, keysource.ErrOptions) {
+	if _, err := reserver.Open(context.Background(), fakedb.Pooled(t, dialect.SQLite(), &fakedb.DB{}), q); !errors.Is(err, keysource.ErrOptions) {
 		t.Errorf("a procedure of SQLite: %v", err)
 	}
 }
@@ -238,17 +220,17 @@ func TestProcedureWithin(t *testing.T) {
 		if d.Name == dialect.SQLite().Name {
 			continue
 		}
-		q := orders
+		q := fakedb.Orders
 		q.Procedure = "next_key"
-		f := &fake{answer: keyAnswers}
-		got, err := reserver.New(store.Within(d, strengths[2].make(f)), q).Reserve(context.Background(), 10, 0)
+		f := &fakedb.DB{Answer: keyAnswers}
+		got, err := reserver.New(store.Within(d, fakedb.Strengths[2].Make(f)), q).Reserve(context.Background(), 10, 0)
 		if d.Name == dialect.Oracle().Name {
-			if !errors.Is(err, keysource.ErrOptions) || f.lines() != "" {
+			if !errors.Is(err, keysource.ErrOptions) || f.Lines() != "" {
 				t.Errorf("%s: %+v, %v", d.Name, got, err)
 			}
 			continue
 		}
-		if err != nil || got.First != 42 || strings.Contains(f.lines(), "begin") {
+		if err != nil || got.First != 42 || strings.Contains(f.Lines(), "begin") {
 			t.Errorf("%s: %+v, %v", d.Name, got, err)
 		}
 	}
@@ -261,27 +243,27 @@ func TestFresh(t *testing.T) {
 		for _, used := range []int64{0, 1} {
 			for _, create := range []bool{true, false} {
 				made := false
-				f := &fake{}
-				usual := engineAnswers(d)
-				f.answer = func(query string) reply {
+				f := &fakedb.DB{}
+				usual := fakedb.EngineAnswers(d)
+				f.Answer = func(query string) fakedb.Reply {
 					switch {
 					case strings.Contains(query, "EXISTS (SELECT 1"):
-						return reply{rows: [][]driver.Value{{used}}}
+						return fakedb.Reply{Rows: [][]driver.Value{{used}}}
 					case strings.Contains(query, "INTO keyfill_sequences"):
 						made = true
 					case strings.Contains(query, "parameters FROM") && !made:
-						return reply{}
+						return fakedb.Reply{}
 					case strings.Contains(query, "parameters FROM"):
-						return reply{rows: [][]driver.Value{{int64(7), "made", "", "orders", "id", ""}}}
+						return fakedb.Reply{Rows: [][]driver.Value{{int64(7), "made", "", "orders", "id", ""}}}
 					case strings.Contains(query, "MAX("):
 						t.Errorf("%s: the greatest key is asked for", d.Name)
 					}
 					return usual(query)
 				}
-				q := orders
+				q := fakedb.Orders
 				q.Fresh, q.Start, q.Create = true, 7, create
-				_, err := reserver.New(pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
-				log := f.lines()
+				_, err := reserver.New(fakedb.Pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
+				log := f.Lines()
 				want, start := error(nil), "7"
 				switch {
 				case used == 1:
