@@ -1,6 +1,24 @@
-// Package store keeps the state of counting sources, the time marks of snowflake
-// workers, and the series of integers that processes own, in three tables of a
-// database.
+// Package store is the way to a database in which keyfill keeps the state of its sources:
+// of those that count, of snowflake workers, and of series of integers that processes own.
+// A [Store] says where statements run, runs them, and says what their errors mean. What is
+// kept by them is in the packages below this one:
+//
+//	engine         the statements and tables of each engine, as data
+//	staterow       a row of keyfill_sequences
+//	nativecatalog  what the catalog of an engine says of its own sequences
+//	keycolumn      a key column of the application: its greatest key, its counter
+//	schema         keyfill's tables: whether they are there, and how they are made
+//	binding        which state serves a column, and claims
+//	upstream       blocks of integers from another store
+//	sequence       the row of a counter, and the ways to reserve from it
+//	reserver       opens such a row, for a [keysource.Sequence]
+//	native         a sequence of the engine, for a [keysource.Sequence]
+//	series         runs of integers that a process owns, for a [keysource.Recycled]
+//	scope          a numbering within each parent
+//	worker         the marks of snowflake workers, for a [keysource.Snowflake]
+//
+// All but engine stand on this package, and each stands on those above it in this list, as
+// far as it needs them. TestImports of the module lists who imports whom.
 //
 // # The tables
 //
@@ -11,7 +29,7 @@
 //	table_name      the table that the keys go to; empty when several may
 //	column_name     its key column
 //	parameters      what may never change, in a text of the source's own
-//	incarnation     a random text, made with the row: another text, another row; behind
+//	incarnation     a random text, made with the row: another text, another row; after
 //	                "<" there may be the first integer that the row leaves to another one
 //	updated_at      when, by the server's clock; for people who look
 //	server          Oracle only: which server has changed it last
@@ -49,11 +67,11 @@
 //	                (workers) for orders.id", of a snowflake's; one of more than
 //	                190 characters ends in a hash of the whole instead
 //	next_value      1; 2 where the state is in another database, or in a store without
-//	                SQL, and was used: see [reserver.NoteUsed]; 0 for a candidate, which is to get
+//	                SQL, and was used: see reserver.NoteUsed; 0 for a candidate, which is to get
 //	                the column, or has lost it to another state
 //	table_name      "orders"; empty where it has lost
 //	column_name     "id"; empty where it has lost
-//	parameters      "binding"; for a snowflake's with its bits behind that
+//	parameters      "binding"; for a snowflake's with its bits after that
 //
 // Two sequences whose rows name the column may serve it together, where one has a
 // StartAt: opening it writes that into the rows of the others as their end, in a
@@ -71,18 +89,18 @@
 //
 //	name            "orders.id (spare)", of the state "orders.id"
 //	next_value      where the block begins
-//	incarnation     the first characters of the incarnation of the state's row, and behind
+//	incarnation     the first characters of the incarnation of the state's row, and after
 //	                "<" the end of the block
 //
 // # A numbering within each parent
 //
 // A state that counts anew for each order, say, has a row of its own, whose
-// parameters name the columns, and one more for each parent: see [scope.Scope]. Only the
+// parameters name the columns, and one more for each parent: see scope.Scope. Only the
 // former names the column that it serves.
 //
 // # Creating the tables
 //
-// [DDL] gives the statements that create them, [schema.Schema.Ensure] runs those.
+// [DDL] gives the statements that create them, schema.Schema.Ensure runs those.
 // The tables are where the connection's user finds a table without a schema.
 //
 // # How integers are reserved
@@ -102,12 +120,12 @@
 // The integers are given to the caller after the reservation has committed.
 // When the answer is lost, so are they: a gap.
 //
-// [sequence.LockOptimistic] reads the row first, and then replaces the value only where it
-// is still the same, up to ten times. [sequence.Sequence].Procedure has the engine do it.
+// sequence.LockOptimistic reads the row first, and then replaces the value only where it
+// is still the same, up to ten times. sequence.Sequence.Procedure has the engine do it.
 //
 // # Existing key tables
 //
-// A [sequence.KeyTable] is a table that the application has, and other programs use, in
+// A sequence.KeyTable is a table that the application has, and other programs use, in
 // the place of keyfill_sequences. The same UPDATE is sent to it; its columns say
 // whether the next integer is stored or the last one, and how far they reach.
 // What has no place in it is not kept: the text of what may never change, and
@@ -120,15 +138,14 @@
 //	db := store.Pool(d, connector) // nothing is connected yet
 //	st := store.New(dialect.MariaDB(), db)
 //	src, err := keysource.NewSequence(keysource.SequenceOptions{
-//		Reserver: st.Reserver(store.Sequence{
+//		Reserver: reserver.New(st, sequence.Sequence{
 //			Name:    "orders.id",
 //			Columns: []store.Column{{Table: "orders", Name: "id"}},
 //			Create:  true,
 //		}),
 //	}, keysource.Env{})
 //
-// and [Store.Marker] for a [keysource.Snowflake], [Store.Series] for a
-// [keysource.Recycled].
+// and worker.New for a [keysource.Snowflake], series.New for a [keysource.Recycled].
 //
 // # Where
 //
@@ -147,6 +164,6 @@
 // A database whose transactions are SERIALIZABLE by default makes reservations
 // of several processes fail now and then, as any UPDATE.
 //
-// Who may change the tables may make keys repeat. Triggers on them are not
+// A user that may change the tables can make keys repeat. Triggers on them are not
 // expected; SQL Server refuses OUTPUT where there are any.
 package store

@@ -174,6 +174,7 @@ func (r *Store) ToldGone(ctx context.Context, name string, err error) error {
 // unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
 const unknownVariable = 1193
 
+// IsUnknownVariable reports whether MySQL or MariaDB has refused a variable that it does not know.
 func IsUnknownVariable(err error) bool {
 	code, ok := sqlcode.Of(err)
 	return ok && code.Number == unknownVariable

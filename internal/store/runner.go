@@ -121,6 +121,7 @@ func (r *Store) CanRead(ctx context.Context, table string) (bool, error) {
 	return false, err
 }
 
+// ProbeText returns the query that reads a table of keyfill's, and no row of it.
 func ProbeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
 
 // Literal returns a text as it is written into a statement.

@@ -1,3 +1,8 @@
+// Package binding decides which state serves a column. It makes the rows of
+// keyfill_sequences that bind states to columns, finds the states that have a column
+// already, settles the contest of states that are opened for one column at the same time,
+// and lets two sequences share a column where one ends at the first integer of the other.
+// A [Claim] binds what has no row of its own.
 package binding
 
 import (
@@ -12,11 +17,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-const (
-	// Parameters stands in the column parameters of a row that binds a
-	// state to a column.
-	Parameters = "binding"
-)
+// Parameters stands in the column parameters of a row that binds a state to a column.
+const Parameters = "binding"
 
 // Binding ties a state to the columns that its keys go to, where no row of the
 // state itself does.
@@ -26,9 +28,9 @@ type Binding struct {
 	Columns   []store.Column
 	Exclusive bool
 
-	// ends says that the state is a row of keyfill_sequences that may have an end: it may
-	// stand beside another one that begins there. alone says that the row names its only
-	// column, startAt is the StartAt of its sequence, and looks says that no row is
+	// Ends says that the state is a row of keyfill_sequences that may have an end: it may
+	// stand beside another one that begins there. Alone says that the row names its only
+	// column, StartAt is the StartAt of its sequence, and Looks says that no row is
 	// changed.
 	Ends, Alone, Looks bool
 	StartAt            int64
@@ -41,8 +43,7 @@ type Binding struct {
 // RowFor returns the name of the row that binds the state to a column, which has
 // at most 190 characters: "numbers for sales.orders.id".
 func (b *Binding) RowFor(c store.Column) string {
-	name := b.State + " for " + c.String()
-	return store.ShortName(name)
+	return store.ShortName(b.State + " for " + c.String())
 }
 
 // RowFor returns the name of the row that binds a state to a column.

@@ -15,6 +15,7 @@ type ColumnType struct {
 	unsigned bool
 }
 
+// ParseType reads a type as the catalog of an engine writes it.
 func ParseType(text string) ColumnType {
 	t := ColumnType{Text: text}
 	before, rest, _ := strings.Cut(strings.ToLower(text), "(")

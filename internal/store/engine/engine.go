@@ -1,3 +1,6 @@
+// Package engine holds what differs between the databases that keep keyfill's tables: for
+// each engine the tables, the statements about their rows, and the words from which
+// statements about other tables are composed. It sends nothing, and stands on dialect alone.
 package engine
 
 import (
@@ -223,6 +226,7 @@ var engines = map[string]*Engine{
 	dialect.Oracle().Name:     &oracle,
 }
 
+// Of returns the engine of a dialect. A dialect without one is a mistake of this module.
 func Of(d *dialect.Dialect) *Engine {
 	e := engines[d.Name]
 	if e == nil {

@@ -105,6 +105,7 @@ func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []a
 	}
 }
 
+// Placeholder returns the n-th placeholder of a statement, counted from 1.
 func (w *SeriesWords) Placeholder(n int) string {
 	if w.Mark == "?" {
 		return w.Mark

@@ -1,3 +1,6 @@
+// Package keycolumn asks about a key column of the application: its greatest key, whether
+// it has any, and where the engine's own counter of the column stands. It takes the locks
+// that these questions need in a transaction, and writes nothing into the column.
 package keycolumn
 
 import (

@@ -1,3 +1,6 @@
+// Package native draws from a sequence of the engine, as CREATE SEQUENCE makes one, for a
+// [keysource.Sequence]. It checks the sequence first: its increment, its end, its cache, and
+// what else fills the columns.
 package native
 
 import (

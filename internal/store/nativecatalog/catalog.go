@@ -1,3 +1,6 @@
+// Package nativecatalog asks the catalog of an engine for its own sequences, which CREATE
+// SEQUENCE and SERIAL make, and has the statements that draw from them. Package keycolumn
+// asks it for the sequence of a column; package native draws.
 package nativecatalog
 
 import (
@@ -29,6 +32,7 @@ type Catalog struct {
 	Statements *Statements // nil where the engine has no sequences
 }
 
+// Of returns the catalog that a store can ask.
 func Of(r *store.Store) Catalog { return Catalog{r, statementsOf[r.Dialect.Name]} }
 
 // Find returns the name of a sequence as it is found, nil where there is

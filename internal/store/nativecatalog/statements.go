@@ -57,6 +57,7 @@ func tableTitle(a Args) any  { return a.Column.Table }
 func tableQuoted(a Args) any { return a.Table }
 func columnTitle(a Args) any { return a.Column.Name }
 
+// Bind returns the arguments of a text.
 func (t Text) Bind(a Args) []any {
 	var args []any
 	for _, value := range t.args {

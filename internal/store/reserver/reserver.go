@@ -1,3 +1,7 @@
+// Package reserver opens the row of a sequence and reserves from it, for a
+// [keysource.Sequence]. To open a row means to find it or to make it, to compare what it
+// says with what is expected, and to bind it to its columns. [Look] says what opening
+// would say, and changes nothing.
 package reserver
 
 import (

@@ -1,3 +1,6 @@
+// Package schema looks whether keyfill's tables and its procedure are there, and creates
+// them where they are missing and a policy says so. It stands on package keycolumn, by
+// which it sees whether the application's tables are missing too.
 package schema
 
 import (

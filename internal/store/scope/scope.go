@@ -1,3 +1,6 @@
+// Package scope numbers the rows of a table within each value of other columns, such as the
+// lines of each order from 1 on. Each of these values has a row of keyfill_sequences, which
+// is made, locked and raised in the transaction that inserts.
 package scope
 
 import (

@@ -105,6 +105,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	return nil
 }
 
+// IsOptimistic reports whether the row is replaced, without a lock, where it is as it was read.
 func (q *Sequence) IsOptimistic() bool { return q.Lock == LockOptimistic }
 
 // IsForeign reports whether the state is in no table of this package.

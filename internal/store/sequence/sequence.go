@@ -1,3 +1,9 @@
+// Package sequence reserves integers from the row of a counter, in keyfill_sequences or in
+// a key table of the application. A [Sequence] names the row and says what is expected of
+// it; a [Row] reads it, and takes integers from it by one UPDATE, by replacing what was
+// read, or by calling a procedure. [Columns] are the columns that the keys go to, and say
+// which integers are in use. Whether the row is there, and whose it is, package reserver
+// finds out.
 package sequence
 
 import (

@@ -1,3 +1,6 @@
+// Package series keeps the runs of integers that processes own, in keyfill_series, for a
+// [keysource.Recycled]. The counter of new series is a row of keyfill_sequences, which
+// package reserver opens.
 package series
 
 import (

@@ -1,3 +1,6 @@
+// Package staterow reads and makes the rows of keyfill_sequences by their names, and reads
+// and writes the marks in their incarnation: where a row ends, and whether it has begun at
+// a given start. Every package that keeps something in such a row stands on it.
 package staterow
 
 import (

@@ -1,3 +1,7 @@
+// Package upstream gets the integers of a sequence from another store, block by block, and
+// keeps one block in reserve. It decides when to fetch a block and when to put it into use;
+// the two rows with the blocks are behind the interface [Rows], which package reserver
+// implements over keyfill_sequences and a simulation over its own database.
 package upstream
 
 import (

@@ -1,3 +1,5 @@
+// Package worker keeps the time marks of snowflake workers, in keyfill_workers, for a
+// [keysource.Snowflake].
 package worker
 
 import (
