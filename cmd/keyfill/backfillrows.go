@@ -15,9 +15,15 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
+// backfillOptions say which rows get keys, and how fast.
+type backfillOptions struct {
+	table, column string // as the policy names them
+	batch, rate   int    // rows that a transaction changes, and in a second at most; 0: no limit
+}
+
 // backfill gives keys to the rows of one table.
 type backfill struct {
-	flags   *backfillFlags
+	options *backfillOptions
 	db      *sql.DB // by the plain driver
 	dialect *dialect.Dialect
 	mount   *keyfill.Mount // which makes the keys
@@ -46,19 +52,29 @@ func (b *backfill) isPhysical() bool { return b.by == nil && b.locator == ctid }
 // errNotTaken is returned where the table does not store the keys. The batch is undone.
 var errNotTaken = errors.New("rows do not take the keys that they are given: let no trigger, rule or row security of the table leave the UPDATE out, or change the key")
 
-// plainConnector is a driver with a DSN.
-type plainConnector struct {
-	driver driver.Driver
-	dsn    string
-}
-
-func (c plainConnector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
-func (c plainConnector) Driver() driver.Driver                        { return c.driver }
-
 // missing returns how many rows have no key.
 func (b *backfill) missing(ctx context.Context) (n int, err error) {
 	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+b.table+" WHERE "+b.key+" IS NULL").Scan(&n)
 	return n, err
+}
+
+// run gives keys to the rows that have none, total of them when it begins, and returns how
+// many have got keys and how many have none now.
+func (b *backfill) run(ctx context.Context, mount *keyfill.Mount, total int, bar *progress) (filled, left int, err error) {
+	b.mount, b.progress = mount, bar
+	filled, err = b.fill(ctx)
+	b.progress.end()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%d rows have got keys, run the command again for the others: %w", filled, err)
+	}
+	left, err = b.missing(ctx)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case filled == 0 && left >= total: // others have given no keys meanwhile
+		return 0, 0, errNotTaken
+	}
+	return filled, left, nil
 }
 
 // passes is how often the table is gone through: rows may come behind the place where
@@ -78,13 +94,13 @@ func (b *backfill) fill(ctx context.Context) (filled int, err error) {
 			}
 			last = at
 			b.progress.show(filled)
-			if found < b.flags.batch {
+			if found < b.options.batch {
 				break
 			}
 			if changed == 0 && b.locator == ctid { // the next batch would have the same rows
 				return filled, errNotTaken
 			}
-			if err := b.flags.pace(ctx, changed, began); err != nil {
+			if err := b.options.pace(ctx, changed, began); err != nil {
 				return filled, err
 			}
 		}
@@ -103,7 +119,7 @@ const batchTries = 10
 // other rows.
 func (b *backfill) again(ctx context.Context, last any) (found, changed int, at any, _ error) {
 	for try := 1; ; try++ {
-		keys, err := b.mount.Keys(ctx, b.name, b.flags.batch)
+		keys, err := b.mount.Keys(ctx, b.name, b.options.batch)
 		if err != nil {
 			return 0, 0, last, err
 		}
@@ -270,4 +286,20 @@ func (b *backfill) placeholder(n int) string {
 		return fmt.Sprintf(":%d", n)
 	}
 	return "?"
+}
+
+// pace waits until the rate allows the next batch.
+func (o *backfillOptions) pace(ctx context.Context, rows int, began time.Time) error {
+	if o.rate == 0 {
+		return ctx.Err()
+	}
+	wait := time.Duration(rows)*time.Second/time.Duration(o.rate) - time.Since(began)
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

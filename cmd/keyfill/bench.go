@@ -16,18 +16,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/internal/measure"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // benchFlags are the flags of keyfill bench.
 type benchFlags struct {
-	databaseFlags
-	rows, maxRows, rounds int
-	connections           []int
-	time                  time.Duration
-	page                  string
-	asJSON, yes           bool
+	database databaseFlags
+	benchOptions
+	page        string
+	asJSON, yes bool
 }
 
 // The most that a measurement may be asked for.
@@ -51,7 +48,7 @@ docs/bench.md tells what it measures, and how to read it.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	f.add(cmd)
+	addDatabase(cmd, &f.database)
 	flags.IntVar(&f.rows, "rows", 100_000, "rows that each layout stores")
 	flags.IntVar(&f.rounds, "rounds", 3, "how often each is measured")
 	flags.DurationVar(&f.time, "time", time.Second, "how long each way inserts; 0: leave it out")
@@ -66,7 +63,7 @@ docs/bench.md tells what it measures, and how to read it.`,
 // check looks at the flags.
 func (f *benchFlags) check() error {
 	switch {
-	case !slices.Contains([]string{"sqlite", "mysql", "pgx", "postgres"}, f.driver):
+	case !slices.Contains([]string{"sqlite", "mysql", "pgx", "postgres"}, f.database.driver):
 		return usagef("say --driver, one of sqlite, mysql, pgx and postgres")
 	case f.rows < 4 || f.rows > mostBenchRows:
 		return usagef("--rows %d: give a number from 4 to %d", f.rows, mostBenchRows)
@@ -120,12 +117,12 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 
 // measure opens the database and measures all of it.
 func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *benchReport, err error) {
-	db, d, err := f.connect(ctx)
+	db, d, err := f.database.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	dsn, _, err := f.dataSource()
+	dsn, _, err := f.database.dataSource()
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +136,8 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *benchR
 			return nil, err
 		}
 	}
-	columns, _ := measure.ColumnsOf(d) // check has let no other driver through
-	b := &bench{flags: f, db: db, dialect: d, connector: plainConnector{db.Driver(), dsn}, columns: columns, tables: tables}
-	b.begin(cmd.ErrOrStderr())
-	defer b.progress.end()
-	return b.run(ctx)
+	f.driver = f.database.driver
+	return measureKeys(ctx, tables, newPlainConnector(db.Driver(), dsn), &f.benchOptions, cmd.ErrOrStderr())
 }
 
 // errNotConfirmed is returned where the user has not said yes.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -18,12 +19,31 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
+// benchOptions say what is measured.
+type benchOptions struct {
+	driver      string
+	rows        int           // that each layout stores
+	rounds      int           // how often each is measured
+	time        time.Duration // how long each way inserts; 0 leaves the ways out
+	maxRows     int           // that each way stores at most
+	connections []int
+}
+
+// measureKeys measures all of it, and shows on a terminal how far it has come.
+func measureKeys(ctx context.Context, tables *scratch, connector driver.Connector, o *benchOptions, errOut io.Writer) (*benchReport, error) {
+	columns, _ := measure.ColumnsOf(tables.dialect) // the command lets no other engine through
+	b := &bench{options: o, db: tables.db, dialect: tables.dialect, connector: connector, columns: columns, tables: tables}
+	b.begin(errOut)
+	defer b.progress.end()
+	return b.run(ctx)
+}
+
 // bench is a measurement at work.
 type bench struct {
-	flags     *benchFlags
+	options   *benchOptions
 	db        *sql.DB
 	dialect   *dialect.Dialect
-	connector plainConnector
+	connector driver.Connector
 	columns   measure.Columns
 	tables    *scratch
 
@@ -62,24 +82,24 @@ func benchMethods(layouts []measure.Layout) []measure.Method {
 // begin counts what there is to do.
 func (b *bench) begin(out io.Writer) {
 	b.layouts = measure.Layouts()
-	if b.flags.driver == "postgres" {
+	if b.options.driver == "postgres" {
 		b.layouts = measure.SentAsText(b.layouts)
 	}
 	b.methods = benchMethods(b.layouts)
-	b.rowsLeft = b.flags.rounds * len(b.layouts) * b.flags.rows
-	if b.flags.time > 0 {
-		b.waysLeft = b.flags.rounds * len(b.methods) * len(b.flags.connections)
+	b.rowsLeft = b.options.rounds * len(b.layouts) * b.options.rows
+	if b.options.time > 0 {
+		b.waysLeft = b.options.rounds * len(b.methods) * len(b.options.connections)
 	}
-	b.progress = newProgress(out, b.flags.rounds*len(b.layouts)+b.waysLeft)
+	b.progress = newProgress(out, b.options.rounds*len(b.layouts)+b.waysLeft)
 }
 
 // show shows how far the measurement has come. What is left takes as long as what was
 // measured of its kind, and before the first way as long as a way was told to take.
 func (b *bench) show(what string) {
-	all := b.flags.rounds * len(b.layouts)
-	done := b.rowsDone/b.flags.rows + b.ways
+	all := b.options.rounds * len(b.layouts)
+	done := b.rowsDone/b.options.rows + b.ways
 	left := time.Duration(float64(b.filling) / float64(max(b.rowsDone, 1)) * float64(b.rowsLeft))
-	each := b.flags.time
+	each := b.options.time
 	if b.ways > 0 {
 		each = b.inserts / time.Duration(b.ways)
 	}
@@ -93,16 +113,16 @@ func (b *bench) run(ctx context.Context) (*benchReport, error) {
 	if err := r.describe(ctx, b.db); err != nil {
 		return nil, err
 	}
-	for round := range b.flags.rounds {
+	for round := range b.options.rounds {
 		for _, i := range stats.Order(round, len(b.layouts)) {
 			if err := b.fill(ctx, r, i); err != nil {
 				return nil, err
 			}
 		}
-		if b.flags.time == 0 {
+		if b.options.time == 0 {
 			continue
 		}
-		for _, connections := range b.flags.connections {
+		for _, connections := range b.options.connections {
 			for _, i := range stats.Order(round, len(b.methods)) {
 				if err := b.insert(ctx, r, i, connections); err != nil {
 					return nil, err
@@ -150,7 +170,7 @@ func (b *bench) open(cfg *policy.Config) (db *sql.DB, err error) {
 
 // fill measures a layout.
 func (b *bench) fill(ctx context.Context, r *benchReport, i int) error {
-	l, rows := b.layouts[i], b.flags.rows
+	l, rows := b.layouts[i], b.options.rows
 	b.show(l.Name)
 	var f filled
 	err := b.table(ctx, func(name string) string { return l.Create(b.columns, name) }, func(name string) (err error) {
@@ -272,7 +292,7 @@ func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, 
 	start := time.Now()
 	for _, one := range all {
 		wg.Go(func() {
-			for run.Err() == nil && time.Since(start) < b.flags.time && rows.Add(1) <= int64(b.flags.maxRows) {
+			for run.Err() == nil && time.Since(start) < b.options.time && rows.Add(1) <= int64(b.options.maxRows) {
 				if err := b.insertRow(ctx, one, query); err != nil {
 					failed <- err
 					stop()

@@ -38,11 +38,11 @@ func newPageFile(path string) (*pageFile, error) {
 		return nil, nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, &usageError{fmt.Errorf("--html: %w", errNoPage)}
+		return nil, wrapUsage(fmt.Errorf("--html: %w", errNoPage))
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".keyfill-bench-*")
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--html: %w", errNoPage)}
+		return nil, wrapUsage(fmt.Errorf("--html: %w", errNoPage))
 	}
 	return &pageFile{path: path, file: file}, nil
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/drawing"
 	"github.com/keyfill/keyfill/internal/measure"
 	"github.com/keyfill/keyfill/internal/testbrowser"
 )
 
 // sampleReport returns a report with figures of all kinds.
 func sampleReport() *benchReport {
-	f := &benchFlags{rows: 100_000, rounds: 3, connections: []int{1, 8}, time: time.Second}
-	f.driver = "pgx"
-	b := &bench{flags: f, dialect: dialect.PostgreSQL(), layouts: measure.Layouts(), methods: benchMethods(measure.Layouts())}
+	o := &benchOptions{driver: "pgx", rows: 100_000, rounds: 3, connections: []int{1, 8}, time: time.Second}
+	b := &bench{options: o, dialect: dialect.PostgreSQL(), layouts: measure.Layouts(), methods: benchMethods(measure.Layouts())}
 	r := newBenchReport(b)
 	r.Engine, r.Time = "PostgreSQL <15.4>", time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	slow := map[string]float64{measure.Own: 1, measure.OwnAgain: 1, measure.V7: 1.3, "block": 1.1, "uuidv4, 16 bytes": 14.2, "coprime of 6": 8.8}
@@ -119,5 +119,30 @@ func TestBenchPage(t *testing.T) {
 	}
 	if grounds[true] == grounds[false] {
 		t.Errorf("the ground is %s, dark or not", grounds[true])
+	}
+}
+
+// TestBenchText: the tables have each layout and each way, and the verdicts what the
+// figures say.
+func TestBenchText(t *testing.T) {
+	r := sampleReport()
+	var b strings.Builder
+	r.writeText(&b)
+	for _, part := range []string{
+		"Of the keys that keyfill makes, block is stored fastest: 1.10 (1.00 to 1.20) times the",
+		"measured twice, differs from itself by up to 10 %",
+		"uuidv7, 16 bytes ", "1.30 (1.25 to 1.35)", "2.0 MB",
+		"composite was not measured: because",
+		"Identity, measured twice, differs from itself by up to 510 %",
+		"1 connection  of identity", "1,200 ", "1.20 (1.10 to 1.30)",
+	} {
+		if !strings.Contains(b.String(), part) {
+			t.Errorf("the text lacks %q:\n%s", part, b.String())
+		}
+	}
+	for _, d := range []drawing.Bars{r.timeBars(), r.sizeBars(), r.wayBars(1)} {
+		if misfits := d.Misfits(); misfits != nil {
+			t.Errorf("%s: %q", d.Title, misfits)
+		}
 	}
 }

@@ -78,7 +78,7 @@ func (w *wayLine) add(r inserted) {
 }
 
 func newBenchReport(b *bench) *benchReport {
-	f := b.flags
+	f := b.options
 	r := &benchReport{Time: time.Now().UTC().Truncate(time.Second), Driver: f.driver, Rows: f.rows, Rounds: f.rounds,
 		Seconds: f.time.Seconds(), Connections: f.connections, Ways: []*wayLine{}}
 	for _, l := range b.layouts {

@@ -31,3 +31,16 @@ func (c colours) paint(in colour, word string) string {
 	}
 	return "\x1b[" + string(in) + "m" + word + "\x1b[0m"
 }
+
+// isTerminal reports whether a stream of the command is a terminal.
+func isTerminal(stream any) bool {
+	file, isFile := stream.(*os.File)
+	if !isFile {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// actionColours are the colours of outcomes of statements; the others have none.
+var actionColours = map[string]colour{"fill": green, "refuse": red}

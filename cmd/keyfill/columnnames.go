@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
@@ -61,15 +60,4 @@ func columnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*ca
 		names = append(names, c.Name)
 	}
 	return nil, fmt.Errorf("%s has no column %s: name one that it has%s%s", t.Name, written, remedy, nearest.DidYouMean(written, names))
-}
-
-// shellWord returns a text as a word of a command line.
-func shellWord(text string) string {
-	plain := strings.IndexFunc(text, func(c rune) bool {
-		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("_.-", c))
-	}) < 0
-	if plain && text != "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

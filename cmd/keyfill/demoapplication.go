@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	_ "embed" // for demoPolicy
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"modernc.org/sqlite"
 
@@ -104,21 +102,6 @@ func openApplication(ctx context.Context, path string) (app *application, err er
 		return nil, errors.Join(err, app.close())
 	}
 	return app, nil
-}
-
-// openFilled opens a database through keyfill. $KEYFILL_MODE concerns the
-// user's own databases, and what keyfill logs of tables that go again nobody.
-func openFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
-	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	mount, err := keyfill.From(db)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	mount.SetMode(policy.ModeFill)
-	return db, nil
 }
 
 func (a *application) close() error {

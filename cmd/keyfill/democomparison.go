@@ -7,10 +7,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -251,24 +249,5 @@ func pagesWritten(ctx context.Context, db *sql.DB) (n int, err error) {
 	return n, errors.Join(err, conn.Close())
 }
 
-// fileDSN returns the DSN of a file. It has to be a URL: a path may hold ? or %.
-func fileDSN(path string, pragmas ...string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/…
-	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
-	return u.String()
-}
-
 // ratio returns a in units of b.
 func ratio[N ~int | ~int64](a, b N) float64 { return float64(a) / float64(max(b, 1)) }
-
-// grouped returns n with a comma between thousands.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

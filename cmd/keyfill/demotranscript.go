@@ -8,12 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-const (
-	// labelWidth is the width of the labels of a transcript.
-	labelWidth = 10
-	// lineWidth is where long prose breaks.
-	lineWidth = 90
-)
+// labelWidth is the width of the labels of a transcript.
+const labelWidth = 10
 
 // printPerformed prints a statement from the application to the table and back.
 func printPerformed(w *bufio.Writer, number int, p performed) {
@@ -77,22 +73,4 @@ func tableLines(t *table) []string {
 	}
 	_ = w.Flush() // into memory
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-}
-
-// wrap breaks text at spaces into lines of at most width bytes, where its words
-// allow.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines = append(lines, line)
-			line = ""
-		}
-		if line != "" {
-			line += " "
-		}
-		line += word
-	}
-	return append(lines, line)
 }

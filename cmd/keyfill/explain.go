@@ -6,12 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // explainFlags are the flags of keyfill explain.
@@ -38,21 +32,11 @@ func newExplain() *cobra.Command {
 			if err := f.check(args); err != nil {
 				return err
 			}
-			policy, err := newExplainPolicy(cmd.Context(), f.config, f.dialect, &f.database)
+			policy, err := f.policy(cmd.Context())
 			if err != nil {
 				return err
 			}
 			defer policy.close()
-			if f.asJSON && len(f.files) == 0 {
-				if f.summary {
-					return usagef("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
-				}
-				answered := newSummary(policy)
-				if err := explainLines(answered.by(policy.explainer), cmd.InOrStdin(), cmd.OutOrStdout()); err != nil {
-					return err
-				}
-				return answered.fails(f.failOn)
-			}
 			return f.run(cmd, policy, args)
 		},
 	}
@@ -65,7 +49,7 @@ func newExplain() *cobra.Command {
 	flags.BoolVar(&f.literals, "literals", false, "show the strings and numbers of a log")
 	flags.StringSliceVar(&f.failOn, "fail-on", nil, "`outcomes` that make the exit code 1")
 	flags.BoolVar(&f.asJSON, "json", false, "write JSON; without -f read it too")
-	f.database.add(cmd)
+	addDatabase(cmd, &f.database)
 	completes(cmd, "format", append([]string{formatSQL}, logFormats()...)...)
 	completes(cmd, "fail-on", actions...)
 	return cmd
@@ -80,9 +64,6 @@ docs/command.md the fields of --json; slots[].statement is which INSERT of a tex
 const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'`
 
 const explainExit = "Exit code: 0 done, 1 an error, or by --fail-on, 2 a wrong command line."
-
-// actions are the outcomes, the gravest first.
-var actions = []string{rewrite.Refuse.String(), rewrite.Keep.String(), rewrite.Fill.String(), rewrite.Pass.String()}
 
 // check tells what does not fit together.
 func (f *explainFlags) check(args []string) error {
@@ -106,57 +87,49 @@ func (f *explainFlags) check(args []string) error {
 	return nil
 }
 
-// explainPolicy is a policy by which statements are explained.
-type explainPolicy struct {
-	explainer explain.Explainer
-	dialect   *dialect.Dialect
-	tables    []string // the names of the policy, as it has them
-	rules     *policy.Policy
-	sibling   explain.Explainer // for MariaDB where this is for MySQL, and the other way; nil with a database
-	close     func()            // the connections to the database
-}
-
-// newExplainPolicy reads the policy, from the environment's place when config is
-// empty, and joins it with the dialect of that name, or with its own when that
-// is empty. If a database is named, statements are explained on it.
-func newExplainPolicy(ctx context.Context, config, dialectName string, database *databaseFlags) (*explainPolicy, error) {
-	cfg, err := loadPolicy(config)
+// policy reads the policy, and joins it with the dialect of the flags or of the database.
+func (f *explainFlags) policy(ctx context.Context) (*explainPolicy, error) {
+	cfg, err := loadPolicy(f.config)
 	if err != nil {
 		return nil, err
 	}
-	if !database.none() {
-		if dialectName != "" {
+	if !f.database.none() {
+		if f.dialect != "" {
 			return nil, usagef("the database tells the dialect: leave --dialect out")
 		}
-		if _, err := database.dialectOf(ctx, cfg); err != nil {
+		if _, err := f.database.dialectOf(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
-	d, err := joinDialect(cfg, dialectName)
+	d, err := joinDialect(cfg, f.dialect)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := cfg.Compile(d)
+	return newExplainPolicy(ctx, cfg, d, &f.database)
+}
+
+// run explains the statements of an argument, of files, or of standard input.
+func (f *explainFlags) run(cmd *cobra.Command, policy *explainPolicy, args []string) error {
+	if f.asJSON && len(f.files) == 0 {
+		if f.summary {
+			return usagef("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
+		}
+		answered, err := policy.answer(cmd.InOrStdin(), cmd.OutOrStdout())
+		if err != nil {
+			return err
+		}
+		return answered.fails(f.failOn)
+	}
+	options := explainOptions{
+		arguments: args, files: f.files, format: f.format, asJSON: f.asJSON, literals: f.literals,
+		stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(),
+	}
+	if cmd.Flags().Changed("summary") {
+		options.summary = &f.summary
+	}
+	found, err := policy.explainAll(options)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	p := &explainPolicy{dialect: d, rules: rules, close: func() {}}
-	if database.none() {
-		c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: cfg})
-		if err != nil {
-			return nil, err
-		}
-		p.explainer, p.sibling = explain.By(c), siblingOf(cfg)
-	} else {
-		x, err := database.explainer(ctx, cfg)
-		if err != nil {
-			return nil, err
-		}
-		p.explainer, p.close = x, func() { _ = x.Close() } // nothing was written that could fail now
-	}
-	for name := range cfg.Tables {
-		p.tables = append(p.tables, name)
-	}
-	slices.Sort(p.tables)
-	return p, nil
+	return found.fails(f.failOn)
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// none reports whether no flag names a database.
-func (f *databaseFlags) none() bool { return *f == databaseFlags{} }
-
 // dialectOf returns the dialect of the database, which is noted in a policy that names
 // none.
 func (f *databaseFlags) dialectOf(ctx context.Context, cfg *policy.Config) (*dialect.Dialect, error) {

@@ -68,15 +68,6 @@ func logOf(t testing.TB, format sqllog.Format, lines int) (file, dialect string)
 	return file, dialect
 }
 
-func testExplainPolicy(t testing.TB, config, dialect string) *explainPolicy {
-	t.Helper()
-	p, err := newExplainPolicy(t.Context(), config, dialect, &databaseFlags{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // TestExplainLogHides: explain prints no literal of a logged statement, unless a flag asks
 // for the statements.
 func TestExplainLogHides(t *testing.T) {
@@ -115,91 +106,6 @@ func TestExplainLogFormat(t *testing.T) {
 		r := keyfillRun(t, "", "explain", "--config", config, "--dialect", "postgres", "-f", script, "--format", string(format))
 		if want := "line 1: this is no line of a " + string(format) + " log"; r.code != 1 || !strings.Contains(r.errOut, want) {
 			t.Errorf("%s: exit code %d, %s, want %s", format, r.code, r.errOut, want)
-		}
-	}
-}
-
-// TestSummaryIsBounded: a log with more shapes and tables than are kept is counted to its
-// end, and what is kept does not grow.
-func TestSummaryIsBounded(t *testing.T) {
-	p := testExplainPolicy(t, writeFile(t, "keyfill.yaml", testPolicy), "postgres")
-	s := newSummary(p)
-	word := func(n int) string { // without digits, which a shape leaves out
-		return strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(n))
-	}
-	const all = 30_000
-	for n := range all {
-		one := inputStatement{file: "a", line: n, text: "INSERT INTO orders (" + word(n) + ") VALUES (1)", log: true}
-		if n%2 == 1 {
-			one.text = "INSERT INTO " + word(n) + " (a) VALUES (1)"
-		}
-		ex, err := p.explainer.Explain(one.text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.add(&one, &ex)
-	}
-	shapes, statements := 0, 0
-	for _, g := range s.groups {
-		shapes += len(g.shapes)
-		statements += g.statements
-	}
-	if len(s.groups) > maxGroups+len(actions) || shapes > maxShapes || len(s.hints) > maxHints || statements != all {
-		t.Errorf("%d groups, %d shapes, %d hints, %d statements", len(s.groups), shapes, len(s.hints), statements)
-	}
-	if s.total["fill"] != all/2 || s.total["pass"] != all/2 {
-		t.Errorf("%v", s.total)
-	}
-}
-
-// TestHints: an entry of the policy that is likely meant is told, and no other.
-func TestHints(t *testing.T) {
-	p := testExplainPolicy(t, writeFile(t, "keyfill.yaml", `version: 1
-dialect: postgres
-tables:
-  orders: {column: id}
-  sales.invoices: {column: id}
-  "\"People\"": {column: id}
-  id: {column: id}
-  rows: {column: id, source: identity}
-  "log_*": {column: id}
-`), "")
-	for text, want := range map[string]string{
-		"INSERT INTO oders (a) VALUES (1)":                              "the policy has orders, whose name differs in one letter",
-		`INSERT INTO "Orders" (a) VALUES (1)`:                           "the policy has orders, whose name differs in its case",
-		"INSERT /* c */ INTO /* ; */ people (a) VALUES (1)":             `the policy has "People", whose name differs in its case`,
-		"INSERT INTO old . invoices (a) VALUES (1)":                     "the policy has sales.invoices, a table of another schema",
-		"WITH a AS (SELECT 1) INSERT INTO orderz SELECT 1":              "the policy has orders, whose name differs in one letter",
-		"INSERT INTO invoicse (a) VALUES (1)":                           "",
-		"INSERT INTO is (a) VALUES (1)":                                 "",
-		"INSERT INTO rows (a) VALUES (1)":                               "",
-		"INSERT INTO customers (a) VALUES (1)":                          "",
-		"CREATE TRIGGER t BEFORE INSERT ON oders EXECUTE FUNCTION f ()": "",
-		"GRANT INSERT ON oders TO x":                                    "",
-		"INSERT INTO 'open":                                             "",
-		"SELECT 'INSERT INTO oders (a) VALUES (1)' FROM orders":         "",
-	} {
-		ex, err := p.explainer.Explain(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := newSummary(p).hint(text, &ex); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
-	}
-}
-
-// TestMaskedText: strings, numbers and comments are left out, names stay.
-func TestMaskedText(t *testing.T) {
-	for _, tt := range []struct{ dialect, text, want string }{
-		{"postgres", "INSERT INTO t1 (\"a\", b)\n VALUES ($1, E'x\\'y', 0x1F, 1.5e3, .5, $$z$$) -- secret", `INSERT INTO t1 ("a", b) VALUES ($1, '…', 0, 0, 0, '…')`},
-		{"mysql", "INSERT INTO t (`a`) VALUES (\"x\", 'y', 1, ?, @v) # secret", "INSERT INTO t (`a`) VALUES ('…', '…', 0, ?, @v)"},
-		{"mysql", "SELECT /*! secret */ 'open", "SELECT … …"},
-		{"sqlserver", "INSERT INTO [t] VALUES (N'x', 1, @p1)", "INSERT INTO [t] VALUES ('…', 0, @p1)"},
-	} {
-		p := testExplainPolicy(t, writeFile(t, "keyfill.yaml", testPolicy), tt.dialect)
-		if got := maskedText(p.dialect, tt.text); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.text, got, tt.want)
 		}
 	}
 }

@@ -7,43 +7,61 @@ import (
 	"io"
 	"iter"
 
-	"github.com/spf13/cobra"
-
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// run explains the statements of an argument, of files, or of standard input.
-func (f *explainFlags) run(cmd *cobra.Command, policy *explainPolicy, args []string) error {
-	in := &input{files: f.files, format: f.format, dialect: policy.dialect, stdin: cmd.InOrStdin()}
+// explainOptions say which statements are explained, and what is printed of them.
+type explainOptions struct {
+	arguments []string // one statement, or none where files are read
+	files     []string // "-" is standard input, which is read where there are none
+	format    string   // of the files, "" where they tell it
+	asJSON    bool
+	literals  bool  // the strings and numbers of a log are shown
+	summary   *bool // whether statements are counted by group; nil: those of a log are
+	stdin     io.Reader
+	out       io.Writer
+	errOut    io.Writer // shows the progress
+}
+
+// answer explains the requests of in, a line of JSON each, and counts them by outcome alone.
+func (p *explainPolicy) answer(in io.Reader, out io.Writer) (*summary, error) {
+	answered := newSummary(p)
+	return answered, explainLines(answered.by(p.explainer), in, out)
+}
+
+// explainAll explains the statements of an argument, of files, or of standard input, and
+// returns what it has counted.
+func (p *explainPolicy) explainAll(o explainOptions) (*summary, error) {
+	in := &input{files: o.files, format: o.format, dialect: p.dialect, stdin: o.stdin}
 	if len(in.files) == 0 {
 		in.files = []string{standardInput}
 	}
 	statements, total := in.statements(), int64(0)
-	if len(args) > 0 {
-		statements = argumentInput(args[0])
+	if len(o.arguments) > 0 {
+		statements = argumentInput(o.arguments[0])
 	} else {
 		total = in.size()
 	}
-	bar := newProgress(cmd.ErrOrStderr(), int(total))
+	bar := newProgress(o.errOut, int(total))
 	r := &explanations{
-		policy: policy, asJSON: f.asJSON, literals: f.literals,
-		out: bufio.NewWriterSize(cmd.OutOrStdout(), lineBuffer), colours: coloursOf(cmd.OutOrStdout()),
-		summary: newSummary(policy), alone: len(args) > 0,
+		policy: p, asJSON: o.asJSON, literals: o.literals,
+		out: bufio.NewWriterSize(o.out, lineBuffer), colours: coloursOf(o.out),
+		summary: newSummary(p), alone: len(o.arguments) > 0,
 	}
-	err := r.all(statements, f.summary, cmd.Flags().Changed("summary"), func(n int) {
+	err := r.all(statements, o.summary, func(n int) {
 		if total > 0 && bar != nil {
 			bar.showAs(int(in.read.Load()), fmt.Sprintf("%d statements", n))
 		}
 	})
 	bar.clear()
 	if err == nil {
-		err = r.end(len(f.files) > 0)
+		err = r.end(len(o.files) > 0)
 	}
 	if err = errors.Join(err, r.out.Flush()); err != nil {
-		return err
+		return nil, err
 	}
-	return r.summary.fails(f.failOn)
+	return r.summary, nil
 }
 
 // explanations prints what becomes of statements, each by itself or counted.
@@ -63,15 +81,18 @@ type explanations struct {
 	answer []byte
 }
 
-// all explains all statements. Where the flag --summary is not given, the statements of a
-// log are counted, and a script's are printed, as all are in JSON.
-func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary, given bool, progress func(n int)) error {
+// all explains all statements. Where summary is nil, the statements of a log are counted,
+// and a script's are printed, as all are in JSON.
+func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary *bool, progress func(n int)) error {
 	for one, err := range statements {
 		if err != nil {
 			return err
 		}
 		if r.n++; r.n == 1 {
-			r.counts = summary || one.log && !given && !r.asJSON
+			r.counts = one.log && !r.asJSON
+			if summary != nil {
+				r.counts = *summary
+			}
 		}
 		ex, err := r.policy.explainer.Explain(one.text)
 		if err != nil {

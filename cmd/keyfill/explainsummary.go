@@ -177,14 +177,6 @@ func (s *summary) line() string {
 	return text
 }
 
-// howMany writes a number of things.
-func howMany(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
 // sorted returns the groups, the gravest outcome first, and of one the most statements.
 func (s *summary) sorted() []*group {
 	var all []*group

@@ -87,9 +87,6 @@ func (p explainPrinter) facts(query string, at *inputStatement, in explain.Inser
 	}
 }
 
-// actionColours are the colours of actions on a terminal; the others have none.
-var actionColours = map[string]colour{"fill": green, "refuse": red}
-
 // unfilled reports whether the policy lets a statement go that is refused for a reason.
 func unfilled(reason string) bool { return strings.HasPrefix(reason, "unfilled: ") }
 

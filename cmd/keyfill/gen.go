@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -13,10 +10,6 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
-
-// genBatch is how many keys are drawn at a time: enough that drawing costs
-// little, few enough that a million need no memory.
-const genBatch = 1000
 
 // genKinds are the kinds whose keys need neither a table nor a database.
 var genKinds = []string{"uuidv7", "uuidv4", "ulid", "comb"}
@@ -49,7 +42,10 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") {
 					return usagef("the policy says the layout and the epoch: leave --layout and --epoch out")
 				}
-				return from.generate(cmd, args, n)
+				if len(args) == 0 {
+					return usagef("--config needs a table of the policy: name it")
+				}
+				return from.generate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], n)
 			}
 			if from != (tableKeys{}) {
 				return usagef("--column and the flags of a database go with --config: say it, with a table")
@@ -63,54 +59,23 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 			}
 			l, err := dialect.ParseLayout(layout)
 			if err != nil {
-				return &usageError{err}
+				return wrapUsage(err)
 			}
 			source, err := policy.NewSource(spec, keysource.Env{})
 			if err != nil {
-				return &usageError{err}
+				return wrapUsage(err)
 			}
-			return generate(cmd, source, keysource.Request{N: n, Layout: l})
+			return generate(cmd.Context(), cmd.OutOrStdout(), source, keysource.Request{N: n, Layout: l})
 		},
 	}
 	flags := cmd.Flags()
 	flags.IntVarP(&n, "number", "n", 1, "how many keys")
 	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
-	from.add(cmd)
-	flags.StringVar(&from.driver, "driver", "", strings.Join(checkDrivers, ", "))
-	flags.StringVar(&from.dsn, "dsn", "", "what the driver opens; others may see it")
-	flags.StringVar(&from.dsnEnv, "dsn-env", "", "the environment `variable` that holds the DSN")
-	completes(cmd, "driver", checkDrivers...)
+	addTableKeys(cmd, &from)
+	addDatabaseAs(cmd, &from.database, strings.Join(driverNames, ", "))
+	completes(cmd, "driver", driverNames...)
 	completes(cmd, "layout", "string", "binary", "sequential_at_end")
 	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd
-}
-
-// generate prints the keys of the request.
-func generate(cmd *cobra.Command, source keysource.Source, all keysource.Request) error {
-	w := bufio.NewWriter(cmd.OutOrStdout())
-	for left := all.N; left > 0; {
-		r := all
-		r.N = min(left, genBatch)
-		keys, err := source.Next(cmd.Context(), r)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			if err := printKey(w, key); err != nil {
-				return err
-			}
-		}
-		left -= r.N
-	}
-	return w.Flush()
-}
-
-func printKey(w io.Writer, key any) error {
-	if b, ok := key.([]byte); ok {
-		_, err := fmt.Fprintf(w, "%x\n", b)
-		return err
-	}
-	_, err := fmt.Fprintln(w, key)
-	return err
 }

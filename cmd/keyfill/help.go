@@ -33,9 +33,6 @@ func setHelp(cmd *cobra.Command) {
 	}
 }
 
-// exitKey is the annotation of a command whose exit codes are not the common ones.
-const exitKey = "exit"
-
 const commonExit = "Exit code: 0 done, 1 an error, 2 the command line is not understood."
 
 func helpText(cmd *cobra.Command) string {
@@ -142,10 +139,4 @@ A shell reads it at its start:
 			return root.GenPowerShellCompletionWithDesc(out)
 		},
 	}
-}
-
-// completes lets a shell complete a flag with words.
-func completes(cmd *cobra.Command, flag string, words ...string) {
-	// The flag is the command's own, and has no other completion: this never fails.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -1,35 +1,25 @@
 package main
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/draft"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // initFlags are the flags of keyfill init.
 type initFlags struct {
-	database databaseFlags
-	scripts  []string
-	dialect  string
-	schemas  []string
-	code     []string
-	file     string
-	force    bool
+	from  draftInput
+	code  []string
+	file  string
+	force bool
 }
 
 func newInit() *cobra.Command {
@@ -44,7 +34,7 @@ func newInit() *cobra.Command {
 			if err := f.mayWrite(); err != nil {
 				return err
 			}
-			first, err := f.draft(cmd.Context())
+			first, err := f.from.draft(cmd.Context())
 			if err == nil && len(f.code) > 0 {
 				err = tellCode(cmd.Context(), first, f.code)
 			}
@@ -55,11 +45,11 @@ func newInit() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	f.database.add(cmd)
-	flags.StringArrayVar(&f.scripts, "schema", nil, "read CREATE TABLE statements from the `file`; may be repeated")
-	flags.StringVar(&f.dialect, "dialect", "", "of --schema: "+dialect.Names())
+	addDatabase(cmd, &f.from.database)
+	flags.StringArrayVar(&f.from.scripts, "schema", nil, "read CREATE TABLE statements from the `file`; may be repeated")
+	flags.StringVar(&f.from.dialect, "dialect", "", "of --schema: "+dialect.Names())
 	completes(cmd, "dialect", strings.Split(dialect.Names(), ", ")...)
-	flags.StringSliceVar(&f.schemas, "also", nil, "tables of these `schemas` too")
+	flags.StringSliceVar(&f.from.schemas, "also", nil, "tables of these `schemas` too")
 	flags.StringSliceVar(&f.code, "code", nil, "tell what the INSERTs in these Go `packages` say")
 	flags.StringVarP(&f.file, "out", "o", "", "write the policy into the `file`")
 	flags.BoolVar(&f.force, "force", false, "write over a file that is there")
@@ -113,143 +103,4 @@ func (f *initFlags) write(out io.Writer, first *draft.Draft) error {
 	}
 	_, err = fmt.Fprintf(out, "%s: %d tables filled, %d left to the engine, %d to be decided\n", f.file, first.Filled(), first.Numbered(), first.Undecided())
 	return err
-}
-
-// draft returns the policy for the database, or for the scripts.
-func (f *initFlags) draft(ctx context.Context) (*draft.Draft, error) {
-	if len(f.scripts) > 0 {
-		return f.draftScripts(ctx)
-	}
-	if f.dialect != "" {
-		return nil, usagef("--dialect goes with --schema, and a driver tells what its database speaks: leave it out")
-	}
-	db, d, err := f.database.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	if d.Family == dialect.FamilySQLServer || d.Family == dialect.FamilyOracle {
-		return nil, fmt.Errorf("keyfill reads no list of tables from %s: give CREATE TABLE statements by --schema and --dialect", d.Title)
-	}
-	dsn, _, err := f.database.dataSource()
-	if err != nil {
-		return nil, err
-	}
-	return f.draftDatabase(ctx, db, d, dsn)
-}
-
-// draftDatabase returns the policy for a database, which it closes.
-func (f *initFlags) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialect, dsn string) (*draft.Draft, error) {
-	q := catalog.DB(db)
-	if d.Family == dialect.FamilyMySQL {
-		exact, err := catalog.Exact(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		if exact {
-			d = d.WithExactTables()
-		}
-	}
-	over, err := catalog.List(ctx, d, q, f.folded(d))
-	if err != nil {
-		return nil, err
-	}
-	first := draft.Of(d, over)
-	if first.EnsureSchema, err = check.MayCreate(ctx, d, q); err != nil {
-		return nil, err
-	}
-	if !first.EnsureSchema {
-		first.Remarks = append(first.Remarks, "This user may not create tables: have those made that keyfill ddl --dialect "+d.Name+" prints.")
-	}
-	first.Way = "keyfill plan there --driver " + f.database.driver + " --dsn-env VARIABLE"
-	for i, schema := range f.folded(d) {
-		if d.Family != dialect.FamilySQLite && !slices.ContainsFunc(over.Tables, func(t *catalog.Listed) bool { return t.Schema == schema }) {
-			first.Remarks = append(first.Remarks, fmt.Sprintf("The schema %q of --also has no table that this user sees: look at its name.", f.schemas[i]))
-		}
-	}
-	if len(over.Tables) == 0 {
-		first.Remarks = append(first.Remarks, "The database has no table that this user sees. Without an entry every statement passes: keyfill may be installed first, and its policy written later.")
-	}
-	if err := db.Close(); err != nil {
-		return nil, err
-	}
-	checked := checkFlags{driver: f.database.driver}
-	return first, compareDraft(first, func(cfg *policy.Config) ([]keyfill.Finding, error) {
-		return checked.compare(ctx, cfg, dsn)
-	})
-}
-
-// folded returns the names of the schemas as the catalog compares them.
-func (f *initFlags) folded(d *dialect.Dialect) []string {
-	var all []string
-	for _, name := range f.schemas {
-		all = append(all, d.FoldTable(name, true))
-	}
-	return all
-}
-
-// compareDraft has the policy compared with the database, and writes what is found into
-// its comments. An entry with an error becomes a comment, until there is none.
-func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
-	remarks := first.Remarks
-	for {
-		cfg, err := policy.Parse([]byte(first.Text()))
-		if err != nil {
-			return err // a fault of keyfill: each entry was read before
-		}
-		findings, err := look(cfg)
-		if err != nil {
-			return err
-		}
-		withdrawn := false
-		first.ClearNotes()
-		first.Remarks = slices.Clone(remarks)
-		for _, one := range findings {
-			note := findingNote(one)
-			switch {
-			case one.Line > 0 && one.Severity == check.Error && first.Withdraw(one.Line, note):
-				withdrawn = true
-			case one.Line > 0 && first.Note(one.Line, note):
-			case one.Rule == "no-rule" && first.Names(one.Table):
-				// The text says what it is.
-			default:
-				first.Remarks = append(first.Remarks, note)
-			}
-		}
-		if !withdrawn {
-			return compareLeft(first, look)
-		}
-	}
-}
-
-// compareLeft has the lines that stand in comments compared with the database too, so that
-// the comment says what has to be done before its line is taken into the policy.
-func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
-	text := first.Left()
-	if text == "" {
-		return nil
-	}
-	cfg, err := policy.Parse([]byte(text))
-	if err != nil {
-		return err // a fault of keyfill: each line was read before
-	}
-	findings, err := look(cfg)
-	for _, one := range findings {
-		if one.Severity == check.Error {
-			first.NoteLeft(one.Line, findingNote(one))
-		}
-	}
-	return err
-}
-
-// findingNote returns a finding as sentences.
-func findingNote(one keyfill.Finding) string {
-	where := one.Table
-	if where != "" && one.Column != "" {
-		where += "." + one.Column
-	}
-	if where != "" {
-		where = " of " + where
-	}
-	return fmt.Sprintf("keyfill check, %s %s%s: %s. Remedy: %s", one.Severity, one.Rule, where, one.Message, one.Remedy)
 }

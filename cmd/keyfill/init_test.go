@@ -98,7 +98,7 @@ func (p *planned) fillAll(t *testing.T, path string) int {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute
-	db, err := keyfill.OpenDB(plainConnector{p.raw.Driver(), p.dsn}, keyfill.Options{Policy: cfg})
+	db, err := keyfill.OpenDB(newPlainConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func (a *publicProgram) fill(t *testing.T, p *planned, path string) {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute
-	db, err := keyfill.OpenDB(plainConnector{p.raw.Driver(), p.dsn}, keyfill.Options{Policy: cfg})
+	db, err := keyfill.OpenDB(newPlainConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

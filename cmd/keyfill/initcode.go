@@ -22,7 +22,7 @@ func tellCode(ctx context.Context, first *draft.Draft, patterns []string) error 
 	if err != nil {
 		return err
 	}
-	v, err := (&vetFlags{}).read(ctx, judge, patterns)
+	v, err := vetSource(ctx, judge, patterns, false)
 	if err != nil {
 		return err
 	}

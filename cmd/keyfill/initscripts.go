@@ -20,7 +20,7 @@ import (
 )
 
 // draftScripts returns the policy for the tables that files of SQL declare.
-func (f *initFlags) draftScripts(ctx context.Context) (*draft.Draft, error) {
+func (f *draftInput) draftScripts(ctx context.Context) (*draft.Draft, error) {
 	switch {
 	case f.database != databaseFlags{}:
 		return nil, usagef("--schema is read in the place of a database: leave --driver, --dsn and --dsn-env out")
@@ -31,7 +31,7 @@ func (f *initFlags) draftScripts(ctx context.Context) (*draft.Draft, error) {
 	}
 	d, err := dialect.ByName(f.dialect)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, wrapUsage(err)
 	}
 	var scripts []io.Reader
 	for _, name := range f.scripts {
@@ -71,7 +71,7 @@ func (f *initFlags) draftScripts(ctx context.Context) (*draft.Draft, error) {
 var errNoTable = errors.New("the schema declares no table: name a file with CREATE TABLE statements, and their dialect in --dialect")
 
 // tellUnread tells which statements were passed over.
-func (f *initFlags) tellUnread(first *draft.Draft, unread []schemafile.Unread) {
+func (f *draftInput) tellUnread(first *draft.Draft, unread []schemafile.Unread) {
 	for _, one := range unread {
 		first.Remarks = append(first.Remarks, fmt.Sprintf("The statement %s of line %d was not understood: what it declares is missing here.", one.What, one.Line))
 	}
@@ -80,7 +80,7 @@ func (f *initFlags) tellUnread(first *draft.Draft, unread []schemafile.Unread) {
 // draftSQLite returns the policy for a database that SQLite makes of the scripts, in a
 // folder of its own: nobody reads SQLite's grammar better. Nothing but the statements that
 // make and change tables is executed.
-func (f *initFlags) draftSQLite(ctx context.Context, scripts []io.Reader) (*draft.Draft, error) {
+func (f *draftInput) draftSQLite(ctx context.Context, scripts []io.Reader) (*draft.Draft, error) {
 	folder, err := os.MkdirTemp("", "keyfill-init-")
 	if err != nil {
 		return nil, err

@@ -52,12 +52,6 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// Exit codes.
-const (
-	exitError = 1
-	exitUsage = 2
-)
-
 // run runs one command line, without the program's name, and returns the exit
 // code.
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -67,7 +61,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetOut(out)
 	root.SetErr(errOut)
 	cmd, err := root.ExecuteContextC(ctx)
-	var usage *usageError
+	var misused *usageError
 	var coded *codeError
 	name := coloursOf(errOut).paint(red, "keyfill:")
 	switch {
@@ -75,7 +69,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		return 0
 	case errors.Is(err, syscall.EPIPE):
 		return exitError // the reader has seen enough
-	case errors.As(err, &usage):
+	case errors.As(err, &misused):
 		fmt.Fprintf(errOut, "%s %v\nSee \"%s --help\".\n", name, err, cmd.CommandPath())
 		return exitUsage
 	}
@@ -96,23 +90,6 @@ func anchored(err error) string {
 	return anchor.Mark(text, cmp.Or(anchor.Of(err), "command"))
 }
 
-// usageError is a command line that is not understood.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
-
-// arguments makes what cobra says about the number of arguments a usageError.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return &usageError{err}
-		}
-		return nil
-	}
-}
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "keyfill",
@@ -127,7 +104,7 @@ use the Go package github.com/keyfill/keyfill; this program shows what it does.`
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return wrapUsage(err) })
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
 		newVet(), newCompletion(), newVersion())

@@ -5,47 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
 
 // planFlags are the flags of keyfill plan.
 type planFlags struct {
-	databaseFlags
-	table, column string
-	config        string // the policy file, "" for none
-	name          string // of a new state
-	gap           int64
-	stopped       bool // of there: old programs do not go on
-	asJSON        bool
-}
-
-// planStep is one step of a plan.
-type planStep struct {
-	Title string `json:"title"`
-
-	// SQL are statements to run in this order, on one connection.
-	SQL []string `json:"sql,omitempty"`
-
-	// Again says when they are to be run again.
-	Again string `json:"again,omitempty"`
-
-	// Policy is what stands in the policy from this step on, under tables.
-	Policy string `json:"policy,omitempty"`
-
-	// Check is a query whose answer is to be compared with Look.
-	Check string `json:"check,omitempty"`
-	Look  string `json:"look,omitempty"`
-}
-
-// planKinds are the plans there are.
-var planKinds = map[string]func(*planFigures) ([]planStep, error){
-	"there":    planThere,
-	"handback": planHandback,
-	"change":   planChange,
-	"bigint":   planBigint,
-	"uuid":     planUUID,
+	database databaseFlags
+	planOptions
+	asJSON bool
 }
 
 func newPlan() *cobra.Command {
@@ -62,11 +31,11 @@ reads the database for the figures, and changes nothing.
   uuid      a UUID column beside the integer one
 docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
 		Example:   `  keyfill plan there --driver sqlite --dsn shop.db --table orders`,
-		ValidArgs: []string{"there", "handback", "change", "bigint", "uuid"},
+		ValidArgs: planKinds,
 		Args:      arguments(onePlan),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	f.add(cmd)
+	addDatabase(cmd, &f.database)
 	cmd.Flags().StringVar(&f.table, "table", "", "table or schema.table")
 	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
 	cmd.Flags().StringVar(&f.config, "config", "", "the policy `file`, whose entry the plan repeats")
@@ -78,9 +47,8 @@ docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
 }
 
 func (f *planFlags) run(cmd *cobra.Command, kind string) error {
-	plan := planKinds[kind]
 	switch {
-	case plan == nil:
+	case !slices.Contains(planKinds, kind):
 		return usagef("there is no plan %q; take there, handback, change, bigint or uuid", kind)
 	case f.table == "":
 		return usagef("say --table")
@@ -91,16 +59,12 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	case f.gap < 0:
 		return usagef("--gap %d: give a number of at least 1", f.gap)
 	}
-	db, d, err := f.open(cmd.Context())
+	db, d, err := f.database.open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	figures, err := readFigures(cmd.Context(), db, d, f)
-	if err != nil {
-		return err
-	}
-	steps, err := plan(figures)
+	summary, steps, err := makePlan(cmd.Context(), db, d, kind, &f.planOptions)
 	if err != nil {
 		return err
 	}
@@ -115,7 +79,7 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 		}
 		return out.Flush()
 	}
-	fmt.Fprint(out, figures.summary())
+	fmt.Fprint(out, summary)
 	for i, s := range steps {
 		s.print(out, i+1)
 	}
@@ -128,24 +92,4 @@ func onePlan(_ *cobra.Command, args []string) error {
 		return errors.New("name one plan: there, handback, change, bigint or uuid")
 	}
 	return nil
-}
-
-// print writes a step for people.
-func (s *planStep) print(out *bufio.Writer, number int) {
-	fmt.Fprintf(out, "\n%d. %s\n", number, s.Title)
-	for _, query := range s.SQL {
-		fmt.Fprintf(out, "\n     %s;\n", strings.TrimSuffix(query, ";")) // a block of Oracle ends in one
-	}
-	if s.Policy != "" {
-		fmt.Fprintf(out, "\n     tables:\n       %s\n", strings.ReplaceAll(s.Policy, "\n", "\n       "))
-	}
-	if s.Again != "" {
-		fmt.Fprintf(out, "\n   %s\n", s.Again)
-	}
-	if s.Check != "" {
-		fmt.Fprintf(out, "\n   Check: %s;\n", s.Check)
-	}
-	if s.Look != "" {
-		fmt.Fprintf(out, "   Look at: %s\n", s.Look)
-	}
 }

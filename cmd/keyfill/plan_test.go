@@ -93,7 +93,7 @@ func (p *planned) open(t *testing.T, tables string) *sql.DB {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute // a busy machine may take more than the ten seconds of the default
-	c := plainConnector{raw.Driver(), p.dsn}
+	c := newPlainConnector(raw.Driver(), p.dsn)
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
@@ -421,6 +421,15 @@ func TestPlanText(t *testing.T) {
 		code := run(context.Background(), args, strings.NewReader(""), &out, &errOut)
 		if text := out.String() + errOut.String(); code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("keyfill %s: exit code %d, want %d, and %q in\n%s", strings.Join(c.args, " "), code, c.code, c.want, text)
+		}
+	}
+}
+
+// TestPlanArguments: without the name of a plan the error lists them.
+func TestPlanArguments(t *testing.T) {
+	for _, args := range [][]string{{"plan"}, {"plan", "there", "handback"}} {
+		if r := keyfillRun(t, "", args...); r.code != 2 || !strings.Contains(r.errOut, "there, handback, change, bigint or uuid") {
+			t.Errorf("%q: exit code %d, %s", args, r.code, r.errOut)
 		}
 	}
 }

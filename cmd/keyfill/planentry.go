@@ -41,7 +41,7 @@ func readEntry(d *dialect.Dialect, file, table string) (*planEntry, error) {
 	}
 	schema, bare, err := rules.ParseName(table)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, wrapUsage(err)
 	}
 	found, ok := rules.EntryOf(schema, bare)
 	if !ok {

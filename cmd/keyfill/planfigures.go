@@ -61,13 +61,13 @@ type planState struct {
 const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
-func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *planFlags) (*planFigures, error) {
-	f := &planFigures{dialect: d, gap: flags.gap, newName: flags.name, stopped: flags.stopped}
+func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *planOptions) (*planFigures, error) {
+	f := &planFigures{dialect: d, gap: o.gap, newName: o.name, stopped: o.stopped}
 	var err error
-	if f.found, err = readCatalog(ctx, db, d, flags.table); err != nil {
+	if f.found, err = readCatalog(ctx, db, d, o.table); err != nil {
 		return nil, err
 	}
-	if f.column, err = f.keyColumn(flags.column); err != nil {
+	if f.column, err = f.keyColumn(o.column); err != nil {
 		return nil, err
 	}
 	f.ref = store.Column{
@@ -76,10 +76,10 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, flags *pla
 	}
 	f.table = d.QuoteIdent(f.found.Schema) + "." + d.QuoteIdent(f.found.Name)
 	f.key = d.QuoteIdent(f.column.Name)
-	if err := f.write(flags.table); err != nil {
+	if err := f.write(o.table); err != nil {
 		return nil, err
 	}
-	if f.entry, err = readEntry(d, flags.config, flags.table); err != nil {
+	if f.entry, err = readEntry(d, o.config, o.table); err != nil {
 		return nil, err
 	}
 	if err := f.readDefinition(ctx, db); err != nil {

@@ -170,15 +170,6 @@ func TestPlanOddNames(t *testing.T) {
 	})
 }
 
-// TestShellWord: a name is one word of a command line.
-func TestShellWord(t *testing.T) {
-	for text, want := range map[string]string{"orders": "orders", "": "''", `"a b"`: `'"a b"'`, "it's": `'it'\''s'`} {
-		if got := shellWord(text); got != want {
-			t.Errorf("shellWord(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
 // TestPlanNearest: a table or column that is not there is told with the nearest names.
 func TestPlanNearest(t *testing.T) {
 	p := &planned{driver: "sqlite", dsn: "file:" + t.TempDir() + "/t.db"}

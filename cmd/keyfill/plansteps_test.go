@@ -122,15 +122,6 @@ func TestPlanHandbackSteps(t *testing.T) {
 	}
 }
 
-// TestPlanArguments: without the name of a plan the error lists them.
-func TestPlanArguments(t *testing.T) {
-	for _, args := range [][]string{{"plan"}, {"plan", "there", "handback"}} {
-		if r := keyfillRun(t, "", args...); r.code != 2 || !strings.Contains(r.errOut, "there, handback, change, bigint or uuid") {
-			t.Errorf("%q: exit code %d, %s", args, r.code, r.errOut)
-		}
-	}
-}
-
 // TestPlanBeside: the plan to a sequence above the old one is refused where that would end
 // for other columns, or where the engine numbers the column too.
 func TestPlanBeside(t *testing.T) {

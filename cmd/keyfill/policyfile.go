@@ -23,7 +23,7 @@ func joinDialect(cfg *policy.Config, name string) (*dialect.Dialect, error) {
 	}
 	d, err := dialect.ByName(cmp.Or(name, cfg.Dialect))
 	if err != nil && name != "" {
-		return nil, &usageError{err}
+		return nil, wrapUsage(err)
 	} else if err != nil {
 		return nil, err
 	}

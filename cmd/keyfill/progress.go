@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 )
@@ -23,16 +22,6 @@ func newProgress(out io.Writer, total int) *progress {
 		return nil
 	}
 	return &progress{out: out, total: total, began: time.Now()}
-}
-
-// isTerminal reports whether a stream of the command is a terminal.
-func isTerminal(stream any) bool {
-	file, isFile := stream.(*os.File)
-	if !isFile {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // progressWidth is how many characters the bar has.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -51,4 +52,14 @@ func sqliteFile(dsn string) string {
 		return ""
 	}
 	return path
+}
+
+// fileDSN returns the DSN of a file. It has to be a URL: a path may hold ? or %.
+func fileDSN(path string, pragmas ...string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
+	return u.String()
 }

@@ -50,6 +50,7 @@ func onTerminal(t *testing.T, do func(terminal *os.File)) string {
 // words have colours unless NO_COLOR is set.
 func TestExplainOnTerminal(t *testing.T) {
 	t.Setenv("TERM", "xterm")
+	const progressEvery = 512 // statements
 	config := writeFile(t, "keyfill.yaml", "version: 1\ndialect: postgres\ntables: {orders: {column: id}}\n")
 	long := writeFile(t, "long.sql", strings.Repeat("INSERT INTO orders (note) VALUES ('a');\n", 4*progressEvery))
 	var out bytes.Buffer

@@ -1,19 +1,16 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/internal/gosql"
 	"github.com/keyfill/keyfill/internal/vet"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -47,7 +44,7 @@ func newVet() *cobra.Command {
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
 	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
 	flags.StringVar(&f.server, "server", "", "decide for an `engine@version`")
-	f.database.add(cmd)
+	addDatabase(cmd, &f.database)
 	flags.BoolVar(&f.all, "all", false, "list every INSERT")
 	flags.BoolVar(&f.tests, "tests", false, "read files of tests too")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one INSERT or finding a line")
@@ -84,14 +81,6 @@ func (f *vetFlags) check() error {
 // errVet is for findings of the rules of --fail-on, which were printed.
 var errVet = errors.New("there are findings: mend them, or see docs/vet.md")
 
-// vetted is what was read.
-type vetted struct {
-	findings []vet.Finding
-	packages int
-	files    int
-	faults   []error // what could not be read
-}
-
 func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	cfg, err := loadPolicy(f.config)
 	if err != nil {
@@ -105,7 +94,7 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	v, err := f.read(cmd.Context(), judge, patterns)
+	v, err := vetSource(cmd.Context(), judge, patterns, f.tests)
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
@@ -157,88 +146,20 @@ func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *
 	return judge.With(asked), asked, nil
 }
 
-// askedDatabase explains on a database, if there is one, and notes the first error of it.
-type askedDatabase struct {
-	explain.OnDatabase
-	failed error
-}
-
-// Explain explains a query.
-func (a *askedDatabase) Explain(query string) (explain.Explanation, error) {
-	ex, err := a.OnDatabase.Explain(query)
-	a.failed = cmp.Or(a.failed, err)
-	return ex, err
-}
-
-func (a *askedDatabase) close() {
-	if a.OnDatabase != nil {
-		_ = a.Close() // nothing was written that could fail now
-	}
-}
-
-// read reads the packages and the files of SQL.
-func (f *vetFlags) read(ctx context.Context, judge *vet.Judge, patterns []string) (*vetted, error) {
-	v := &vetted{}
-	places, err := sqlPlaces(patterns)
-	if err != nil {
-		return nil, err
-	}
-	queries, scripts := map[string]bool{}, map[string]bool{}
-	for _, file := range places.files {
-		script, err := readScript(judge, file)
-		if err != nil {
-			v.faults = append(v.faults, err)
-			continue
+// print prints what was read in the form that the flags ask for.
+func (f *vetFlags) print(out io.Writer, v *vetted) error {
+	w, form := bufio.NewWriter(out), &vetForm{all: f.all, failOn: f.failOn}
+	switch {
+	case f.asJSON:
+		if err := v.printJSON(w); err != nil {
+			return err
 		}
-		v.files++
-		if path, err := filepath.Abs(file.name); err == nil {
-			scripts[path] = true
+	case f.asSARIF:
+		if err := v.printSARIF(w, moduleVersion(), form); err != nil {
+			return err
 		}
-		v.findings = append(v.findings, script.Findings...)
-		for _, name := range script.Queries {
-			queries[name] = true
-		}
+	default:
+		v.printText(w, coloursOf(out), form)
 	}
-	err = eachPackage(ctx, places.packages, f.tests, func(p *goPackage) {
-		v.packages++
-		v.faults = append(v.faults, p.faults...)
-		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
-			// sqlc has made it of a query that was read, or it embeds a file that was read.
-			if !queries[vet.QueryName(one.Text)] && !scripts[one.File] {
-				v.findings = append(v.findings, one)
-			}
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	if v.packages+v.files+len(v.faults) == 0 {
-		return nil, usagef("there is nothing to read: name folders with Go packages or .sql files")
-	}
-	return v, nil
-}
-
-// readScript reads one file of SQL.
-func readScript(judge *vet.Judge, file sqlFile) (vet.Script, error) {
-	r, err := os.Open(file.name)
-	if err != nil {
-		return vet.Script{}, fmt.Errorf("a file of SQL cannot be read (%w): name one that is there", err)
-	}
-	defer r.Close()
-	return judge.Script(file.name, r, file.ofSqlc)
-}
-
-// sort puts the findings in the order of the files, with names relative to the folder of
-// the process. What packages share comes once.
-func (v *vetted) sort() {
-	here, err := os.Getwd()
-	for i := range v.findings {
-		for _, at := range []*string{&v.findings[i].At.Filename, &v.findings[i].End.Filename} {
-			if name, relErr := filepath.Rel(here, *at); err == nil && relErr == nil && filepath.IsAbs(*at) && filepath.IsLocal(name) {
-				*at = name
-			}
-		}
-	}
-	slices.SortStableFunc(v.findings, vet.Finding.Compare)
-	v.findings = slices.CompactFunc(v.findings, func(a, b vet.Finding) bool { return a.Compare(b) == 0 && a.Message == b.Message })
+	return w.Flush()
 }

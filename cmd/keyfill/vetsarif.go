@@ -91,8 +91,8 @@ func levelOf(rule string) string {
 
 // printSARIF prints the findings that are told, and those that comments turn off. Lines
 // are told without columns, which SARIF does not count in bytes.
-func (f *vetFlags) printSARIF(w io.Writer, v *vetted) error {
-	driver := sarifDriver{Name: "keyfill vet", Version: moduleVersion(), InformationURI: projectURI}
+func (v *vetted) printSARIF(w io.Writer, version string, f *vetForm) error {
+	driver := sarifDriver{Name: "keyfill vet", Version: version, InformationURI: projectURI}
 	for _, r := range vet.Rules {
 		driver.Rules = append(driver.Rules, sarifRule{
 			ID: vet.Prefix + r.Name, Short: sarifText{r.Text},

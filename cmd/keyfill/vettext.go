@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,31 +10,19 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// print prints what was read in the form that the flags ask for.
-func (f *vetFlags) print(out io.Writer, v *vetted) error {
-	w := bufio.NewWriter(out)
-	switch {
-	case f.asJSON:
-		if err := f.printJSON(w, v); err != nil {
-			return err
-		}
-	case f.asSARIF:
-		if err := f.printSARIF(w, v); err != nil {
-			return err
-		}
-	default:
-		f.printText(w, coloursOf(out), v)
-	}
-	return w.Flush()
+// vetForm says which findings are printed.
+type vetForm struct {
+	all    bool     // every INSERT
+	failOn []string // the rules that make the exit code 1
 }
 
 // isTold reports whether a finding is printed although not all are asked for.
-func (f *vetFlags) isTold(one *vet.Finding) bool {
+func (f *vetForm) isTold(one *vet.Finding) bool {
 	return one.Rule != "" && !one.Ignored && (one.Rule != vet.RuleDynamic || slices.Contains(f.failOn, vet.RuleDynamic))
 }
 
 // printText prints findings for people, and the summary.
-func (f *vetFlags) printText(w io.Writer, shown colours, v *vetted) {
+func (v *vetted) printText(w io.Writer, shown colours, f *vetForm) {
 	for i := range v.findings {
 		one := &v.findings[i]
 		switch {
@@ -67,7 +54,7 @@ func intoText(o vet.Outcome) string {
 
 // printSummary prints the counts.
 func printSummary(w io.Writer, v *vetted, s vet.Summary) {
-	fmt.Fprintf(w, "%s in %s and %s:", counted(s.Inserts, "INSERT"), counted(v.packages, "package"), counted(v.files, ".sql file"))
+	fmt.Fprintf(w, "%s in %s and %s:", howMany(s.Inserts, "INSERT"), howMany(v.packages, "package"), howMany(v.files, ".sql file"))
 	for i, action := range vet.Actions {
 		fmt.Fprintf(w, "%s %d %s", map[bool]string{false: ","}[i == 0], s.Actions[action], action)
 	}
@@ -98,10 +85,10 @@ func printSummary(w io.Writer, v *vetted, s vet.Summary) {
 	}
 	var rest []string
 	if s.Unknown > 0 {
-		rest = append(rest, counted(s.Unknown, "call")+" with a text that is not known")
+		rest = append(rest, howMany(s.Unknown, "call")+" with a text that is not known")
 	}
 	if s.Ignored > 0 {
-		rest = append(rest, counted(s.Ignored, "finding")+" turned off by comments")
+		rest = append(rest, howMany(s.Ignored, "finding")+" turned off by comments")
 	}
 	if len(rest) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(rest, "; "))
@@ -120,7 +107,7 @@ type vetLine struct {
 }
 
 // printJSON prints every INSERT and every finding.
-func (f *vetFlags) printJSON(w io.Writer, v *vetted) error {
+func (v *vetted) printJSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	for i := range v.findings {

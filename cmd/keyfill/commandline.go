@@ -1,0 +1,58 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// Exit codes.
+const (
+	exitError = 1
+	exitUsage = 2
+)
+
+// exitKey is the annotation of a command whose exit codes are not the common ones.
+const exitKey = "exit"
+
+// codeError is an error with an exit code of its own.
+type codeError struct {
+	code int
+	error
+}
+
+func (e *codeError) Unwrap() error { return e.error }
+
+// arguments makes what cobra says about the number of arguments a usageError.
+func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return wrapUsage(err)
+		}
+		return nil
+	}
+}
+
+// completes lets a shell complete a flag with words.
+func completes(cmd *cobra.Command, flag string, words ...string) {
+	// The flag is the command's own, and has no other completion: this never fails.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// addDatabase adds the flags by which a command finds its database.
+func addDatabase(cmd *cobra.Command, db *databaseFlags) {
+	addDatabaseAs(cmd, db, "sqlite, mysql, pgx, postgres, sqlserver or oracle")
+	completes(cmd, "driver", driverNames...)
+}
+
+// addDatabaseAs is addDatabase with other words for the drivers.
+func addDatabaseAs(cmd *cobra.Command, db *databaseFlags, drivers string) {
+	cmd.Flags().StringVar(&db.driver, "driver", "", drivers)
+	cmd.Flags().StringVar(&db.dsn, "dsn", "", "what the driver opens; others may see it")
+	cmd.Flags().StringVar(&db.variable, "dsn-env", "", "the environment `variable` that holds the DSN")
+}
+
+// addTableKeys adds the flags by which a command finds a key column of a policy.
+func addTableKeys(cmd *cobra.Command, k *tableKeys) {
+	cmd.Flags().StringVar(&k.config, "config", "", "the policy `file` of the table")
+	cmd.Flags().StringVar(&k.dialect, "dialect", "", "the `engine`, where the policy names none")
+	cmd.Flags().StringVar(&k.column, "column", "", "the key `column`, where the table has several")
+}
