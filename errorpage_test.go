@@ -93,16 +93,21 @@ func (r *pageReader) addMistakes(t *testing.T) {
 // speaks reports whether users read errors that are made in a folder.
 func speaks(folder string) bool {
 	switch folder {
-	case ".", "policy", "keysource", "rewrite", "dialect", "cmd/keyfill", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest":
+	case ".", "policy", "keysource", "rewrite", "dialect", "keyfilletcd", "keyfillgorm", "keyfillotel", "keyfillpgx", "keyfillredis", "keyfilltest":
 		return true
 	case "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach", "internal/anchor", "internal/reference":
 		return false
 	}
-	return strings.HasPrefix(folder, "internal/")
+	return strings.HasPrefix(folder, "internal/") || isCommand(folder)
+}
+
+// isCommand reports whether a folder has a package of the command line.
+func isCommand(folder string) bool {
+	return folder == "cmd/keyfill" || strings.HasPrefix(folder, "cmd/keyfill/")
 }
 
 // sectionByFolder are the sections of errors that say none themselves.
-var sectionByFolder = map[string]string{"policy": "policy", "dialect": "policy", "cmd/keyfill": "command", "internal/check": "check"}
+var sectionByFolder = map[string]string{"policy": "policy", "dialect": "policy", "internal/check": "check"}
 
 // readSentinels notes the variables that hold errors, and the reasons for a refusal.
 func (r *pageReader) readSentinels(folder string, file *ast.File) {
@@ -207,6 +212,9 @@ func (r *pageReader) addPlain(call *ast.CallExpr, text string) {
 		if s := r.sentinels[name]; s != "" && (section == "" || s != anchor.General) {
 			section = s
 		}
+	}
+	if section == "" && isCommand(r.folder) {
+		section = "command"
 	}
 	if section = cmp.Or(section, sectionByFolder[r.folder]); section != "" {
 		r.add(call, section, text, "")

@@ -29,7 +29,7 @@ var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
 	"anchor.New": true, "anchor.Newf": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // behind the section, but for the last
 	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
-	"fail": true, "Fail": true, "refuse": true, "failf": true, "usagef": true, // of the stores, the catalog and the command
+	"fail": true, "Fail": true, "refuse": true, "failf": true, "usage.Errorf": true, // of the stores, the catalog and the command
 }
 
 // textFields are the fields of errors that hold a part of their text.

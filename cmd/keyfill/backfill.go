@@ -7,14 +7,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/backfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // backfillFlags are the flags of keyfill backfill.
 type backfillFlags struct {
-	database databaseFlags
+	database database.Address
 	config   string
-	backfillOptions
+	backfill.Options
 	dryRun bool
 }
 
@@ -38,52 +42,52 @@ docs/command.md#keyfill-backfill tells more.`,
 	addDatabase(cmd, &f.database)
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy")
-	flags.StringVar(&f.table, "table", "", "the table, as the policy names it")
-	flags.StringVar(&f.column, "column", "", "the key column, where it is not the first")
-	flags.IntVar(&f.batch, "batch", 1000, "how many rows a transaction changes")
-	flags.IntVar(&f.rate, "rate", 0, "rows that are changed in a second, at most; 0: no limit")
+	flags.StringVar(&f.Table, "table", "", "the table, as the policy names it")
+	flags.StringVar(&f.Column, "column", "", "the key column, where it is not the first")
+	flags.IntVar(&f.Batch, "batch", 1000, "how many rows a transaction changes")
+	flags.IntVar(&f.Rate, "rate", 0, "rows that are changed in a second, at most; 0: no limit")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "count the rows and change nothing")
 	return cmd
 }
 
 func (f *backfillFlags) run(cmd *cobra.Command) error {
 	switch {
-	case f.config == "", f.table == "":
-		return usagef("say --config and --table")
-	case f.batch < 1 || f.batch > maxBatch:
-		return usagef("--batch %d: give a number from 1 to %d", f.batch, maxBatch)
-	case f.rate < 0:
-		return usagef("--rate %d: give a number of at least 1, or leave it out", f.rate)
+	case f.config == "", f.Table == "":
+		return usage.Errorf("say --config and --table")
+	case f.Batch < 1 || f.Batch > maxBatch:
+		return usage.Errorf("--batch %d: give a number from 1 to %d", f.Batch, maxBatch)
+	case f.Rate < 0:
+		return usage.Errorf("--rate %d: give a number of at least 1, or leave it out", f.Rate)
 	}
 	cfg, err := policy.Load(f.config)
 	if err != nil {
 		return err
 	}
-	if err := firstColumn(cfg, f.table, &f.column); err != nil {
+	if err := backfill.FirstColumn(cfg, f.Table, &f.Column); err != nil {
 		return err
 	}
-	db, d, err := f.database.open(cmd.Context())
+	db, d, err := f.database.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	b, err := findBackfill(cmd.Context(), db, d, &f.backfillOptions)
+	b, err := backfill.Find(cmd.Context(), db, d, &f.Options)
 	if err != nil {
 		return err
 	}
-	total, err := b.missing(cmd.Context())
+	total, err := b.Missing(cmd.Context())
 	if err != nil {
 		return err
 	}
 	if f.dryRun || total == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have no key in %s\n", total, f.table, b.column.Name)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have no key in %s\n", total, f.Table, b.Column.Name)
 		return nil
 	}
-	dsn, _, err := f.database.dataSource()
+	dsn, _, err := f.database.DataSource()
 	if err != nil {
 		return err
 	}
-	keyed, err := keyfill.OpenDB(newPlainConnector(db.Driver(), dsn), keyfill.Options{
+	keyed, err := keyfill.OpenDB(database.NewConnector(db.Driver(), dsn), keyfill.Options{
 		Policy: cfg, Logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -94,10 +98,10 @@ func (f *backfillFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	filled, left, err := b.run(cmd.Context(), mount, total, newProgress(cmd.ErrOrStderr(), total))
+	filled, left, err := b.Run(cmd.Context(), mount, total, terminal.NewProgress(cmd.ErrOrStderr(), total))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have got keys in %s, %d have none\n", filled, f.table, b.column.Name, left)
+	fmt.Fprintf(cmd.OutOrStdout(), "%d rows of %s have got keys in %s, %d have none\n", filled, f.Table, b.Column.Name, left)
 	return nil
 }

@@ -16,13 +16,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/bench"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
 // benchFlags are the flags of keyfill bench.
 type benchFlags struct {
-	database databaseFlags
-	benchOptions
+	database database.Address
+	bench.Options
 	page        string
 	asJSON, yes bool
 }
@@ -49,11 +53,11 @@ docs/bench.md tells what it measures, and how to read it.`,
 	}
 	flags := cmd.Flags()
 	addDatabase(cmd, &f.database)
-	flags.IntVar(&f.rows, "rows", 100_000, "rows that each layout stores")
-	flags.IntVar(&f.rounds, "rounds", 3, "how often each is measured")
-	flags.DurationVar(&f.time, "time", time.Second, "how long each way inserts; 0: leave it out")
-	flags.IntVar(&f.maxRows, "max-rows", 100_000, "rows that each way stores at most")
-	flags.IntSliceVar(&f.connections, "connections", []int{1, 4, 8}, "over how many connections")
+	flags.IntVar(&f.Rows, "rows", 100_000, "rows that each layout stores")
+	flags.IntVar(&f.Rounds, "rounds", 3, "how often each is measured")
+	flags.DurationVar(&f.Time, "time", time.Second, "how long each way inserts; 0: leave it out")
+	flags.IntVar(&f.MaxRows, "max-rows", 100_000, "rows that each way stores at most")
+	flags.IntSliceVar(&f.Connections, "connections", []int{1, 4, 8}, "over how many connections")
 	flags.StringVar(&f.page, "html", "", "write a page with charts into the `file`")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&f.yes, "yes", false, "do not ask")
@@ -63,26 +67,26 @@ docs/bench.md tells what it measures, and how to read it.`,
 // check looks at the flags.
 func (f *benchFlags) check() error {
 	switch {
-	case !slices.Contains([]string{"sqlite", "mysql", "pgx", "postgres"}, f.database.driver):
-		return usagef("say --driver, one of sqlite, mysql, pgx and postgres")
-	case f.rows < 4 || f.rows > mostBenchRows:
-		return usagef("--rows %d: give a number from 4 to %d", f.rows, mostBenchRows)
-	case f.maxRows < 1 || f.maxRows > mostBenchRows:
-		return usagef("--max-rows %d: give a number from 1 to %d", f.maxRows, mostBenchRows)
-	case f.rounds < 1 || f.rounds > mostBenchRounds:
-		return usagef("--rounds %d: give a number from 1 to %d", f.rounds, mostBenchRounds)
-	case f.time < 0 || f.time > time.Hour:
-		return usagef("--time %v: give a time from 0 to 1h", f.time)
-	case len(f.connections) == 0:
-		return usagef("--connections: give numbers such as 1,4,8")
+	case !slices.Contains([]string{"sqlite", "mysql", "pgx", "postgres"}, f.database.Driver):
+		return usage.Errorf("say --driver, one of sqlite, mysql, pgx and postgres")
+	case f.Rows < 4 || f.Rows > mostBenchRows:
+		return usage.Errorf("--rows %d: give a number from 4 to %d", f.Rows, mostBenchRows)
+	case f.MaxRows < 1 || f.MaxRows > mostBenchRows:
+		return usage.Errorf("--max-rows %d: give a number from 1 to %d", f.MaxRows, mostBenchRows)
+	case f.Rounds < 1 || f.Rounds > mostBenchRounds:
+		return usage.Errorf("--rounds %d: give a number from 1 to %d", f.Rounds, mostBenchRounds)
+	case f.Time < 0 || f.Time > time.Hour:
+		return usage.Errorf("--time %v: give a time from 0 to 1h", f.Time)
+	case len(f.Connections) == 0:
+		return usage.Errorf("--connections: give numbers such as 1,4,8")
 	}
-	for _, n := range f.connections {
+	for _, n := range f.Connections {
 		if n < 1 || n > mostBenchConnections {
-			return usagef("--connections %d: give numbers from 1 to %d", n, mostBenchConnections)
+			return usage.Errorf("--connections %d: give numbers from 1 to %d", n, mostBenchConnections)
 		}
 	}
-	slices.Sort(f.connections)
-	f.connections = slices.Compact(f.connections)
+	slices.Sort(f.Connections)
+	f.Connections = slices.Compact(f.Connections)
 	return nil
 }
 
@@ -90,11 +94,11 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 	if err := f.check(); err != nil {
 		return err
 	}
-	page, err := newPageFile(f.page)
+	page, err := bench.NewPageFile(f.page)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, page.discard()) }()
+	defer func() { err = errors.Join(err, page.Discard()) }()
 	// The tables are dropped after an interrupt too; a second one ends the program.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -103,58 +107,58 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 	if err != nil {
 		return benchError(err)
 	}
-	if err := page.write(report); err != nil {
+	if err := page.Write(report); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(cmd.OutOrStdout())
 	if f.asJSON {
-		err = report.writeJSON(out)
+		err = report.WriteJSON(out)
 	} else {
-		report.writeText(out)
+		report.WriteText(out)
 	}
 	return errors.Join(err, out.Flush())
 }
 
 // measure opens the database and measures all of it.
-func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *benchReport, err error) {
-	db, d, err := f.database.connect(ctx)
+func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *bench.Report, err error) {
+	db, d, err := f.database.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	dsn, _, err := f.database.dataSource()
+	dsn, _, err := f.database.DataSource()
 	if err != nil {
 		return nil, err
 	}
-	tables, err := openScratch(ctx, db, d)
+	tables, err := bench.OpenScratch(ctx, db, d)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, tables.close()) }()
+	defer func() { err = errors.Join(err, tables.Close()) }()
 	if !f.yes {
 		if err := f.ask(ctx, cmd, tables); err != nil {
 			return nil, err
 		}
 	}
-	f.driver = f.database.driver
-	return measureKeys(ctx, tables, newPlainConnector(db.Driver(), dsn), &f.benchOptions, cmd.ErrOrStderr())
+	f.Driver = f.database.Driver
+	return bench.Measure(ctx, tables, database.NewConnector(db.Driver(), dsn), &f.Options, cmd.ErrOrStderr())
 }
 
 // errNotConfirmed is returned where the user has not said yes.
 var errNotConfirmed = errors.New("nothing was measured: say --yes to measure on a database that has rows")
 
 // ask asks whether to measure on a database whose tables have rows.
-func (f *benchFlags) ask(ctx context.Context, cmd *cobra.Command, tables *scratch) error {
-	name, err := tables.used(ctx)
+func (f *benchFlags) ask(ctx context.Context, cmd *cobra.Command, tables *bench.Scratch) error {
+	name, err := tables.Used(ctx)
 	if err != nil || name == "" {
 		return err
 	}
-	if !isTerminal(cmd.InOrStdin()) {
+	if !terminal.Is(cmd.InOrStdin()) {
 		return fmt.Errorf("the database has tables with rows, such as %s: say --yes to measure on it nevertheless", name)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), `The database has tables with rows, such as %s. keyfill bench does not touch them. It
 stores up to %s rows at a time in tables of its own, which it drops, and keeps the
-server busy meanwhile. Go on? [y/N] `, name, grouped(max(f.rows, f.maxRows)))
+server busy meanwhile. Go on? [y/N] `, name, terminal.Grouped(max(f.Rows, f.MaxRows)))
 	return confirmed(cmd.InOrStdin())
 }
 

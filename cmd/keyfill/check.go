@@ -12,13 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/policycheck"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/internal/check"
 )
 
 // checkFlags are the flags of keyfill check.
 type checkFlags struct {
 	config      string
-	database    databaseFlags
+	database    database.Address
 	asJSON, fix bool
 }
 
@@ -33,7 +36,7 @@ func newCheck() *cobra.Command {
 		Args:        arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.asJSON && f.fix {
-				return usagef("--json and --fix print different things: take one")
+				return usage.Errorf("--json and --fix print different things: take one")
 			}
 			findings, err := f.run(cmd.Context())
 			if err != nil {
@@ -44,7 +47,7 @@ func newCheck() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
-	addDatabaseAs(cmd, &f.database, strings.Join(driverNames, ", "))
+	addDatabaseAs(cmd, &f.database, strings.Join(database.Drivers, ", "))
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
 	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can; run nothing")
 	return cmd
@@ -64,10 +67,10 @@ var errFound = errors.New("there are errors: mend them, or see docs/check.md")
 
 // run looks at the database.
 func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
-	if _, _, err := f.database.openDriver(); err != nil {
+	if _, _, err := f.database.OpenDriver(); err != nil {
 		return nil, err
 	}
-	dsn, err := f.database.resolve()
+	dsn, err := f.database.Resolve()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +78,7 @@ func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compareFindings(ctx, &f.database, cfg, dsn)
+	return policycheck.Compare(ctx, &f.database, cfg, dsn)
 }
 
 // print prints findings, and returns an error where one of them is.
@@ -83,11 +86,11 @@ func (f *checkFlags) print(out io.Writer, findings []keyfill.Finding) error {
 	var err error
 	switch {
 	case f.asJSON:
-		err = printFindingsJSON(out, findings)
+		err = policycheck.PrintJSON(out, findings)
 	case f.fix:
-		err = printRemedies(out, findings)
+		err = policycheck.PrintScript(out, findings)
 	default:
-		err = printFindings(out, cmp.Or(f.config, os.Getenv("KEYFILL_CONFIG"), "keyfill.yaml"), findings)
+		err = policycheck.PrintText(out, cmp.Or(f.config, os.Getenv("KEYFILL_CONFIG"), "keyfill.yaml"), findings)
 	}
 	if err == nil && slices.ContainsFunc(findings, func(one keyfill.Finding) bool { return one.Severity == check.Error }) {
 		return &codeError{exitError, errFound}

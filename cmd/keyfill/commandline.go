@@ -2,6 +2,10 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/keyvalues"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 )
 
 // Exit codes.
@@ -21,11 +25,11 @@ type codeError struct {
 
 func (e *codeError) Unwrap() error { return e.error }
 
-// arguments makes what cobra says about the number of arguments a usageError.
+// arguments makes what cobra says about the number of arguments a usage.Error.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return wrapUsage(err)
+			return usage.Wrap(err)
 		}
 		return nil
 	}
@@ -38,21 +42,21 @@ func completes(cmd *cobra.Command, flag string, words ...string) {
 }
 
 // addDatabase adds the flags by which a command finds its database.
-func addDatabase(cmd *cobra.Command, db *databaseFlags) {
+func addDatabase(cmd *cobra.Command, db *database.Address) {
 	addDatabaseAs(cmd, db, "sqlite, mysql, pgx, postgres, sqlserver or oracle")
-	completes(cmd, "driver", driverNames...)
+	completes(cmd, "driver", database.Drivers...)
 }
 
 // addDatabaseAs is addDatabase with other words for the drivers.
-func addDatabaseAs(cmd *cobra.Command, db *databaseFlags, drivers string) {
-	cmd.Flags().StringVar(&db.driver, "driver", "", drivers)
-	cmd.Flags().StringVar(&db.dsn, "dsn", "", "what the driver opens; others may see it")
-	cmd.Flags().StringVar(&db.variable, "dsn-env", "", "the environment `variable` that holds the DSN")
+func addDatabaseAs(cmd *cobra.Command, db *database.Address, drivers string) {
+	cmd.Flags().StringVar(&db.Driver, "driver", "", drivers)
+	cmd.Flags().StringVar(&db.DSN, "dsn", "", "what the driver opens; others may see it")
+	cmd.Flags().StringVar(&db.Variable, "dsn-env", "", "the environment `variable` that holds the DSN")
 }
 
 // addTableKeys adds the flags by which a command finds a key column of a policy.
-func addTableKeys(cmd *cobra.Command, k *tableKeys) {
-	cmd.Flags().StringVar(&k.config, "config", "", "the policy `file` of the table")
-	cmd.Flags().StringVar(&k.dialect, "dialect", "", "the `engine`, where the policy names none")
-	cmd.Flags().StringVar(&k.column, "column", "", "the key `column`, where the table has several")
+func addTableKeys(cmd *cobra.Command, k *keyvalues.TableKeys) {
+	cmd.Flags().StringVar(&k.Config, "config", "", "the policy `file` of the table")
+	cmd.Flags().StringVar(&k.Dialect, "dialect", "", "the `engine`, where the policy names none")
+	cmd.Flags().StringVar(&k.Column, "column", "", "the key `column`, where the table has several")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 )
@@ -26,14 +27,14 @@ application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells m
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name == "" {
-				return usagef("say --dialect, one of %s", dialect.Names())
+				return usage.Errorf("say --dialect, one of %s", dialect.Names())
 			}
 			d, err := dialect.ByName(name)
 			if err != nil {
-				return usagef("--dialect: %w", err)
+				return usage.Errorf("--dialect: %w", err)
 			}
 			if procedure && store.ProcedureDDL(d) == nil {
-				return usagef("--procedure: %s has no procedures; leave it out", d.Title)
+				return usage.Errorf("--procedure: %s has no procedures; leave it out", d.Title)
 			}
 			out := bufio.NewWriter(cmd.OutOrStdout())
 			printTables(out, d)

@@ -6,6 +6,9 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/demo"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 )
 
 func newDemo() *cobra.Command {
@@ -23,12 +26,12 @@ prints the pages of 4,096 bytes that SQLite wrote, the size of the file in MB
 		Args:    arguments(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rows < 1 {
-				return usagef("--rows %d: at least one row", rows)
+				return usage.Errorf("--rows %d: at least one row", rows)
 			}
 			// The folder is removed after an interrupt too.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			return demonstrate(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), rows)
+			return demo.Run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), rows)
 		},
 	}
 	cmd.Flags().IntVar(&rows, "rows", 200_000, "rows that the comparison stores under each kind of key")

@@ -6,12 +6,16 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/explainreport"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 )
 
 // explainFlags are the flags of keyfill explain.
 type explainFlags struct {
 	config, dialect   string
-	database          databaseFlags
+	database          database.Address
 	files             []string
 	format            string
 	asJSON            bool
@@ -36,7 +40,7 @@ func newExplain() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer policy.close()
+			defer policy.Close()
 			return f.run(cmd, policy, args)
 		},
 	}
@@ -44,14 +48,14 @@ func newExplain() *cobra.Command {
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
 	flags.StringVar(&f.dialect, "dialect", "", "the `engine`, where the policy names none")
 	flags.StringArrayVarP(&f.files, "file", "f", nil, "a `file` of SQL, or a log; - is standard input")
-	flags.StringVar(&f.format, "format", "", "sql, "+strings.Join(logFormats(), ", "))
+	flags.StringVar(&f.format, "format", "", "sql, "+strings.Join(explainreport.LogFormats(), ", "))
 	flags.BoolVar(&f.summary, "summary", false, "count by table, outcome and reason, as logs are")
 	flags.BoolVar(&f.literals, "literals", false, "show the strings and numbers of a log")
 	flags.StringSliceVar(&f.failOn, "fail-on", nil, "`outcomes` that make the exit code 1")
 	flags.BoolVar(&f.asJSON, "json", false, "write JSON; without -f read it too")
 	addDatabase(cmd, &f.database)
-	completes(cmd, "format", append([]string{formatSQL}, logFormats()...)...)
-	completes(cmd, "fail-on", actions...)
+	completes(cmd, "format", append([]string{explainreport.FormatSQL}, explainreport.LogFormats()...)...)
+	completes(cmd, "fail-on", explainreport.Actions...)
 	return cmd
 }
 
@@ -68,36 +72,36 @@ const explainExit = "Exit code: 0 done, 1 an error, or by --fail-on, 2 a wrong c
 // check tells what does not fit together.
 func (f *explainFlags) check(args []string) error {
 	if len(f.files) > 0 && len(args) > 0 {
-		return usagef("-f reads statements from a file: give none as an argument")
+		return usage.Errorf("-f reads statements from a file: give none as an argument")
 	}
 	if f.asJSON && len(args) > 0 {
-		return usagef("--json reads its statements from standard input, or from -f: give none as arguments")
+		return usage.Errorf("--json reads its statements from standard input, or from -f: give none as arguments")
 	}
-	if f.format != "" && f.format != formatSQL && !slices.Contains(logFormats(), f.format) {
-		return usagef("--format %s is not known: say one of sql, %s", f.format, strings.Join(logFormats(), ", "))
+	if f.format != "" && f.format != explainreport.FormatSQL && !slices.Contains(explainreport.LogFormats(), f.format) {
+		return usage.Errorf("--format %s is not known: say one of sql, %s", f.format, strings.Join(explainreport.LogFormats(), ", "))
 	}
 	if f.failOn != nil && len(f.failOn) == 0 {
-		return usagef("--fail-on names no outcome: name some of %s", strings.Join(actions, ", "))
+		return usage.Errorf("--fail-on names no outcome: name some of %s", strings.Join(explainreport.Actions, ", "))
 	}
 	for _, one := range f.failOn {
-		if !slices.Contains(actions, one) {
-			return usagef("--fail-on takes outcomes: name some of %s", strings.Join(actions, ", "))
+		if !slices.Contains(explainreport.Actions, one) {
+			return usage.Errorf("--fail-on takes outcomes: name some of %s", strings.Join(explainreport.Actions, ", "))
 		}
 	}
 	return nil
 }
 
 // policy reads the policy, and joins it with the dialect of the flags or of the database.
-func (f *explainFlags) policy(ctx context.Context) (*explainPolicy, error) {
+func (f *explainFlags) policy(ctx context.Context) (*explainreport.Policy, error) {
 	cfg, err := loadPolicy(f.config)
 	if err != nil {
 		return nil, err
 	}
-	if !f.database.none() {
+	if !f.database.IsEmpty() {
 		if f.dialect != "" {
-			return nil, usagef("the database tells the dialect: leave --dialect out")
+			return nil, usage.Errorf("the database tells the dialect: leave --dialect out")
 		}
-		if _, err := f.database.dialectOf(ctx, cfg); err != nil {
+		if _, err := f.database.DialectFor(ctx, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -105,31 +109,31 @@ func (f *explainFlags) policy(ctx context.Context) (*explainPolicy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newExplainPolicy(ctx, cfg, d, &f.database)
+	return explainreport.NewPolicy(ctx, cfg, d, &f.database)
 }
 
 // run explains the statements of an argument, of files, or of standard input.
-func (f *explainFlags) run(cmd *cobra.Command, policy *explainPolicy, args []string) error {
+func (f *explainFlags) run(cmd *cobra.Command, policy *explainreport.Policy, args []string) error {
 	if f.asJSON && len(f.files) == 0 {
 		if f.summary {
-			return usagef("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
+			return usage.Errorf("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
 		}
-		answered, err := policy.answer(cmd.InOrStdin(), cmd.OutOrStdout())
+		answered, err := policy.Answer(cmd.InOrStdin(), cmd.OutOrStdout())
 		if err != nil {
 			return err
 		}
-		return answered.fails(f.failOn)
+		return answered.Fails(f.failOn)
 	}
-	options := explainOptions{
-		arguments: args, files: f.files, format: f.format, asJSON: f.asJSON, literals: f.literals,
-		stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr(),
+	options := explainreport.Options{
+		Arguments: args, Files: f.files, Format: f.format, JSON: f.asJSON, Literals: f.literals,
+		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), ErrOut: cmd.ErrOrStderr(),
 	}
 	if cmd.Flags().Changed("summary") {
-		options.summary = &f.summary
+		options.Summary = &f.summary
 	}
-	found, err := policy.explainAll(options)
+	found, err := policy.Explain(options)
 	if err != nil {
 		return err
 	}
-	return found.fails(f.failOn)
+	return found.Fails(f.failOn)
 }

@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/keyvalues"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -18,7 +21,7 @@ func newGen() *cobra.Command {
 	var (
 		n             int
 		layout, epoch string
-		from          tableKeys
+		from          keyvalues.TableKeys
 	)
 	cmd := &cobra.Command{
 		Use:   "gen [KIND | --config FILE TABLE]",
@@ -36,36 +39,36 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 		Args:      arguments(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n < 1 {
-				return usagef("-n %d: at least one key", n)
+				return usage.Errorf("-n %d: at least one key", n)
 			}
 			if cmd.Flags().Changed("config") {
 				if cmd.Flags().Changed("layout") || cmd.Flags().Changed("epoch") {
-					return usagef("the policy says the layout and the epoch: leave --layout and --epoch out")
+					return usage.Errorf("the policy says the layout and the epoch: leave --layout and --epoch out")
 				}
 				if len(args) == 0 {
-					return usagef("--config needs a table of the policy: name it")
+					return usage.Errorf("--config needs a table of the policy: name it")
 				}
-				return from.generate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], n)
+				return from.Generate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], n)
 			}
-			if from != (tableKeys{}) {
-				return usagef("--column and the flags of a database go with --config: say it, with a table")
+			if from != (keyvalues.TableKeys{}) {
+				return usage.Errorf("--column and the flags of a database go with --config: say it, with a table")
 			}
 			spec := policy.Source{Kind: "uuidv7", Epoch: keysource.Epoch(epoch)}
 			if len(args) > 0 {
 				spec.Kind = args[0]
 			}
 			if !slices.Contains(genKinds, spec.Kind) {
-				return usagef("%q is no kind that needs no table: take one of %s, or say --config and a table", spec.Kind, strings.Join(genKinds, ", "))
+				return usage.Errorf("%q is no kind that needs no table: take one of %s, or say --config and a table", spec.Kind, strings.Join(genKinds, ", "))
 			}
 			l, err := dialect.ParseLayout(layout)
 			if err != nil {
-				return wrapUsage(err)
+				return usage.Wrap(err)
 			}
 			source, err := policy.NewSource(spec, keysource.Env{})
 			if err != nil {
-				return wrapUsage(err)
+				return usage.Wrap(err)
 			}
-			return generate(cmd.Context(), cmd.OutOrStdout(), source, keysource.Request{N: n, Layout: l})
+			return keyvalues.Generate(cmd.Context(), cmd.OutOrStdout(), source, keysource.Request{N: n, Layout: l})
 		},
 	}
 	flags := cmd.Flags()
@@ -73,8 +76,8 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
 	addTableKeys(cmd, &from)
-	addDatabaseAs(cmd, &from.database, strings.Join(driverNames, ", "))
-	completes(cmd, "driver", driverNames...)
+	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers, ", "))
+	completes(cmd, "driver", database.Drivers...)
 	completes(cmd, "layout", "string", "binary", "sequential_at_end")
 	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd

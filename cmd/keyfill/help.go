@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
@@ -45,7 +47,7 @@ func helpText(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
 		use += " COMMAND"
 	}
-	for i, line := range wrap(use, helpWidth-len("Usage: ")) {
+	for i, line := range terminal.Wrap(use, helpWidth-len("Usage: ")) {
 		fmt.Fprintf(&b, "%-7s%s\n", map[bool]string{true: "Usage:"}[i == 0], line)
 	}
 	if cmd.HasAvailableSubCommands() {
@@ -75,7 +77,7 @@ func wrapText(text string) (lines []string) {
 	paragraph := ""
 	end := func() {
 		if paragraph != "" {
-			lines = append(lines, wrap(paragraph, helpWidth)...)
+			lines = append(lines, terminal.Wrap(paragraph, helpWidth)...)
 			paragraph = ""
 		}
 	}
@@ -108,7 +110,7 @@ func newHelp() *cobra.Command {
 				names = append(names, one.Name())
 			}
 			topic := strings.Join(args, " ")
-			return usagef("there is no command %q: take one that keyfill --help lists%s", topic, nearest.DidYouMean(topic, names))
+			return usage.Errorf("there is no command %q: take one that keyfill --help lists%s", topic, nearest.DidYouMean(topic, names))
 		},
 	}
 }

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/firstpolicy"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/draft"
 )
 
 // initFlags are the flags of keyfill init.
 type initFlags struct {
-	from  draftInput
+	from  firstpolicy.Input
 	code  []string
 	file  string
 	force bool
@@ -34,9 +35,9 @@ func newInit() *cobra.Command {
 			if err := f.mayWrite(); err != nil {
 				return err
 			}
-			first, err := f.from.draft(cmd.Context())
+			first, err := f.from.Draft(cmd.Context())
 			if err == nil && len(f.code) > 0 {
-				err = tellCode(cmd.Context(), first, f.code)
+				err = firstpolicy.TellCode(cmd.Context(), first, f.code)
 			}
 			if err != nil {
 				return err
@@ -45,11 +46,11 @@ func newInit() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	addDatabase(cmd, &f.from.database)
-	flags.StringArrayVar(&f.from.scripts, "schema", nil, "read CREATE TABLE statements from the `file`; may be repeated")
-	flags.StringVar(&f.from.dialect, "dialect", "", "of --schema: "+dialect.Names())
+	addDatabase(cmd, &f.from.Database)
+	flags.StringArrayVar(&f.from.Scripts, "schema", nil, "read CREATE TABLE statements from the `file`; may be repeated")
+	flags.StringVar(&f.from.Dialect, "dialect", "", "of --schema: "+dialect.Names())
 	completes(cmd, "dialect", strings.Split(dialect.Names(), ", ")...)
-	flags.StringSliceVar(&f.from.schemas, "also", nil, "tables of these `schemas` too")
+	flags.StringSliceVar(&f.from.Schemas, "also", nil, "tables of these `schemas` too")
 	flags.StringSliceVar(&f.code, "code", nil, "tell what the INSERTs in these Go `packages` say")
 	flags.StringVarP(&f.file, "out", "o", "", "write the policy into the `file`")
 	flags.BoolVar(&f.force, "force", false, "write over a file that is there")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -98,7 +99,7 @@ func (p *planned) fillAll(t *testing.T, path string) int {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute
-	db, err := keyfill.OpenDB(newPlainConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
+	db, err := keyfill.OpenDB(database.NewConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

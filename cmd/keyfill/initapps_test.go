@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/sqlscript"
@@ -196,7 +197,7 @@ func (a *publicProgram) fill(t *testing.T, p *planned, path string) {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute
-	db, err := keyfill.OpenDB(newPlainConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
+	db, err := keyfill.OpenDB(database.NewConnector(p.raw.Driver(), p.dsn), keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
 	}

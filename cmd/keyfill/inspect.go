@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/keyvalues"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -21,7 +23,7 @@ func newInspect() *cobra.Command {
 		asJSON bool
 		as     policy.Source
 		bits   int
-		from   tableKeys
+		from   keyvalues.TableKeys
 	)
 	cmd := &cobra.Command{
 		Use:     "inspect [--config FILE TABLE] KEY...",
@@ -31,16 +33,16 @@ func newInspect() *cobra.Command {
 		Args:    arguments(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			inspect := keysource.Inspect
-			if from != (tableKeys{}) {
-				if as != (policy.Source{}) || bits != 0 || from.config == "" || len(args) < 2 {
-					return usagef("--config says how keys are: name a table of the policy and keys, and leave --kind and its parameters out")
+			if from != (keyvalues.TableKeys{}) {
+				if as != (policy.Source{}) || bits != 0 || from.Config == "" || len(args) < 2 {
+					return usage.Errorf("--config says how keys are: name a table of the policy and keys, and leave --kind and its parameters out")
 				}
-				key, _, err := from.key(args[0])
+				key, _, err := from.Key(args[0])
 				if err != nil {
 					return err
 				}
 				args = args[1:]
-				inspect = func(text string) ([]keysource.Reading, error) { return readings(key, text) }
+				inspect = func(text string) ([]keysource.Reading, error) { return keyvalues.Readings(key, text) }
 			}
 			if as != (policy.Source{}) || bits != 0 {
 				m, err := mappingOf(as, bits)
@@ -52,10 +54,10 @@ func newInspect() *cobra.Command {
 					return []keysource.Reading{r}, err
 				}
 			}
-			keys, err := inspectAll(args, inspect)
-			show := printTable
+			keys, err := keyvalues.InspectAll(args, inspect)
+			show := keyvalues.PrintTable
 			if asJSON {
-				show = printJSON
+				show = keyvalues.PrintJSON
 			}
 			return errors.Join(show(cmd.OutOrStdout(), keys), err)
 		},
@@ -83,7 +85,7 @@ func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
 	}
 	own, known := fields[as.Kind]
 	if !known {
-		return nil, usagef("--kind is coprime, pseudorandom or scatter; leave it and the parameters out for keys of other kinds")
+		return nil, usage.Errorf("--kind is coprime, pseudorandom or scatter; leave it and the parameters out for keys of other kinds")
 	}
 	for _, f := range []struct {
 		name  string
@@ -93,12 +95,12 @@ func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
 		{"grow", as.Grow}, {"bits", bits != 0}, {"key", as.Key != ""},
 	} {
 		if f.given && !slices.Contains(own, f.name) {
-			return nil, usagef("--%s is no parameter of %s; leave it out", f.name, as.Kind)
+			return nil, usage.Errorf("--%s is no parameter of %s; leave it out", f.name, as.Kind)
 		}
 	}
 	m, err := as.Mapping("", bits)
 	if err != nil {
-		return nil, wrapUsage(err)
+		return nil, usage.Wrap(err)
 	}
 	return m, nil
 }

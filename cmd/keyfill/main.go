@@ -38,12 +38,15 @@ import (
 	"strings"
 	"syscall"
 
-	// The commands are many and each has flags and help of its own; cobra gives
-	// them one form, which package flag leaves to the program.
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/internal/anchor"
 )
+
+// The commands are many and each has flags and help of its own; cobra gives
+// them one form, which package flag leaves to the program.
 
 func main() {
 	// A reader that leaves early makes writing fail, so that the temporary
@@ -61,9 +64,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	root.SetOut(out)
 	root.SetErr(errOut)
 	cmd, err := root.ExecuteContextC(ctx)
-	var misused *usageError
+	var misused *usage.Error
 	var coded *codeError
-	name := coloursOf(errOut).paint(red, "keyfill:")
+	name := terminal.ColoursOf(errOut).Paint(terminal.Red, "keyfill:")
 	switch {
 	case err == nil:
 		return 0
@@ -104,7 +107,7 @@ use the Go package github.com/keyfill/keyfill; this program shows what it does.`
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return wrapUsage(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
 		newVet(), newCompletion(), newVersion())

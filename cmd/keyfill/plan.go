@@ -8,12 +8,16 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/plan"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 )
 
 // planFlags are the flags of keyfill plan.
 type planFlags struct {
-	database databaseFlags
-	planOptions
+	database database.Address
+	plan.Options
 	asJSON bool
 }
 
@@ -31,40 +35,40 @@ reads the database for the figures, and changes nothing.
   uuid      a UUID column beside the integer one
 docs/adopting.md has the whole way, docs/command.md#keyfill-plan the fields.`,
 		Example:   `  keyfill plan there --driver sqlite --dsn shop.db --table orders`,
-		ValidArgs: planKinds,
+		ValidArgs: plan.Kinds,
 		Args:      arguments(onePlan),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	addDatabase(cmd, &f.database)
-	cmd.Flags().StringVar(&f.table, "table", "", "table or schema.table")
-	cmd.Flags().StringVar(&f.column, "column", "", "the key column, where the engine numbers none")
-	cmd.Flags().StringVar(&f.config, "config", "", "the policy `file`, whose entry the plan repeats")
-	cmd.Flags().StringVar(&f.name, "name", "", "of change: the name of the new sequence's state")
-	cmd.Flags().BoolVar(&f.stopped, "stopped", false, "of there: old programs do not go on")
-	cmd.Flags().Int64Var(&f.gap, "gap", 0, "by how many numbers the counter is raised")
+	cmd.Flags().StringVar(&f.Table, "table", "", "table or schema.table")
+	cmd.Flags().StringVar(&f.Column, "column", "", "the key column, where the engine numbers none")
+	cmd.Flags().StringVar(&f.Config, "config", "", "the policy `file`, whose entry the plan repeats")
+	cmd.Flags().StringVar(&f.Name, "name", "", "of change: the name of the new sequence's state")
+	cmd.Flags().BoolVar(&f.Stopped, "stopped", false, "of there: old programs do not go on")
+	cmd.Flags().Int64Var(&f.Gap, "gap", 0, "by how many numbers the counter is raised")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print one JSON object for each step")
 	return cmd
 }
 
 func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	switch {
-	case !slices.Contains(planKinds, kind):
-		return usagef("there is no plan %q; take there, handback, change, bigint or uuid", kind)
-	case f.table == "":
-		return usagef("say --table")
-	case f.name != "" && kind != "change":
-		return usagef("--name is for keyfill plan change; leave it out")
-	case f.stopped && kind != "there":
-		return usagef("--stopped is for keyfill plan there; leave it out")
-	case f.gap < 0:
-		return usagef("--gap %d: give a number of at least 1", f.gap)
+	case !slices.Contains(plan.Kinds, kind):
+		return usage.Errorf("there is no plan %q; take there, handback, change, bigint or uuid", kind)
+	case f.Table == "":
+		return usage.Errorf("say --table")
+	case f.Name != "" && kind != "change":
+		return usage.Errorf("--name is for keyfill plan change; leave it out")
+	case f.Stopped && kind != "there":
+		return usage.Errorf("--stopped is for keyfill plan there; leave it out")
+	case f.Gap < 0:
+		return usage.Errorf("--gap %d: give a number of at least 1", f.Gap)
 	}
-	db, d, err := f.database.open(cmd.Context())
+	db, d, err := f.database.Open(cmd.Context())
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	summary, steps, err := makePlan(cmd.Context(), db, d, kind, &f.planOptions)
+	summary, steps, err := plan.Make(cmd.Context(), db, d, kind, &f.Options)
 	if err != nil {
 		return err
 	}
@@ -81,7 +85,7 @@ func (f *planFlags) run(cmd *cobra.Command, kind string) error {
 	}
 	fmt.Fprint(out, summary)
 	for i, s := range steps {
-		s.print(out, i+1)
+		s.Print(out, i+1)
 	}
 	return out.Flush()
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/plan"
 	"github.com/keyfill/keyfill/internal/testdb"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/policy"
@@ -93,7 +95,7 @@ func (p *planned) open(t *testing.T, tables string) *sql.DB {
 		t.Fatal(err)
 	}
 	cfg.StoreWait = time.Minute // a busy machine may take more than the ten seconds of the default
-	c := newPlainConnector(raw.Driver(), p.dsn)
+	c := database.NewConnector(raw.Driver(), p.dsn)
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg})
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +114,7 @@ func (p *planned) exec(t *testing.T, queries ...string) {
 }
 
 // steps prints a plan and returns its steps.
-func (p *planned) steps(t *testing.T, args ...string) []planStep {
+func (p *planned) steps(t *testing.T, args ...string) []plan.Step {
 	t.Helper()
 	t.Setenv("KEYFILL_TEST_DSN", p.dsn)
 	var out, errOut bytes.Buffer
@@ -120,9 +122,9 @@ func (p *planned) steps(t *testing.T, args ...string) []planStep {
 	if code := run(context.Background(), args, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("keyfill %s: %s", strings.Join(args, " "), &errOut)
 	}
-	var all []planStep
+	var all []plan.Step
 	for d := json.NewDecoder(&out); ; {
-		var s planStep
+		var s plan.Step
 		if err := d.Decode(&s); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
@@ -133,7 +135,7 @@ func (p *planned) steps(t *testing.T, args ...string) []planStep {
 }
 
 // execute runs the statements of steps and their checks, and returns the policies.
-func (p *planned) execute(t *testing.T, steps []planStep) (policies []string) {
+func (p *planned) execute(t *testing.T, steps []plan.Step) (policies []string) {
 	t.Helper()
 	ctx := context.Background()
 	for _, s := range steps {

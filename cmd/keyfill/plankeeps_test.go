@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/plan"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -118,7 +119,7 @@ func TestPlanLowersNothing(t *testing.T) {
 			"mysql":  "ALTER TABLE orders AUTO_INCREMENT = 9000000000",
 			"pgx":    "SELECT setval('orders_id_seq', 8999999999)",
 		}[p.driver])
-		for _, steps := range [][]planStep{there, back} {
+		for _, steps := range [][]plan.Step{there, back} {
 			p.execute(t, steps[:2])
 		}
 		p.exec(t, "INSERT INTO orders (who) VALUES ('last')")

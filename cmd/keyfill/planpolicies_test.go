@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/plan"
 )
 
 // found is a finding of keyfill check.
@@ -58,7 +60,7 @@ func (p *planned) policyFile(t *testing.T, tables string) string {
 
 // passes executes the steps of a plan one by one, and fails where keyfill check finds a
 // fault of a policy when its step is reached. It returns the policies.
-func (p *planned) passes(t *testing.T, steps []planStep) (policies []string) {
+func (p *planned) passes(t *testing.T, steps []plan.Step) (policies []string) {
 	t.Helper()
 	for i, s := range steps {
 		if s.Policy != "" {

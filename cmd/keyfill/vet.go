@@ -11,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/vetreport"
 	"github.com/keyfill/keyfill/internal/vet"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -19,7 +23,7 @@ import (
 type vetFlags struct {
 	config, dialect string
 	server          string
-	database        databaseFlags
+	database        database.Address
 	asJSON, asSARIF bool
 	all, tests      bool
 	failOn          []string
@@ -62,17 +66,17 @@ finding off. docs/vet.md has the rules.`
 // check looks at the flags.
 func (f *vetFlags) check() error {
 	if f.asJSON && f.asSARIF {
-		return usagef("--json and --sarif print different things: take one")
+		return usage.Errorf("--json and --sarif print different things: take one")
 	}
-	if !f.database.none() && f.dialect+f.server != "" {
-		return usagef("the database tells the dialect and its version: leave --dialect and --server out")
+	if !f.database.IsEmpty() && f.dialect+f.server != "" {
+		return usage.Errorf("the database tells the dialect and its version: leave --dialect and --server out")
 	}
 	if len(f.failOn) == 0 {
-		return usagef("--fail-on names no rule: take some of %s, or none", strings.Join(vet.RuleNames(), ", "))
+		return usage.Errorf("--fail-on names no rule: take some of %s, or none", strings.Join(vet.RuleNames(), ", "))
 	}
 	for _, name := range f.failOn {
 		if name != "none" && !slices.Contains(vet.RuleNames(), name) {
-			return usagef("--fail-on knows no rule %q: take some of %s, or none", name, strings.Join(vet.RuleNames(), ", "))
+			return usage.Errorf("--fail-on knows no rule %q: take some of %s, or none", name, strings.Join(vet.RuleNames(), ", "))
 		}
 	}
 	return nil
@@ -90,25 +94,25 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	defer asked.close()
+	defer asked.Release()
 	if len(patterns) == 0 {
 		patterns = []string{"./..."}
 	}
-	v, err := vetSource(cmd.Context(), judge, patterns, f.tests)
+	v, err := vetreport.Read(cmd.Context(), judge, patterns, f.tests)
 	if err != nil {
 		return &codeError{exitUsage, err}
 	}
-	if asked.failed != nil {
-		v.faults = append(v.faults, asked.failed)
+	if asked.Failed != nil {
+		v.Faults = append(v.Faults, asked.Failed)
 	}
-	v.sort()
+	v.Sort()
 	if err := f.print(cmd.OutOrStdout(), v); err != nil {
 		return err
 	}
-	if len(v.faults) > 0 {
-		return &codeError{exitUsage, errors.Join(v.faults...)}
+	if len(v.Faults) > 0 {
+		return &codeError{exitUsage, errors.Join(v.Faults...)}
 	}
-	if slices.ContainsFunc(v.findings, func(one vet.Finding) bool {
+	if slices.ContainsFunc(v.Findings, func(one vet.Finding) bool {
 		return !one.Ignored && one.Rule != "" && slices.Contains(f.failOn, one.Rule)
 	}) {
 		return &codeError{exitError, errVet}
@@ -117,13 +121,13 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 }
 
 // judge returns what judges by a policy, and the database that is asked.
-func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *askedDatabase, error) {
+func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *vetreport.AskedDatabase, error) {
 	server, err := vet.ParseServer(f.server)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !f.database.none() {
-		if _, err := f.database.dialectOf(ctx, cfg); err != nil {
+	if !f.database.IsEmpty() {
+		if _, err := f.database.DialectFor(ctx, cfg); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -135,31 +139,31 @@ func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *
 		return nil, nil, err
 	}
 	judge, err := vet.NewJudgeOn(cfg, server)
-	if err != nil || f.database.none() {
-		return judge, &askedDatabase{}, err
+	if err != nil || f.database.IsEmpty() {
+		return judge, &vetreport.AskedDatabase{}, err
 	}
-	x, err := f.database.explainer(ctx, cfg)
+	x, err := f.database.Explainer(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	asked := &askedDatabase{OnDatabase: x}
+	asked := &vetreport.AskedDatabase{OnDatabase: x}
 	return judge.With(asked), asked, nil
 }
 
 // print prints what was read in the form that the flags ask for.
-func (f *vetFlags) print(out io.Writer, v *vetted) error {
-	w, form := bufio.NewWriter(out), &vetForm{all: f.all, failOn: f.failOn}
+func (f *vetFlags) print(out io.Writer, v *vetreport.Report) error {
+	w, form := bufio.NewWriter(out), &vetreport.Form{All: f.all, FailOn: f.failOn}
 	switch {
 	case f.asJSON:
-		if err := v.printJSON(w); err != nil {
+		if err := v.PrintJSON(w); err != nil {
 			return err
 		}
 	case f.asSARIF:
-		if err := v.printSARIF(w, moduleVersion(), form); err != nil {
+		if err := v.PrintSARIF(w, moduleVersion(), form); err != nil {
 			return err
 		}
 	default:
-		v.printText(w, coloursOf(out), form)
+		v.PrintText(w, terminal.ColoursOf(out), form)
 	}
 	return w.Flush()
 }

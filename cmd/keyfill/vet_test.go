@@ -16,6 +16,8 @@ import (
 
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/vetreport"
 )
 
 // compiledSARIF returns the schema of OASIS for SARIF 2.1.0, which the module go-sarif holds.
@@ -80,7 +82,7 @@ func TestVetSARIF(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	var log sarifLog
+	var log vetreport.SARIFLog
 	decoder := json.NewDecoder(strings.NewReader(r.out))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&log); err != nil {
@@ -129,11 +131,11 @@ func TestVetAsksDatabase(t *testing.T) {
 		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
 		config := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  orders: {column: id, source: {kind: sequence}}\n  people: {column: id, source: uuidv4}\n")
 		file := writeFile(t, "all.sql", "INSERT INTO orders VALUES (NULL, 1);\nINSERT INTO orders (total) VALUES (1);\nINSERT INTO people (name) SELECT name FROM people;\n")
-		vet := func(args ...string) []vetLine {
-			var lines []vetLine
+		vet := func(args ...string) []vetreport.Line {
+			var lines []vetreport.Line
 			decoder := json.NewDecoder(strings.NewReader(keyfillOut(t, "", append([]string{"vet", "--config", config, "--json", "--fail-on", "none", file}, args...)...)))
 			for decoder.More() {
-				var line vetLine
+				var line vetreport.Line
 				if err := decoder.Decode(&line); err != nil {
 					t.Fatal(err)
 				}

@@ -1,0 +1,114 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// FirstColumn makes a column the first key of a table in the policy, or returns the one
+// that is.
+func FirstColumn(cfg *policy.Config, table string, column *string) error {
+	t, found := cfg.Tables[table]
+	if !found {
+		return fmt.Errorf("the policy has no table %s: name it in --table as the policy does%s", table, nearest.DidYouMean(table, slices.Sorted(maps.Keys(cfg.Tables))))
+	}
+	if t.Column != "" {
+		t.Keys = slices.Insert(slices.Clone(t.Keys), 0, policy.Key{
+			Column: t.Column, Source: t.Source, InPlace: t.InPlace, Layout: t.Layout, MaxBits: t.MaxBits, LastInsertID: t.LastInsertID,
+		})
+	}
+	if len(t.Keys) == 0 {
+		return fmt.Errorf("the policy has no key column for %s: add one", table)
+	}
+	*column = cmp.Or(*column, t.Keys[0].Column)
+	i := slices.IndexFunc(t.Keys, func(k policy.Key) bool { return k.Column == *column })
+	if i < 0 {
+		var names []string
+		for _, k := range t.Keys {
+			names = append(names, k.Column)
+		}
+		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does%s", *column, table, nearest.DidYouMean(*column, names))
+	}
+	// The other keys and tables stay: a state that they share begins above their keys too.
+	key := t.Keys[i]
+	cfg.Tables = maps.Clone(cfg.Tables)
+	cfg.Tables[table] = policy.Table{Keys: append([]policy.Key{key}, slices.Delete(slices.Clone(t.Keys), i, i+1)...)}
+	return nil
+}
+
+// Find reads the table, and chooses how its rows are found.
+func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Table, error) {
+	found, err := database.ReadTable(ctx, db, d, o.Table)
+	if err != nil {
+		return nil, err
+	}
+	b := &Table{options: o, db: db, dialect: d, name: o.Table, found: found}
+	if b.Column, err = database.ColumnOf(d, found, o.Column, ", or add it first"); err != nil {
+		return nil, err
+	}
+	b.table, b.key = d.QuoteIdent(found.Schema)+"."+d.QuoteIdent(found.Name), d.QuoteIdent(b.Column.Name)
+	return b, b.locate(ctx)
+}
+
+// locate chooses how rows are found. A column of SQLite holds values of any type,
+// whatever it was declared as, so that the rowid comes before all others there.
+func (b *Table) locate(ctx context.Context) error {
+	if b.dialect.Family == dialect.FamilySQLite {
+		if b.locator = b.rowID(ctx); b.locator != "" {
+			return nil
+		}
+	}
+	for i := range b.found.Columns {
+		c := &b.found.Columns[i]
+		if !c.UniqueAlone || !c.LeadsIndex || c.Name == b.Column.Name || !c.Integer && !c.Text {
+			continue
+		}
+		column := b.dialect.QuoteIdent(c.Name)
+		var nulls int
+		err := b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+b.table+" WHERE "+b.key+" IS NULL AND "+column+" IS NULL").Scan(&nulls)
+		if err != nil {
+			return err
+		}
+		if nulls == 0 { // else these rows would not be found by it
+			b.by, b.locator = c, column
+			return nil
+		}
+	}
+	switch b.dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		b.locator = ctid
+	case dialect.FamilyMySQL:
+	default:
+		return fmt.Errorf("no other column of %s has a unique index by itself and a value in each row, by which its rows are found: create one", b.name)
+	}
+	return nil
+}
+
+// rowID returns the name by which the rowid of SQLite is found: one that no column of the
+// table has. A table WITHOUT ROWID has none.
+func (b *Table) rowID(ctx context.Context) string {
+	for _, name := range []string{"rowid", "_rowid_", "oid"} {
+		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
+			continue
+		}
+		var none any
+		err := b.db.QueryRowContext(ctx, "SELECT "+name+" FROM "+b.table+" LIMIT 0").Scan(&none)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return ""
+		}
+		return name
+	}
+	return ""
+}

@@ -1,0 +1,308 @@
+// Package backfill gives keys to the rows of a table that have none, in batches of one
+// transaction each, for keyfill backfill.
+package backfill
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// Options say which rows get keys, and how fast.
+type Options struct {
+	Table, Column string // as the policy names them
+	Batch, Rate   int    // rows that a transaction changes, and in a second at most; 0: no limit
+}
+
+// Table gives keys to the rows of one table.
+type Table struct {
+	options *Options
+	db      *sql.DB // by the plain driver
+	dialect *dialect.Dialect
+	mount   *keyfill.Mount // which makes the keys
+	name    string         // of the table, in the policy
+
+	found      *catalog.Table
+	Column     *catalog.Column // the keys'
+	table, key string          // as they are written in SQL
+
+	// locator tells the rows apart: a unique column by, in whose order they are found,
+	// or a column of the engine's own. "" where any row without a key is as good as
+	// another: MySQL and MariaDB change one of them.
+	locator string
+	by      *catalog.Column
+
+	progress *terminal.Progress
+}
+
+// ctid is the locator of PostgreSQL where no column tells the rows apart. Each partition of
+// a table counts its own, so that a row is told by its partition (tableoid) too.
+const ctid = "ctid"
+
+// isPhysical reports whether rows are told apart by where they are stored.
+func (b *Table) isPhysical() bool { return b.by == nil && b.locator == ctid }
+
+// errNotTaken is returned where the table does not store the keys. The batch is undone.
+var errNotTaken = errors.New("rows do not take the keys that they are given: let no trigger, rule or row security of the table leave the UPDATE out, or change the key")
+
+// Missing returns how many rows have no key.
+func (b *Table) Missing(ctx context.Context) (n int, err error) {
+	err = b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+b.table+" WHERE "+b.key+" IS NULL").Scan(&n)
+	return n, err
+}
+
+// Run gives keys to the rows that have none, total of them when it begins, and returns how
+// many have got keys and how many have none now.
+func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *terminal.Progress) (filled, left int, err error) {
+	b.mount, b.progress = mount, bar
+	filled, err = b.fill(ctx)
+	b.progress.End()
+	if err != nil {
+		return 0, 0, fmt.Errorf("%d rows have got keys, run the command again for the others: %w", filled, err)
+	}
+	left, err = b.Missing(ctx)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case filled == 0 && left >= total: // others have given no keys meanwhile
+		return 0, 0, errNotTaken
+	}
+	return filled, left, nil
+}
+
+// passes is how often the table is gone through: rows may come behind the place where
+// one pass is.
+const passes = 2
+
+// fill gives keys to all rows that have none, and returns to how many.
+func (b *Table) fill(ctx context.Context) (filled int, err error) {
+	for range passes {
+		var last any
+		before := filled
+		for {
+			began := time.Now()
+			found, changed, at, err := b.again(ctx, last)
+			if filled += changed; err != nil {
+				return filled, err
+			}
+			last = at
+			b.progress.Show(filled)
+			if found < b.options.Batch {
+				break
+			}
+			if changed == 0 && b.locator == ctid { // the next batch would have the same rows
+				return filled, errNotTaken
+			}
+			if err := b.options.pace(ctx, changed, began); err != nil {
+				return filled, err
+			}
+		}
+		if filled == before {
+			break
+		}
+	}
+	return filled, nil
+}
+
+// batchTries is how often a batch is tried that the engine ends for the sake of others.
+const batchTries = 10
+
+// again changes one batch, and tries it again where the engine has undone it. Each try
+// has keys of its own: a COMMIT that failed may have committed, and the next try finds
+// other rows.
+func (b *Table) again(ctx context.Context, last any) (found, changed int, at any, _ error) {
+	for try := 1; ; try++ {
+		keys, err := b.mount.Keys(ctx, b.name, b.options.Batch)
+		if err != nil {
+			return 0, 0, last, err
+		}
+		found, changed, at, err := b.change(ctx, last, keys)
+		class := sqlcode.ClassOf(b.dialect, err)
+		if err == nil || try == batchTries || class != dialect.ErrorTransaction && class != dialect.ErrorPassing {
+			return found, changed, at, err
+		}
+		time.Sleep(time.Duration(try) * 10 * time.Millisecond)
+	}
+}
+
+// change gives keys to the rows behind last, in a transaction of its own. Each row is
+// changed only if it has no key yet.
+func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (found, changed int, at any, err error) {
+	tx, err := b.db.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, 0, last, err
+	}
+	defer tx.Rollback() // after Commit it does nothing
+	rows := make([]any, len(keys))
+	if b.locator != "" {
+		if rows, err = b.rows(ctx, tx, last, len(keys)); err != nil || len(rows) == 0 {
+			return 0, 0, last, err
+		}
+		at = rows[len(rows)-1]
+	}
+	update, err := tx.PrepareContext(ctx, b.update())
+	if err != nil {
+		return 0, 0, last, err
+	}
+	defer update.Close()
+	for i, row := range rows {
+		args := []any{keys[i]}
+		if text, ok := row.(string); ok && b.isPhysical() {
+			part, place, _ := strings.Cut(text, " ")
+			args = append(args, part, place)
+		} else if b.locator != "" {
+			args = append(args, row)
+		}
+		result, err := update.ExecContext(ctx, args...)
+		if err != nil {
+			return 0, 0, last, err
+		}
+		n, err := result.RowsAffected()
+		switch {
+		case err != nil:
+			return 0, 0, last, err
+		case n > 1:
+			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column by which they are found")
+		}
+		changed += int(n)
+		if n == 0 && b.locator == "" {
+			rows = rows[:i] // there are no more
+			break
+		}
+	}
+	if err := b.verify(ctx, tx, keys, changed); err != nil {
+		return 0, 0, last, err
+	}
+	if err := tx.Commit(); err != nil {
+		return 0, 0, last, err
+	}
+	return len(rows), changed, at, nil
+}
+
+// verifyChunk is how many keys one query counts: Oracle takes a list of 1,000.
+const verifyChunk = 500
+
+// verify returns an error unless the table has as many of the keys as rows were changed: a
+// trigger may have set a key back to NULL, or to another one, and the engine counts the row
+// as changed all the same.
+func (b *Table) verify(ctx context.Context, tx *sql.Tx, keys []driver.Value, changed int) error {
+	stored := 0
+	for begin := 0; begin < len(keys) && changed > 0; begin += verifyChunk {
+		chunk := keys[begin:min(begin+verifyChunk, len(keys))]
+		args, places := make([]any, len(chunk)), make([]string, len(chunk))
+		for i, key := range chunk {
+			args[i], places[i] = key, b.placeholder(i+1)
+		}
+		var n int
+		query := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IN (%s)", b.table, b.key, strings.Join(places, ", "))
+		if err := tx.QueryRowContext(ctx, query, args...).Scan(&n); err != nil {
+			return err
+		}
+		stored += n
+	}
+	if stored < changed {
+		return errNotTaken
+	}
+	return nil
+}
+
+// update returns the statement that gives a row its key.
+func (b *Table) update() string {
+	text := fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s IS NULL", b.table, b.key, b.placeholder(1), b.key)
+	switch {
+	case b.locator == "":
+		return text + " LIMIT 1"
+	case b.isPhysical():
+		return text + " AND tableoid = CAST(CAST(" + b.placeholder(2) + " AS text) AS oid) AND ctid = CAST(CAST(" + b.placeholder(3) + " AS text) AS tid)"
+	}
+	return text + " AND " + b.locator + " = " + b.placeholder(2)
+}
+
+// rows returns what tells the next rows without a key apart.
+func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []any, err error) {
+	var query strings.Builder
+	what := b.locator
+	if b.isPhysical() {
+		what = "CAST(tableoid AS text) || ' ' || CAST(ctid AS text)"
+	}
+	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IS NULL", what, b.table, b.key)
+	var args []any
+	if last != nil && what == b.locator {
+		fmt.Fprintf(&query, " AND %s > %s", b.locator, b.placeholder(1))
+		args = append(args, last)
+	}
+	if b.by != nil {
+		query.WriteString(" AND " + b.locator + " IS NOT NULL") // a row that has come meanwhile may have none
+	}
+	if what == b.locator {
+		query.WriteString(" ORDER BY " + b.locator)
+	}
+	switch b.dialect.Family {
+	case dialect.FamilySQLServer, dialect.FamilyOracle:
+		fmt.Fprintf(&query, " OFFSET 0 ROWS FETCH NEXT %d ROWS ONLY", n)
+	default:
+		fmt.Fprintf(&query, " LIMIT %d", n)
+	}
+	if what != b.locator {
+		query.WriteString(" FOR UPDATE SKIP LOCKED") // a row that is changed meanwhile is elsewhere then
+	}
+	found, err := tx.QueryContext(ctx, query.String(), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var number int64
+		var text string
+		if b.by != nil && b.by.Integer || b.by == nil && b.dialect.Family == dialect.FamilySQLite {
+			err = found.Scan(&number)
+			all = append(all, number)
+		} else {
+			err = found.Scan(&text)
+			all = append(all, text)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, found.Err()
+}
+
+// placeholder returns the n-th placeholder of a statement.
+func (b *Table) placeholder(n int) string {
+	switch b.dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		return fmt.Sprintf("$%d", n)
+	case dialect.FamilySQLServer:
+		return fmt.Sprintf("@p%d", n)
+	case dialect.FamilyOracle:
+		return fmt.Sprintf(":%d", n)
+	}
+	return "?"
+}
+
+// pace waits until the rate allows the next batch.
+func (o *Options) pace(ctx context.Context, rows int, began time.Time) error {
+	if o.Rate == 0 {
+		return ctx.Err()
+	}
+	wait := time.Duration(rows)*time.Second/time.Duration(o.Rate) - time.Since(began)
+	timer := time.NewTimer(max(wait, 0))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

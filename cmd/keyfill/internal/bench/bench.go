@@ -1,0 +1,341 @@
+// Package bench measures which key is fastest on a database, for keyfill bench: rows in
+// tables of its own under each kind of key, and INSERTs over several connections. It
+// reports as text, JSON and a page.
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/measure"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/stats"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Options say what is measured.
+type Options struct {
+	Driver      string
+	Rows        int           // that each layout stores
+	Rounds      int           // how often each is measured
+	Time        time.Duration // how long each way inserts; 0 leaves the ways out
+	MaxRows     int           // that each way stores at most
+	Connections []int
+}
+
+// Measure measures all of it, and shows on a terminal how far it has come.
+func Measure(ctx context.Context, tables *Scratch, connector driver.Connector, o *Options, errOut io.Writer) (*Report, error) {
+	columns, _ := measure.ColumnsOf(tables.dialect) // the command lets no other engine through
+	b := &bench{options: o, db: tables.db, dialect: tables.dialect, connector: connector, columns: columns, tables: tables}
+	b.begin(errOut)
+	defer b.progress.End()
+	return b.run(ctx)
+}
+
+// bench is a measurement at work.
+type bench struct {
+	options   *Options
+	db        *sql.DB
+	dialect   *dialect.Dialect
+	connector driver.Connector
+	columns   measure.Columns
+	tables    *Scratch
+
+	layouts []measure.Layout
+	methods []measure.Method
+
+	progress *terminal.Progress
+	rowsLeft int           // that layouts have to store
+	rowsDone int           // that they have stored
+	filling  time.Duration // how long that took
+	waysLeft int           // how often a way has to be measured
+	ways     int           // how often it has been
+	inserts  time.Duration // how long that took
+}
+
+// The ways that the others are compared with, and the one that tells how far the same
+// can differ from itself.
+const identityAgain = "identity-again"
+
+// Methods returns the ways that are measured over several connections.
+func Methods(layouts []measure.Layout) []measure.Method {
+	methods := measure.Methods()
+	for _, l := range layouts {
+		switch l.Name {
+		case measure.V7:
+			methods = append(methods, l.Method("uuidv7", "uuidv7, 16 bytes"))
+		case measure.Flake:
+			methods = append(methods, l.Method("snowflake", "snowflake"))
+		case measure.OwnAgain:
+			methods = append(methods, l.Method(identityAgain, "identity, again"))
+		}
+	}
+	return methods
+}
+
+// begin counts what there is to do.
+func (b *bench) begin(out io.Writer) {
+	b.layouts = measure.Layouts()
+	if b.options.Driver == "postgres" {
+		b.layouts = measure.SentAsText(b.layouts)
+	}
+	b.methods = Methods(b.layouts)
+	b.rowsLeft = b.options.Rounds * len(b.layouts) * b.options.Rows
+	if b.options.Time > 0 {
+		b.waysLeft = b.options.Rounds * len(b.methods) * len(b.options.Connections)
+	}
+	b.progress = terminal.NewProgress(out, b.options.Rounds*len(b.layouts)+b.waysLeft)
+}
+
+// show shows how far the measurement has come. What is left takes as long as what was
+// measured of its kind, and before the first way as long as a way was told to take.
+func (b *bench) show(what string) {
+	all := b.options.Rounds * len(b.layouts)
+	done := b.rowsDone/b.options.Rows + b.ways
+	left := time.Duration(float64(b.filling) / float64(max(b.rowsDone, 1)) * float64(b.rowsLeft))
+	each := b.options.Time
+	if b.ways > 0 {
+		each = b.inserts / time.Duration(b.ways)
+	}
+	left += each * time.Duration(b.waysLeft)
+	b.progress.Draw(done, left, fmt.Sprintf("%d of %d: %s", done, all+b.ways+b.waysLeft, what))
+}
+
+// run measures all of it.
+func (b *bench) run(ctx context.Context) (*Report, error) {
+	r := newReport(b)
+	if err := r.describe(ctx, b.db); err != nil {
+		return nil, err
+	}
+	for round := range b.options.Rounds {
+		for _, i := range stats.Order(round, len(b.layouts)) {
+			if err := b.fill(ctx, r, i); err != nil {
+				return nil, err
+			}
+		}
+		if b.options.Time == 0 {
+			continue
+		}
+		for _, connections := range b.options.Connections {
+			for _, i := range stats.Order(round, len(b.methods)) {
+				if err := b.insert(ctx, r, i, connections); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	r.compare()
+	return r, nil
+}
+
+// refused reports whether keyfill does not make such keys on this engine, which is a
+// result and no failure.
+func refused(ctx context.Context, err error) bool {
+	var ours *keyfill.Error
+	return errors.As(err, &ours) && ctx.Err() == nil
+}
+
+// table creates a table and hands its name to f, and drops it.
+func (b *bench) table(ctx context.Context, create func(name string) string, f func(name string) error) error {
+	name, err := b.tables.name(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.tables.exec(ctx, create(name)); err != nil {
+		return err
+	}
+	err = f(name)
+	if ctx.Err() != nil {
+		return errors.Join(err, ctx.Err()) // scratch drops the table
+	}
+	return errors.Join(err, b.tables.drop(ctx, name))
+}
+
+// open opens the database with a policy; nil is without keyfill.
+func (b *bench) open(cfg *policy.Config) (db *sql.DB, err error) {
+	if cfg == nil {
+		db = sql.OpenDB(b.connector)
+	} else if db, err = database.OpenFilled(b.connector, cfg); err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// fill measures a layout.
+func (b *bench) fill(ctx context.Context, r *Report, i int) error {
+	l, rows := b.layouts[i], b.options.Rows
+	b.show(l.Name)
+	var f filled
+	err := b.table(ctx, func(name string) string { return l.Create(b.columns, name) }, func(name string) (err error) {
+		db, err := b.open(l.Policy(b.dialect.Name, name))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, db.Close()) }()
+		// What is asked of the catalog, and the first reservation, are not measured.
+		if err := b.tables.firstRow(ctx, db, name); err != nil {
+			return err
+		}
+		begin, before := b.filling, b.rowsDone
+		start := time.Now()
+		f.Filled, err = measure.Fill{DB: db, Dialect: b.dialect, Table: name, Rows: rows, Committed: func(rows int) {
+			b.rowsDone, b.rowsLeft, b.filling = b.rowsDone+rows, b.rowsLeft-rows, begin+time.Since(start)
+			b.show(l.Name)
+		}}.Run(ctx)
+		if err != nil {
+			// What was not stored is not left to do either.
+			b.rowsLeft -= rows - (b.rowsDone - before)
+			b.rowsDone = before + rows
+			return err
+		}
+		if err := b.count(ctx, name, 1+int64(rows)); err != nil {
+			return err
+		}
+		f.table, f.indexes, err = b.columns.Size(ctx, b.db, name)
+		if err != nil && ctx.Err() == nil && b.dialect.Family == dialect.FamilySQLite {
+			err = nil // an SQLite that was built without dbstat
+		}
+		return err
+	})
+	if refused(ctx, err) {
+		r.layouts[i].refusal, err = err, nil
+	}
+	r.layouts[i].add(f)
+	return err
+}
+
+// count compares the rows of a table with the number that was stored.
+func (b *bench) count(ctx context.Context, table string, want int64) error {
+	var rows, different int64
+	if err := b.db.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(DISTINCT id) FROM "+table).Scan(&rows, &different); err != nil {
+		return err
+	}
+	if rows != want || different != want {
+		return fmt.Errorf("%d rows were stored, and the table has %d with %d different keys: write an issue for keyfill", want, rows, different)
+	}
+	return nil
+}
+
+// insert measures a way over a number of connections.
+func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error {
+	m := b.methods[i]
+	b.show(fmt.Sprintf("%s, %d connections", m.Title, connections))
+	start := time.Now()
+	var result inserted
+	err := b.table(ctx, func(name string) string { return m.Create(b.columns, name) }, func(name string) (err error) {
+		result, err = b.insertOver(ctx, m, name, connections)
+		if err != nil {
+			return err
+		}
+		return b.count(ctx, name, result.stored)
+	})
+	b.inserts, b.ways, b.waysLeft = b.inserts+time.Since(start), b.ways+1, b.waysLeft-1
+	way := r.way(i, connections)
+	if refused(ctx, err) {
+		way.refusal, err = err, nil
+	}
+	way.add(result)
+	return err
+}
+
+// inserted is what came of a way.
+type inserted struct {
+	stored  int64   // rows, with the first one of each connection
+	rate    float64 // rows a second
+	retries int64   // INSERTs that the engine ended for the sake of others
+}
+
+// inserter is one connection that inserts.
+type inserter struct {
+	db            *sql.DB
+	number        int
+	duplicates    bool // a key may be another's already
+	rows, retries int64
+}
+
+// insertOver inserts over a number of connections, each with a database handle and
+// counters of its own, as processes have them.
+func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, connections int) (r inserted, err error) {
+	var all []*inserter
+	defer func() {
+		for _, one := range all {
+			err = errors.Join(err, one.db.Close())
+		}
+	}()
+	query := measure.Bind(b.dialect, "INSERT INTO "+table+" (customer, amount, note) VALUES (?, ?, ?)")
+	for i := range connections {
+		db, err := b.open(m.Policy(b.dialect.Name, table, i))
+		if err != nil {
+			return r, err
+		}
+		one := &inserter{db: db, number: i, duplicates: m.Duplicates}
+		all = append(all, one)
+		// What is asked of the catalog, and the first reservation, are not measured.
+		if err := b.insertRow(ctx, one, query); err != nil {
+			return r, err
+		}
+	}
+	var (
+		wg     sync.WaitGroup
+		rows   atomic.Int64
+		failed = make(chan error, connections)
+	)
+	run, stop := context.WithCancel(ctx)
+	defer stop()
+	start := time.Now()
+	for _, one := range all {
+		wg.Go(func() {
+			for run.Err() == nil && time.Since(start) < b.options.Time && rows.Add(1) <= int64(b.options.MaxRows) {
+				if err := b.insertRow(ctx, one, query); err != nil {
+					failed <- err
+					stop()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start)
+	for _, one := range all {
+		r.stored, r.retries = r.stored+one.rows, r.retries+one.retries
+	}
+	r.rate = float64(r.stored-int64(connections)) / took.Seconds()
+	select {
+	case err := <-failed:
+		return r, err
+	default:
+		return r, ctx.Err()
+	}
+}
+
+// insertRow stores a row, again where the engine has ended the INSERT for the sake of
+// others, or a key without a lock was another's already.
+func (b *bench) insertRow(ctx context.Context, one *inserter, query string) error {
+	for begin := time.Now(); ; {
+		_, err := one.db.ExecContext(ctx, query, one.number, one.rows, "what a row of an order may say")
+		if err == nil {
+			one.rows++
+			return nil
+		}
+		class := sqlcode.ClassOf(b.dialect, err)
+		again := class.Transient() || class == dialect.ErrorDuplicate && one.duplicates
+		if !again || ctx.Err() != nil || time.Since(begin) > endTime {
+			return err
+		}
+		one.retries++
+		if class == dialect.ErrorLock { // SQLite without a busy_timeout says so at once
+			time.Sleep(time.Millisecond)
+		}
+	}
+}

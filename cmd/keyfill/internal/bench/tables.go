@@ -1,0 +1,349 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/measure"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// Scratch makes tables with names that nobody else has, and drops them. What it makes
+// stands in the table [ledger] before it is made, so that the next run finds what a
+// killed one has left.
+type Scratch struct {
+	db      *sql.DB
+	dialect *dialect.Dialect
+	run     string // 16 hexadecimal digits, new in each run
+	last    int
+	unlock  func() error
+}
+
+const (
+	// ledger has a row for each table that a run has made or is about to make.
+	ledger       = "keyfill_bench_tables"
+	createLedger = "CREATE TABLE " + ledger + " (run VARCHAR(16) NOT NULL, table_name VARCHAR(64) NOT NULL, PRIMARY KEY (run, table_name))"
+)
+
+// stateTables are keyfill's own. A run makes those that are missing.
+var stateTables = []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"}
+
+// scratchName is the form of the names of tables. Nothing else is dropped, whatever the
+// ledger says.
+var scratchName = regexp.MustCompile(`^keyfill_bench_([0-9a-f]{16})_[0-9]+$`)
+
+// endTime bounds how long a run cleans up after an interrupt.
+const endTime = time.Minute
+
+// OpenScratch drops what earlier runs have left, and notes which tables of keyfill are
+// missing.
+func OpenScratch(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*Scratch, error) {
+	digits := make([]byte, 8)
+	_, _ = rand.Read(digits) // it never fails
+	s := &Scratch{db: db, dialect: d, run: hex.EncodeToString(digits)}
+	var err error
+	if s.unlock, err = Lock(ctx, db, d); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Scratch) prepare(ctx context.Context) error {
+	if s.exists(ctx, ledger) {
+		if err := s.clean(ctx); err != nil {
+			return fmt.Errorf("what an earlier run has left cannot be dropped: remove the tables that %s names, then that table: %w", ledger, err)
+		}
+	}
+	if err := s.exec(ctx, createLedger); err != nil {
+		return fmt.Errorf("tables cannot be created: name a user who may create them in the DSN: %w", err)
+	}
+	if err := s.note(ctx, ledger); err != nil { // the run is known, whatever it drops
+		return err
+	}
+	for _, table := range stateTables {
+		if s.exists(ctx, table) {
+			continue
+		}
+		if err := s.note(ctx, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// exists reports whether a table can be read.
+func (s *Scratch) exists(ctx context.Context, table string) bool {
+	var none int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE 1 = 0").Scan(&none)
+	return err == nil
+}
+
+// note writes a table into the ledger.
+func (s *Scratch) note(ctx context.Context, table string) error {
+	return s.exec(ctx, "INSERT INTO "+ledger+" (run, table_name) VALUES (?, ?)", s.run, table)
+}
+
+// name returns the name of the next table.
+func (s *Scratch) name(ctx context.Context) (string, error) {
+	s.last++
+	name := fmt.Sprintf("keyfill_bench_%s_%d", s.run, s.last)
+	return name, s.note(ctx, name)
+}
+
+// drop drops a table and forgets it.
+func (s *Scratch) drop(ctx context.Context, table string) error {
+	if err := s.exec(ctx, "DROP TABLE "+table); err != nil {
+		return err
+	}
+	return s.exec(ctx, "DELETE FROM "+ledger+" WHERE table_name = ?", table)
+}
+
+// Close drops all that is left, and lets the next run begin.
+func (s *Scratch) Close() error {
+	ctx, stop := context.WithTimeout(context.Background(), endTime)
+	defer stop()
+	var err error
+	if s.exists(ctx, ledger) {
+		if err = s.clean(ctx); err != nil {
+			err = fmt.Errorf("tables of keyfill bench are left: run it again, and it drops them: %w", err)
+		}
+	}
+	return errors.Join(err, s.unlock())
+}
+
+// clean drops the tables of all runs in the ledger: only one run is at work at a time.
+func (s *Scratch) clean(ctx context.Context) error {
+	noted, err := s.pairs(ctx, "SELECT run, table_name FROM "+ledger)
+	if err != nil {
+		return err
+	}
+	var runs, names []string
+	for _, one := range noted {
+		runs, names = append(runs, one[0]), append(names, one[1])
+	}
+	for _, table := range names {
+		if scratchName.MatchString(table) {
+			if err := s.exec(ctx, "DROP TABLE IF EXISTS "+table); err != nil {
+				return err
+			}
+		}
+	}
+	slices.Sort(runs)
+	if err := s.cleanStates(ctx, slices.Compact(runs), names); err != nil {
+		return err
+	}
+	return s.exec(ctx, "DROP TABLE "+ledger)
+}
+
+// exec executes a statement, which waits for the locks of others: SQLite without a
+// busy_timeout does not wait by itself.
+func (s *Scratch) exec(ctx context.Context, query string, args ...any) error {
+	return s.execOn(ctx, s.db, query, args...)
+}
+
+// firstRow stores the first row of a layout's table.
+func (s *Scratch) firstRow(ctx context.Context, db *sql.DB, table string) error {
+	return s.execOn(ctx, db, "INSERT INTO "+table+" (note) VALUES (?)", "the first row")
+}
+
+func (s *Scratch) execOn(ctx context.Context, db *sql.DB, query string, args ...any) error {
+	for {
+		_, err := db.ExecContext(ctx, measure.Bind(s.dialect, query), args...)
+		if err == nil || !sqlcode.ClassOf(s.dialect, err).Transient() {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// isRun is the form of a run's name.
+var isRun = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// cleanStates deletes the states of runs from keyfill's tables, and drops those that
+// were made for a run, unless another program keeps states there now.
+func (s *Scratch) cleanStates(ctx context.Context, runs, made []string) error {
+	for _, table := range stateTables {
+		if !s.exists(ctx, table) {
+			continue
+		}
+		for _, run := range runs {
+			if !isRun.MatchString(run) {
+				continue
+			}
+			// The digits are of this run alone, whatever stands around them in the name.
+			if err := s.exec(ctx, "DELETE FROM "+table+" WHERE name LIKE '%keyfill_bench_"+run+"_%'"); err != nil {
+				return err
+			}
+		}
+		if slices.Contains(made, table) {
+			if err := s.dropEmpty(ctx, table); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lockTable keeps other programs from writing into a table, where a transaction does
+// not: it begins and ends that, by the family.
+var lockTable = map[dialect.Family][2]string{
+	dialect.FamilyMySQL:      {"LOCK TABLES %s WRITE", "UNLOCK TABLES"},
+	dialect.FamilyPostgreSQL: {"BEGIN; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", "COMMIT"},
+	dialect.FamilySQLite:     {"BEGIN IMMEDIATE", "COMMIT"},
+}
+
+// dropEmpty drops a table without rows.
+func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	lock := lockTable[s.dialect.Family]
+	for _, query := range strings.Split(lock[0], "; ") {
+		if strings.Contains(query, "%s") {
+			query = fmt.Sprintf(query, table)
+		}
+		if _, err := conn.ExecContext(ctx, query); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		_, ended := conn.ExecContext(ctx, lock[1])
+		err = errors.Join(err, ended)
+	}()
+	var rows int
+	if err := conn.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table).Scan(&rows); err != nil || rows > 0 {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "DROP TABLE "+table)
+	return err
+}
+
+// userTables lists the tables of a database, by its family: the schema and the name.
+var userTables = map[dialect.Family]string{
+	dialect.FamilyMySQL:      "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
+	dialect.FamilyPostgreSQL: "SELECT schemaname, tablename FROM pg_catalog.pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY schemaname, tablename",
+	dialect.FamilySQLite:     "SELECT 'main', name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name",
+}
+
+// Used returns the name of a table with rows that is not of a run, or "". A table that
+// may not be read may have rows.
+func (s *Scratch) Used(ctx context.Context) (string, error) {
+	names, err := s.pairs(ctx, userTables[s.dialect.Family])
+	if err != nil {
+		return "", err
+	}
+	for _, n := range names {
+		if n[1] == ledger || scratchName.MatchString(n[1]) {
+			continue
+		}
+		var one int
+		err := s.db.QueryRowContext(ctx, "SELECT 1 FROM "+s.dialect.QuoteIdent(n[0])+"."+s.dialect.QuoteIdent(n[1])+" LIMIT 1").Scan(&one)
+		switch {
+		case err == nil:
+			return n[1], nil
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case !errors.Is(err, sql.ErrNoRows):
+			return n[1], nil
+		}
+	}
+	return "", nil
+}
+
+// pairs returns the rows of a query with two texts.
+func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err error) {
+	rows, err := s.db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one [2]string
+		if err := rows.Scan(&one[0], &one[1]); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, rows.Err()
+}
+
+// errBusy is returned where another run is at work.
+var errBusy = errors.New("another keyfill bench is at work on this database: wait for its end")
+
+// Lock returns what ends the time in which no other run can begin on the database.
+// The engine ends it too when the process is killed.
+func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() error, err error) {
+	var lock, release string
+	switch d.Family {
+	case dialect.FamilyMySQL:
+		const name = "CONCAT('keyfill_bench_', MD5(DATABASE()))"
+		lock, release = "SELECT GET_LOCK("+name+", 0)", "SELECT RELEASE_LOCK("+name+")"
+	case dialect.FamilyPostgreSQL:
+		const name = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"
+		lock, release = "SELECT CASE WHEN pg_try_advisory_lock("+name+") THEN 1 ELSE 0 END", "SELECT pg_advisory_unlock("+name+")"
+	default:
+		return lockBenchFile(ctx, db)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, lock).Scan(&got); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if got.Int64 != 1 {
+		return nil, errors.Join(errBusy, conn.Close())
+	}
+	return func() error {
+		// The lock goes with its connection too, which the pool does not get back, but a
+		// while after the connection was closed: the next run would meet it.
+		ctx, stop := context.WithTimeout(context.Background(), endTime)
+		defer stop()
+		_, _ = conn.ExecContext(ctx, release)
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+		return nil
+	}, nil
+}
+
+// lockBenchFile locks a file beside the database of SQLite, which has no locks by name.
+func lockBenchFile(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
+	var path sql.NullString
+	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
+		return nil, err
+	}
+	if path.String == "" {
+		return nil, errors.New("the database is in memory, where each connection has its own: name a file in the DSN")
+	}
+	path.String += "-keyfill-bench"
+	file, err := sql.Open("sqlite", database.FileDSN(path.String, "busy_timeout(0)"))
+	if err != nil {
+		return nil, err
+	}
+	file.SetMaxOpenConns(1)
+	if _, err := file.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		return nil, errors.Join(errBusy, file.Close())
+	}
+	return func() error { return errors.Join(os.Remove(path.String), file.Close()) }, nil
+}

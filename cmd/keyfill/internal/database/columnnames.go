@@ -1,0 +1,63 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// SplitName reads the name of a table as a policy has it: table or schema.table, in the
+// quotes of SQL where a part needs them. The parts come folded.
+func SplitName(d *dialect.Dialect, written string) (schema, table string, err error) {
+	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{written: {Column: "id"}}}
+	p, err := cfg.Compile(d)
+	if err != nil {
+		return "", "", err
+	}
+	return p.ParseName(written)
+}
+
+// ReadTable reads the catalog's facts about a table, written as in a policy. The error
+// of a table that is not there names the nearest ones.
+func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written string) (*catalog.Table, error) {
+	schema, table, err := SplitName(d, written)
+	if err != nil {
+		return nil, err
+	}
+	q := catalog.DB(db)
+	found, err := catalog.Read(ctx, d, q, schema, table)
+	if !catalog.IsNoTable(err) {
+		return found, err
+	}
+	var schemas []string
+	if schema != "" {
+		schemas = []string{schema}
+	}
+	all, listErr := catalog.List(ctx, d, q, schemas)
+	if listErr != nil {
+		return nil, err // which says more
+	}
+	return nil, fmt.Errorf("%w%s", err, nearest.DidYouMean(written, all.Names()))
+}
+
+// ColumnOf returns a column of a table by its name as in a policy. remedy continues the
+// error of a column that is not there.
+func ColumnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*catalog.Column, error) {
+	folded := d.Fold(written, false)
+	if _, name, err := SplitName(d, written); err == nil && name != written {
+		folded = d.Fold(name, true) // it was folded, or in quotes
+	}
+	if c := t.Column(d, folded); c != nil {
+		return c, nil
+	}
+	var names []string
+	for _, c := range t.Columns {
+		names = append(names, c.Name)
+	}
+	return nil, fmt.Errorf("%s has no column %s: name one that it has%s%s", t.Name, written, remedy, nearest.DidYouMean(written, names))
+}

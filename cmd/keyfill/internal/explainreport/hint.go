@@ -1,0 +1,125 @@
+package explainreport
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// insertTarget returns the table of the first INSERT of a text, as the text writes it, ""
+// where it has none, or begins with another word.
+func (p *Policy) insertTarget(text string) string {
+	if rewrite.Concerns(p.dialect, text)&rewrite.ConcernsInsert == 0 {
+		return ""
+	}
+	first, verb, into, name, ready := true, false, false, "", false
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(p.dialect, text, at)
+		piece := text[at:end]
+		at = end
+		switch {
+		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+		case kind == rewrite.TokenOpen, kind == rewrite.TokenExecutable:
+			return ""
+		case first && isDefinition(piece):
+			return "" // a trigger's INSERT, or the body of a routine
+		case !verb:
+			first = false
+			verb = kind == rewrite.TokenWord && (strings.EqualFold(piece, "insert") || p.dialect.Grammar.Replace && strings.EqualFold(piece, "replace"))
+		case !into && kind == rewrite.TokenWord && strings.EqualFold(piece, "into"):
+			into = true
+		case !into && kind == rewrite.TokenWord && p.isModifier(piece):
+		case !into && !p.dialect.Grammar.IntoOptional:
+			return ""
+		case piece == ".":
+			into, ready, name = true, false, name+"."
+		case !ready && (kind == rewrite.TokenWord || kind == rewrite.TokenQuoted):
+			into, ready, name = true, true, name+piece
+		default:
+			return name
+		}
+	}
+	return name
+}
+
+// siblings are the two engines that one driver speaks to.
+var siblings = map[string]*dialect.Dialect{"mysql": dialect.MariaDB(), "mariadb": dialect.MySQL()}
+
+// siblingOf returns what explains statements for MariaDB by a policy for MySQL, or the other
+// way; nil for other engines, and where the policy is no policy of the sibling.
+func siblingOf(cfg *policy.Config) explain.Explainer {
+	d := siblings[cfg.Dialect]
+	if d == nil {
+		return nil
+	}
+	other := *cfg
+	other.Dialect = d.Name
+	c, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: &other})
+	if err != nil {
+		return nil
+	}
+	return explain.By(c)
+}
+
+// onSibling returns a hint where the sibling of the engine does not refuse a text, "" where
+// it does, too.
+func (p *Policy) onSibling(text string) string {
+	if p.sibling == nil {
+		return ""
+	}
+	ex, err := p.sibling.Explain(text)
+	if err != nil || ex.Action == rewrite.Refuse.String() || ex.Action == rewrite.Pass.String() {
+		return ""
+	}
+	d := siblings[p.dialect.Name]
+	return fmt.Sprintf("on %s the outcome is %s: if that is the server, say the dialect %s", d.Title, ex.Action, d.Name)
+}
+
+// isDefinition reports whether a word begins a statement that defines or permits something.
+func isDefinition(word string) bool {
+	switch strings.ToLower(word) {
+	case "create", "alter", "drop", "grant", "revoke", "comment":
+		return true
+	}
+	return false
+}
+
+// isModifier reports whether a word may stand between INSERT and INTO.
+func (p *Policy) isModifier(word string) bool {
+	for _, one := range p.dialect.Grammar.Modifiers {
+		if strings.EqualFold(one, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// near returns what may be wrong with the policy where an INSERT into a table is passed:
+// an entry whose name differs in its case, its schema or one letter. It is "" where there
+// is none, and where the policy knows the table.
+func (p *Policy) near(written string) string {
+	schema, table, err := p.rules.ParseName(written)
+	if err != nil || p.rules.Match(schema, table) != nil {
+		return ""
+	}
+	letter := ""
+	for _, entry := range p.tables {
+		ownSchema, own, err := p.rules.ParseName(entry)
+		switch {
+		case err != nil: // a glob
+		case own == table:
+			return fmt.Sprintf("the policy has %s, a table of another schema", entry)
+		case strings.EqualFold(own, table):
+			return fmt.Sprintf("the policy has %s, whose name differs in its case", entry)
+		case letter == "" && len(table) > 3 && (ownSchema == "" || ownSchema == schema) && nearest.OneLetter(own, table):
+			letter = fmt.Sprintf("the policy has %s, whose name differs in one letter", entry)
+		}
+	}
+	return letter
+}

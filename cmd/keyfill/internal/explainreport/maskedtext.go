@@ -1,0 +1,58 @@
+package explainreport
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// maskedText returns a statement without what users have written into it: strings and
+// numbers are '…' and 0, comments are left out, and so is all from a string on that has
+// no end. Names of tables and columns stay. On MySQL and MariaDB "…" is a string.
+func maskedText(d *dialect.Dialect, text string) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		kind, end := rewrite.NextToken(d, text, at)
+		switch piece := text[at:end]; kind {
+		case rewrite.TokenString:
+			b.WriteString("'…'")
+		case rewrite.TokenComment:
+			b.WriteByte(' ')
+		case rewrite.TokenExecutable, rewrite.TokenOpen:
+			b.WriteString("…")
+		case rewrite.TokenSpace:
+			b.WriteByte(' ')
+		case rewrite.TokenQuoted:
+			b.WriteString(piece)
+		case rewrite.TokenWord:
+			if piece[0] >= '0' && piece[0] <= '9' {
+				piece = "0" // a number of a form that this engine has not
+			}
+			b.WriteString(piece)
+		default:
+			if c := piece[0]; c >= '0' && c <= '9' || c == '.' && len(piece) > 1 {
+				piece = "0"
+			}
+			b.WriteString(piece)
+		}
+		at = end
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// maxExample is how many bytes of a statement an example has at most.
+const maxExample = 300
+
+// example returns a statement as an example: in one line, and not longer than maxExample.
+func example(d *dialect.Dialect, text string, literals bool) string {
+	if !literals {
+		text = maskedText(d, text[:min(len(text), 16*maxExample)])
+	} else {
+		text = strings.Join(strings.Fields(text[:min(len(text), 16*maxExample)]), " ")
+	}
+	if len(text) > maxExample {
+		text = strings.ToValidUTF8(text[:maxExample], "") + " …"
+	}
+	return text
+}

@@ -1,0 +1,188 @@
+// Package explainreport explains statements for keyfill explain: one, those of files of SQL
+// and of logs, or requests in lines of JSON. It prints each, or counts them by table,
+// outcome and reason.
+package explainreport
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Options say which statements are explained, and what is printed of them.
+type Options struct {
+	Arguments []string // one statement, or none where files are read
+	Files     []string // "-" is standard input, which is read where there are none
+	Format    string   // of the files, "" where they tell it
+	JSON      bool
+	Literals  bool  // the strings and numbers of a log are shown
+	Summary   *bool // whether statements are counted by group; nil: those of a log are
+	In        io.Reader
+	Out       io.Writer
+	ErrOut    io.Writer // shows the progress
+}
+
+// Answer explains the requests of in, a line of JSON each, and counts them by outcome alone.
+func (p *Policy) Answer(in io.Reader, out io.Writer) (*Summary, error) {
+	answered := newSummary(p)
+	return answered, answerLines(answered.by(p.explainer), in, out)
+}
+
+// Explain explains the statements of an argument, of files, or of standard input, and
+// returns what it has counted.
+func (p *Policy) Explain(o Options) (*Summary, error) {
+	in := &input{files: o.Files, format: o.Format, dialect: p.dialect, stdin: o.In}
+	if len(in.files) == 0 {
+		in.files = []string{standardInput}
+	}
+	statements, total := in.statements(), int64(0)
+	if len(o.Arguments) > 0 {
+		statements = argumentInput(o.Arguments[0])
+	} else {
+		total = in.size()
+	}
+	bar := terminal.NewProgress(o.ErrOut, int(total))
+	r := &explanations{
+		policy: p, asJSON: o.JSON, literals: o.Literals,
+		out: bufio.NewWriterSize(o.Out, lineBuffer), colours: terminal.ColoursOf(o.Out),
+		summary: newSummary(p), alone: len(o.Arguments) > 0,
+	}
+	err := r.all(statements, o.Summary, func(n int) {
+		if total > 0 && bar != nil {
+			bar.ShowAs(int(in.read.Load()), fmt.Sprintf("%d statements", n))
+		}
+	})
+	bar.Clear()
+	if err == nil {
+		err = r.end(len(o.Files) > 0)
+	}
+	if err = errors.Join(err, r.out.Flush()); err != nil {
+		return nil, err
+	}
+	return r.summary, nil
+}
+
+// explanations prints what becomes of statements, each by itself or counted.
+type explanations struct {
+	policy   *Policy
+	asJSON   bool
+	literals bool
+	out      *bufio.Writer
+	colours  terminal.Colours
+	summary  *Summary
+	alone    bool // there is no other statement
+
+	counts bool // the summary is printed, and no statement
+	n      int
+	first  inputStatement // which waits until there is a second
+	became explain.Explanation
+	answer []byte
+}
+
+// all explains all statements. Where summary is nil, the statements of a log are counted,
+// and a script's are printed, as all are in JSON.
+func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary *bool, progress func(n int)) error {
+	for one, err := range statements {
+		if err != nil {
+			return err
+		}
+		if r.n++; r.n == 1 {
+			r.counts = one.log && !r.asJSON
+			if summary != nil {
+				r.counts = *summary
+			}
+		}
+		ex, err := r.policy.explainer.Explain(one.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", one.where(), err)
+		}
+		r.summary.add(&one, &ex)
+		if !r.counts {
+			if err := r.show(&one, &ex); err != nil {
+				return err
+			}
+		}
+		if r.n%progressEvery == 0 {
+			progress(r.n)
+		}
+	}
+	return nil
+}
+
+// progressEvery is after how many statements the progress is shown at most.
+const progressEvery = 512
+
+// show prints a statement. As text the first is kept until it is known whether it is the
+// only one, and later ones are printed where they concern the policy.
+func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error {
+	if r.asJSON {
+		r.answer = appendFileAnswer(r.answer[:0], one, r.shown(one, ex), r.summary.hint(one.text, ex))
+		_, err := r.out.Write(r.answer)
+		return err
+	}
+	if r.n == 1 {
+		r.first, r.became = *one, *ex
+		return nil
+	}
+	if r.n == 2 {
+		r.block(&r.first, &r.became)
+	}
+	r.block(one, ex)
+	return nil
+}
+
+// shown returns an explanation as it may be shown.
+func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *explain.Explanation {
+	if !one.log || r.literals {
+		return ex
+	}
+	masked := *ex
+	masked.SQL = maskedText(r.policy.dialect, ex.SQL)
+	return &masked
+}
+
+// block prints a statement of several, under the place where it stands.
+func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
+	hint := r.summary.hint(one.text, ex)
+	if ex.Action == rewrite.Pass.String() && hint == "" {
+		return
+	}
+	fmt.Fprintf(r.out, "%s\n", one.where())
+	r.print(one, ex, hint)
+	fmt.Fprintln(r.out)
+}
+
+// print prints a statement with all that is known of it.
+func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint string) {
+	at := one
+	if r.alone || r.n == 1 && one.file == standardInput {
+		at = nil
+	}
+	printer{r.out, r.colours}.print(one.text, at, r.shown(one, ex), hint)
+}
+
+// end prints what stands at the end: the only statement, the summary, or the counts.
+func (r *explanations) end(named bool) error {
+	switch {
+	case r.n == 0 && !named:
+		return usage.Errorf("there is no statement: give one as an argument, or on standard input")
+	case r.counts && r.asJSON:
+		return r.summary.printJSON(r.out, r.literals)
+	case r.counts:
+		return r.summary.print(r.out, r.colours, r.literals)
+	case r.asJSON:
+		return nil
+	case r.n == 1:
+		r.print(&r.first, &r.became, r.summary.hint(r.first.text, &r.became))
+		return nil
+	}
+	_, err := io.WriteString(r.out, r.summary.line()+"\n")
+	return err
+}

@@ -1,0 +1,205 @@
+package keyvalues
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// inspectedKey is a key with what it can be read as.
+type inspectedKey struct {
+	Key      string    `json:"key"`
+	Readings []reading `json:"readings"`
+}
+
+// reading is a keysource.Reading in words.
+type reading struct {
+	Kind   string `json:"kind"`
+	Layout string `json:"layout,omitempty"`
+	Epoch  string `json:"epoch,omitempty"`
+	Time   string `json:"time,omitempty"`
+	Random string `json:"random,omitempty"`
+
+	Bits     int    `json:"bits,omitempty"`
+	Worker   *int64 `json:"worker,omitempty"` // nil where there is none: 0 is a number
+	Sequence *int64 `json:"sequence,omitempty"`
+
+	Length  int    `json:"length,omitempty"`
+	Spread  *int64 `json:"spread,omitempty"`
+	Counter *int64 `json:"counter,omitempty"`
+
+	Number int64 `json:"number,omitempty"`
+}
+
+// InspectAll reads all keys; the error names the arguments that are no keys. It
+// does not repeat them, since such an argument may be a secret that slipped in.
+func InspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
+	var (
+		keys []inspectedKey
+		errs []error
+	)
+	for i, text := range texts {
+		readings, err := inspect(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("argument %d: %w", i+1, err))
+			continue
+		}
+		k := inspectedKey{Key: text}
+		for _, r := range readings {
+			k.Readings = append(k.Readings, readingOf(r))
+		}
+		keys = append(keys, k)
+	}
+	return keys, errors.Join(errs...)
+}
+
+func readingOf(r keysource.Reading) reading {
+	in := reading{
+		Kind:   r.Kind,
+		Layout: string(r.Layout),
+		Epoch:  string(r.Epoch),
+		Time:   timeText(r.Time),
+		Random: r.Random,
+		Bits:   r.Width,
+		Length: r.Length,
+		Number: r.Number,
+	}
+	switch {
+	case r.Width > 0:
+		in.Worker, in.Sequence = &r.Worker, &r.Sequence
+	case r.Length > 0:
+		in.Spread = &r.Worker
+		if r.Length > 20 {
+			in.Counter = &r.Sequence
+		}
+	}
+	return in
+}
+
+// timeText returns a time of a key in RFC 3339 with milliseconds.
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// PrintJSON prints each key with its readings as a line of JSON.
+func PrintJSON(w io.Writer, keys []inspectedKey) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for _, k := range keys {
+		if err := e.Encode(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PrintTable prints each key on a line of its own, since it is long, and its
+// readings below it.
+func PrintTable(w io.Writer, keys []inspectedKey) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i, k := range keys {
+		if i > 0 {
+			fmt.Fprintln(t)
+		}
+		fmt.Fprintln(t, k.Key)
+		switch first := k.Readings[0]; {
+		case first.Bits > 0:
+			printSnowflakes(t, k.Readings)
+			continue
+		case first.Spread != nil:
+			printComposites(t, k.Readings)
+			continue
+		case first.Number > 0:
+			fmt.Fprintf(t, "  KIND\tNUMBER\n  %s\t%d\n", first.Kind, first.Number)
+			continue
+		}
+		fmt.Fprintln(t, "  KIND\tLAYOUT\tEPOCH\tTIME\tRANDOM")
+		for _, r := range k.Readings {
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\t%s\n", r.Kind, cmp.Or(r.Layout, "-"),
+				cmp.Or(r.Epoch, "-"), cmp.Or(r.Time, "-"), cmp.Or(r.Random, "-"))
+		}
+	}
+	return t.Flush()
+}
+
+// printSnowflakes prints the readings of an integer that may be a snowflake.
+func printSnowflakes(w io.Writer, readings []reading) {
+	fmt.Fprintln(w, "  KIND\tBITS\tTIME\tWORKER\tSEQUENCE")
+	for _, r := range readings {
+		if r.Bits == 0 {
+			fmt.Fprintf(w, "  %s\t-\t-\t-\t-\n", r.Kind)
+			continue
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%d\t%d\n", r.Kind, r.Bits, r.Time, *r.Worker, *r.Sequence)
+	}
+}
+
+// printComposites prints the readings of a text that may be a composite key.
+func printComposites(w io.Writer, readings []reading) {
+	fmt.Fprintln(w, "  KIND\tLENGTH\tTIME\tSPREAD\tCOUNTER")
+	for _, r := range readings {
+		if r.Spread == nil {
+			fmt.Fprintf(w, "  %s\t-\t-\t-\t-\n", r.Kind)
+			continue
+		}
+		counter := "-"
+		if r.Counter != nil {
+			counter = strconv.FormatInt(*r.Counter, 10)
+		}
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%d\t%s\n", r.Kind, r.Length, r.Time, *r.Spread, counter)
+	}
+}
+
+// Readings returns the ways to read text as a key that the source of the column has made.
+func Readings(key policy.RuleKey, text string) ([]keysource.Reading, error) {
+	source := key.Source
+	switch source.Kind {
+	case policy.KindCoprime, policy.KindPseudorandom, policy.KindScatter, policy.KindComposite:
+		m, err := source.Mapping(key.State, key.MaxBits)
+		if err != nil {
+			return nil, err
+		}
+		one, err := keysource.InspectAs(text, m)
+		return []keysource.Reading{one}, err
+	case policy.KindSnowflake:
+		one, err := keysource.InspectSnowflake(text, source.SnowflakeOptions().Bits)
+		return []keysource.Reading{one}, err
+	}
+	all, err := keysource.Inspect(text)
+	if err != nil {
+		return nil, err
+	}
+	var own []keysource.Reading
+	for _, one := range all {
+		switch {
+		case key.Integer && one.Kind == "integer":
+			own = append(own, keysource.Reading{Kind: source.Kind})
+		case one.Kind == source.Kind && one.Layout == key.Layout && (one.Epoch == "" || one.Epoch == cmp.Or(source.Epoch, keysource.EpochDotNet)):
+			own = append(own, one)
+		}
+	}
+	if own == nil {
+		return nil, fmt.Errorf("the key is none of kind %s%s: leave --config out to see what it can be", source.Kind, inLayout(key.Layout))
+	}
+	return own, nil
+}
+
+func inLayout(l dialect.Layout) string {
+	if l == "" {
+		return ""
+	}
+	return " in the layout " + strings.ReplaceAll(string(l), "_", " ")
+}

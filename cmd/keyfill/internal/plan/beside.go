@@ -1,0 +1,51 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+)
+
+// planBeside returns the steps to a sequence of another name, which begins above the old
+// one while processes of both go on inserting. The new sequence gives the old one its end
+// itself, so that nothing has to be run beforehand.
+func planBeside(f *planFigures) ([]Step, error) {
+	switch {
+	case !f.column.Integer:
+		return nil, fmt.Errorf("%s is %s, and a sequence numbers integer columns: add a column by keyfill plan uuid", f.ref, f.column.Type)
+	case f.keyBits() == 0:
+		return nil, fmt.Errorf("%s is %s, and integers of keyfill have 31 bits or more: make it wider first, see keyfill plan bigint", f.ref, f.column.Type)
+	case f.states == nil && f.foreign == "":
+		return nil, fmt.Errorf("no row of keyfill_sequences counts for %s: begin with keyfill plan there", f.ref)
+	case f.column.Identity != "":
+		return nil, fmt.Errorf("%s is numbered by the engine too (%s), whose counter has to be looked at: leave --name out", f.ref, f.column.Identity)
+	case f.sharing != nil || f.shared != nil:
+		return nil, fmt.Errorf("the state of %s numbers other columns too, and would end for them: leave --name out", f.ref)
+	}
+	if err := f.refuseForeign(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(f.states, func(s planState) bool { return s.name == f.newName }) {
+		return nil, fmt.Errorf("%s is numbered by the state %q already: give another --name", f.ref, f.newName)
+	}
+	f.room = min(f.room, 1<<f.keyBits()-1)
+	at, err := f.raised(f.used())
+	if err != nil {
+		return nil, err
+	}
+	steps := []Step{{
+		Title:  "Give this policy to new processes. One after the other may begin; processes with the old entry go on.",
+		Policy: f.policyNamed(f.newName, fmt.Sprintf("start_at: %d", at)),
+		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, at),
+		Look:   "it grows with each row of a process with the new entry.",
+	}}
+	for _, s := range f.states {
+		steps = append(steps, Step{
+			Title: "See that the old sequence ends there, as soon as a process with the new entry has inserted.",
+			Check: "SELECT incarnation FROM keyfill_sequences WHERE name = " + f.literal(s.name),
+			Look:  fmt.Sprintf("it ends in <%d, or in < and a lower number where the sequence had an end before.", at),
+		})
+	}
+	return append(steps, Step{
+		Title: "End the last process with the old entry. Keep start_at: in the policy, and the row of the old sequence: a process that begins with the old entry by mistake stays below its end.",
+	}), nil
+}

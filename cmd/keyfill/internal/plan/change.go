@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+)
+
+// planChange returns the steps from one source of a column to another, by way of the
+// engine's own counter: at no time do two sources of keyfill number the column, and no
+// process has to stop for that. A column that the engine cannot number beside others is
+// left by all processes first.
+func planChange(f *planFigures) ([]Step, error) {
+	if f.newName != "" {
+		return planBeside(f)
+	}
+	steps, err := f.handback()
+	if err != nil {
+		return nil, err
+	}
+	steps = append(steps, f.unbind())
+	next := Step{
+		Title: fmt.Sprintf("Print the steps to the new source: keyfill plan there --table %s. Write the new store, name, block or lock into the entry of the policy that the plan prints.", shellWord(f.written)),
+	}
+	if f.dialect.Family == dialect.FamilyPostgreSQL {
+		next.Title += " Or give the processes this entry: keyfill draws from the column's own sequence then, and there is nothing to arrange."
+		next.Policy = f.policyNative()
+	}
+	return append(steps, next), nil
+}
+
+// policyNative returns the table's entry in the policy with the column's own sequence as the
+// source.
+func (f *planFigures) policyNative() string {
+	key := fmt.Sprintf("{column: %s, %ssource: {kind: native}}", catalog.YAMLString(f.keyWritten), f.maxBits())
+	if f.entry != nil {
+		key = f.entry.from(f.column.Name, "{kind: native}", key)
+	}
+	return catalog.YAMLString(f.written) + ": " + key
+}
+
+// unbind returns the step by which no row of keyfill_sequences names the column any more.
+// A state that numbers other columns too stays, with its name alone: without its row their
+// processes would begin it again, below what others have reserved.
+//
+// Run late, the step leaves the row of the new source where it is: that source begins
+// above the numbers of the engine, even if it has the name of the old one.
+func (f *planFigures) unbind() Step {
+	var gone []string
+	for _, name := range f.rows {
+		if !slices.Contains(f.shared, name) {
+			gone = append(gone, f.literal(name))
+		}
+	}
+	old := ""
+	if f.end > 0 {
+		old = fmt.Sprintf(" AND next_value <= %d", f.end)
+	}
+	s := Step{Title: "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source."}
+	if gone != nil {
+		s.SQL = append(s.SQL, "DELETE FROM keyfill_sequences WHERE name IN ("+strings.Join(gone, ", ")+")"+old)
+	}
+	if f.shared != nil {
+		s.Title = "End the last process with keyfill that numbers the column. Then take its rows away, which bind the column to its source; a state that numbers other columns too stays, and names no column any more."
+	}
+	for _, name := range f.shared {
+		s.SQL = append(s.SQL, "UPDATE keyfill_sequences SET table_name = '', column_name = '' WHERE name = "+f.literal(name)+old)
+	}
+	s.Check = fmt.Sprintf("SELECT COUNT(*) FROM keyfill_sequences WHERE table_name IN (%s, %s) AND column_name = %s",
+		f.literal(f.ref.Schema+"."+f.ref.Table), f.literal(f.ref.Table), f.literal(f.ref.Name))
+	s.Look = "it is 0, now and a minute later: a process with the old source that still runs, or starts, may make its row again, and the new source is refused until that process has ended and the row is deleted. Where it is not 0, print this plan again."
+	return s
+}

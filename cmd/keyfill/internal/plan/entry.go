@@ -1,0 +1,280 @@
+package plan
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// planEntry is the entry of a table in a policy file, as it stands there: a plan that is
+// told the file repeats all of it, but for what the plan changes.
+type planEntry struct {
+	dialect *dialect.Dialect
+	node    *yaml.Node            // a mapping
+	sources map[string]*yaml.Node // of the file, by name
+}
+
+// readEntry returns the entry for a table, nil where no file is named or the file has none.
+func readEntry(d *dialect.Dialect, file, table string) (*planEntry, error) {
+	if file == "" {
+		return nil, nil
+	}
+	cfg, err := policy.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Dialect != "" {
+		if d, err = dialect.ByName(cfg.Dialect); err != nil {
+			return nil, err
+		}
+	}
+	rules, err := cfg.Compile(d)
+	if err != nil {
+		return nil, err
+	}
+	schema, bare, err := rules.ParseName(table)
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	found, ok := rules.EntryOf(schema, bare)
+	if !ok {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	top := document.Content[0]
+	e := &planEntry{dialect: d, node: plainNode(fieldOf(fieldOf(top, "tables"), found.Name)), sources: map[string]*yaml.Node{}}
+	for name := range cfg.Sources {
+		e.sources[name] = plainNode(fieldOf(fieldOf(top, "sources"), name))
+	}
+	return e, nil
+}
+
+// keyOf returns the mapping in an entry that names a column, nil where none does. The
+// policy was read before, so that the mapping is there as it should be.
+func (e *planEntry) keyOf(entry *yaml.Node, column string) *yaml.Node {
+	keys := []*yaml.Node{entry}
+	if list := fieldOf(entry, "keys"); list != nil {
+		keys = append(keys, list.Content...)
+	}
+	for _, key := range keys {
+		if name := fieldOf(key, "column"); name != nil &&
+			(name.Value == catalog.PolicyColumn(e.dialect, column) || e.dialect.Fold(name.Value, false) == e.dialect.Fold(column, true)) {
+			return key
+		}
+	}
+	return nil
+}
+
+// isAlone reports whether the entry has one key column.
+func (e *planEntry) isAlone(entry *yaml.Node) bool {
+	list := fieldOf(entry, "keys")
+	return list == nil || len(list.Content) == 1 && fieldOf(entry, "column") == nil
+}
+
+// with returns the entry with the source of a column, in which fields of a sequence are
+// set, and what is printed for a column that the entry does not have.
+func (e *planEntry) with(column, fields, new string) string {
+	entry := cloneNode(e.node)
+	key := e.keyOf(entry, column)
+	if key == nil {
+		addKey(entry, parseNode(new))
+		return flowText(entry)
+	}
+	source := e.sourceOf(key)
+	set := parseNode("{" + fields + "}")
+	for i := 0; i+1 < len(set.Content); i += 2 {
+		setField(source, set.Content[i].Value, set.Content[i+1])
+	}
+	if fieldOf(set, "below") != nil {
+		removeField(source, "exclusive") // one of the two: the engine numbers the column too
+	}
+	if fieldOf(set, "exclusive") != nil {
+		removeField(source, "below")
+	}
+	for field, instead := range map[string]string{"start_at": "start", "start": "start_at"} {
+		if fieldOf(set, field) != nil {
+			removeField(source, instead)
+		}
+	}
+	if bits := fieldOf(parseNode(new), "max_bits"); bits != nil && fieldOf(key, "max_bits") == nil {
+		setField(key, "max_bits", bits)
+	}
+	setField(key, "source", source)
+	return flowText(entry)
+}
+
+// from returns the entry with another source of a column, and what is printed for a column
+// that the entry does not have.
+func (e *planEntry) from(column, source, new string) string {
+	entry := cloneNode(e.node)
+	if key := e.keyOf(entry, column); key != nil {
+		setField(key, "source", parseNode(source))
+	} else {
+		addKey(entry, parseNode(new))
+	}
+	return flowText(entry)
+}
+
+// off returns the entry as it is when the engine numbers a column again: of a table with
+// other keys the column's source is identity, and of one with this key alone the mode is off.
+func (e *planEntry) off(column string) (text string, alone bool) {
+	entry := cloneNode(e.node)
+	key := e.keyOf(entry, column)
+	switch {
+	case key == nil:
+		return flowText(entry), false
+	case e.isAlone(entry):
+		setField(entry, "mode", stringNode("off"))
+		if fieldOf(key, "source") != nil {
+			setField(key, "source", e.sourceOf(key))
+		}
+		return flowText(entry), true
+	}
+	for _, name := range []string{"layout", "max_bits", "last_insert_id", "fill"} {
+		if name != "fill" || key != entry { // the table's own fill counts for the other keys
+			removeField(key, name)
+		}
+	}
+	setField(key, "source", stringNode("identity"))
+	return flowText(entry), false
+}
+
+// sourceOf returns the source of a key as a mapping in place, whose state keeps its name.
+// One of another kind than a sequence gives way to a sequence.
+func (e *planEntry) sourceOf(key *yaml.Node) *yaml.Node {
+	source, name := fieldOf(key, "source"), ""
+	if source != nil && source.Kind == yaml.ScalarNode {
+		name = source.Value
+		source = e.sources[name]
+	}
+	kind := fieldOf(source, "kind")
+	if kind == nil || kind.Value != policy.KindSequence {
+		return parseNode("{kind: sequence, ensure_schema: true}")
+	}
+	source = cloneNode(source)
+	if name != "" && fieldOf(source, "name") == nil {
+		setField(source, "name", stringNode(name))
+	}
+	if fieldOf(source, "ensure_schema") == nil {
+		setField(source, "ensure_schema", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+	}
+	return source
+}
+
+// addKey adds a key to an entry that has others.
+func addKey(entry, key *yaml.Node) {
+	if fieldOf(entry, "column") == nil {
+		entry.Content = append(key.Content, entry.Content...)
+		return
+	}
+	list := fieldOf(entry, "keys")
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		setField(entry, "keys", list)
+	}
+	list.Content = append(list.Content, key)
+}
+
+// fieldOf returns the value of a name in a mapping, nil for none.
+func fieldOf(mapping *yaml.Node, name string) *yaml.Node {
+	if mapping == nil || mapping.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// setField sets the value of a name in a mapping, at its place or at the end.
+func setField(mapping *yaml.Node, name string, value *yaml.Node) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content[i+1] = value
+			return
+		}
+	}
+	mapping.Content = append(mapping.Content, stringNode(name), value)
+}
+
+// removeField removes a name from a mapping.
+func removeField(mapping *yaml.Node, name string) {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			mapping.Content = slices.Delete(mapping.Content, i, i+2)
+			return
+		}
+	}
+}
+
+// stringNode returns a text as a node, in quotes where other readers of YAML would not
+// take it for a text.
+func stringNode(text string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
+	if catalog.YAMLString(text) != text {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// parseNode returns a mapping that keyfill has written.
+func parseNode(text string) *yaml.Node {
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
+		panic(fmt.Sprintf("keyfill has written %q: %v", text, err))
+	}
+	return plainNode(document.Content[0])
+}
+
+// plainNode returns a copy of a node in one line, without comments.
+func plainNode(n *yaml.Node) *yaml.Node {
+	n = cloneNode(n)
+	var clean func(n *yaml.Node)
+	clean = func(n *yaml.Node) {
+		n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+		if n.Kind != yaml.ScalarNode {
+			n.Style = yaml.FlowStyle
+		}
+		for _, one := range n.Content {
+			clean(one)
+		}
+	}
+	clean(n)
+	return n
+}
+
+// cloneNode returns a copy that shares nothing with a node.
+func cloneNode(n *yaml.Node) *yaml.Node {
+	copied := *n
+	copied.Content = nil
+	for _, one := range n.Content {
+		copied.Content = append(copied.Content, cloneNode(one))
+	}
+	return &copied
+}
+
+// flowText returns a node as text.
+func flowText(n *yaml.Node) string {
+	text, err := yaml.Marshal(n)
+	if err != nil {
+		panic(fmt.Sprintf("a policy that was read cannot be written: %v", err))
+	}
+	return strings.TrimSpace(string(text))
+}

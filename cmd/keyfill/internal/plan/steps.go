@@ -1,0 +1,86 @@
+// Package plan makes the steps that bring keyfill into a table in use, and out of it, for
+// keyfill plan. Each plan has a file of its own; what they are made of is read in
+// figures.go.
+package plan
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Step is one step of a plan.
+type Step struct {
+	Title string `json:"title"`
+
+	// SQL are statements to run in this order, on one connection.
+	SQL []string `json:"sql,omitempty"`
+
+	// Again says when they are to be run again.
+	Again string `json:"again,omitempty"`
+
+	// Policy is what stands in the policy from this step on, under tables.
+	Policy string `json:"policy,omitempty"`
+
+	// Check is a query whose answer is to be compared with Look.
+	Check string `json:"check,omitempty"`
+	Look  string `json:"look,omitempty"`
+}
+
+// Kinds are the plans there are.
+var Kinds = []string{"there", "handback", "change", "bigint", "uuid"}
+
+// Options say what a plan is for.
+type Options struct {
+	Table, Column string
+	Config        string // the policy file, "" for none
+	Name          string // of a new state
+	Gap           int64
+	Stopped       bool // of there: old programs do not go on
+}
+
+// Make returns the steps of a plan, and the figures that it is made of for people. The
+// kind is one of Kinds.
+func Make(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options) (summary string, steps []Step, err error) {
+	f, err := readFigures(ctx, db, d, o)
+	if err != nil {
+		return "", nil, err
+	}
+	switch kind {
+	case "there":
+		steps, err = planThere(f)
+	case "handback":
+		steps, err = planHandback(f)
+	case "change":
+		steps, err = planChange(f)
+	case "bigint":
+		steps, err = planBigint(f)
+	default:
+		steps, err = planUUID(f)
+	}
+	return f.summary(), steps, err
+}
+
+// Print writes a step for people.
+func (s *Step) Print(out *bufio.Writer, number int) {
+	fmt.Fprintf(out, "\n%d. %s\n", number, s.Title)
+	for _, query := range s.SQL {
+		fmt.Fprintf(out, "\n     %s;\n", strings.TrimSuffix(query, ";")) // a block of Oracle ends in one
+	}
+	if s.Policy != "" {
+		fmt.Fprintf(out, "\n     tables:\n       %s\n", strings.ReplaceAll(s.Policy, "\n", "\n       "))
+	}
+	if s.Again != "" {
+		fmt.Fprintf(out, "\n   %s\n", s.Again)
+	}
+	if s.Check != "" {
+		fmt.Fprintf(out, "\n   Check: %s;\n", s.Check)
+	}
+	if s.Look != "" {
+		fmt.Fprintf(out, "   Look at: %s\n", s.Look)
+	}
+}

@@ -1,0 +1,37 @@
+package terminal
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgress: the bar tells what is done and how long the rest will take, and leaves no
+// trace where a result takes its place.
+func TestProgress(t *testing.T) {
+	var b strings.Builder
+	p := &Progress{out: &b, total: 100, began: time.Now()}
+	p.Draw(50, 90*time.Second, "half")
+	if want := "\r[" + strings.Repeat("=", 15) + strings.Repeat(" ", 15) + "] half, 1m30s left\x1b[K"; b.String() != want {
+		t.Errorf("draw writes %q, want %q", b.String(), want)
+	}
+	b.Reset()
+	p.Draw(51, 0, "at once again")
+	if b.Len() > 0 {
+		t.Errorf("draw writes %q within the fifth of a second", b.String())
+	}
+	p.Clear()
+	p.Clear()
+	if b.String() != "\r\x1b[K" {
+		t.Errorf("clear writes %q", b.String())
+	}
+	var none *Progress // where there is no terminal
+	none.Show(1)
+	none.ShowAs(1, "x")
+	none.Draw(1, 0, "x")
+	none.Clear()
+	none.End()
+	if NewProgress(&b, 1) != nil {
+		t.Error("a buffer is taken for a terminal")
+	}
+}

@@ -1,0 +1,15 @@
+// Package usage has the error of a command line that is not understood.
+package usage
+
+import "fmt"
+
+// Error is a command line that is not understood.
+type Error struct{ error }
+
+// Wrap makes an error one of the command line.
+func Wrap(err error) error { return &Error{err} }
+
+// Errorf returns an Error; its arguments are those of fmt.Errorf.
+func Errorf(format string, args ...any) error {
+	return Wrap(fmt.Errorf(format, args...))
+}

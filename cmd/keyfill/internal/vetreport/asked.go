@@ -1,0 +1,27 @@
+package vetreport
+
+import (
+	"cmp"
+
+	"github.com/keyfill/keyfill/internal/explain"
+)
+
+// AskedDatabase explains on a database, if there is one, and notes the first error of it.
+type AskedDatabase struct {
+	explain.OnDatabase
+	Failed error
+}
+
+// Explain explains a query.
+func (a *AskedDatabase) Explain(query string) (explain.Explanation, error) {
+	ex, err := a.OnDatabase.Explain(query)
+	a.Failed = cmp.Or(a.Failed, err)
+	return ex, err
+}
+
+// Release closes the connections to the database.
+func (a *AskedDatabase) Release() {
+	if a.OnDatabase != nil {
+		_ = a.OnDatabase.Close() // nothing was written that could fail now
+	}
+}

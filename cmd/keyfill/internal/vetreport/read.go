@@ -1,0 +1,91 @@
+// Package vetreport reads Go packages and files of SQL, has their INSERTs judged, and prints
+// the findings as text, JSON and SARIF, for keyfill vet.
+package vetreport
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
+	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/internal/vet"
+)
+
+// Report is what was read.
+type Report struct {
+	Findings []vet.Finding
+	packages int
+	files    int
+	Faults   []error // what could not be read
+}
+
+// Read reads the packages and the files of SQL that patterns name, with tests the files
+// of tests too.
+func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) (*Report, error) {
+	v := &Report{}
+	places, err := sqlPlaces(patterns)
+	if err != nil {
+		return nil, err
+	}
+	queries, scripts := map[string]bool{}, map[string]bool{}
+	for _, file := range places.files {
+		script, err := readScript(judge, file)
+		if err != nil {
+			v.Faults = append(v.Faults, err)
+			continue
+		}
+		v.files++
+		if path, err := filepath.Abs(file.name); err == nil {
+			scripts[path] = true
+		}
+		v.Findings = append(v.Findings, script.Findings...)
+		for _, name := range script.Queries {
+			queries[name] = true
+		}
+	}
+	err = eachPackage(ctx, places.packages, tests, func(p *goPackage) {
+		v.packages++
+		v.Faults = append(v.Faults, p.faults...)
+		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
+			// sqlc has made it of a query that was read, or it embeds a file that was read.
+			if !queries[vet.QueryName(one.Text)] && !scripts[one.File] {
+				v.Findings = append(v.Findings, one)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if v.packages+v.files+len(v.Faults) == 0 {
+		return nil, usage.Errorf("there is nothing to read: name folders with Go packages or .sql files")
+	}
+	return v, nil
+}
+
+// readScript reads one file of SQL.
+func readScript(judge *vet.Judge, file sqlFile) (vet.Script, error) {
+	r, err := os.Open(file.name)
+	if err != nil {
+		return vet.Script{}, fmt.Errorf("a file of SQL cannot be read (%w): name one that is there", err)
+	}
+	defer r.Close()
+	return judge.Script(file.name, r, file.ofSqlc)
+}
+
+// Sort puts the findings in the order of the files, with names relative to the folder of
+// the process. What packages share comes once.
+func (v *Report) Sort() {
+	here, err := os.Getwd()
+	for i := range v.Findings {
+		for _, at := range []*string{&v.Findings[i].At.Filename, &v.Findings[i].End.Filename} {
+			if name, relErr := filepath.Rel(here, *at); err == nil && relErr == nil && filepath.IsAbs(*at) && filepath.IsLocal(name) {
+				*at = name
+			}
+		}
+	}
+	slices.SortStableFunc(v.Findings, vet.Finding.Compare)
+	v.Findings = slices.CompactFunc(v.Findings, func(a, b vet.Finding) bool { return a.Compare(b) == 0 && a.Message == b.Message })
+}
