@@ -115,9 +115,11 @@ func (b *bench) show(what string) {
 // run measures all of it.
 func (b *bench) run(ctx context.Context) (*Report, error) {
 	r := newReport(b)
-	if err := r.describe(ctx, b.db); err != nil {
+	var version string
+	if err := b.db.QueryRowContext(ctx, engines[b.dialect.Family].version).Scan(&version); err != nil {
 		return nil, err
 	}
+	r.Engine = b.dialect.Title + " " + version
 	for round := range b.options.Rounds {
 		for _, i := range stats.Order(round, len(b.layouts)) {
 			if err := b.fill(ctx, r, i); err != nil {

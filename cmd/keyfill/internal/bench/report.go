@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/measure"
 	"github.com/keyfill/keyfill/internal/stats"
 )
@@ -30,7 +27,6 @@ type Report struct {
 	Ways        []*wayLine    `json:"ways"`
 
 	layouts []*layoutLine // by the layouts of the bench
-	version string        // asks for Engine
 }
 
 // layoutLine is what came of a layout.
@@ -93,20 +89,7 @@ func newReport(b *bench) *Report {
 			}
 		}
 	}
-	switch b.dialect.Family {
-	case dialect.FamilyPostgreSQL:
-		r.version = "SELECT 'PostgreSQL ' || current_setting('server_version')"
-	case dialect.FamilySQLite:
-		r.version = "SELECT 'SQLite ' || sqlite_version()"
-	default:
-		r.version = "SELECT CONCAT('" + b.dialect.Title + " ', VERSION())"
-	}
 	return r
-}
-
-// describe asks for the engine's version.
-func (r *Report) describe(ctx context.Context, db *sql.DB) error {
-	return db.QueryRowContext(ctx, r.version).Scan(&r.Engine)
 }
 
 // way returns the line of a method, by its place among the methods.

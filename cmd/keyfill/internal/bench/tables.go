@@ -203,14 +203,6 @@ func (s *Scratch) cleanStates(ctx context.Context, runs, made []string) error {
 	return nil
 }
 
-// lockTable keeps other programs from writing into a table, where a transaction does
-// not: it begins and ends that, by the family.
-var lockTable = map[dialect.Family][2]string{
-	dialect.FamilyMySQL:      {"LOCK TABLES %s WRITE", "UNLOCK TABLES"},
-	dialect.FamilyPostgreSQL: {"BEGIN; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", "COMMIT"},
-	dialect.FamilySQLite:     {"BEGIN IMMEDIATE", "COMMIT"},
-}
-
 // dropEmpty drops a table without rows.
 func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 	conn, err := s.db.Conn(ctx)
@@ -218,8 +210,8 @@ func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	lock := lockTable[s.dialect.Family]
-	for _, query := range strings.Split(lock[0], "; ") {
+	e := engines[s.dialect.Family]
+	for _, query := range e.lockTable {
 		if strings.Contains(query, "%s") {
 			query = fmt.Sprintf(query, table)
 		}
@@ -228,7 +220,7 @@ func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 		}
 	}
 	defer func() {
-		_, ended := conn.ExecContext(ctx, lock[1])
+		_, ended := conn.ExecContext(ctx, e.unlockTable)
 		err = errors.Join(err, ended)
 	}()
 	var rows int
@@ -239,17 +231,10 @@ func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 	return err
 }
 
-// userTables lists the tables of a database, by its family: the schema and the name.
-var userTables = map[dialect.Family]string{
-	dialect.FamilyMySQL:      "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
-	dialect.FamilyPostgreSQL: "SELECT schemaname, tablename FROM pg_catalog.pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY schemaname, tablename",
-	dialect.FamilySQLite:     "SELECT 'main', name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name",
-}
-
 // Used returns the name of a table with rows that is not of a run, or "". A table that
 // may not be read may have rows.
 func (s *Scratch) Used(ctx context.Context) (string, error) {
-	names, err := s.pairs(ctx, userTables[s.dialect.Family])
+	names, err := s.pairs(ctx, engines[s.dialect.Family].tables)
 	if err != nil {
 		return "", err
 	}
@@ -294,23 +279,16 @@ var errBusy = errors.New("another keyfill bench is at work on this database: wai
 // Lock returns what ends the time in which no other run can begin on the database.
 // The engine ends it too when the process is killed.
 func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() error, err error) {
-	var lock, release string
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		const name = "CONCAT('keyfill_bench_', MD5(DATABASE()))"
-		lock, release = "SELECT GET_LOCK("+name+", 0)", "SELECT RELEASE_LOCK("+name+")"
-	case dialect.FamilyPostgreSQL:
-		const name = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"
-		lock, release = "SELECT CASE WHEN pg_try_advisory_lock("+name+") THEN 1 ELSE 0 END", "SELECT pg_advisory_unlock("+name+")"
-	default:
-		return lockBenchFile(ctx, db)
+	e := engines[d.Family]
+	if e.lock == "" {
+		return lockFile(ctx, db)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var got sql.NullInt64
-	if err := conn.QueryRowContext(ctx, lock).Scan(&got); err != nil {
+	if err := conn.QueryRowContext(ctx, e.lock).Scan(&got); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	if got.Int64 != 1 {
@@ -321,14 +299,14 @@ func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() er
 		// while after the connection was closed: the next run would meet it.
 		ctx, stop := context.WithTimeout(context.Background(), endTime)
 		defer stop()
-		_, _ = conn.ExecContext(ctx, release)
+		_, _ = conn.ExecContext(ctx, e.unlock)
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 		return nil
 	}, nil
 }
 
-// lockBenchFile locks a file beside the database of SQLite, which has no locks by name.
-func lockBenchFile(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
+// lockFile locks a file beside the database of SQLite, which has no locks by name.
+func lockFile(ctx context.Context, db *sql.DB) (unlock func() error, err error) {
 	var path sql.NullString
 	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
 		return nil, err

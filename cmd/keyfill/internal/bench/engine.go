@@ -1,0 +1,50 @@
+package bench
+
+import "github.com/keyfill/keyfill/dialect"
+
+// engine has the statements that each engine writes in its own way.
+type engine struct {
+	version string // of the engine
+	tables  string // lists the tables of a database: the schema and the name of each
+
+	// lockTable keeps other programs from writing into the table %s, where a transaction
+	// does not, until unlockTable.
+	lockTable   []string
+	unlockTable string
+
+	// lock answers 1 unless another connection has the lock of runs, which unlock gives back.
+	// They are empty where the engine has no locks by name.
+	lock, unlock string
+}
+
+// Names of the lock of runs.
+const (
+	mysqlLock    = "CONCAT('keyfill_bench_', MD5(DATABASE()))"
+	postgresLock = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"
+)
+
+// engines are those that are measured, by family.
+var engines = map[dialect.Family]*engine{
+	dialect.FamilyMySQL: {
+		version:     "SELECT VERSION()",
+		tables:      "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
+		lockTable:   []string{"LOCK TABLES %s WRITE"},
+		unlockTable: "UNLOCK TABLES",
+		lock:        "SELECT GET_LOCK(" + mysqlLock + ", 0)",
+		unlock:      "SELECT RELEASE_LOCK(" + mysqlLock + ")",
+	},
+	dialect.FamilyPostgreSQL: {
+		version:     "SELECT current_setting('server_version')",
+		tables:      "SELECT schemaname, tablename FROM pg_catalog.pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY schemaname, tablename",
+		lockTable:   []string{"BEGIN", "LOCK TABLE %s IN ACCESS EXCLUSIVE MODE"},
+		unlockTable: "COMMIT",
+		lock:        "SELECT CASE WHEN pg_try_advisory_lock(" + postgresLock + ") THEN 1 ELSE 0 END",
+		unlock:      "SELECT pg_advisory_unlock(" + postgresLock + ")",
+	},
+	dialect.FamilySQLite: {
+		version:     "SELECT sqlite_version()",
+		tables:      "SELECT 'main', name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name",
+		lockTable:   []string{"BEGIN IMMEDIATE"},
+		unlockTable: "COMMIT",
+	},
+}
