@@ -16,6 +16,7 @@
 package dialect
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -89,6 +90,10 @@ type Dialect struct {
 
 	// EmptyIsNull says that the empty string is NULL: Oracle.
 	EmptyIsNull bool
+
+	// UnreadCounter says that keyfill does not ask the engine where the counter of a
+	// column stands that it numbers itself: SQL Server and Oracle.
+	UnreadCounter bool
 }
 
 // Family is a group of engines that descend from one and keep its manual. Code asks
@@ -381,6 +386,20 @@ func (d *Dialect) AppendIdent(b []byte, name string) []byte {
 		b = append(b, name[i])
 	}
 	return append(b, d.QuoteClose)
+}
+
+// Placeholder returns the placeholder of the n-th argument, counted from 1, of a statement
+// that keyfill writes: "?", "$1", "@p1" or ":1".
+func (d *Dialect) Placeholder(n int) string {
+	switch {
+	case d.Params.Question:
+		return "?"
+	case d.Params.Dollar:
+		return "$" + strconv.Itoa(n)
+	case d.Params.AtNumber:
+		return "@p" + strconv.Itoa(n)
+	}
+	return ":" + strconv.Itoa(n)
 }
 
 // ByName returns the dialect that the policy file calls name. The error names

@@ -56,6 +56,18 @@ func TestQuoteIdent(t *testing.T) {
 	}
 }
 
+func TestPlaceholder(t *testing.T) {
+	for name, want := range map[string]string{"mysql": "?", "mariadb": "?", "postgres": "$2", "sqlite": "?", "sqlserver": "@p2", "oracle": ":2"} {
+		d, err := dialect.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.Placeholder(2); got != want {
+			t.Errorf("%s: Placeholder(2) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestByName(t *testing.T) {
 	for _, d := range dialect.All() {
 		if got, err := dialect.ByName(d.Name); got != d || err != nil {

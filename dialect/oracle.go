@@ -61,4 +61,5 @@ var oracle = Dialect{
 	DefaultLayout:    SequentialAsBinary,
 	Errors:           oracleErrors,
 	EmptyIsNull:      true,
+	UnreadCounter:    true,
 }

@@ -82,4 +82,5 @@ var sqlserver = Dialect{
 	AtomicStatements: true,
 	DefaultLayout:    SequentialAtEnd,
 	Errors:           sqlserverErrors,
+	UnreadCounter:    true,
 }

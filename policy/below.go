@@ -1,7 +1,5 @@
 package policy
 
-import "github.com/keyfill/keyfill/dialect"
-
 // leastBelow leaves a sequence one integer, 1.
 const leastBelow = 2
 
@@ -27,7 +25,7 @@ func (n namer) suitBelow(m *mistakes, p place, s Source) {
 		return
 	}
 	switch at := p.in("below"); {
-	case n.d.Family == dialect.FamilySQLServer || n.d.Family == dialect.FamilyOracle:
+	case n.d.UnreadCounter:
 		m.wrong(at, "keyfill does not ask %s where the column's own counter stands; leave it out", n.d.Title)
 	case n.d.OneWriter && s.Store != "":
 		m.wrong(at, "%s shows its counter to the statement's own connection alone, and the state is in a store; leave store out", n.d.Title)

@@ -66,14 +66,11 @@ func (c Columns) Size(ctx context.Context, db *sql.DB, table string) (rows, inde
 
 // Bind returns a query with an engine's placeholders in the place of "?".
 func Bind(d *dialect.Dialect, query string) string {
-	if d.Family != dialect.FamilyPostgreSQL {
-		return query
-	}
 	parts := strings.Split(query, "?")
 	var b strings.Builder
 	b.WriteString(parts[0])
 	for i, part := range parts[1:] {
-		fmt.Fprintf(&b, "$%d%s", i+1, part)
+		b.WriteString(d.Placeholder(i+1) + part)
 	}
 	return b.String()
 }

@@ -67,6 +67,7 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 func (b *Table) locate(ctx context.Context) error {
 	if b.dialect.Family == dialect.FamilySQLite {
 		if b.locator = b.rowID(ctx); b.locator != "" {
+			b.numbers = true
 			return nil
 		}
 	}
@@ -82,7 +83,7 @@ func (b *Table) locate(ctx context.Context) error {
 			return err
 		}
 		if nulls == 0 { // else these rows would not be found by it
-			b.by, b.locator = c, column
+			b.by, b.locator, b.numbers = c, column, c.Integer
 			return nil
 		}
 	}

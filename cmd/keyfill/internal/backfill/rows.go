@@ -41,6 +41,7 @@ type Table struct {
 	// another: MySQL and MariaDB change one of them.
 	locator string
 	by      *catalog.Column
+	numbers bool // locator holds integers, and no texts
 
 	progress *terminal.Progress
 }
@@ -201,7 +202,7 @@ func (b *Table) verify(ctx context.Context, tx *sql.Tx, keys []driver.Value, cha
 		chunk := keys[begin:min(begin+verifyChunk, len(keys))]
 		args, places := make([]any, len(chunk)), make([]string, len(chunk))
 		for i, key := range chunk {
-			args[i], places[i] = key, b.placeholder(i+1)
+			args[i], places[i] = key, b.dialect.Placeholder(i+1)
 		}
 		var n int
 		query := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IN (%s)", b.table, b.key, strings.Join(places, ", "))
@@ -218,14 +219,14 @@ func (b *Table) verify(ctx context.Context, tx *sql.Tx, keys []driver.Value, cha
 
 // update returns the statement that gives a row its key.
 func (b *Table) update() string {
-	text := fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s IS NULL", b.table, b.key, b.placeholder(1), b.key)
+	text := fmt.Sprintf("UPDATE %s SET %s = %s WHERE %s IS NULL", b.table, b.key, b.dialect.Placeholder(1), b.key)
 	switch {
 	case b.locator == "":
 		return text + " LIMIT 1"
 	case b.isPhysical():
-		return text + " AND tableoid = CAST(CAST(" + b.placeholder(2) + " AS text) AS oid) AND ctid = CAST(CAST(" + b.placeholder(3) + " AS text) AS tid)"
+		return text + " AND tableoid = CAST(CAST(" + b.dialect.Placeholder(2) + " AS text) AS oid) AND ctid = CAST(CAST(" + b.dialect.Placeholder(3) + " AS text) AS tid)"
 	}
-	return text + " AND " + b.locator + " = " + b.placeholder(2)
+	return text + " AND " + b.locator + " = " + b.dialect.Placeholder(2)
 }
 
 // rows returns what tells the next rows without a key apart.
@@ -238,7 +239,7 @@ func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []an
 	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IS NULL", what, b.table, b.key)
 	var args []any
 	if last != nil && what == b.locator {
-		fmt.Fprintf(&query, " AND %s > %s", b.locator, b.placeholder(1))
+		fmt.Fprintf(&query, " AND %s > %s", b.locator, b.dialect.Placeholder(1))
 		args = append(args, last)
 	}
 	if b.by != nil {
@@ -264,7 +265,7 @@ func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []an
 	for found.Next() {
 		var number int64
 		var text string
-		if b.by != nil && b.by.Integer || b.by == nil && b.dialect.Family == dialect.FamilySQLite {
+		if b.numbers {
 			err = found.Scan(&number)
 			all = append(all, number)
 		} else {
@@ -276,19 +277,6 @@ func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []an
 		}
 	}
 	return all, found.Err()
-}
-
-// placeholder returns the n-th placeholder of a statement.
-func (b *Table) placeholder(n int) string {
-	switch b.dialect.Family {
-	case dialect.FamilyPostgreSQL:
-		return fmt.Sprintf("$%d", n)
-	case dialect.FamilySQLServer:
-		return fmt.Sprintf("@p%d", n)
-	case dialect.FamilyOracle:
-		return fmt.Sprintf(":%d", n)
-	}
-	return "?"
 }
 
 // pace waits until the rate allows the next batch.

@@ -196,9 +196,8 @@ func (f *planFigures) isRaisable() bool {
 
 // policyBelow returns the policy of the processes with keyfill while they are replaced.
 func (f *planFigures) policyBelow(to int64) string {
-	switch f.dialect.Family {
-	case dialect.FamilySQLServer, dialect.FamilyOracle:
-		return f.policy("exclusive: true") // which knows no below
+	if f.dialect.UnreadCounter {
+		return f.policy("exclusive: true") // there is no below without the counter
 	}
 	return f.policy(fmt.Sprintf("below: %d", to))
 }
