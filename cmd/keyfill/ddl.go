@@ -76,12 +76,12 @@ func printTables(out *bufio.Writer, d *dialect.Dialect) {
 // semicolons do not end them.
 func printProcedure(out *bufio.Writer, d *dialect.Dialect) {
 	before, end, after := "", ";\n", ""
-	switch d.Name {
-	case dialect.MySQL().Name, dialect.MariaDB().Name:
+	switch d.Family {
+	case dialect.FamilyMySQL:
 		before, end, after = "DELIMITER //\n", "\n//\n", "DELIMITER ;\n"
-	case dialect.SQLServer().Name:
+	case dialect.FamilySQLServer:
 		before, end = "-- CREATE OR ALTER: SQL Server 2016 SP1 or later, or Azure SQL Database\nGO\n", "\nGO\n"
-	case dialect.Oracle().Name:
+	case dialect.FamilyOracle:
 		end = "\n/\n"
 	}
 	fmt.Fprint(out, before)

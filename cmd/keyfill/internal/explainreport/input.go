@@ -137,24 +137,26 @@ func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err er
 	return r, string(sqllog.Detect(head)), nil
 }
 
+// writers are the servers that write logs of each format.
+var writers = map[sqllog.Format]struct {
+	family dialect.Family
+	title  string
+}{
+	sqllog.CSV:     {dialect.FamilyPostgreSQL, "PostgreSQL"},
+	sqllog.JSON:    {dialect.FamilyPostgreSQL, "PostgreSQL"},
+	sqllog.Stderr:  {dialect.FamilyPostgreSQL, "PostgreSQL"},
+	sqllog.General: {dialect.FamilyMySQL, "MySQL or MariaDB"},
+	sqllog.Slow:    {dialect.FamilyMySQL, "MySQL or MariaDB"},
+}
+
 // speaks fails where another engine writes logs of the format than the one in whose dialect
 // the statements are read. Strings of the one are names to the other, and would be shown.
 func (i *input) speaks(format string) error {
-	wants := i.dialect.Family
-	switch sqllog.Format(format) {
-	case sqllog.CSV, sqllog.JSON, sqllog.Stderr:
-		wants = dialect.FamilyPostgreSQL
-	case sqllog.General, sqllog.Slow:
-		wants = dialect.FamilyMySQL
-	}
-	if wants == i.dialect.Family {
+	writer, isLog := writers[sqllog.Format(format)]
+	if !isLog || writer.family == i.dialect.Family {
 		return nil
 	}
-	server := "PostgreSQL"
-	if wants == dialect.FamilyMySQL {
-		server = "MySQL or MariaDB"
-	}
-	return fmt.Errorf("a log of the format %s is of %s, and the dialect is %s: take the policy of that server, or say the right --format", format, server, i.dialect.Name)
+	return fmt.Errorf("a log of the format %s is of %s, and the dialect is %s: take the policy of that server, or say the right --format", format, writer.title, i.dialect.Name)
 }
 
 // headSize is how many bytes of an input are looked at for its format.

@@ -41,9 +41,6 @@ func (f *Input) Draft(ctx context.Context) (*draft.Draft, error) {
 		return nil, err
 	}
 	defer db.Close()
-	if d.Family == dialect.FamilySQLServer || d.Family == dialect.FamilyOracle {
-		return nil, fmt.Errorf("keyfill reads no list of tables from %s: give CREATE TABLE statements by --schema and --dialect", d.Title)
-	}
 	dsn, _, err := f.Database.DataSource()
 	if err != nil {
 		return nil, err
@@ -66,6 +63,9 @@ func (f *Input) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialec
 	over, err := catalog.List(ctx, d, q, f.folded(d))
 	if err != nil {
 		return nil, err
+	}
+	if !over.IsComplete() {
+		return nil, fmt.Errorf("keyfill reads no list of tables from %s: give CREATE TABLE statements by --schema and --dialect", d.Title)
 	}
 	first := draft.Of(d, over)
 	if first.EnsureSchema, err = check.MayCreate(ctx, d, q); err != nil {

@@ -307,8 +307,7 @@ func (f *planFigures) refuseForeign() error {
 
 // isMissing reports whether an error says that a table is not there.
 func (f *planFigures) isMissing(err error) bool {
-	return sqlcode.ClassOf(f.dialect, err) == dialect.ErrorNoObject ||
-		f.dialect.Family == dialect.FamilySQLite && strings.Contains(err.Error(), "no such table")
+	return sqlcode.ClassOf(f.dialect, err) == dialect.ErrorNoObject
 }
 
 // used returns a number above all that are stored, that the counter has given, and that
