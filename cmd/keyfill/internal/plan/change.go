@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
@@ -25,7 +24,7 @@ func planChange(f *planFigures) ([]Step, error) {
 	next := Step{
 		Title: fmt.Sprintf("Print the steps to the new source: keyfill plan there --table %s. Write the new store, name, block or lock into the entry of the policy that the plan prints.", shellWord(f.written)),
 	}
-	if f.dialect.Family == dialect.FamilyPostgreSQL {
+	if f.engine.sequences {
 		next.Title += " Or give the processes this entry: keyfill draws from the column's own sequence then, and there is nothing to arrange."
 		next.Policy = f.policyNative()
 	}

@@ -22,6 +22,7 @@ import (
 // planFigures holds what a plan is made of: a table as it is now.
 type planFigures struct {
 	dialect *dialect.Dialect
+	engine  *engine
 	found   *catalog.Table
 	column  *catalog.Column
 	ref     store.Column
@@ -63,7 +64,7 @@ const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
 func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*planFigures, error) {
-	f := &planFigures{dialect: d, gap: o.Gap, newName: o.Name, stopped: o.Stopped}
+	f := &planFigures{dialect: d, engine: engines[d.Family], gap: o.Gap, newName: o.Name, stopped: o.Stopped}
 	var err error
 	if f.found, err = database.ReadTable(ctx, db, d, o.Table); err != nil {
 		return nil, err

@@ -143,7 +143,7 @@ func (f *planFigures) handbackNative() ([]Step, error) {
 	case f.column.Identity != "" && !f.drawsFrom(sequence):
 		return nil, fmt.Errorf("%s has a default, and keyfill draws its keys from another sequence, %s: let the default draw from that one, and print the plan again", f.ref, f.native)
 	case f.column.Identity != "":
-	case f.dialect.Family == dialect.FamilyPostgreSQL:
+	case f.engine.sequences:
 		steps = append(steps, Step{
 			Title: "Let the column draw from the sequence by its default.",
 			SQL:   []string{fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence))},
@@ -188,7 +188,7 @@ func (f *planFigures) handbackRowID() []Step {
 // isRaisable reports whether a step can raise what numbers the column: its own counter,
 // or a sequence of PostgreSQL. The sequence of a default is not read elsewhere.
 func (f *planFigures) isRaisable() bool {
-	if f.dialect.Family == dialect.FamilyPostgreSQL {
+	if f.engine.sequences {
 		return f.counter.Sequence != ""
 	}
 	return f.column.Identity != "nextval default"

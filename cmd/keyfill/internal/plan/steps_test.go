@@ -16,7 +16,7 @@ import (
 func figuresOf(d *dialect.Dialect, c catalog.Column) *planFigures {
 	c.Name, c.Integer = "id", true
 	f := &planFigures{
-		dialect: d, found: &catalog.Table{Schema: "shop", Name: "orders"}, column: &c, written: "orders", keyWritten: "id",
+		dialect: d, engine: engines[d.Family], found: &catalog.Table{Schema: "shop", Name: "orders"}, column: &c, written: "orders", keyWritten: "id",
 		definition: &catalog.ColumnDefinition{Type: c.Type, Attributes: []string{"DEFAULT '5'", "COMMENT 'the key'"}},
 		ref:        store.Column{Schema: "shop", Table: "orders", Name: "id"},
 		table:      d.QuoteIdent("shop") + "." + d.QuoteIdent("orders"), key: d.QuoteIdent("id"), room: math.MaxInt64,

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -79,7 +78,7 @@ func planThere(f *planFigures) ([]Step, error) {
 func (f *planFigures) turnsLists(room int64) Step {
 	s := Step{Title: fmt.Sprintf("Look whether a program orders or reads the rows by the key. A row that an old process inserts after the next step stands above all rows of keyfill until those have used %d numbers: a list by ORDER BY %s DESC does not show the newest rows first. Where there is such a list, stop the old processes and print keyfill plan there --stopped --table %s instead",
 		room, f.column.Name, shellWord(f.written))}
-	if f.dialect.Family == dialect.FamilyPostgreSQL {
+	if f.engine.sequences {
 		s.Title += ", or take source: native, which draws from the counter of the old processes"
 	}
 	s.Title += ". " + readersByKey
@@ -112,7 +111,7 @@ func (f *planFigures) thereStopped() []Step {
 		Check:  fmt.Sprintf("SELECT MAX(%s) FROM %s", f.key, f.table),
 		Look:   "it grows with each row of a process, in the order of its rows.",
 	}
-	if f.dialect.Family == dialect.FamilyPostgreSQL {
+	if f.engine.sequences {
 		give.Title += " With source: native in its place keyfill draws from the counter that the programs without it have used, which then need not stay away."
 	}
 	give.Title += " " + readersByKey

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// engine has what the steps say for one engine. In its SQL stand {table} and {key} for the
+// table and its key as SQL writes them, {schema}, {name} and {column} for their names as
+// strings, and {new} for the column that a plan adds.
+type engine struct {
+	// sequences says that a column which the engine numbers draws from a sequence, of which
+	// a native source can draw too.
+	sequences bool
+
+	widen     string // makes the key one of 64 bits; "" where it holds them always; {definition} is what MODIFY repeats
+	widened   string // what else to expect then
+	referring string // finds the foreign keys that refer to the key
+
+	add     string // adds a column that may be NULL
+	uuid    string // the type of a column of UUIDs
+	notNull string // lets no row be without the new column; "" where a column cannot be changed so
+	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
+
+	// A table with partitions has another index where the partitions' columns are not in
+	// it: of each partition, or one that is not unique.
+	indexesParts bool
+	looseIndex   string
+	loose        string // what to expect of it
+}
+
+var (
+	mysql = &engine{
+		widen:      "ALTER TABLE {table} MODIFY {key} {definition}",
+		referring:  "SELECT table_schema, table_name, column_name, constraint_name FROM information_schema.key_column_usage WHERE referenced_table_schema = {schema} AND referenced_table_name = {name} AND referenced_column_name = {column}",
+		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		uuid:       "CHAR(36) CHARACTER SET ascii COLLATE ascii_bin",
+		notNull:    "ALTER TABLE {table} MODIFY {new} {uuid} NOT NULL",
+		index:      "CREATE UNIQUE INDEX {index} ON {table} ({new})",
+		looseIndex: "CREATE INDEX {index} ON {table} ({new})",
+		loose:      " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
+	}
+	postgres = &engine{
+		sequences:    true,
+		widen:        "ALTER TABLE {table} ALTER COLUMN {key} TYPE bigint",
+		widened:      " An INSERT with RETURNING of the column may fail once for each connection that has prepared it (cached plan must not change result type, 0A000): run its transaction again.",
+		referring:    "SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'f' AND confrelid = {table name}::regclass",
+		add:          "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		uuid:         "uuid",
+		notNull:      "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
+		index:        "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // INSERTs go on
+		indexesParts: true,
+		loose:        " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
+	}
+	sqlite = &engine{
+		add:   "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		uuid:  "TEXT",
+		index: "CREATE UNIQUE INDEX {index schema}.{index} ON {bare table} ({new})",
+	}
+	sqlserver = &engine{
+		widen:     "ALTER TABLE {table} ALTER COLUMN {key} bigint NOT NULL",
+		referring: "SELECT OBJECT_NAME(parent_object_id), name FROM sys.foreign_keys WHERE referenced_object_id = OBJECT_ID({table name})",
+		add:       "ALTER TABLE {table} ADD {new} {uuid} NULL",
+		uuid:      "uniqueidentifier",
+		notNull:   "ALTER TABLE {table} ALTER COLUMN {new} {uuid} NOT NULL",
+		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // it takes one NULL only
+	}
+	oracle = &engine{
+		widen:     "ALTER TABLE {table} MODIFY {key} NUMBER(19)",
+		referring: "SELECT c.table_name, c.constraint_name FROM all_constraints c JOIN all_constraints p ON p.owner = c.r_owner AND p.constraint_name = c.r_constraint_name WHERE c.constraint_type = 'R' AND p.owner = {schema} AND p.table_name = {name}",
+		add:       "ALTER TABLE {table} ADD {new} {uuid} NULL",
+		uuid:      "RAW(16)",
+		notNull:   "ALTER TABLE {table} MODIFY {new} NOT NULL",
+		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new})",
+	}
+)
+
+// engines are by family.
+var engines = map[dialect.Family]*engine{
+	dialect.FamilyMySQL: mysql, dialect.FamilyPostgreSQL: postgres, dialect.FamilySQLite: sqlite,
+	dialect.FamilySQLServer: sqlserver, dialect.FamilyOracle: oracle,
+}
+
+// sql returns a text of the engine with the names of the table and its key, and with pairs of
+// a further name in braces and what stands for it.
+func (f *planFigures) sql(text string, pairs ...string) string {
+	names := append(pairs,
+		"{table}", f.table, "{key}", f.key, "{table name}", f.literal(f.table),
+		"{schema}", f.literal(f.found.Schema), "{name}", f.literal(f.found.Name), "{column}", f.literal(f.column.Name),
+		"{index schema}", f.dialect.QuoteIdent(f.found.Schema), "{bare table}", f.dialect.QuoteIdent(f.found.Name),
+	)
+	return strings.NewReplacer(names...).Replace(text)
+}
