@@ -23,11 +23,11 @@ type engine struct {
 	notNull string // lets no row be without the new column; "" where a column cannot be changed so
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 
-	// A table with partitions has another index where the partitions' columns are not in
-	// it: of each partition, or one that is not unique.
-	indexesParts bool
-	looseIndex   string
-	loose        string // what to expect of it
+	// A table with partitions whose columns are not in the index gets another one: of each
+	// partition {part}, or of the whole table and not unique.
+	partIndex, looseIndex string
+
+	otherIndex string // what to expect of it
 }
 
 var (
@@ -39,19 +39,19 @@ var (
 		notNull:    "ALTER TABLE {table} MODIFY {new} {uuid} NOT NULL",
 		index:      "CREATE UNIQUE INDEX {index} ON {table} ({new})",
 		looseIndex: "CREATE INDEX {index} ON {table} ({new})",
-		loose:      " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
+		otherIndex: " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
 	}
 	postgres = &engine{
-		sequences:    true,
-		widen:        "ALTER TABLE {table} ALTER COLUMN {key} TYPE bigint",
-		widened:      " An INSERT with RETURNING of the column may fail once for each connection that has prepared it (cached plan must not change result type, 0A000): run its transaction again.",
-		referring:    "SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'f' AND confrelid = {table name}::regclass",
-		add:          "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
-		uuid:         "uuid",
-		notNull:      "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
-		index:        "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // INSERTs go on
-		indexesParts: true,
-		loose:        " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
+		sequences:  true,
+		widen:      "ALTER TABLE {table} ALTER COLUMN {key} TYPE bigint",
+		widened:    " An INSERT with RETURNING of the column may fail once for each connection that has prepared it (cached plan must not change result type, 0A000): run its transaction again.",
+		referring:  "SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'f' AND confrelid = {table name}::regclass",
+		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
+		uuid:       "uuid",
+		notNull:    "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
+		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // INSERTs go on
+		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
+		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
 	}
 	sqlite = &engine{
 		add:   "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",

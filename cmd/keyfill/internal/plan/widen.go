@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,16 +62,19 @@ func planUUID(f *planFigures) ([]Step, error) {
 		return nil, fmt.Errorf("%s has a column %s already: rename it", f.found.Name, name)
 	}
 	column, written := f.dialect.QuoteIdent(name), catalog.PolicyColumn(f.dialect, name)
-	fill := func(text string) string {
-		return f.sql(text, "{new}", column, "{uuid}", f.engine.uuid, "{index}", f.dialect.QuoteIdent(f.found.Name+"_"+name))
+	fill := func(text string, pairs ...string) string {
+		return f.sql(text, append(pairs, "{new}", column, "{uuid}", f.engine.uuid, "{index}", f.dialect.QuoteIdent(f.found.Name+"_"+name))...)
 	}
-	indexes, said := []string{fill(f.engine.index)}, ""
+	said, index := "", f.engine.index
 	if !f.split.CanBeUnique([]string{name}) {
-		said = f.engine.loose
-		if f.engine.indexesParts {
-			indexes = f.indexesOfParts(name)
-		} else if f.engine.looseIndex != "" {
-			indexes[0] = fill(f.engine.looseIndex)
+		said, index = f.engine.otherIndex, cmp.Or(f.engine.looseIndex, index)
+	}
+	indexes := []string{fill(index)}
+	if said != "" && f.engine.partIndex != "" {
+		indexes = nil
+		for _, part := range f.split.Parts {
+			quote := f.dialect.QuoteIdent
+			indexes = append(indexes, fill(f.engine.partIndex, "{part}", quote(part.Schema)+"."+quote(part.Name), "{index}", quote(part.Name+"_"+name)))
 		}
 	}
 	done := fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s IS NULL", f.table, column)
@@ -91,14 +95,4 @@ func planUUID(f *planFigures) ([]Step, error) {
 	return append(steps, Step{
 		Title: "Let readers use the new column, and the tables that refer to this one: each gets a column of its own in the same way, filled by a join over the old key.",
 	}), nil
-}
-
-// indexesOfParts returns the statements that make a unique index of a column for each partition
-// of PostgreSQL, beside which INSERTs go on.
-func (f *planFigures) indexesOfParts(column string) (statements []string) {
-	q := f.dialect.QuoteIdent
-	for _, part := range f.split.Parts {
-		statements = append(statements, fmt.Sprintf("CREATE UNIQUE INDEX CONCURRENTLY %s ON %s.%s (%s)", q(part.Name+"_"+column), q(part.Schema), q(part.Name), q(column)))
-	}
-	return statements
 }
