@@ -47,7 +47,7 @@ func newCheck() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.config, "config", "", "the policy `file` ($KEYFILL_CONFIG, else ./keyfill.yaml)")
-	addDatabaseAs(cmd, &f.database, strings.Join(database.Drivers, ", "))
+	addDatabaseAs(cmd, &f.database, strings.Join(database.Drivers(), ", "))
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON, one finding a line")
 	flags.BoolVar(&f.fix, "fix", false, "print one script that mends what SQL can; run nothing")
 	return cmd
@@ -67,10 +67,7 @@ var errFound = errors.New("there are errors: mend them, or see docs/check.md")
 
 // run looks at the database.
 func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
-	if _, _, err := f.database.OpenDriver(); err != nil {
-		return nil, err
-	}
-	dsn, err := f.database.Resolve()
+	dsn, _, err := f.database.DataSource()
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 		{"no driver", []string{"--config", config, "--dsn", clean}, 2, nil, []string{"--driver"}},
 		{"no DSN", []string{"--config", config, "--driver", "sqlite"}, 2, nil, []string{"--dsn"}},
 		{"an empty variable", []string{"--config", config, "--driver", "sqlite", "--dsn-env", "CHECK_EMPTY"}, 2, nil, []string{"CHECK_EMPTY"}},
-		{"two DSNs", []string{"--config", config, "--driver", "sqlite", "--dsn", clean, "--dsn-env", "CHECK_DSN"}, 2, nil, []string{"take one"}},
+		{"two DSNs", []string{"--config", config, "--driver", "sqlite", "--dsn", clean, "--dsn-env", "CHECK_DSN"}, 2, nil, []string{"say one of --dsn and --dsn-env"}},
 		{"json and fix", []string{"--config", config, "--driver", "sqlite", "--dsn", clean, "--json", "--fix"}, 2, nil, []string{"take one"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

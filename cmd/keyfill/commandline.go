@@ -44,7 +44,7 @@ func completes(cmd *cobra.Command, flag string, words ...string) {
 // addDatabase adds the flags by which a command finds its database.
 func addDatabase(cmd *cobra.Command, db *database.Address) {
 	addDatabaseAs(cmd, db, "sqlite, mysql, pgx, postgres, sqlserver or oracle")
-	completes(cmd, "driver", database.Drivers...)
+	completes(cmd, "driver", database.Drivers()...)
 }
 
 // addDatabaseAs is addDatabase with other words for the drivers.

@@ -76,8 +76,8 @@ source that counts say --driver and --dsn too, and the numbers are spent.`,
 	flags.StringVar(&layout, "layout", string(dialect.SequentialAsString), "string, binary or sequential_at_end")
 	flags.StringVar(&epoch, "epoch", "", "of a comb: dotnet (since 0001-01-01) or unix (1970)")
 	addTableKeys(cmd, &from)
-	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers, ", "))
-	completes(cmd, "driver", database.Drivers...)
+	addDatabaseAs(cmd, &from.Database, strings.Join(database.Drivers(), ", "))
+	completes(cmd, "driver", database.Drivers()...)
 	completes(cmd, "layout", "string", "binary", "sequential_at_end")
 	completes(cmd, "epoch", "dotnet", "unix")
 	return cmd

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill"
@@ -21,56 +20,64 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Address are the flags by which a command finds the database that it looks at.
+// Address says which database a command opens: the flags --driver, --dsn and --dsn-env.
 type Address struct {
-	Driver, DSN, Variable string
+	Driver, DSN string
+	Variable    string // the environment variable that holds the DSN
 }
 
-// DataSource returns the DSN and the dialect that the flags name.
-func (f *Address) DataSource() (string, *dialect.Dialect, error) {
-	i := slices.IndexFunc(known, func(d struct {
-		name    string
-		dialect func() *dialect.Dialect
-	}) bool {
-		return d.name == f.Driver
-	})
+// IsEmpty reports whether no flag names a database.
+func (a *Address) IsEmpty() bool { return *a == Address{} }
+
+// DataSource returns the DSN, and the dialect that the driver speaks.
+func (a *Address) DataSource() (dsn string, d *dialect.Dialect, err error) {
+	d = DialectOf(a.Driver)
 	switch {
-	case i < 0:
-		return "", nil, usage.Errorf("say --driver, one of sqlite, mysql, pgx, postgres, sqlserver and oracle")
-	case (f.DSN == "") == (f.Variable == ""):
+	case d == nil:
+		return "", nil, a.unknown()
+	case (a.DSN == "") == (a.Variable == ""):
 		return "", nil, usage.Errorf("say one of --dsn and --dsn-env")
+	case a.Variable == "":
+		return a.DSN, d, nil
 	}
-	dsn := f.DSN
-	if f.Variable != "" {
-		if dsn = os.Getenv(f.Variable); dsn == "" {
-			return "", nil, usage.Errorf("--dsn-env: set the environment variable %s, which is empty", f.Variable)
-		}
+	if dsn = os.Getenv(a.Variable); dsn == "" {
+		return "", nil, usage.Errorf("--dsn-env: set the environment variable %s, which is empty", a.Variable)
 	}
-	return dsn, known[i].dialect(), nil
+	return dsn, d, nil
 }
 
-// Open connects to the database that the flags name, which has to be there.
-func (f *Address) Open(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
-	dsn, _, err := f.DataSource()
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := CheckFile(f.Driver, dsn); err != nil {
-		return nil, nil, err
-	}
-	return f.Connect(ctx)
+// unknown returns the error of a driver that is not known.
+func (a *Address) unknown() error {
+	return usage.Errorf("say --driver, one of %s", strings.Join(Drivers(), ", "))
 }
 
-// Connect connects to the database that the flags name. What the drivers say of a DSN is
-// not shown, since it may hold the password.
-func (f *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
-	dsn, d, err := f.DataSource()
+// misread returns the error of a DSN that the driver cannot read.
+func (a *Address) misread() error {
+	return usage.Errorf("the driver %s cannot read the DSN: write it as that driver's documentation says", a.Driver)
+}
+
+// Open connects to the database, and fails if it is a file of SQLite that does not exist.
+func (a *Address) Open(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
+	dsn, _, err := a.DataSource()
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open(f.Driver, dsn)
+	if err := CheckFile(a.Driver, dsn); err != nil {
+		return nil, nil, err
+	}
+	return a.Connect(ctx)
+}
+
+// Connect connects to the database, and tells MariaDB from MySQL. Its errors do not repeat
+// what a driver says of a DSN, since that may hold the password.
+func (a *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
+	dsn, d, err := a.DataSource()
 	if err != nil {
-		return nil, nil, usage.Errorf("the driver %s cannot read the DSN: write it as that driver's documentation says", f.Driver)
+		return nil, nil, err
+	}
+	db, err := sql.Open(a.Driver, dsn)
+	if err != nil {
+		return nil, nil, a.misread()
 	}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, nil, closing(db, fmt.Errorf("%w", sqlcode.Connecting(err)))
@@ -87,7 +94,7 @@ func (f *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error
 	return db, d, nil
 }
 
-// closing closes a database that is not used because of an error, which is returned.
+// closing closes db and returns err, because of which it is not used.
 func closing(db *sql.DB, err error) error {
 	_ = db.Close() // the error before is the cause of any that follows
 	return err
@@ -106,14 +113,14 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// OpenDriver returns the driver that the flags name, without its database.
-func (f *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
-	if !slices.Contains(Drivers, f.Driver) {
-		return nil, drivers.Facts{}, usage.Errorf("say --driver, one of %s", strings.Join(Drivers, ", "))
+// OpenDriver returns the driver and what is known of it, and opens no database.
+func (a *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
+	if DialectOf(a.Driver) == nil {
+		return nil, drivers.Facts{}, a.unknown()
 	}
-	db, err := sql.Open(f.Driver, "")
+	db, err := sql.Open(a.Driver, "")
 	if err != nil {
-		return nil, drivers.Facts{}, fmt.Errorf("driver %q opens no database without a DSN: take another one of %s", f.Driver, strings.Join(Drivers, ", "))
+		return nil, drivers.Facts{}, fmt.Errorf("driver %q opens no database without a DSN: take another one of %s", a.Driver, strings.Join(Drivers(), ", "))
 	}
 	d := db.Driver()
 	if err := db.Close(); err != nil {
@@ -123,30 +130,13 @@ func (f *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
 	return d, facts, nil
 }
 
-// UnreadError is the error of a DSN that the driver cannot read.
-func (f *Address) UnreadError() error {
-	return fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", f.Driver)
+// UnreadError returns the error of a DSN that the driver cannot read.
+func (a *Address) UnreadError() error {
+	return fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", a.Driver)
 }
 
-// Resolve returns the DSN.
-func (f *Address) Resolve() (string, error) {
-	switch {
-	case f.DSN != "" && f.Variable != "":
-		return "", usage.Errorf("--dsn and --dsn-env say the same: take one")
-	case f.DSN != "":
-		return f.DSN, nil
-	case f.Variable == "":
-		return "", usage.Errorf("say --dsn, or --dsn-env with the variable that holds the DSN")
-	}
-	dsn := os.Getenv(f.Variable)
-	if dsn == "" {
-		return "", usage.Errorf("the variable %s of --dsn-env is not set: let it hold the DSN", f.Variable)
-	}
-	return dsn, nil
-}
-
-// OpenFilled opens a database through keyfill. $KEYFILL_MODE concerns the
-// user's own databases, and what keyfill logs of tables that go again nobody.
+// OpenFilled opens a database of the command's own through keyfill: $KEYFILL_MODE does not
+// apply to it, and nothing is logged.
 func OpenFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -159,6 +149,3 @@ func OpenFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
 	mount.SetMode(policy.ModeFill)
 	return db, nil
 }
-
-// IsEmpty reports whether no flag names a database.
-func (f *Address) IsEmpty() bool { return *f == Address{} }

@@ -12,10 +12,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Drivers are the names under which they are registered.
-var Drivers = []string{"sqlite", "mysql", "pgx", "postgres", "sqlserver", "oracle"}
-
-// known are the drivers by their names, with what they speak.
+// known are the drivers that are registered above, with what their engines speak.
 var known = []struct {
 	name    string
 	dialect func() *dialect.Dialect
@@ -28,13 +25,21 @@ var known = []struct {
 	{"oracle", dialect.Oracle},
 }
 
-// DialectName returns the name of the dialect that a driver speaks, "" for a driver that is
-// not known.
-func DialectName(driver string) string {
+// Drivers returns the names of the drivers.
+func Drivers() (names []string) {
+	for _, one := range known {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// DialectOf returns the dialect that a driver speaks, nil if the driver is not known. For
+// MariaDB it is that of MySQL.
+func DialectOf(driver string) *dialect.Dialect {
 	for _, one := range known {
 		if one.name == driver {
-			return one.dialect().Name
+			return one.dialect()
 		}
 	}
-	return ""
+	return nil
 }

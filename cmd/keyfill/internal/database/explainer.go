@@ -15,8 +15,8 @@ import (
 
 // DialectFor returns the dialect of the database, which is noted in a policy that names
 // none.
-func (f *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.Dialect, error) {
-	db, d, err := f.Open(ctx)
+func (a *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.Dialect, error) {
+	db, d, err := a.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -29,18 +29,18 @@ func (f *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.
 
 // Explainer returns what explains statements on the database, by a policy that names its
 // dialect. Nothing is executed but questions, which the driver would ask too.
-func (f *Address) Explainer(ctx context.Context, cfg *policy.Config) (explain.OnDatabase, error) {
-	db, _, err := f.Connect(ctx)
+func (a *Address) Explainer(ctx context.Context, cfg *policy.Config) (explain.OnDatabase, error) {
+	db, _, err := a.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	dsn, _, err := f.DataSource()
+	dsn, _, err := a.DataSource()
 	if err != nil {
 		return nil, closing(db, err)
 	}
 	parent, err := dbconn.Open(db.Driver(), dsn)
 	if err != nil {
-		return nil, closing(db, usage.Errorf("the driver %s cannot read the DSN: write it as that driver's documentation says", f.Driver))
+		return nil, closing(db, a.misread())
 	}
 	c, err := keyfill.WrapConnector(explain.Database{Connector: parent}, keyfill.Options{Policy: cfg})
 	if err != nil {

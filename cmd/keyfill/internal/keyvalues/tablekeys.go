@@ -33,7 +33,10 @@ func (k *TableKeys) Key(table string) (policy.RuleKey, *policy.Config, error) {
 	if err != nil {
 		return policy.RuleKey{}, nil, err
 	}
-	name := cmp.Or(k.Dialect, cfg.Dialect, database.DialectName(k.Database.Driver))
+	name := cmp.Or(k.Dialect, cfg.Dialect)
+	if d := database.DialectOf(k.Database.Driver); d != nil {
+		name = cmp.Or(name, d.Name)
+	}
 	if name == "" {
 		return policy.RuleKey{}, nil, usage.Errorf("the policy names no dialect: say --dialect, one of %s", dialect.Names())
 	}
@@ -100,11 +103,11 @@ func (k *TableKeys) reserve(ctx context.Context, out, errOut io.Writer, cfg *pol
 	if k.Column != "" {
 		return usage.Errorf("a source that counts gives keys of the first key column: leave --column out")
 	}
-	d, facts, err := k.Database.OpenDriver()
+	dsn, _, err := k.Database.DataSource()
 	if err != nil {
 		return err
 	}
-	dsn, err := k.Database.Resolve()
+	d, facts, err := k.Database.OpenDriver()
 	if err != nil {
 		return err
 	}
