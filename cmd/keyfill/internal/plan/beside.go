@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// planBeside returns the steps to a sequence of another name, which begins above the old
+// beside returns the steps to a sequence of another name, which begins above the old
 // one while processes of both go on inserting. The new sequence gives the old one its end
 // itself, so that nothing has to be run beforehand.
-func planBeside(f *planFigures) ([]Step, error) {
+func beside(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:
 		return nil, fmt.Errorf("%s is %s, and a sequence numbers integer columns: add a column by keyfill plan uuid", f.ref, f.column.Type)
@@ -24,8 +24,8 @@ func planBeside(f *planFigures) ([]Step, error) {
 	if err := f.refuseForeign(); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(f.states, func(s planState) bool { return s.name == f.newName }) {
-		return nil, fmt.Errorf("%s is numbered by the state %q already: give another --name", f.ref, f.newName)
+	if slices.ContainsFunc(f.states, func(s state) bool { return s.name == f.Name }) {
+		return nil, fmt.Errorf("%s is numbered by the state %q already: give another --name", f.ref, f.Name)
 	}
 	f.room = min(f.room, 1<<f.keyBits()-1)
 	at, err := f.raised(f.used())
@@ -34,7 +34,7 @@ func planBeside(f *planFigures) ([]Step, error) {
 	}
 	steps := []Step{{
 		Title:  "Give this policy to new processes. One after the other may begin; processes with the old entry go on.",
-		Policy: f.policyNamed(f.newName, fmt.Sprintf("start_at: %d", at)),
+		Policy: f.policyNamed(f.Name, fmt.Sprintf("start_at: %d", at)),
 		Check:  fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s >= %d", f.table, f.key, at),
 		Look:   "it grows with each row of a process with the new entry.",
 	}}

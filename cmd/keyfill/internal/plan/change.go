@@ -8,15 +8,15 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// planChange returns the steps from one source of a column to another, by way of the
+// change returns the steps from one source of a column to another, by way of the
 // engine's own counter: at no time do two sources of keyfill number the column, and no
 // process has to stop for that. A column that the engine cannot number beside others is
 // left by all processes first.
-func planChange(f *planFigures) ([]Step, error) {
-	if f.newName != "" {
-		return planBeside(f)
+func change(f *figures) ([]Step, error) {
+	if f.Name != "" {
+		return beside(f)
 	}
-	steps, err := f.handback()
+	steps, err := f.handbackSteps()
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func planChange(f *planFigures) ([]Step, error) {
 
 // policyNative returns the table's entry in the policy with the column's own sequence as the
 // source.
-func (f *planFigures) policyNative() string {
+func (f *figures) policyNative() string {
 	key := fmt.Sprintf("{column: %s, %ssource: {kind: native}}", catalog.YAMLString(f.keyWritten), f.maxBits())
 	if f.entry != nil {
 		key = f.entry.from(f.column.Name, "{kind: native}", key)
@@ -47,7 +47,7 @@ func (f *planFigures) policyNative() string {
 //
 // Run late, the step leaves the row of the new source where it is: that source begins
 // above the numbers of the engine, even if it has the name of the old one.
-func (f *planFigures) unbind() Step {
+func (f *figures) unbind() Step {
 	var gone []string
 	for _, name := range f.rows {
 		if !slices.Contains(f.shared, name) {

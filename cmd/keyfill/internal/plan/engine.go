@@ -84,7 +84,7 @@ var engines = map[dialect.Family]*engine{
 
 // sql returns a text of the engine with the names of the table and its key, and with pairs of
 // a further name in braces and what stands for it.
-func (f *planFigures) sql(text string, pairs ...string) string {
+func (f *figures) sql(text string, pairs ...string) string {
 	names := append(pairs,
 		"{table}", f.table, "{key}", f.key, "{table name}", f.literal(f.table),
 		"{schema}", f.literal(f.found.Schema), "{name}", f.literal(f.found.Name), "{column}", f.literal(f.column.Name),

@@ -14,16 +14,16 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// planEntry is the entry of a table in a policy file, as it stands there: a plan that is
+// entry is the entry of a table in a policy file, as it stands there: a plan that is
 // told the file repeats all of it, but for what the plan changes.
-type planEntry struct {
+type entry struct {
 	dialect *dialect.Dialect
 	node    *yaml.Node            // a mapping
 	sources map[string]*yaml.Node // of the file, by name
 }
 
 // readEntry returns the entry for a table, nil where no file is named or the file has none.
-func readEntry(d *dialect.Dialect, file, table string) (*planEntry, error) {
+func readEntry(d *dialect.Dialect, file, table string) (*entry, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func readEntry(d *dialect.Dialect, file, table string) (*planEntry, error) {
 		return nil, err
 	}
 	top := document.Content[0]
-	e := &planEntry{dialect: d, node: plainNode(fieldOf(fieldOf(top, "tables"), found.Name)), sources: map[string]*yaml.Node{}}
+	e := &entry{dialect: d, node: plainNode(fieldOf(fieldOf(top, "tables"), found.Name)), sources: map[string]*yaml.Node{}}
 	for name := range cfg.Sources {
 		e.sources[name] = plainNode(fieldOf(fieldOf(top, "sources"), name))
 	}
@@ -66,7 +66,7 @@ func readEntry(d *dialect.Dialect, file, table string) (*planEntry, error) {
 
 // keyOf returns the mapping in an entry that names a column, nil where none does. The
 // policy was read before, so that the mapping is there as it should be.
-func (e *planEntry) keyOf(entry *yaml.Node, column string) *yaml.Node {
+func (e *entry) keyOf(entry *yaml.Node, column string) *yaml.Node {
 	keys := []*yaml.Node{entry}
 	if list := fieldOf(entry, "keys"); list != nil {
 		keys = append(keys, list.Content...)
@@ -81,14 +81,14 @@ func (e *planEntry) keyOf(entry *yaml.Node, column string) *yaml.Node {
 }
 
 // isAlone reports whether the entry has one key column.
-func (e *planEntry) isAlone(entry *yaml.Node) bool {
+func (e *entry) isAlone(entry *yaml.Node) bool {
 	list := fieldOf(entry, "keys")
 	return list == nil || len(list.Content) == 1 && fieldOf(entry, "column") == nil
 }
 
 // with returns the entry with the source of a column, in which fields of a sequence are
 // set, and what is printed for a column that the entry does not have.
-func (e *planEntry) with(column, fields, new string) string {
+func (e *entry) with(column, fields, new string) string {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
 	if key == nil {
@@ -120,7 +120,7 @@ func (e *planEntry) with(column, fields, new string) string {
 
 // from returns the entry with another source of a column, and what is printed for a column
 // that the entry does not have.
-func (e *planEntry) from(column, source, new string) string {
+func (e *entry) from(column, source, new string) string {
 	entry := cloneNode(e.node)
 	if key := e.keyOf(entry, column); key != nil {
 		setField(key, "source", parseNode(source))
@@ -132,7 +132,7 @@ func (e *planEntry) from(column, source, new string) string {
 
 // off returns the entry as it is when the engine numbers a column again: of a table with
 // other keys the column's source is identity, and of one with this key alone the mode is off.
-func (e *planEntry) off(column string) (text string, alone bool) {
+func (e *entry) off(column string) (text string, alone bool) {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
 	switch {
@@ -156,7 +156,7 @@ func (e *planEntry) off(column string) (text string, alone bool) {
 
 // sourceOf returns the source of a key as a mapping in place, whose state keeps its name.
 // One of another kind than a sequence gives way to a sequence.
-func (e *planEntry) sourceOf(key *yaml.Node) *yaml.Node {
+func (e *entry) sourceOf(key *yaml.Node) *yaml.Node {
 	source, name := fieldOf(key, "source"), ""
 	if source != nil && source.Kind == yaml.ScalarNode {
 		name = source.Value

@@ -13,14 +13,13 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// planFigures holds what a plan is made of: a table as it is now.
-type planFigures struct {
+// figures holds what a plan is made of: a table as it is now.
+type figures struct {
+	Options
 	dialect *dialect.Dialect
 	engine  *engine
 	found   *catalog.Table
@@ -34,42 +33,26 @@ type planFigures struct {
 	definition *catalog.ColumnDefinition // of the column, on MySQL and MariaDB
 	split      catalog.Partitioning      // of the table
 
-	greatest int64 // the greatest key, 0 in an empty table
-	counter  keycolumn.Counter
-	cached   int64 // numbers that sessions may hold in advance
-	room     int64 // the greatest integer that the column holds
-	states   []planState
-	rows     []string   // the names of the rows of keyfill_sequences that name the column
-	foreign  string     // the one of them that belongs to another source than a sequence of this database
-	native   string     // the sequence of the engine from which a native source draws, "" for none
-	free     string     // the default name of its state, or one like it that no other state has
-	shared   []string   // the members of rows that are states which number other columns too
-	lowest   int64      // the least key that no state has reserved, 0 for none or without a state
-	sharing  []string   // the members of states that number other columns too
-	entry    *planEntry // of the table in the policy file, nil where none is known
-	newName  string     // of the state in keyfill plan change, "" for none
-	stopped  bool       // programs without keyfill do not go on
-	gap      int64      // as asked for, 0 for the default
-	end      int64      // where the plan lets the numbers of the engine begin, 0 where it has no counter
-}
-
-// planState is a row of keyfill_sequences that counts for the column.
-type planState struct {
-	name string
-	next int64
+	greatest  int64 // the greatest key, 0 in an empty table
+	counter   keycolumn.Counter
+	cached    int64  // numbers that sessions may hold in advance
+	room      int64  // the greatest integer that the column holds
+	numbering        // what keyfill has noted of the column
+	entry     *entry // of the table in the policy file, nil where none is known
+	end       int64  // where the plan lets the numbers of the engine begin, 0 where it has no counter
 }
 
 // defaultGap is how far a counter is raised where the column has room.
 const defaultGap = 1_000_000_000
 
 // readFigures reads what the plans need to know of a table.
-func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*planFigures, error) {
-	f := &planFigures{dialect: d, engine: engines[d.Family], gap: o.Gap, newName: o.Name, stopped: o.Stopped}
+func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*figures, error) {
+	f := &figures{Options: *o, dialect: d, engine: engines[d.Family]}
 	var err error
-	if f.found, err = database.ReadTable(ctx, db, d, o.Table); err != nil {
+	if f.found, err = database.ReadTable(ctx, db, d, f.Table); err != nil {
 		return nil, err
 	}
-	if f.column, err = f.keyColumn(o.Column); err != nil {
+	if f.column, err = f.keyColumn(f.Column); err != nil {
 		return nil, err
 	}
 	f.ref = store.Column{
@@ -78,10 +61,10 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 	}
 	f.table = d.QuoteIdent(f.found.Schema) + "." + d.QuoteIdent(f.found.Name)
 	f.key = d.QuoteIdent(f.column.Name)
-	if err := f.write(o.Table); err != nil {
+	if err := f.write(); err != nil {
 		return nil, err
 	}
-	if f.entry, err = readEntry(d, o.Config, o.Table); err != nil {
+	if f.entry, err = readEntry(d, f.Config, f.Table); err != nil {
 		return nil, err
 	}
 	if err := f.readDefinition(ctx, db); err != nil {
@@ -114,17 +97,16 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 		}
 		f.cached = f.counter.Cache * sessions
 	}
-	if f.states, err = f.readStates(ctx, db); err != nil {
+	if err := f.readStates(ctx, db); err != nil {
 		return nil, err
 	}
-	f.lowest, err = f.leastUnreserved(ctx, db)
-	return f, err
+	return f, f.readLowest(ctx, db)
 }
 
 // write chooses how the policy names the table and its column: the table with its schema
 // if --table has one.
-func (f *planFigures) write(flag string) error {
-	schema, _, err := database.SplitName(f.dialect, flag)
+func (f *figures) write() error {
+	schema, _, err := database.SplitName(f.dialect, f.Table)
 	if err != nil {
 		return err
 	}
@@ -137,7 +119,7 @@ func (f *planFigures) write(flag string) error {
 
 // readDefinition reads the definition of the column of MySQL and MariaDB, on a connection
 // whose sql_mode hides nothing of it.
-func (f *planFigures) readDefinition(ctx context.Context, db *sql.DB) error {
+func (f *figures) readDefinition(ctx context.Context, db *sql.DB) error {
 	if f.dialect.Family != dialect.FamilyMySQL {
 		return nil
 	}
@@ -160,34 +142,8 @@ func (f *planFigures) readDefinition(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// leastUnreserved reads lowest. The states are read again, in one statement with the
-// keys: processes with keyfill reserve and insert meanwhile, and a key of theirs would be
-// above a state that was read before.
-func (f *planFigures) leastUnreserved(ctx context.Context, db *sql.DB) (key int64, err error) {
-	if f.states == nil {
-		return 0, nil
-	}
-	var names []string
-	for _, s := range f.states {
-		names = append(names, f.literal(s.name))
-	}
-	query := fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 0) FROM %[2]s WHERE %[1]s >= (SELECT MAX(next_value) FROM keyfill_sequences WHERE name IN (%[3]s))",
-		f.key, f.table, strings.Join(names, ", "))
-	err = db.QueryRowContext(ctx, query).Scan(&key)
-	return key, err
-}
-
-// reserved returns the lowest number that no state has reserved.
-func (f *planFigures) reserved() int64 {
-	var reserved int64
-	for _, s := range f.states {
-		reserved = max(reserved, s.next)
-	}
-	return reserved
-}
-
 // keyColumn returns the column of a name, or the one that the engine numbers.
-func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
+func (f *figures) keyColumn(name string) (*catalog.Column, error) {
 	if name != "" {
 		return database.ColumnOf(f.dialect, f.found, name, " in --column")
 	}
@@ -201,119 +157,9 @@ func (f *planFigures) keyColumn(name string) (*catalog.Column, error) {
 	return &f.found.Columns[i], nil
 }
 
-// readStates reads the rows of keyfill_sequences that count for the column: those that
-// name it, and the states that are bound to it. It sets rows, foreign and shared.
-func (f *planFigures) readStates(ctx context.Context, db *sql.DB) ([]planState, error) {
-	rows, err := db.QueryContext(ctx, "SELECT name, next_value, table_name, column_name, parameters FROM keyfill_sequences")
-	if err != nil {
-		if f.isMissing(err) {
-			return nil, nil
-		}
-		return nil, err
-	}
-	defer rows.Close()
-	next, fixed := map[string]int64{}, map[string]string{} // value and parameters, by name
-	bindings := map[string]store.Column{}                  // by the names of their rows
-	elsewhere := map[string]store.Column{}                 // likewise, of other columns
-	var names []string
-	for rows.Next() {
-		var name, table, column, parameters sql.NullString // Oracle has no empty text
-		var value int64
-		if err := rows.Scan(&name, &value, &table, &column, &parameters); err != nil {
-			return nil, err
-		}
-		isBinding := parameters.String == "binding"
-		if !isBinding {
-			next[name.String], fixed[name.String] = value, parameters.String
-		}
-		if table.String != f.ref.Schema+"."+f.ref.Table && table.String != f.ref.Table || column.String != f.ref.Name {
-			if isBinding {
-				elsewhere[name.String] = store.Column{Table: table.String, Name: column.String}
-			}
-			continue
-		}
-		f.rows = append(f.rows, name.String)
-		if isBinding {
-			bindings[name.String] = store.Column{Table: table.String, Name: column.String}
-		} else {
-			names = append(names, name.String)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	slices.Sort(f.rows)
-	for row, column := range elsewhere {
-		for _, state := range names {
-			if binding.RowFor(state, column) == row {
-				f.shared = append(f.shared, state)
-			}
-		}
-	}
-	slices.Sort(f.shared)
-	f.shared = slices.Compact(f.shared)
-	for row, column := range bindings {
-		found := false
-		for state := range next {
-			if binding.RowFor(state, column) == row {
-				names, found = append(names, state), true
-			}
-		}
-		if !found { // in another store, in a table of the application's, or a sequence of the engine
-			f.foreign = row
-			f.native = nativeOf(row, column)
-		}
-	}
-	slices.Sort(names)
-	var states []planState
-	for _, name := range slices.Compact(names) {
-		if fixed[name] != "" || name == keycolumn.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
-			f.foreign = name
-			continue
-		}
-		states = append(states, planState{name, next[name]})
-		for row, column := range elsewhere {
-			if binding.RowFor(name, column) == row {
-				f.sharing = append(f.sharing, name)
-			}
-		}
-	}
-	for f.free = f.defaultState(); f.free != "" && states == nil; f.free += "_2" {
-		if _, taken := next[f.free]; !taken {
-			break
-		}
-	}
-	return states, nil
-}
-
-// nativeOf returns the name of the engine's sequence from which a native source draws the
-// keys of a column, by the row of keyfill_sequences that binds the column to it; "" for
-// other rows, and where the name was too long for the row.
-func nativeOf(row string, column store.Column) string {
-	state, _, found := strings.Cut(row, " for ")
-	if name, isNative := strings.CutPrefix(state, "sequence "); found && isNative && binding.RowFor(state, column) == row {
-		return name
-	}
-	return ""
-}
-
-// refuseForeign returns an error for a column that another source numbers than a sequence
-// of this database: which keys processes have reserved is not known then.
-func (f *planFigures) refuseForeign() error {
-	if f.foreign == "" {
-		return nil
-	}
-	return fmt.Errorf("%s is numbered by %q, which is no sequence in this database: stop the programs with keyfill, delete the rows of keyfill_sequences that name the column, and print the plan again", f.ref, f.foreign)
-}
-
-// isMissing reports whether an error says that a table is not there.
-func (f *planFigures) isMissing(err error) bool {
-	return sqlcode.ClassOf(f.dialect, err) == dialect.ErrorNoObject
-}
-
 // used returns a number above all that are stored, that the counter has given, and that
 // a state has reserved.
-func (f *planFigures) used() int64 {
+func (f *figures) used() int64 {
 	used := max(f.greatest+min(1, math.MaxInt64-f.greatest), f.counter.Next, 1)
 	for _, s := range f.states {
 		used = max(used, s.next)
@@ -323,7 +169,7 @@ func (f *planFigures) used() int64 {
 
 // keyBits returns what the policy says in max_bits for the column: the greatest word
 // that fits, 0 where none does.
-func (f *planFigures) keyBits() int {
+func (f *figures) keyBits() int {
 	for _, bits := range []int{63, 53, 31} {
 		if f.column.Bits >= bits {
 			return bits
@@ -336,9 +182,9 @@ func (f *planFigures) keyBits() int {
 var errNoRoom = errors.New("the column has no room for a gap: make it wider first, see keyfill plan bigint")
 
 // raised returns where a gap above from ends.
-func (f *planFigures) raised(from int64) (to int64, err error) {
+func (f *figures) raised(from int64) (to int64, err error) {
 	left := f.room - from
-	gap := f.gap
+	gap := f.Gap
 	if gap == 0 {
 		gap = min(defaultGap, left/2)
 	}
@@ -349,7 +195,7 @@ func (f *planFigures) raised(from int64) (to int64, err error) {
 }
 
 // summary returns the figures for people.
-func (f *planFigures) summary() string {
+func (f *figures) summary() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s", f.ref, f.dialect.Title, f.column.Type)
 	if f.column.Identity != "" {
@@ -374,7 +220,7 @@ func (f *planFigures) summary() string {
 }
 
 // literal returns a text as SQL has it.
-func (f *planFigures) literal(text string) string {
+func (f *figures) literal(text string) string {
 	if f.dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}

@@ -12,22 +12,22 @@ import (
 // errNoState is returned for a table that keyfill does not number.
 var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
 
-// planHandback returns the steps by which the engine numbers a column again.
-func planHandback(f *planFigures) ([]Step, error) {
+// handback returns the steps by which the engine numbers a column again.
+func handback(f *figures) ([]Step, error) {
 	if f.native != "" {
 		return f.handbackNative()
 	}
-	steps, err := f.handback()
+	steps, err := f.handbackSteps()
 	if err != nil {
 		return nil, err
 	}
 	return append(steps, f.keepStates()...), nil
 }
 
-// handback returns the steps by which the engine numbers a column again, and sets end. Its counter
+// handbackSteps returns the steps by which the engine numbers a column again, and sets end. Its counter
 // begins a gap above every number that keyfill has reserved, since blocks may be in hand
 // and processes with keyfill go on for a while: never at the greatest key.
-func (f *planFigures) handback() ([]Step, error) {
+func (f *figures) handbackSteps() ([]Step, error) {
 	if !f.column.Integer {
 		return nil, fmt.Errorf("%s is %s, and the engine numbers integer columns: add a column", f.ref, f.column.Type)
 	}
@@ -95,7 +95,7 @@ func (f *planFigures) handback() ([]Step, error) {
 
 // policyOff returns the policy of processes that leave the column to the engine, and what
 // to do with it.
-func (f *planFigures) policyOff() (title, text string) {
+func (f *figures) policyOff() (title, text string) {
 	const insert = "Let one process after the other insert without keyfill, by this policy or by the plain driver."
 	if f.entry == nil {
 		return insert + " Where the entry of the table has further keys or fields, print this plan with --config: it repeats them.",
@@ -110,7 +110,7 @@ func (f *planFigures) policyOff() (title, text string) {
 }
 
 // giveBelow returns the step by which processes with keyfill stay below the counter.
-func (f *planFigures) giveBelow(to int64) Step {
+func (f *figures) giveBelow(to int64) Step {
 	return Step{
 		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They stay below the numbers of the engine.",
 		Policy: f.policyBelow(to),
@@ -118,7 +118,7 @@ func (f *planFigures) giveBelow(to int64) Step {
 }
 
 // keepStates returns the steps that leave the states where they are.
-func (f *planFigures) keepStates() (steps []Step) {
+func (f *figures) keepStates() (steps []Step) {
 	for _, s := range f.states {
 		steps = append(steps, Step{
 			Title: "Keep the row of the state: the way there begins with it again.",
@@ -134,7 +134,7 @@ func (f *planFigures) keepStates() (steps []Step) {
 
 // handbackNative returns the steps for a column whose keys a native source draws from a
 // sequence of the engine, which is always ahead of them.
-func (f *planFigures) handbackNative() ([]Step, error) {
+func (f *figures) handbackNative() ([]Step, error) {
 	schema, name, _ := strings.Cut(f.native, ".")
 	sequence := f.dialect.QuoteIdent(schema) + "." + f.dialect.QuoteIdent(name)
 	var steps []Step
@@ -166,7 +166,7 @@ func (f *planFigures) handbackNative() ([]Step, error) {
 }
 
 // drawsFrom reports whether the default of the column draws from a sequence.
-func (f *planFigures) drawsFrom(sequence string) bool {
+func (f *figures) drawsFrom(sequence string) bool {
 	if f.definition != nil {
 		return strings.Contains(f.definition.String(), sequence)
 	}
@@ -175,7 +175,7 @@ func (f *planFigures) drawsFrom(sequence string) bool {
 
 // handbackRowID returns the steps for a column of SQLite without AUTOINCREMENT, which has
 // no counter that could be raised.
-func (f *planFigures) handbackRowID() []Step {
+func (f *figures) handbackRowID() []Step {
 	return []Step{{
 		Title: "Stop all processes with keyfill: SQLite gives a row without a key the greatest key and one, which they may have reserved.",
 	}, {
@@ -187,7 +187,7 @@ func (f *planFigures) handbackRowID() []Step {
 
 // isRaisable reports whether a step can raise what numbers the column: its own counter,
 // or a sequence of PostgreSQL. The sequence of a default is not read elsewhere.
-func (f *planFigures) isRaisable() bool {
+func (f *figures) isRaisable() bool {
 	if f.engine.sequences {
 		return f.counter.Sequence != ""
 	}
@@ -195,7 +195,7 @@ func (f *planFigures) isRaisable() bool {
 }
 
 // policyBelow returns the policy of the processes with keyfill while they are replaced.
-func (f *planFigures) policyBelow(to int64) string {
+func (f *figures) policyBelow(to int64) string {
 	if f.dialect.UnreadCounter {
 		return f.policy("exclusive: true") // there is no below without the counter
 	}
@@ -204,7 +204,7 @@ func (f *planFigures) policyBelow(to int64) string {
 
 // numberAgain returns the step by which the engine numbers a column that it does not
 // number now.
-func (f *planFigures) numberAgain(to int64) (Step, error) {
+func (f *figures) numberAgain(to int64) (Step, error) {
 	s := Step{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
 	switch f.dialect.Family {
 	case dialect.FamilyMySQL:

@@ -9,7 +9,7 @@ import (
 // raise returns the step by which the engine's counter gives to as its next number, or
 // a greater one. The statements do nothing where the counter has passed latest meanwhile:
 // run late, or twice, they lower no counter.
-func (f *planFigures) raise(latest, to int64) Step {
+func (f *figures) raise(latest, to int64) Step {
 	s := Step{
 		Title: fmt.Sprintf("Raise the engine's own counter to %d.", to),
 		Look:  fmt.Sprintf("it is %d or more. Else print this plan again: rows were inserted since.", to),
@@ -49,7 +49,7 @@ func (f *planFigures) raise(latest, to int64) Step {
 // raiseMySQL completes the step for MySQL and MariaDB, whose ALTER TABLE lowers a counter
 // down to the greatest key. So it is prepared from what information_schema says, where
 // MySQL 8 keeps statistics for a day unless told otherwise.
-func (f *planFigures) raiseMySQL(s *Step, latest, to int64) {
+func (f *figures) raiseMySQL(s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)
 	s.Again = "EXECUTE runs the ALTER TABLE unless the counter has gone on too far since. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open, and with a longer wait other statements would queue behind the ALTER TABLE."
@@ -59,7 +59,7 @@ func (f *planFigures) raiseMySQL(s *Step, latest, to int64) {
 
 // alterIf returns the statements, for one connection, that alter a table of MySQL or
 // MariaDB where information_schema says so.
-func (f *planFigures) alterIf(condition, alter string) (statements []string) {
+func (f *figures) alterIf(condition, alter string) (statements []string) {
 	if f.dialect.Name == dialect.MySQL().Name {
 		statements = []string{"SET information_schema_stats_expiry = 0"}
 	}

@@ -52,15 +52,15 @@ func Make(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *O
 	}
 	switch kind {
 	case "there":
-		steps, err = planThere(f)
+		steps, err = there(f)
 	case "handback":
-		steps, err = planHandback(f)
+		steps, err = handback(f)
 	case "change":
-		steps, err = planChange(f)
+		steps, err = change(f)
 	case "bigint":
-		steps, err = planBigint(f)
+		steps, err = bigint(f)
 	default:
-		steps, err = planUUID(f)
+		steps, err = uuidBeside(f)
 	}
 	return f.summary(), steps, err
 }

@@ -13,9 +13,9 @@ import (
 )
 
 // figuresOf returns the figures of a table whose id is a column.
-func figuresOf(d *dialect.Dialect, c catalog.Column) *planFigures {
+func figuresOf(d *dialect.Dialect, c catalog.Column) *figures {
 	c.Name, c.Integer = "id", true
-	f := &planFigures{
+	f := &figures{
 		dialect: d, engine: engines[d.Family], found: &catalog.Table{Schema: "shop", Name: "orders"}, column: &c, written: "orders", keyWritten: "id",
 		definition: &catalog.ColumnDefinition{Type: c.Type, Attributes: []string{"DEFAULT '5'", "COMMENT 'the key'"}},
 		ref:        store.Column{Schema: "shop", Table: "orders", Name: "id"},
@@ -45,7 +45,7 @@ func TestPlanThereWidths(t *testing.T) {
 	} {
 		f := figuresOf(dialect.MySQL(), catalog.Column{Type: c.kind, Bits: c.bits, Identity: "AUTO_INCREMENT"})
 		f.counter.Next, f.greatest = c.next, c.next-1
-		steps, err := planThere(f)
+		steps, err := there(f)
 		if c.fail != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fail) {
 				t.Errorf("%s at %d: %v, want %q", c.kind, c.next, err, c.fail)
@@ -65,13 +65,13 @@ func TestPlanHandbackSteps(t *testing.T) {
 		name     string
 		dialect  *dialect.Dialect
 		identity string
-		change   func(*planFigures)
+		change   func(*figures)
 		want     []string // the beginnings of titles and of SQL, in their order
 		fail     string
 	}{
-		{"the counter is far above", dialect.MySQL(), auto, func(f *planFigures) { f.counter.Next, f.lowest = 1_000_000_010, 1_000_000_000 },
+		{"the counter is far above", dialect.MySQL(), auto, func(f *figures) { f.counter.Next, f.lowest = 1_000_000_010, 1_000_000_000 },
 			[]string{"Leave", "See", "Give", "Let", "Keep"}, ""},
-		{"an application has brought a key", dialect.MySQL(), auto, func(f *planFigures) { f.counter.Next, f.lowest = 1_000_000_010, 5001 },
+		{"an application has brought a key", dialect.MySQL(), auto, func(f *figures) { f.counter.Next, f.lowest = 1_000_000_010, 5001 },
 			[]string{"Raise", "SET", "SET information_schema_stats_expiry", "SET @keyfill = (SELECT IF(COALESCE(auto_increment, 0) < 2000000009, 'ALTER TABLE `shop`.`orders` AUTO_INCREMENT = 2000000010'",
 				"PREPARE", "EXECUTE", "DEALLOCATE", "See", "Give", "Let", "Keep"}, ""},
 		{"the engine does not number it", dialect.MySQL(), "", nil,
@@ -86,15 +86,15 @@ func TestPlanHandbackSteps(t *testing.T) {
 			[]string{"Give", "Let the engine", "CREATE SEQUENCE", "ALTER", "See", "Let", "Keep"}, ""},
 		{"a sequence of MariaDB", dialect.MariaDB(), drawn, nil, nil, "cannot raise"},
 		{"an expression of PostgreSQL", dialect.PostgreSQL(), drawn, nil, nil, "cannot raise"},
-		{"a rowid of SQLite", dialect.SQLite(), "", func(f *planFigures) { f.column.RowID = true },
+		{"a rowid of SQLite", dialect.SQLite(), "", func(f *figures) { f.column.RowID = true },
 			[]string{"Stop all processes with keyfill", "Let", "Keep"}, ""},
 	} {
 		f := figuresOf(c.dialect, catalog.Column{Type: "bigint", Bits: 63, Identity: c.identity})
-		f.greatest, f.states = 4990, []planState{{"orders.id", 5000}}
+		f.greatest, f.states = 4990, []state{{"orders.id", 5000}}
 		if c.change != nil {
 			c.change(f)
 		}
-		steps, err := planHandback(f)
+		steps, err := handback(f)
 		if c.fail != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fail) {
 				t.Errorf("%s: %v, want %q", c.name, err, c.fail)
@@ -117,7 +117,7 @@ func TestPlanHandbackSteps(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if _, err := planHandback(figuresOf(dialect.MySQL(), catalog.Column{Bits: 63})); !errors.Is(err, errNoState) {
+	if _, err := handback(figuresOf(dialect.MySQL(), catalog.Column{Bits: 63})); !errors.Is(err, errNoState) {
 		t.Errorf("without a state: %v", err)
 	}
 }

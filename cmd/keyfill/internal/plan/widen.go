@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// planBigint returns the steps by which an integer column becomes one of 64 bits.
-func planBigint(f *planFigures) ([]Step, error) {
+// bigint returns the steps by which an integer column becomes one of 64 bits.
+func bigint(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:
 		return nil, fmt.Errorf("%s is %s: a plan bigint needs an integer column", f.ref, f.column.Type)
@@ -42,7 +42,7 @@ func planBigint(f *planFigures) ([]Step, error) {
 
 // wideDefinition returns the definition of the column with a type of 64 bits, "" where the
 // engine keeps it by itself.
-func (f *planFigures) wideDefinition() string {
+func (f *figures) wideDefinition() string {
 	if f.definition == nil {
 		return ""
 	}
@@ -55,8 +55,8 @@ func (f *planFigures) wideDefinition() string {
 	return f.definition.With(kind).String()
 }
 
-// planUUID returns the steps by which a table gets a UUID column beside its key.
-func planUUID(f *planFigures) ([]Step, error) {
+// uuidBeside returns the steps by which a table gets a UUID column beside its key.
+func uuidBeside(f *figures) ([]Step, error) {
 	name := f.column.Name + "_uuid"
 	if f.found.Column(f.dialect, f.dialect.Fold(name, true)) != nil {
 		return nil, fmt.Errorf("%s has a column %s already: rename it", f.found.Name, name)

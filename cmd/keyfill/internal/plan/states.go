@@ -1,0 +1,175 @@
+package plan
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+)
+
+// numbering is what keyfill_sequences says of a column.
+type numbering struct {
+	states  []state  // that count for the column
+	sharing []string // the names of states that number other columns too
+	rows    []string // the names of the rows that name the column
+	shared  []string // those of rows that are states which number other columns too
+	foreign string   // the name of a row that belongs to another source than a sequence of this database
+	native  string   // the sequence of the engine from which a native source draws, "" for none
+	free    string   // the default name of a state, or one like it that no other state has
+	lowest  int64    // the least key that no state has reserved, 0 for none or without a state
+}
+
+// state is a row of keyfill_sequences that counts for the column.
+type state struct {
+	name string
+	next int64
+}
+
+// sequenceRow is a row of keyfill_sequences: a state, or one that binds a state to a column.
+type sequenceRow struct {
+	name, parameters string
+	next             int64
+	column           store.Column // which it names
+}
+
+// isBinding reports whether the row binds a state, whose name is a part of the row's.
+func (r *sequenceRow) isBinding() bool { return r.parameters == "binding" }
+
+// binds reports whether the row binds the state of a name.
+func (r *sequenceRow) binds(state string) bool {
+	return r.isBinding() && binding.RowFor(state, r.column) == r.name
+}
+
+// readRows returns the rows of keyfill_sequences, none if there is no such table.
+func (f *figures) readRows(ctx context.Context, db *sql.DB) (all []sequenceRow, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT name, next_value, table_name, column_name, parameters FROM keyfill_sequences")
+	if sqlcode.ClassOf(f.dialect, err) == dialect.ErrorNoObject {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, table, column, parameters sql.NullString // Oracle has no empty text
+		var next int64
+		if err := rows.Scan(&name, &next, &table, &column, &parameters); err != nil {
+			return nil, err
+		}
+		all = append(all, sequenceRow{name.String, parameters.String, next, store.Column{Table: table.String, Name: column.String}})
+	}
+	return all, rows.Err()
+}
+
+// readStates reads numbering, but for lowest.
+func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
+	all, err := f.readRows(ctx, db)
+	if err != nil {
+		return err
+	}
+	states := map[string]sequenceRow{}
+	var own, others []sequenceRow // that name the column, and other ones
+	for _, r := range all {
+		if !r.isBinding() {
+			states[r.name] = r
+		}
+		if r.column.Name == f.ref.Name && (r.column.Table == f.ref.Schema+"."+f.ref.Table || r.column.Table == f.ref.Table) {
+			own = append(own, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	isShared := func(state string) bool {
+		return slices.ContainsFunc(others, func(r sequenceRow) bool { return r.binds(state) })
+	}
+	var names []string
+	for _, r := range own {
+		f.rows = append(f.rows, r.name)
+		if !r.isBinding() {
+			names = append(names, r.name)
+			if isShared(r.name) {
+				f.shared = append(f.shared, r.name)
+			}
+			continue
+		}
+		before := len(names)
+		for state := range states {
+			if r.binds(state) {
+				names = append(names, state)
+			}
+		}
+		if len(names) == before { // in another store, in a table of the application's, or a sequence of the engine
+			f.foreign, f.native = r.name, nativeOf(&r)
+		}
+	}
+	slices.Sort(f.rows)
+	slices.Sort(f.shared)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if states[name].parameters != "" || name == keycolumn.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
+			f.foreign = name
+			continue
+		}
+		f.states = append(f.states, state{name, states[name].next})
+		if isShared(name) {
+			f.sharing = append(f.sharing, name)
+		}
+	}
+	for f.free = f.defaultState(); f.free != "" && f.states == nil; f.free += "_2" {
+		if _, taken := states[f.free]; !taken {
+			break
+		}
+	}
+	return nil
+}
+
+// nativeOf returns the name of the engine's sequence from which a native source draws the
+// keys of a column, by the row that binds the column to it; "" for other rows, and where the
+// name was too long for the row.
+func nativeOf(r *sequenceRow) string {
+	state, _, _ := strings.Cut(r.name, " for ")
+	if name, isNative := strings.CutPrefix(state, "sequence "); isNative && r.binds(state) {
+		return name
+	}
+	return ""
+}
+
+// readLowest reads lowest. It reads the states again, in one statement with the keys:
+// processes with keyfill reserve and insert meanwhile, and a key of theirs would be above a
+// state that was read before.
+func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
+	if f.states == nil {
+		return nil
+	}
+	var names []string
+	for _, s := range f.states {
+		names = append(names, f.literal(s.name))
+	}
+	query := fmt.Sprintf("SELECT COALESCE(MIN(%[1]s), 0) FROM %[2]s WHERE %[1]s >= (SELECT MAX(next_value) FROM keyfill_sequences WHERE name IN (%[3]s))",
+		f.key, f.table, strings.Join(names, ", "))
+	return db.QueryRowContext(ctx, query).Scan(&f.lowest)
+}
+
+// reserved returns the lowest number that no state has reserved.
+func (f *figures) reserved() int64 {
+	var reserved int64
+	for _, s := range f.states {
+		reserved = max(reserved, s.next)
+	}
+	return reserved
+}
+
+// refuseForeign returns an error if a source numbers the column that is no sequence of this
+// database: which keys its processes have reserved is not known.
+func (f *figures) refuseForeign() error {
+	if f.foreign == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is numbered by %q, which is no sequence in this database: stop the programs with keyfill, delete the rows of keyfill_sequences that name the column, and print the plan again", f.ref, f.foreign)
+}
