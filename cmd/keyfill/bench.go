@@ -64,7 +64,7 @@ docs/bench.md tells what it measures, and how to read it.`,
 	return cmd
 }
 
-// check looks at the flags.
+// check returns an error if a flag is out of its range.
 func (f *benchFlags) check() error {
 	switch {
 	case !slices.Contains([]string{"sqlite", "mysql", "pgx", "postgres"}, f.database.Driver):
@@ -144,10 +144,10 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *bench.
 	return bench.Measure(ctx, tables, database.NewConnector(db.Driver(), dsn), &f.Options, cmd.ErrOrStderr())
 }
 
-// errNotConfirmed is returned where the user has not said yes.
+// errNotConfirmed is returned when the user has not said yes.
 var errNotConfirmed = errors.New("nothing was measured: say --yes to measure on a database that has rows")
 
-// ask asks whether to measure on a database whose tables have rows.
+// ask asks the user whether to measure, if a table of the database has rows.
 func (f *benchFlags) ask(ctx context.Context, cmd *cobra.Command, tables *bench.Scratch) error {
 	name, err := tables.Used(ctx)
 	if err != nil || name == "" {
@@ -172,8 +172,8 @@ func confirmed(in io.Reader) error {
 	return errNotConfirmed
 }
 
-// benchError returns an error as it may be shown: a driver that lost its connection
-// may name the host, the user and more of the DSN.
+// benchError returns an error that may be shown. The error of a driver that has lost its
+// connection may contain the host, the user and more of the DSN.
 func benchError(err error) error {
 	var ours *keyfill.Error
 	if errors.As(err, &ours) || sqlcode.Answered(err) || !sqlcode.IsNetwork(err) {

@@ -62,10 +62,10 @@ const checkExample = `  keyfill check --driver sqlite --dsn shop.db`
 
 const checkExit = "Exit code: 0 no error is found, 1 an error is, 2 nothing could be looked at."
 
-// errFound is for findings that are errors, which were printed.
+// errFound is returned when a finding is an error. The findings were printed.
 var errFound = errors.New("there are errors: mend them, or see docs/check.md")
 
-// run looks at the database.
+// run compares the policy with the database.
 func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
 	dsn, _, err := f.database.DataSource()
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *checkFlags) run(ctx context.Context) ([]keyfill.Finding, error) {
 	return policycheck.Compare(ctx, &f.database, cfg, dsn)
 }
 
-// print prints findings, and returns an error where one of them is.
+// print prints the findings, and returns errFound if one of them is an error.
 func (f *checkFlags) print(out io.Writer, findings []keyfill.Finding) error {
 	var err error
 	switch {

@@ -25,7 +25,7 @@ type codeError struct {
 
 func (e *codeError) Unwrap() error { return e.error }
 
-// arguments makes what cobra says about the number of arguments a usage.Error.
+// arguments turns cobra's errors about the number of arguments into a usage.Error.
 func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
@@ -47,7 +47,7 @@ func addDatabase(cmd *cobra.Command, db *database.Address) {
 	completes(cmd, "driver", database.Drivers()...)
 }
 
-// addDatabaseAs is addDatabase with other words for the drivers.
+// addDatabaseAs is addDatabase with other words about --driver, and without its completion.
 func addDatabaseAs(cmd *cobra.Command, db *database.Address, drivers string) {
 	cmd.Flags().StringVar(&db.Driver, "driver", "", drivers)
 	cmd.Flags().StringVar(&db.DSN, "dsn", "", "what the driver opens; others may see it")

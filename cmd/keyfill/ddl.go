@@ -49,8 +49,8 @@ application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells m
 	return cmd
 }
 
-// leastVersions are the servers, by dialect, that have what the statements on the
-// tables use: those that make them, and those by which sources reserve in them.
+// leastVersions are the oldest servers, by dialect, that run the statements that create the
+// tables and the statements by which sources reserve numbers.
 var leastVersions = map[string]string{
 	"mysql":     "MySQL 8.0",
 	"mariadb":   "MariaDB 10.5",
@@ -72,8 +72,8 @@ func printTables(out *bufio.Writer, d *dialect.Dialect) {
 	}
 }
 
-// printProcedure prints the statements that create the procedure, whose
-// semicolons do not end them.
+// printProcedure prints the statements that create the procedure. They contain semicolons,
+// so that a client needs another sign for their end.
 func printProcedure(out *bufio.Writer, d *dialect.Dialect) {
 	before, end, after := "", ";\n", ""
 	switch d.Family {

@@ -69,7 +69,7 @@ const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (t
 
 const explainExit = "Exit code: 0 done, 1 an error, or by --fail-on, 2 a wrong command line."
 
-// check tells what does not fit together.
+// check returns an error if flags and arguments contradict each other.
 func (f *explainFlags) check(args []string) error {
 	if len(f.files) > 0 && len(args) > 0 {
 		return usage.Errorf("-f reads statements from a file: give none as an argument")

@@ -19,16 +19,16 @@ const (
 	helpHeight = 24
 )
 
-// setHelp gives a command and its own commands one form of help, which ends with an
-// example that works when it is pasted.
+// setHelp gives a command and its subcommands one form of help. It ends with an example
+// that works when it is pasted.
 func setHelp(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
-	cmd.Flags().Lookup("help").Hidden = true // who reads it has found it
+	cmd.Flags().Lookup("help").Hidden = true // its reader has found it
 	if cmd.Version != "" {
 		cmd.Flags().Bool("version", false, "print the version of this program")
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // a reader that left early knows enough
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // an error means that the reader has gone
 	})
 	for _, one := range cmd.Commands() {
 		setHelp(one)
@@ -71,8 +71,8 @@ func helpText(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// wrapText returns the lines of a text. Lines that begin with a space are kept as they
-// are, as lists and columns.
+// wrapText breaks a text into lines of helpWidth. It keeps lines that begin with a space,
+// such as lists and columns.
 func wrapText(text string) (lines []string) {
 	paragraph := ""
 	end := func() {

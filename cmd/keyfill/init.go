@@ -62,7 +62,7 @@ key the source that fits its column, with comments that say why. Keys that the e
 makes are left to it, and listed with the line to write. The command only reads; what
 keyfill check finds becomes comments. docs/command.md#keyfill-init has the rules.`
 
-// mayWrite fails where the file is there and may not be written over.
+// mayWrite returns an error if the file exists and --force is not given.
 func (f *initFlags) mayWrite() error {
 	if f.file == "" || f.force {
 		return nil
@@ -81,7 +81,7 @@ func (f *initFlags) errThere() error {
 	return fmt.Errorf("the file %s is there already: say --force to write over it, or name another file", f.file)
 }
 
-// write prints the policy, or writes it into the file and tells so.
+// write prints the policy, or writes it into the file and prints what it holds.
 func (f *initFlags) write(out io.Writer, first *draft.Draft) error {
 	if f.file == "" {
 		_, err := io.WriteString(out, first.Text())

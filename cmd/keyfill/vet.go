@@ -63,7 +63,7 @@ const vetHelp = `Tells what becomes of the INSERTs in PACKAGES of the go command
 names a database to ask, as in keyfill explain. //keyfill:ignore RULE REASON turns a
 finding off. docs/vet.md has the rules.`
 
-// check looks at the flags.
+// check returns an error if flags contradict each other.
 func (f *vetFlags) check() error {
 	if f.asJSON && f.asSARIF {
 		return usage.Errorf("--json and --sarif print different things: take one")
@@ -82,7 +82,7 @@ func (f *vetFlags) check() error {
 	return nil
 }
 
-// errVet is for findings of the rules of --fail-on, which were printed.
+// errVet is returned when a rule of --fail-on has findings. They were printed.
 var errVet = errors.New("there are findings: mend them, or see docs/vet.md")
 
 func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
@@ -120,7 +120,7 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	return nil
 }
 
-// judge returns what judges by a policy, and the database that is asked.
+// judge returns the judge for a policy, and the database that it asks, if there is one.
 func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *vetreport.AskedDatabase, error) {
 	server, err := vet.ParseServer(f.server)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// FirstColumn makes a column the first key of a table in the policy, or returns the one
-// that is.
+// FirstColumn makes *column the first key of a table in the policy. If *column is empty, it
+// sets it to the name of the present first key.
 func FirstColumn(cfg *policy.Config, table string, column *string) error {
 	t, found := cfg.Tables[table]
 	if !found {
@@ -48,7 +48,7 @@ func FirstColumn(cfg *policy.Config, table string, column *string) error {
 	return nil
 }
 
-// Find reads the table, and chooses how its rows are found.
+// Find reads the table from the catalog, and chooses how its rows are found.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Table, error) {
 	found, err := database.ReadTable(ctx, db, d, o.Table)
 	if err != nil {
@@ -62,8 +62,8 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 	return b, b.locate(ctx)
 }
 
-// locate chooses how rows are found. A column of SQLite holds values of any type,
-// whatever it was declared as, so that the rowid comes before all others there.
+// locate chooses locator. On SQLite it prefers the rowid, since a column there holds values
+// of any type, whatever its declaration says.
 func (b *Table) locate(ctx context.Context) error {
 	if b.dialect.Family == dialect.FamilySQLite {
 		if b.locator = b.rowID(ctx); b.locator != "" {
@@ -97,8 +97,8 @@ func (b *Table) locate(ctx context.Context) error {
 	return nil
 }
 
-// rowID returns the name by which the rowid of SQLite is found: one that no column of the
-// table has. A table WITHOUT ROWID has none.
+// rowID returns a name of SQLite's rowid that no column of the table has. It is empty for a
+// table WITHOUT ROWID.
 func (b *Table) rowID(ctx context.Context) string {
 	for _, name := range []string{"rowid", "_rowid_", "oid"} {
 		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {

@@ -24,7 +24,7 @@ type Options struct {
 	Batch, Rate   int    // rows that a transaction changes, and in a second at most; 0: no limit
 }
 
-// Table gives keys to the rows of one table.
+// Table is a table whose rows get keys.
 type Table struct {
 	options *Options
 	db      *sql.DB // by the plain driver
@@ -36,9 +36,9 @@ type Table struct {
 	Column     *catalog.Column // the keys'
 	table, key string          // as they are written in SQL
 
-	// locator tells the rows apart: a unique column by, in whose order they are found,
-	// or a column of the engine's own. "" where any row without a key is as good as
-	// another: MySQL and MariaDB change one of them.
+	// locator is the column that tells rows apart: the unique column by, in whose order
+	// rows are found, or a column of the engine such as ctid. It is empty if any row
+	// without a key will do: MySQL and MariaDB change one by LIMIT 1.
 	locator string
 	by      *catalog.Column
 	numbers bool // locator holds integers, and no texts
@@ -53,7 +53,7 @@ const ctid = "ctid"
 // isPhysical reports whether rows are told apart by where they are stored.
 func (b *Table) isPhysical() bool { return b.by == nil && b.locator == ctid }
 
-// errNotTaken is returned where the table does not store the keys. The batch is undone.
+// errNotTaken is returned when the table does not store the keys. The batch is rolled back.
 var errNotTaken = errors.New("rows do not take the keys that they are given: let no trigger, rule or row security of the table leave the UPDATE out, or change the key")
 
 // Missing returns how many rows have no key.
@@ -81,8 +81,8 @@ func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *t
 	return filled, left, nil
 }
 
-// passes is how often the table is gone through: rows may come behind the place where
-// one pass is.
+// passes is how often fill goes through the table: rows may be inserted before the place
+// that a pass has reached.
 const passes = 2
 
 // fill gives keys to all rows that have none, and returns to how many.
@@ -92,7 +92,7 @@ func (b *Table) fill(ctx context.Context) (filled int, err error) {
 		before := filled
 		for {
 			began := time.Now()
-			found, changed, at, err := b.again(ctx, last)
+			found, changed, at, err := b.tryBatch(ctx, last)
 			if filled += changed; err != nil {
 				return filled, err
 			}
@@ -115,13 +115,14 @@ func (b *Table) fill(ctx context.Context) (filled int, err error) {
 	return filled, nil
 }
 
-// batchTries is how often a batch is tried that the engine ends for the sake of others.
+// batchTries is how often a batch is tried that the engine rolls back because of other
+// transactions.
 const batchTries = 10
 
-// again changes one batch, and tries it again where the engine has undone it. Each try
-// has keys of its own: a COMMIT that failed may have committed, and the next try finds
-// other rows.
-func (b *Table) again(ctx context.Context, last any) (found, changed int, at any, _ error) {
+// tryBatch changes one batch, and tries again if the engine has rolled it back. Each try has
+// new keys: a COMMIT that returned an error may have committed, and the next try finds other
+// rows.
+func (b *Table) tryBatch(ctx context.Context, last any) (found, changed int, at any, _ error) {
 	for try := 1; ; try++ {
 		keys, err := b.mount.Keys(ctx, b.name, b.options.Batch)
 		if err != nil {
@@ -136,8 +137,8 @@ func (b *Table) again(ctx context.Context, last any) (found, changed int, at any
 	}
 }
 
-// change gives keys to the rows behind last, in a transaction of its own. Each row is
-// changed only if it has no key yet.
+// change gives keys to the rows after last, in one transaction. It changes a row only if it
+// has no key yet.
 func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (found, changed int, at any, err error) {
 	tx, err := b.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -229,7 +230,7 @@ func (b *Table) update() string {
 	return text + " AND " + b.locator + " = " + b.dialect.Placeholder(2)
 }
 
-// rows returns what tells the next rows without a key apart.
+// rows returns the locators of the next n rows without a key, after last.
 func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []any, err error) {
 	var query strings.Builder
 	what := b.locator

@@ -43,7 +43,7 @@ func Measure(ctx context.Context, tables *Scratch, connector driver.Connector, o
 	return b.run(ctx)
 }
 
-// bench is a measurement at work.
+// bench is one measurement.
 type bench struct {
 	options   *Options
 	db        *sql.DB
@@ -64,8 +64,8 @@ type bench struct {
 	inserts  time.Duration // how long that took
 }
 
-// The ways that the others are compared with, and the one that tells how far the same
-// can differ from itself.
+// identityAgain is the way identity, measured a second time: it shows how far a way differs
+// from itself.
 const identityAgain = "identity-again"
 
 // Methods returns the ways that are measured over several connections.
@@ -84,7 +84,7 @@ func Methods(layouts []measure.Layout) []measure.Method {
 	return methods
 }
 
-// begin counts what there is to do.
+// begin sets what is measured, and begins the bar of progress.
 func (b *bench) begin(out io.Writer) {
 	b.layouts = measure.Layouts()
 	if b.options.Driver == "postgres" {
@@ -98,8 +98,8 @@ func (b *bench) begin(out io.Writer) {
 	b.progress = terminal.NewProgress(out, b.options.Rounds*len(b.layouts)+b.waysLeft)
 }
 
-// show shows how far the measurement has come. What is left takes as long as what was
-// measured of its kind, and before the first way as long as a way was told to take.
+// show draws the progress. It estimates the time that is left from what was measured of the
+// same kind; before the first way, from Options.Time.
 func (b *bench) show(what string) {
 	all := b.options.Rounds * len(b.layouts)
 	done := b.rowsDone/b.options.Rows + b.ways
@@ -141,14 +141,14 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// refused reports whether keyfill does not make such keys on this engine, which is a
-// result and no failure.
+// refused reports whether an error says that keyfill makes no such keys on this engine, which
+// is a result and not a failure.
 func refused(ctx context.Context, err error) bool {
 	var ours *keyfill.Error
 	return errors.As(err, &ours) && ctx.Err() == nil
 }
 
-// table creates a table and hands its name to f, and drops it.
+// table creates a table, calls f with its name, and drops it.
 func (b *bench) table(ctx context.Context, create func(name string) string, f func(name string) error) error {
 	name, err := b.tables.name(ctx)
 	if err != nil {
@@ -164,7 +164,7 @@ func (b *bench) table(ctx context.Context, create func(name string) string, f fu
 	return errors.Join(err, b.tables.drop(ctx, name))
 }
 
-// open opens the database with a policy; nil is without keyfill.
+// open opens the database through keyfill, or without it if cfg is nil.
 func (b *bench) open(cfg *policy.Config) (db *sql.DB, err error) {
 	if cfg == nil {
 		db = sql.OpenDB(b.connector)
@@ -186,7 +186,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		// What is asked of the catalog, and the first reservation, are not measured.
+		// The first row is not measured: for it keyfill asks the catalog and reserves.
 		if err := b.tables.firstRow(ctx, db, name); err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 			b.show(l.Name)
 		}}.Run(ctx)
 		if err != nil {
-			// What was not stored is not left to do either.
+			// The rows that are missing will not be stored.
 			b.rowsLeft -= rows - (b.rowsDone - before)
 			b.rowsDone = before + rows
 			return err
@@ -252,23 +252,23 @@ func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error
 	return err
 }
 
-// inserted is what came of a way.
+// inserted is the result of a way.
 type inserted struct {
 	stored  int64   // rows, with the first one of each connection
 	rate    float64 // rows a second
-	retries int64   // INSERTs that the engine ended for the sake of others
+	retries int64   // INSERTs that failed because of other transactions, and were sent again
 }
 
 // inserter is one connection that inserts.
 type inserter struct {
 	db            *sql.DB
 	number        int
-	duplicates    bool // a key may be another's already
+	duplicates    bool // another inserter may have stored the same key
 	rows, retries int64
 }
 
-// insertOver inserts over a number of connections, each with a database handle and
-// counters of its own, as processes have them.
+// insertOver inserts over a number of connections. Each has its own database handle and
+// counters, as a process has.
 func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, connections int) (r inserted, err error) {
 	var all []*inserter
 	defer func() {
@@ -284,7 +284,7 @@ func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, 
 		}
 		one := &inserter{db: db, number: i, duplicates: m.Duplicates}
 		all = append(all, one)
-		// What is asked of the catalog, and the first reservation, are not measured.
+		// The first row is not measured: for it keyfill asks the catalog and reserves.
 		if err := b.insertRow(ctx, one, query); err != nil {
 			return r, err
 		}
@@ -321,8 +321,8 @@ func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, 
 	}
 }
 
-// insertRow stores a row, again where the engine has ended the INSERT for the sake of
-// others, or a key without a lock was another's already.
+// insertRow stores a row. It sends the INSERT again if that failed because of another
+// transaction, or if another inserter has stored the same key.
 func (b *bench) insertRow(ctx context.Context, one *inserter, query string) error {
 	for begin := time.Now(); ; {
 		_, err := one.db.ExecContext(ctx, query, one.number, one.rows, "what a row of an order may say")
@@ -332,11 +332,11 @@ func (b *bench) insertRow(ctx context.Context, one *inserter, query string) erro
 		}
 		class := sqlcode.ClassOf(b.dialect, err)
 		again := class.Transient() || class == dialect.ErrorDuplicate && one.duplicates
-		if !again || ctx.Err() != nil || time.Since(begin) > endTime {
+		if !again || ctx.Err() != nil || time.Since(begin) > maxWait {
 			return err
 		}
 		one.retries++
-		if class == dialect.ErrorLock { // SQLite without a busy_timeout says so at once
+		if class == dialect.ErrorLock { // SQLite without a busy_timeout fails at once
 			time.Sleep(time.Millisecond)
 		}
 	}

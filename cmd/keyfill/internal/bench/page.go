@@ -54,7 +54,7 @@ func NewPageFile(path string) (*PageFile, error) {
 	return &PageFile{path: path, file: file}, nil
 }
 
-// Write writes the page, and puts it where it belongs when it is whole.
+// Write writes the report as a page, and gives the file its name when it is whole.
 func (p *PageFile) Write(r *Report) error {
 	if p == nil {
 		return nil
@@ -66,7 +66,7 @@ func (p *PageFile) Write(r *Report) error {
 	return os.Rename(p.file.Name(), p.path)
 }
 
-// Discard removes what is not whole.
+// Discard removes a file that was not given its name.
 func (p *PageFile) Discard() error {
 	if p == nil {
 		return nil
@@ -135,7 +135,7 @@ func (r *Report) writePage(file *os.File) error {
 var layoutLabels = strings.NewReplacer("comb, the engine's layout", "comb", "comb, the layout of SQL Server", "comb of SQL Server",
 	"the engine's own, again", "engine's own, again")
 
-// spread returns the ends of an estimate for a bar.
+// spread returns a bar with a line from the lower end of an estimate to the upper one.
 func spread(b drawing.Bar, e *stats.Estimate) drawing.Bar {
 	b.Low, b.High = e.Low, e.High
 	return b

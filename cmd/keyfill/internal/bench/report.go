@@ -29,12 +29,12 @@ type Report struct {
 	layouts []*layoutLine // by the layouts of the bench
 }
 
-// layoutLine is what came of a layout.
+// layoutLine is the result of a layout.
 type layoutLine struct {
 	Key     string          `json:"key"`
 	Seconds *stats.Estimate `json:"seconds,omitempty"` // to store the rows
 	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // of the seconds to the engine's own, in the same round
-	Slows   *stats.Estimate `json:"slows,omitempty"`   // the last quarter of the rows to the first
+	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows, as times that of the first
 	Table   int64           `json:"table_bytes,omitempty"`
 	Indexes int64           `json:"index_bytes,omitempty"`
 	Refused string          `json:"refused,omitempty"`
@@ -43,7 +43,7 @@ type layoutLine struct {
 	refusal        error
 }
 
-// filled is what came of a table.
+// filled is the result of one table.
 type filled struct {
 	measure.Filled
 	table, indexes int64
@@ -55,7 +55,7 @@ func (l *layoutLine) add(f filled) {
 	l.Table, l.Indexes = f.table, f.indexes
 }
 
-// wayLine is what came of a way with a number of connections.
+// wayLine is the result of a way over a number of connections.
 type wayLine struct {
 	Way         string          `json:"way"`
 	Connections int             `json:"connections"`
@@ -97,8 +97,8 @@ func (r *Report) way(i, connections int) *wayLine {
 	return r.Ways[i*len(r.Connections)+slices.Index(r.Connections, connections)]
 }
 
-// compare makes the estimates of what was measured. Each ratio is one within a round,
-// so that a machine that is slower for a while slows both sides.
+// compare computes the estimates. Each ratio compares figures of the same round, so that a
+// machine that is slower for a while slows both.
 func (r *Report) compare() {
 	estimate := func(samples []float64) *stats.Estimate {
 		e := stats.Of(samples)
@@ -133,8 +133,8 @@ func (r *Report) find(name string, connections int) *wayLine {
 	return r.Ways[slices.IndexFunc(r.Ways, func(w *wayLine) bool { return w.name == name && w.Connections == connections })]
 }
 
-// noise returns by how many percent the same key differs from itself: where it was
-// measured twice, in the round in which it differs most.
+// noise returns by how many percent a key that was measured twice differs from itself, in
+// the round in which it differs most.
 func noise(ratio *stats.Estimate) float64 {
 	if ratio == nil {
 		return 0

@@ -20,9 +20,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Scratch makes tables with names that nobody else has, and drops them. What it makes
-// stands in the table [ledger] before it is made, so that the next run finds what a
-// killed one has left.
+// Scratch creates tables under names that no other program has, and drops them. It writes
+// each name into the table [ledger] before it creates the table, so that the next run finds
+// what a killed run has left.
 type Scratch struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
@@ -37,15 +37,15 @@ const (
 	createLedger = "CREATE TABLE " + ledger + " (run VARCHAR(16) NOT NULL, table_name VARCHAR(64) NOT NULL, PRIMARY KEY (run, table_name))"
 )
 
-// stateTables are keyfill's own. A run makes those that are missing.
+// stateTables are the tables of keyfill's store. A run creates those that are missing.
 var stateTables = []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"}
 
 // scratchName is the form of the names of tables. Nothing else is dropped, whatever the
 // ledger says.
 var scratchName = regexp.MustCompile(`^keyfill_bench_([0-9a-f]{16})_[0-9]+$`)
 
-// endTime bounds how long a run cleans up after an interrupt.
-const endTime = time.Minute
+// maxWait bounds how long a run cleans up after an interrupt, and how long it tries an INSERT.
+const maxWait = time.Minute
 
 // OpenScratch drops what earlier runs have left, and notes which tables of keyfill are
 // missing.
@@ -86,7 +86,7 @@ func (s *Scratch) prepare(ctx context.Context) error {
 	return nil
 }
 
-// exists reports whether a table can be read.
+// exists reports whether a table exists and can be read.
 func (s *Scratch) exists(ctx context.Context, table string) bool {
 	var none int
 	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+table+" WHERE 1 = 0").Scan(&none)
@@ -113,9 +113,9 @@ func (s *Scratch) drop(ctx context.Context, table string) error {
 	return s.exec(ctx, "DELETE FROM "+ledger+" WHERE table_name = ?", table)
 }
 
-// Close drops all that is left, and lets the next run begin.
+// Close drops all tables of the run, and lets the next run begin.
 func (s *Scratch) Close() error {
-	ctx, stop := context.WithTimeout(context.Background(), endTime)
+	ctx, stop := context.WithTimeout(context.Background(), maxWait)
 	defer stop()
 	var err error
 	if s.exists(ctx, ledger) {
@@ -126,7 +126,8 @@ func (s *Scratch) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// clean drops the tables of all runs in the ledger: only one run is at work at a time.
+// clean drops the tables of all runs in the ledger. No other run is at work meanwhile: see
+// [Lock].
 func (s *Scratch) clean(ctx context.Context) error {
 	noted, err := s.pairs(ctx, "SELECT run, table_name FROM "+ledger)
 	if err != nil {
@@ -231,8 +232,8 @@ func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 	return err
 }
 
-// Used returns the name of a table with rows that is not of a run, or "". A table that
-// may not be read may have rows.
+// Used returns the name of a table of the user that has rows, or cannot be read. It is empty
+// if there is none.
 func (s *Scratch) Used(ctx context.Context) (string, error) {
 	names, err := s.pairs(ctx, engines[s.dialect.Family].tables)
 	if err != nil {
@@ -273,11 +274,10 @@ func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err
 	return all, rows.Err()
 }
 
-// errBusy is returned where another run is at work.
+// errBusy is returned when another run has the lock.
 var errBusy = errors.New("another keyfill bench is at work on this database: wait for its end")
 
-// Lock returns what ends the time in which no other run can begin on the database.
-// The engine ends it too when the process is killed.
+// Lock keeps other runs from the database until unlock is called, or the process is killed.
 func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() error, err error) {
 	e := engines[d.Family]
 	if e.lock == "" {
@@ -295,9 +295,9 @@ func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() er
 		return nil, errors.Join(errBusy, conn.Close())
 	}
 	return func() error {
-		// The lock goes with its connection too, which the pool does not get back, but a
-		// while after the connection was closed: the next run would meet it.
-		ctx, stop := context.WithTimeout(context.Background(), endTime)
+		// The server releases the lock of a closed connection too, but a while later: the
+		// next run could find it held. The pool does not get the connection back.
+		ctx, stop := context.WithTimeout(context.Background(), maxWait)
 		defer stop()
 		_, _ = conn.ExecContext(ctx, e.unlock)
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// insertTarget returns the table of the first INSERT of a text, as the text writes it, ""
-// where it has none, or begins with another word.
+// insertTarget returns the table of the first INSERT of a text, as the text writes it. It is
+// empty if the text has no INSERT, or defines or permits something.
 func (p *Policy) insertTarget(text string) string {
 	if rewrite.Concerns(p.dialect, text)&rewrite.ConcernsInsert == 0 {
 		return ""
@@ -51,8 +51,8 @@ func (p *Policy) insertTarget(text string) string {
 // siblings are the two engines that one driver speaks to.
 var siblings = map[string]*dialect.Dialect{"mysql": dialect.MariaDB(), "mariadb": dialect.MySQL()}
 
-// siblingOf returns what explains statements for MariaDB by a policy for MySQL, or the other
-// way; nil for other engines, and where the policy is no policy of the sibling.
+// siblingOf returns an explainer for MariaDB if the policy is for MySQL, and for MySQL if it
+// is for MariaDB. It is nil for other engines, and if the policy is not valid for the sibling.
 func siblingOf(cfg *policy.Config) explain.Explainer {
 	d := siblings[cfg.Dialect]
 	if d == nil {
@@ -67,8 +67,8 @@ func siblingOf(cfg *policy.Config) explain.Explainer {
 	return explain.By(c)
 }
 
-// onSibling returns a hint where the sibling of the engine does not refuse a text, "" where
-// it does, too.
+// onSibling returns a hint if the sibling of the engine does not refuse a text, and "" if it
+// does.
 func (p *Policy) onSibling(text string) string {
 	if p.sibling == nil {
 		return ""
@@ -100,9 +100,9 @@ func (p *Policy) isModifier(word string) bool {
 	return false
 }
 
-// near returns what may be wrong with the policy where an INSERT into a table is passed:
-// an entry whose name differs in its case, its schema or one letter. It is "" where there
-// is none, and where the policy knows the table.
+// near returns a hint for a table whose INSERTs are passed: the entry of the policy whose name
+// differs in case, in the schema or in one letter. It is empty if there is no such entry, or
+// if the policy has the table.
 func (p *Policy) near(written string) string {
 	schema, table, err := p.rules.ParseName(written)
 	if err != nil || p.rules.Match(schema, table) != nil {

@@ -53,7 +53,7 @@ type input struct {
 	read    atomic.Int64 // bytes
 }
 
-// size returns how many bytes the files have together, 0 where that is not known.
+// size returns how many bytes the files have together, 0 if that is not known.
 func (i *input) size() (total int64) {
 	for _, name := range i.files {
 		info, err := os.Stat(name)
@@ -122,7 +122,7 @@ func (i *input) file(name string, yield func(inputStatement, error) bool) bool {
 	return true
 }
 
-// opened returns a reader of what a file holds, and its format.
+// opened returns a reader of the text of a file, and its format.
 func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err error) {
 	if r, err = plainText(&countingReader{source, &i.read}); err != nil || i.format != "" {
 		return r, i.format, err
@@ -149,8 +149,8 @@ var writers = map[sqllog.Format]struct {
 	sqllog.Slow:    {dialect.FamilyMySQL, "MySQL or MariaDB"},
 }
 
-// speaks fails where another engine writes logs of the format than the one in whose dialect
-// the statements are read. Strings of the one are names to the other, and would be shown.
+// speaks returns an error if a server of another engine writes logs of the format. What is a
+// string to that engine may be a name to the dialect, and would be shown.
 func (i *input) speaks(format string) error {
 	writer, isLog := writers[sqllog.Format(format)]
 	if !isLog || writer.family == i.dialect.Family {
@@ -162,8 +162,8 @@ func (i *input) speaks(format string) error {
 // headSize is how many bytes of an input are looked at for its format.
 const headSize = 64 << 10
 
-// plainText returns a reader of what a file holds, which gzip may have compressed, as
-// programs that rotate logs do.
+// plainText returns a reader of the text of a file. It unpacks a file that gzip has
+// compressed, as programs that rotate logs do.
 func plainText(r io.Reader) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, headSize)
 	magic, err := b.Peek(2)
@@ -180,8 +180,8 @@ func plainText(r io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(unpacked, headSize), nil
 }
 
-// unpackError returns the error of a file that gzip has compressed, and that is cut off or
-// changed, in words that say what to do. Other errors come back as they are.
+// unpackError returns an error that says what to do if err is that of a compressed file which
+// is cut off or changed. It returns other errors as they are.
 func unpackError(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt) {

@@ -16,8 +16,8 @@ import (
 // put together from several.
 const lineBuffer = 1 << 16
 
-// answerLines explains each line of in. What is explained is written before
-// more input is waited for, so that another program can ask and answer in turn.
+// answerLines answers each line of in. It writes the answers before it waits for more input,
+// so that another program can send a request and read the answer in turn.
 func answerLines(x explain.Explainer, in io.Reader, out io.Writer) error {
 	l := lines{r: bufio.NewReaderSize(in, lineBuffer), w: bufio.NewWriterSize(out, lineBuffer)}
 	err := l.explain(x)

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Actions are the outcomes, the gravest first.
+// Actions are the outcomes of statements, the most serious first.
 var Actions = []string{rewrite.Refuse.String(), rewrite.Keep.String(), rewrite.Fill.String(), rewrite.Pass.String()}
 
 // Policy is a policy by which statements are explained.
@@ -21,12 +21,12 @@ type Policy struct {
 	dialect   *dialect.Dialect
 	tables    []string // the names of the policy, as it has them
 	rules     *policy.Policy
-	sibling   explain.Explainer // for MariaDB where this is for MySQL, and the other way; nil with a database
-	Close     func()            // the connections to the database
+	sibling   explain.Explainer // for MariaDB if the policy is for MySQL, and for MySQL if it is for MariaDB; nil with a database
+	Close     func()            // closes the connections to the database
 }
 
-// NewPolicy returns a policy that is joined with the dialect. If a database is named,
-// statements are explained on it.
+// NewPolicy returns a policy for a dialect. If the address names a database, it explains
+// statements on that; the caller has to call Close.
 func NewPolicy(ctx context.Context, cfg *policy.Config, d *dialect.Dialect, database *database.Address) (*Policy, error) {
 	rules, err := cfg.Compile(d)
 	if err != nil {

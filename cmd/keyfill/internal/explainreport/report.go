@@ -29,7 +29,7 @@ type Options struct {
 	ErrOut    io.Writer // shows the progress
 }
 
-// Answer explains the requests of in, a line of JSON each, and counts them by outcome alone.
+// Answer answers the requests of in, which are lines of JSON, and counts them by outcome.
 func (p *Policy) Answer(in io.Reader, out io.Writer) (*Summary, error) {
 	answered := newSummary(p)
 	return answered, answerLines(answered.by(p.explainer), in, out)
@@ -61,7 +61,7 @@ func (p *Policy) Explain(o Options) (*Summary, error) {
 	})
 	bar.Clear()
 	if err == nil {
-		err = r.end(len(o.Files) > 0)
+		err = r.finish(len(o.Files) > 0)
 	}
 	if err = errors.Join(err, r.out.Flush()); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (p *Policy) Explain(o Options) (*Summary, error) {
 	return r.summary, nil
 }
 
-// explanations prints what becomes of statements, each by itself or counted.
+// explanations explains statements, and prints each or counts them.
 type explanations struct {
 	policy   *Policy
 	asJSON   bool
@@ -119,8 +119,8 @@ func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary 
 // progressEvery is after how many statements the progress is shown at most.
 const progressEvery = 512
 
-// show prints a statement. As text the first is kept until it is known whether it is the
-// only one, and later ones are printed where they concern the policy.
+// show prints a statement. As text, it keeps the first until there is a second one, and
+// prints of several those that concern the policy.
 func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error {
 	if r.asJSON {
 		r.answer = appendFileAnswer(r.answer[:0], one, r.shown(one, ex), r.summary.hint(one.text, ex))
@@ -138,7 +138,7 @@ func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error 
 	return nil
 }
 
-// shown returns an explanation as it may be shown.
+// shown returns an explanation without the literals of a log, unless they are asked for.
 func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *explain.Explanation {
 	if !one.log || r.literals {
 		return ex
@@ -148,7 +148,7 @@ func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *expl
 	return &masked
 }
 
-// block prints a statement of several, under the place where it stands.
+// block prints one of several statements, after its place.
 func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
 	hint := r.summary.hint(one.text, ex)
 	if ex.Action == rewrite.Pass.String() && hint == "" {
@@ -159,7 +159,7 @@ func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
 	fmt.Fprintln(r.out)
 }
 
-// print prints a statement with all that is known of it.
+// print prints a statement with its explanation.
 func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint string) {
 	at := one
 	if r.alone || r.n == 1 && one.file == standardInput {
@@ -168,8 +168,8 @@ func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint 
 	printer{r.out, r.colours}.print(one.text, at, r.shown(one, ex), hint)
 }
 
-// end prints what stands at the end: the only statement, the summary, or the counts.
-func (r *explanations) end(named bool) error {
+// finish prints the only statement, the summary, or the counts.
+func (r *explanations) finish(named bool) error {
 	switch {
 	case r.n == 0 && !named:
 		return usage.Errorf("there is no statement: give one as an argument, or on standard input")

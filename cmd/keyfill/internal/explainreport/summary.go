@@ -21,7 +21,7 @@ const (
 	maxHints    = 1000  // names of tables that hints are kept for
 )
 
-// Summary counts what becomes of statements.
+// Summary counts statements by table, outcome and reason.
 type Summary struct {
 	policy *Policy
 	groups map[groupKey]*group
@@ -106,7 +106,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 	found.statements++
 }
 
-// hint returns what may be wrong where a text is passed or refused.
+// hint returns a hint for a text that is passed or refused, "" if there is none.
 func (s *Summary) hint(text string, ex *explain.Explanation) string {
 	switch ex.Action {
 	case rewrite.Refuse.String():
@@ -132,7 +132,7 @@ func (s *Summary) hintFor(table string) string {
 	return hint
 }
 
-// by returns an explainer that counts what it explains, by outcome alone.
+// by returns an explainer that explains through x, and counts the outcomes.
 func (s *Summary) by(x explain.Explainer) explain.Explainer { return countingExplainer{x, s} }
 
 type countingExplainer struct {
@@ -148,7 +148,7 @@ func (c countingExplainer) Explain(query string) (explain.Explanation, error) {
 	return ex, err
 }
 
-// Fails returns an error where a statement has one of the outcomes.
+// Fails returns an error if a statement had one of the outcomes.
 func (s *Summary) Fails(failOn []string) error {
 	var found []string
 	for _, action := range Actions {
@@ -162,7 +162,7 @@ func (s *Summary) Fails(failOn []string) error {
 	return fmt.Errorf("--fail-on finds the outcomes %s: change the statements, or correct the policy", strings.Join(found, ", "))
 }
 
-// line is the summary in a line.
+// line returns the counts of the outcomes in one line.
 func (s *Summary) line() string {
 	all, parts := 0, []string{}
 	for _, action := range Actions {

@@ -13,8 +13,8 @@ import (
 // maxPlaces is how many places of keys the readable form names.
 const maxPlaces = 8
 
-// printer prints explanations for people. What it cannot write is told when the
-// writer is flushed.
+// printer prints explanations for people. Its writer keeps the first error until it is
+// flushed.
 type printer struct {
 	w       *bufio.Writer
 	colours terminal.Colours
@@ -64,7 +64,7 @@ func (p printer) inserts(query string, at *inputStatement, ex *explain.Explanati
 	}
 }
 
-// facts prints what is known of an INSERT. number is its place among the INSERTs of the
+// facts prints the facts about an INSERT. number is its place among the INSERTs of the
 // text, from 1; 0 where it is the only one.
 func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *explain.Explanation, number int) {
 	if in.Table != "" {

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TellCode tells in the comments of a policy what the INSERTs in the application's own
-// source say: which tables get no key from them today, and which INSERTs would be refused.
-// Lines that wait for a decision are judged as if they were entries.
+// TellCode writes into the comments of a policy what the INSERTs in the source of an
+// application say: which tables get no key from them today, and which INSERTs would be
+// refused. It judges lines that wait for a decision as if they were entries.
 func TellCode(ctx context.Context, first *draft.Draft, patterns []string) error {
 	cfg, err := policy.Parse([]byte(first.Candidates()))
 	if err != nil {

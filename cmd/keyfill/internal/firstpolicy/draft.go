@@ -91,7 +91,7 @@ func (f *Input) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialec
 	})
 }
 
-// folded returns the names of the schemas as the catalog compares them.
+// folded returns the names of the schemas, folded as the catalog compares them.
 func (f *Input) folded(d *dialect.Dialect) []string {
 	var all []string
 	for _, name := range f.Schemas {
@@ -100,8 +100,9 @@ func (f *Input) folded(d *dialect.Dialect) []string {
 	return all
 }
 
-// compareDraft has the policy compared with the database, and writes what is found into
-// its comments. An entry with an error becomes a comment, until there is none.
+// compareDraft compares the policy with the database through look, and writes the findings
+// into its comments. It turns entries with an error into comments, and compares again until
+// there is none.
 func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	remarks := first.Remarks
 	for {
@@ -134,8 +135,8 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 	}
 }
 
-// compareLeft has the lines that stand in comments compared with the database too, so that
-// the comment says what has to be done before its line is taken into the policy.
+// compareLeft compares the lines in comments with the database too, so that each comment says
+// what has to be done before its line becomes an entry.
 func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	text := first.Left()
 	if text == "" {
@@ -154,7 +155,7 @@ func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Fi
 	return err
 }
 
-// findingNote returns a finding as sentences.
+// findingNote returns the text of a finding for a comment.
 func findingNote(one keyfill.Finding) string {
 	where := one.Table
 	if where != "" && one.Column != "" {

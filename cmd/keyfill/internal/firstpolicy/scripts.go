@@ -72,16 +72,16 @@ func (f *Input) draftScripts(ctx context.Context) (*draft.Draft, error) {
 
 var errNoTable = errors.New("the schema declares no table: name a file with CREATE TABLE statements, and their dialect in --dialect")
 
-// tellUnread tells which statements were passed over.
+// tellUnread writes into the comments which statements were not understood.
 func (f *Input) tellUnread(first *draft.Draft, unread []schemafile.Unread) {
 	for _, one := range unread {
 		first.Remarks = append(first.Remarks, fmt.Sprintf("The statement %s of line %d was not understood: what it declares is missing here.", one.What, one.Line))
 	}
 }
 
-// draftSQLite returns the policy for a database that SQLite makes of the scripts, in a
-// folder of its own: nobody reads SQLite's grammar better. Nothing but the statements that
-// make and change tables is executed.
+// draftSQLite executes the scripts on a database of SQLite in a temporary folder, and returns
+// the policy for that: no other reader knows SQLite's grammar as well. It executes only the
+// statements that create and change tables.
 func (f *Input) draftSQLite(ctx context.Context, scripts []io.Reader) (*draft.Draft, error) {
 	folder, err := os.MkdirTemp("", "keyfill-init-")
 	if err != nil {

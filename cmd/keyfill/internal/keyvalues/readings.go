@@ -163,7 +163,7 @@ func printComposites(w io.Writer, readings []reading) {
 	}
 }
 
-// Readings returns the ways to read text as a key that the source of the column has made.
+// Readings returns the ways to read a text as a key from the source of a column.
 func Readings(key policy.RuleKey, text string) ([]keysource.Reading, error) {
 	source := key.Source
 	switch source.Kind {

@@ -20,14 +20,14 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TableKeys tells where a command finds a key column of a policy, and the database that
-// counts for it.
+// TableKeys says where a command finds a key column: the policy, and the database in which
+// its source counts.
 type TableKeys struct {
 	Config, Dialect, Column string
 	Database                database.Address
 }
 
-// Key returns what the policy says of the key column of a table.
+// Key returns the rule of the key column of a table, and the policy.
 func (k *TableKeys) Key(table string) (policy.RuleKey, *policy.Config, error) {
 	cfg, err := policy.Load(k.Config)
 	if err != nil {
@@ -98,7 +98,7 @@ func (k *TableKeys) Generate(ctx context.Context, out, errOut io.Writer, table s
 // maxReserved is how many keys are asked of a mount at a time: see keyfill.Mount.Keys.
 const maxReserved = 1000
 
-// reserve prints keys that the state of the source gives, as to any other process.
+// reserve prints keys that it reserves in the state of the source, as any process does.
 func (k *TableKeys) reserve(ctx context.Context, out, errOut io.Writer, cfg *policy.Config, table string, n int) (err error) {
 	if k.Column != "" {
 		return usage.Errorf("a source that counts gives keys of the first key column: leave --column out")
@@ -140,7 +140,7 @@ func (k *TableKeys) reserve(ctx context.Context, out, errOut io.Writer, cfg *pol
 	return nil
 }
 
-// warn tells what the user has to know besides the keys.
+// warn prints a warning.
 func (k *TableKeys) warn(w io.Writer, text string) {
 	fmt.Fprintf(w, "%s %s\n", terminal.ColoursOf(w).Paint(terminal.Yellow, "keyfill:"), text)
 }

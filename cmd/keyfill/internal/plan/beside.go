@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// beside returns the steps to a sequence of another name, which begins above the old
-// one while processes of both go on inserting. The new sequence gives the old one its end
-// itself, so that nothing has to be run beforehand.
+// beside returns the steps to a sequence of another name. It begins above the old one, whose
+// processes go on inserting, and sets the last number of the old one itself, so that nothing
+// has to be run beforehand.
 func beside(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:

@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// change returns the steps from one source of a column to another, by way of the
-// engine's own counter: at no time do two sources of keyfill number the column, and no
-// process has to stop for that. A column that the engine cannot number beside others is
-// left by all processes first.
+// change returns the steps from one source of a column to another, by way of the engine's own
+// counter: two sources of keyfill never number the column at the same time, and no process
+// has to stop. If the engine cannot number the column beside keyfill, all processes stop
+// using it first.
 func change(f *figures) ([]Step, error) {
 	if f.Name != "" {
 		return beside(f)
@@ -41,12 +41,13 @@ func (f *figures) policyNative() string {
 	return catalog.YAMLString(f.written) + ": " + key
 }
 
-// unbind returns the step by which no row of keyfill_sequences names the column any more.
-// A state that numbers other columns too stays, with its name alone: without its row their
-// processes would begin it again, below what others have reserved.
+// unbind returns the step after which no row of keyfill_sequences names the column. It keeps
+// the row of a state that numbers other columns too, without the column: if the row were
+// deleted, the processes of these columns would begin it again, below what others have
+// reserved.
 //
-// Run late, the step leaves the row of the new source where it is: that source begins
-// above the numbers of the engine, even if it has the name of the old one.
+// If the step runs late, it keeps the row of the new source, which begins above the numbers
+// of the engine even if it has the name of the old one.
 func (f *figures) unbind() Step {
 	var gone []string
 	for _, name := range f.rows {

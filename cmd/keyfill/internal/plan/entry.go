@@ -86,8 +86,8 @@ func (e *entry) isAlone(entry *yaml.Node) bool {
 	return list == nil || len(list.Content) == 1 && fieldOf(entry, "column") == nil
 }
 
-// with returns the entry with the source of a column, in which fields of a sequence are
-// set, and what is printed for a column that the entry does not have.
+// with returns the entry with fields set in the source of a column, which is a sequence then.
+// If the entry does not have the column, it gets the key new.
 func (e *entry) with(column, fields, new string) string {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
@@ -118,8 +118,8 @@ func (e *entry) with(column, fields, new string) string {
 	return flowText(entry)
 }
 
-// from returns the entry with another source of a column, and what is printed for a column
-// that the entry does not have.
+// from returns the entry with another source of a column. If the entry does not have the
+// column, it gets the key new.
 func (e *entry) from(column, source, new string) string {
 	entry := cloneNode(e.node)
 	if key := e.keyOf(entry, column); key != nil {
@@ -130,8 +130,8 @@ func (e *entry) from(column, source, new string) string {
 	return flowText(entry)
 }
 
-// off returns the entry as it is when the engine numbers a column again: of a table with
-// other keys the column's source is identity, and of one with this key alone the mode is off.
+// off returns the entry that leaves a column to the engine: the column's source is identity
+// if the table has other keys; if it has this key alone, the mode is off.
 func (e *entry) off(column string) (text string, alone bool) {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
@@ -154,8 +154,8 @@ func (e *entry) off(column string) (text string, alone bool) {
 	return flowText(entry), false
 }
 
-// sourceOf returns the source of a key as a mapping in place, whose state keeps its name.
-// One of another kind than a sequence gives way to a sequence.
+// sourceOf returns the source of a key as a mapping in place, whose state keeps its name. It
+// replaces a source that is not a sequence by a sequence.
 func (e *entry) sourceOf(key *yaml.Node) *yaml.Node {
 	source, name := fieldOf(key, "source"), ""
 	if source != nil && source.Kind == yaml.ScalarNode {

@@ -103,8 +103,8 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 	return f, f.readLowest(ctx, db)
 }
 
-// write chooses how the policy names the table and its column: the table with its schema
-// if --table has one.
+// write sets how the policy names the table and its column: the table with its schema if
+// --table has one.
 func (f *figures) write() error {
 	schema, _, err := database.SplitName(f.dialect, f.Table)
 	if err != nil {
@@ -167,8 +167,8 @@ func (f *figures) used() int64 {
 	return used
 }
 
-// keyBits returns what the policy says in max_bits for the column: the greatest word
-// that fits, 0 where none does.
+// keyBits returns max_bits of the column in the policy: the widest integer that it holds, 0
+// if it holds none.
 func (f *figures) keyBits() int {
 	for _, bits := range []int{63, 53, 31} {
 		if f.column.Bits >= bits {
@@ -181,7 +181,7 @@ func (f *figures) keyBits() int {
 // errNoRoom is returned when no gap fits into the column.
 var errNoRoom = errors.New("the column has no room for a gap: make it wider first, see keyfill plan bigint")
 
-// raised returns where a gap above from ends.
+// raised returns the first number above a gap that begins at from.
 func (f *figures) raised(from int64) (to int64, err error) {
 	left := f.room - from
 	gap := f.Gap
@@ -219,7 +219,7 @@ func (f *figures) summary() string {
 	return b.String()
 }
 
-// literal returns a text as SQL has it.
+// literal returns a text as a string of SQL.
 func (f *figures) literal(text string) string {
 	if f.dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)

@@ -12,7 +12,8 @@ import (
 // errNoState is returned for a table that keyfill does not number.
 var errNoState = errors.New("no row of keyfill_sequences counts for the column: there is nothing to hand back")
 
-// handback returns the steps by which the engine numbers a column again.
+// handback returns the steps after which the engine numbers a column again, and keyfill does
+// not.
 func handback(f *figures) ([]Step, error) {
 	if f.native != "" {
 		return f.handbackNative()
@@ -24,9 +25,9 @@ func handback(f *figures) ([]Step, error) {
 	return append(steps, f.keepStates()...), nil
 }
 
-// handbackSteps returns the steps by which the engine numbers a column again, and sets end. Its counter
-// begins a gap above every number that keyfill has reserved, since blocks may be in hand
-// and processes with keyfill go on for a while: never at the greatest key.
+// handbackSteps returns the steps after which the engine numbers a column again, and sets
+// end. The engine's counter begins a gap above every number that keyfill has reserved, never
+// at the greatest key: processes with keyfill hold blocks and go on for a while.
 func (f *figures) handbackSteps() ([]Step, error) {
 	if !f.column.Integer {
 		return nil, fmt.Errorf("%s is %s, and the engine numbers integer columns: add a column", f.ref, f.column.Type)
@@ -46,8 +47,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 		return nil, err
 	}
 	var steps []Step
-	// What the counter has given since it was raised is not keyfill's, nor is a key that
-	// an application has brought.
+	// Numbers that the counter has given since it was raised are not keyfill's, nor are keys
+	// that an application has brought.
 	end := f.counter.Next
 	if f.lowest > 0 {
 		end = min(end, f.lowest)
@@ -64,8 +65,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	case f.column.Identity != "":
 		steps = append(steps, f.raise(to-1, to))
 	default:
-		// A process that begins with a policy without it is refused as soon as the engine
-		// numbers the column.
+		// As soon as the engine numbers the column, a process that starts with a policy
+		// without below: is refused.
 		isFirst = true
 		s, err := f.numberAgain(to)
 		if err != nil {
@@ -93,8 +94,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	}), nil
 }
 
-// policyOff returns the policy of processes that leave the column to the engine, and what
-// to do with it.
+// policyOff returns the policy of processes that leave the column to the engine, and the
+// title of its step.
 func (f *figures) policyOff() (title, text string) {
 	const insert = "Let one process after the other insert without keyfill, by this policy or by the plain driver."
 	if f.entry == nil {
@@ -109,7 +110,7 @@ func (f *figures) policyOff() (title, text string) {
 	return "Let one process after the other leave the column to the engine, by this policy, by which keyfill goes on filling the other keys.", text
 }
 
-// giveBelow returns the step by which processes with keyfill stay below the counter.
+// giveBelow returns the step after which processes with keyfill stay below the counter.
 func (f *figures) giveBelow(to int64) Step {
 	return Step{
 		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They stay below the numbers of the engine.",
@@ -185,8 +186,8 @@ func (f *figures) handbackRowID() []Step {
 	}}
 }
 
-// isRaisable reports whether a step can raise what numbers the column: its own counter,
-// or a sequence of PostgreSQL. The sequence of a default is not read elsewhere.
+// isRaisable reports whether a step can raise what numbers the column: its own counter, or a
+// sequence of PostgreSQL. On other engines the sequence of a default is not known.
 func (f *figures) isRaisable() bool {
 	if f.engine.sequences {
 		return f.counter.Sequence != ""
@@ -202,14 +203,14 @@ func (f *figures) policyBelow(to int64) string {
 	return f.policy(fmt.Sprintf("below: %d", to))
 }
 
-// numberAgain returns the step by which the engine numbers a column that it does not
+// numberAgain returns the step after which the engine numbers a column that it does not
 // number now.
 func (f *figures) numberAgain(to int64) (Step, error) {
 	s := Step{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
 	switch f.dialect.Family {
 	case dialect.FamilyMySQL:
-		// Without the mode the server would number a row whose key is 0 anew.
-		// Run again, the statements would lower a counter that was raised meanwhile.
+		// Without the mode the server would give a new number to a row whose key is 0.
+		// Without the condition the statements would lower a counter that was raised since.
 		s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
 			f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)
 		s.Again = "EXECUTE runs the ALTER TABLE unless the engine numbers the table already. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY repeats the definition of the column: print this plan again if it was changed since."

@@ -6,9 +6,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// raise returns the step by which the engine's counter gives to as its next number, or
-// a greater one. The statements do nothing where the counter has passed latest meanwhile:
-// run late, or twice, they lower no counter.
+// raise returns the step after which the next number of the engine's counter is to, or a
+// greater one. Its statements do nothing if the counter has passed latest meanwhile: if they
+// run late, or twice, they never lower it.
 func (f *figures) raise(latest, to int64) Step {
 	s := Step{
 		Title: fmt.Sprintf("Raise the engine's own counter to %d.", to),
@@ -46,9 +46,9 @@ func (f *figures) raise(latest, to int64) Step {
 	return s
 }
 
-// raiseMySQL completes the step for MySQL and MariaDB, whose ALTER TABLE lowers a counter
-// down to the greatest key. So it is prepared from what information_schema says, where
-// MySQL 8 keeps statistics for a day unless told otherwise.
+// raiseMySQL completes the step for MySQL and MariaDB. Their ALTER TABLE can lower a counter
+// down to the greatest key, so that it is prepared only if information_schema shows a lower
+// counter; MySQL 8 caches what that shows for a day unless told otherwise.
 func (f *figures) raiseMySQL(s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)
@@ -57,8 +57,8 @@ func (f *figures) raiseMySQL(s *Step, latest, to int64) {
 	s.Look = fmt.Sprintf("AUTO_INCREMENT is %d or more. Else print this plan again: rows were inserted since. Look again after two seconds: a server with innodb_flush_log_at_trx_commit = 0 that is killed before has the old value. MySQL before 8.0 and MariaDB before 10.2.4 lose the new one at every restart, until a row has a number from there on.", to)
 }
 
-// alterIf returns the statements, for one connection, that alter a table of MySQL or
-// MariaDB where information_schema says so.
+// alterIf returns the statements, for one connection, that alter a table of MySQL or MariaDB
+// if a condition over its row of information_schema.tables holds.
 func (f *figures) alterIf(condition, alter string) (statements []string) {
 	if f.dialect.Name == dialect.MySQL().Name {
 		statements = []string{"SET information_schema_stats_expiry = 0"}

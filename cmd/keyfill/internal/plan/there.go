@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// there returns the steps by which keyfill fills a column while programs without
-// keyfill go on inserting.
+// there returns the steps after which keyfill fills a column while programs without keyfill
+// go on inserting.
 func there(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:
@@ -42,8 +42,8 @@ func there(f *figures) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Programs insert on until the counter is raised: so many numbers are left to them,
-	// and again to those that draw in the moment of that.
+	// Programs go on inserting until the counter is raised: slack numbers are left to them,
+	// and as many to those that draw at that moment.
 	slack := max((below-from)/1000, 100)
 	latest := from + slack
 	start := latest + slack + f.cached
@@ -88,8 +88,8 @@ func (f *figures) turnsLists(room int64) Step {
 // readersByKey says which sources a reader by the key needs.
 const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as those of the engine."
 
-// thereStopped returns the steps by which keyfill takes a column over from programs that do
-// not go on: its first number is above all that there are, and the order of the keys stays.
+// thereStopped returns the steps by which keyfill takes over a column after all other programs
+// have stopped: its first number is above all others, and the order of the keys stays.
 func (f *figures) thereStopped() []Step {
 	start := f.used()
 	steps := []Step{{
@@ -141,8 +141,8 @@ func (f *figures) thereAlone() []Step {
 	})
 }
 
-// defaultState returns the name of the state of an entry that gives none, "" where that
-// cannot be told.
+// defaultState returns the name of the state of an entry that gives none, "" if it is not
+// known.
 func (f *figures) defaultState() string {
 	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{
 		f.written: {Column: f.keyWritten, InPlace: &policy.Source{Kind: policy.KindSequence}},
@@ -162,9 +162,9 @@ func (f *figures) defaultState() string {
 	return name
 }
 
-// policy returns the table's entry in the policy, with fields of its sequence. A state of
-// another name than the default one is named: else the entry would begin a second state,
-// or take one that other columns have.
+// policy returns the table's entry in the policy, with fields of its sequence. The entry
+// names a state that does not have the default name: otherwise it would begin a second state,
+// or use one of other columns.
 func (f *figures) policy(fields string) string {
 	name := f.free
 	if len(f.states) == 1 {

@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Compare returns what does not fit between a policy and the database of a DSN.
+// Compare returns the findings about a policy and the database of a DSN.
 func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn string) ([]keyfill.Finding, error) {
 	d, facts, err := f.OpenDriver()
 	if err != nil {
@@ -56,7 +56,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	return findings, nil
 }
 
-// dialectsFor returns what a driver may speak under a policy.
+// dialectsFor returns the dialects that the server of a driver may have under a policy.
 func dialectsFor(cfg *policy.Config, facts drivers.Facts) ([]*dialect.Dialect, error) {
 	switch {
 	case cfg.Dialect != "":

@@ -17,11 +17,11 @@ const (
 	Yellow Colour = "33"
 )
 
-// Colours says whether words have colours.
+// Colours reports whether an output shows colours.
 type Colours bool
 
-// ColoursOf returns whether an output has colours: a terminal has, unless the user has
-// set NO_COLOR (no-color.org) or the terminal is known to have none.
+// ColoursOf reports whether an output shows colours: a terminal does, unless the user has set
+// NO_COLOR (no-color.org) or TERM is dumb.
 func ColoursOf(out io.Writer) Colours {
 	return Colours(Is(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }

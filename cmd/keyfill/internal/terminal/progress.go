@@ -27,7 +27,7 @@ func NewProgress(out io.Writer, total int) *Progress {
 // progressWidth is how many characters the bar has.
 const progressWidth = 30
 
-// Show shows how much is done, some times a second.
+// Show draws how much is done, at most five times a second.
 func (p *Progress) Show(done int) {
 	if p == nil {
 		return
@@ -37,7 +37,7 @@ func (p *Progress) Show(done int) {
 	p.Draw(done, left, fmt.Sprintf("%d of %d rows, %.0f a second", done, p.total, rate))
 }
 
-// ShowAs is show with what the command works at.
+// ShowAs is Show with a text that says what the command is doing.
 func (p *Progress) ShowAs(done int, what string) {
 	if p == nil {
 		return
@@ -54,18 +54,18 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Draw draws the bar, some times a second.
+// Draw draws the bar, at most five times a second.
 func (p *Progress) Draw(done int, left time.Duration, text string) {
 	if p == nil || time.Since(p.shown) < 200*time.Millisecond {
 		return
 	}
 	p.shown = time.Now()
 	part := min(done*progressWidth/max(p.total, 1), progressWidth)
-	// What a longer line before has left is cleared.
+	// The rest of a longer line before is cleared.
 	fmt.Fprintf(p.out, "\r[%s%s] %s, %s left\x1b[K", strings.Repeat("=", part), strings.Repeat(" ", progressWidth-part), text, max(left, 0).Round(time.Second))
 }
 
-// End leaves the line.
+// End ends the line of the bar, if it was drawn.
 func (p *Progress) End() {
 	if p != nil && !p.shown.IsZero() {
 		fmt.Fprintln(p.out)

@@ -35,7 +35,7 @@ func Wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Count writes a number of things.
+// Count returns a number of things: "1 error", "2 errors".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -6,7 +6,8 @@ import (
 	"github.com/keyfill/keyfill/internal/explain"
 )
 
-// AskedDatabase explains on a database, if there is one, and notes the first error of it.
+// AskedDatabase explains statements on a database, if there is one, and keeps the first
+// error.
 type AskedDatabase struct {
 	explain.OnDatabase
 	Failed error

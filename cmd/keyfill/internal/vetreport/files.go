@@ -25,10 +25,9 @@ type places struct {
 	packages []string // for the go command
 }
 
-// sqlPlaces tells the files of SQL and the packages that patterns name. A pattern of the
-// go command that begins with a dot or a slash is a folder, with "..." the folders below
-// too, whose files of SQL are meant with it. Folders that the go command leaves out are
-// left out.
+// sqlPlaces returns the files of SQL and the packages that patterns name. A pattern of the go
+// command that begins with a dot or a slash names a folder, and with "..." the folders below;
+// it names their files of SQL too. Folders that the go command leaves out are left out.
 func sqlPlaces(patterns []string) (*places, error) {
 	p := &places{}
 	for _, pattern := range patterns {

@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// Report is what was read.
+// Report has the findings in what was read.
 type Report struct {
 	Findings []vet.Finding
 	packages int
@@ -75,8 +75,8 @@ func readScript(judge *vet.Judge, file sqlFile) (vet.Script, error) {
 	return judge.Script(file.name, r, file.ofSqlc)
 }
 
-// Sort puts the findings in the order of the files, with names relative to the folder of
-// the process. What packages share comes once.
+// Sort sorts the findings by their places, makes names of files relative to the working
+// folder, and removes what several packages have in common.
 func (v *Report) Sort() {
 	here, err := os.Getwd()
 	for i := range v.Findings {

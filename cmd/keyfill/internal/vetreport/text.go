@@ -17,7 +17,7 @@ type Form struct {
 	FailOn []string // the rules that make the exit code 1
 }
 
-// isTold reports whether a finding is printed although not all are asked for.
+// isTold reports whether a finding is printed without --all.
 func (f *Form) isTold(one *vet.Finding) bool {
 	return one.Rule != "" && !one.Ignored && (one.Rule != vet.RuleDynamic || slices.Contains(f.FailOn, vet.RuleDynamic))
 }
@@ -44,7 +44,7 @@ var ruleColours = map[string]terminal.Colour{vet.RuleRefused: terminal.Red, vet.
 // place returns where a finding stands, as editors read it.
 func place(one *vet.Finding) string { return one.At.String() }
 
-// intoText says what an INSERT is.
+// intoText describes an INSERT.
 func intoText(o vet.Outcome) string {
 	text := "an INSERT into " + o.Table
 	if o.Reason != "" {
