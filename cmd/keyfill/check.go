@@ -29,7 +29,7 @@ func newCheck() *cobra.Command {
 	var f checkFlags
 	cmd := &cobra.Command{
 		Use:         "check --driver DRIVER (--dsn DSN | --dsn-env VARIABLE)",
-		Short:       "Compare the policy with a database, and tell all that does not fit",
+		Short:       "Compare the policy with a database, and list what does not fit",
 		Long:        checkHelp,
 		Example:     checkExample,
 		Annotations: map[string]string{exitKey: checkExit},
@@ -53,14 +53,14 @@ func newCheck() *cobra.Command {
 	return cmd
 }
 
-const checkHelp = `Compares a policy with the database that it is meant for, and tells all that it
-finds; it changes nothing. A finding is an error (an INSERT will fail, or a key may
+const checkHelp = `Compares a policy with the database that it is meant for, and lists what does not
+fit; it changes nothing. A finding is an error (an INSERT will fail, or a key may
 come out wrong), a warning or an info. docs/check.md lists the rules, with cause
 and cure; docs/command.md#keyfill-check has the fields of --json.`
 
 const checkExample = `  keyfill check --driver sqlite --dsn shop.db`
 
-const checkExit = "Exit code: 0 no error is found, 1 an error is, 2 nothing could be looked at."
+const checkExit = "Exit code: 0 no errors found, 1 errors found, 2 the database was not checked."
 
 // errFound is returned when a finding is an error. The findings were printed.
 var errFound = errors.New("there are errors: mend them, or see docs/check.md")

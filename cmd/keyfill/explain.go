@@ -27,7 +27,7 @@ func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:         "explain [STATEMENT | -f FILE]",
-		Short:       "Say what would become of statements: one, a file of them, or a log",
+		Short:       "Tell what keyfill does with statements: one, a file, or a log",
 		Long:        explainHelp,
 		Example:     explainExample,
 		Annotations: map[string]string{exitKey: explainExit},
@@ -59,11 +59,11 @@ func newExplain() *cobra.Command {
 	return cmd
 }
 
-const explainHelp = `Says what would become of a statement: fill (a key is added), keep (the statement
-brings its own), pass (not an INSERT into a configured table) or refuse (an error,
-before anything is sent). No database is needed; one that --driver names is asked what
-the driver would ask. docs/explaining.md has the logs that are read, and
-docs/command.md the fields of --json; slots[].statement is which INSERT of a text.`
+const explainHelp = `Tells what keyfill does with a statement: fill (it adds a key), keep (the statement
+brings its own), pass (no INSERT into a configured table) or refuse (an error, before
+anything is sent). It needs no database; one that --driver names is asked what the
+driver would ask. docs/explaining.md lists the logs that it reads, docs/command.md
+the fields of --json; slots[].statement is which INSERT of a text.`
 
 const explainExample = `  keyfill explain --dialect mysql 'INSERT INTO orders (total) VALUES (?)'`
 

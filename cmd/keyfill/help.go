@@ -122,7 +122,7 @@ func newCompletion() *cobra.Command {
 		Long: `Prints the script by which a shell completes the commands and flags of keyfill.
 A shell reads it at its start:
   bash        source <(keyfill completion bash), in ~/.bashrc
-  zsh         source <(keyfill completion zsh), in ~/.zshrc behind compinit
+  zsh         source <(keyfill completion zsh), in ~/.zshrc after compinit
   fish        keyfill completion fish | source, in ~/.config/fish/config.fish
   powershell  keyfill completion powershell | Out-String | Invoke-Expression`,
 		Example:   "  source <(keyfill completion bash)",

@@ -2,10 +2,10 @@
 // and without a database server.
 //
 //	keyfill demo                 INSERTs through keyfill, on SQLite in a temporary folder
-//	keyfill explain              what would become of a statement, or of a million of them
+//	keyfill explain              what keyfill does with a statement, or with a million of them
 //	keyfill init                 a first policy for the tables of a database
 //	keyfill check                what does not fit between a policy and a database
-//	keyfill vet [PACKAGES]       what becomes of the INSERTs in Go source and .sql files
+//	keyfill vet [PACKAGES]       what keyfill does with the INSERTs in Go source and .sql files
 //	keyfill gen [KIND]           new keys
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
@@ -24,7 +24,7 @@
 // "keyfill help explain" and so on describe formats and units.
 //
 // Errors go to standard error. The exit code is 0, 1 after an error, or 2 when
-// the command line is not understood, or nothing could be looked at.
+// the command line is not understood, or what it names cannot be read.
 package main
 
 import (
@@ -49,8 +49,8 @@ import (
 // them one form, which package flag leaves to the program.
 
 func main() {
-	// A reader that leaves early makes writing fail, so that the temporary
-	// folder of the demo is removed, instead of ending the process.
+	// If the reader of the output leaves early, writing fails instead of ending the
+	// process, so that the demo removes its temporary folder.
 	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		fmt.Fprintf(errOut, "%s %v\nSee \"%s --help\".\n", name, err, cmd.CommandPath())
 		return exitUsage
 	}
-	// Package keyfill says its name itself.
+	// The errors of package keyfill begin with its name.
 	fmt.Fprintf(errOut, "%s %s\n", name, anchored(err))
 	if errors.As(err, &coded) {
 		return coded.code

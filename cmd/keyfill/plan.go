@@ -26,7 +26,7 @@ func newPlan() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan KIND --driver DRIVER --dsn DSN --table TABLE",
 		Short: "Print the steps that bring keyfill into a table, and out of it",
-		Long: `Prints numbered steps with their SQL, a check behind each, and what to look at. It
+		Long: `Prints numbered steps with their SQL, a check after each, and what to look at. It
 reads the database for the figures, and changes nothing.
   there     keyfill fills the column, and programs without it go on inserting
   handback  the engine numbers the column again

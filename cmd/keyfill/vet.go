@@ -33,10 +33,10 @@ func newVet() *cobra.Command {
 	var f vetFlags
 	cmd := &cobra.Command{
 		Use:         "vet [PACKAGES]",
-		Short:       "Tell what becomes of the INSERTs in Go packages and .sql files",
+		Short:       "Tell what keyfill does with INSERTs in Go packages and .sql files",
 		Long:        vetHelp,
 		Example:     "  keyfill vet --dialect sqlite ./...",
-		Annotations: map[string]string{exitKey: "Exit code: 0 nothing is found, 1 something is, 2 not all could be read."},
+		Annotations: map[string]string{exitKey: "Exit code: 0 nothing found, 1 findings, 2 not everything could be read."},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err
@@ -58,8 +58,8 @@ func newVet() *cobra.Command {
 	return cmd
 }
 
-const vetHelp = `Tells what becomes of the INSERTs in PACKAGES of the go command (default ./...) and in
-.sql files: fill, keep, pass, refuse, or dynamic (known when the program runs). --driver
+const vetHelp = `Tells what keyfill does with the INSERTs in PACKAGES of the go command (default ./...)
+and in .sql files: fill, keep, pass, refuse, or dynamic (known when the program runs). --driver
 names a database to ask, as in keyfill explain. //keyfill:ignore RULE REASON turns a
 finding off. docs/vet.md has the rules.`
 
