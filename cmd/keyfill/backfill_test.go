@@ -230,7 +230,7 @@ func TestBackfillTriggers(t *testing.T) {
 					var out, errOut bytes.Buffer
 					code := run(context.Background(), []string{"backfill", "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", "orders", "--batch", batch},
 						strings.NewReader(""), &out, &errOut)
-					if code != 1 || !strings.Contains(errOut.String(), "rows do not take the keys that they are given") || out.Len() > 0 {
+					if code != 1 || !strings.Contains(errOut.String(), "the table does not store the keys") || out.Len() > 0 {
 						t.Errorf("%s, batches of %s, columns %q: exit code %d: %s%s", value, batch, column, code, &out, &errOut)
 					}
 				}

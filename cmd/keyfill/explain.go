@@ -116,7 +116,7 @@ func (f *explainFlags) policy(ctx context.Context) (*explainreport.Policy, error
 func (f *explainFlags) run(cmd *cobra.Command, policy *explainreport.Policy, args []string) error {
 	if f.asJSON && len(f.files) == 0 {
 		if f.summary {
-			return usage.Errorf("--json reads requests from standard input where there is no -f, and answers each: leave --summary out, or say -f")
+			return usage.Errorf("--json without -f answers each request on standard input: leave --summary out, or say -f")
 		}
 		answered, err := policy.Answer(cmd.InOrStdin(), cmd.OutOrStdout())
 		if err != nil {

@@ -92,7 +92,7 @@ func (b *Table) locate(ctx context.Context) error {
 		b.locator = ctid
 	case dialect.FamilyMySQL:
 	default:
-		return fmt.Errorf("no other column of %s has a unique index by itself and a value in each row, by which its rows are found: create one", b.name)
+		return fmt.Errorf("no column of %s tells its rows apart: create a column with a unique index of its own and a value in each row", b.name)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ const ctid = "ctid"
 func (b *Table) isPhysical() bool { return b.by == nil && b.locator == ctid }
 
 // errNotTaken is returned when the table does not store the keys. The batch is rolled back.
-var errNotTaken = errors.New("rows do not take the keys that they are given: let no trigger, rule or row security of the table leave the UPDATE out, or change the key")
+var errNotTaken = errors.New("the table does not store the keys: let no trigger, rule or row security of it skip the UPDATE or change the key")
 
 // Missing returns how many rows have no key.
 func (b *Table) Missing(ctx context.Context) (n int, err error) {
@@ -174,7 +174,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 		case err != nil:
 			return 0, 0, last, err
 		case n > 1:
-			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column by which they are found")
+			return 0, 0, last, errors.New("one key has changed several rows: create a unique index on the column that tells rows apart")
 		}
 		changed += int(n)
 		if n == 0 && b.locator == "" {

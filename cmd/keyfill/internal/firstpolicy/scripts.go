@@ -25,11 +25,11 @@ import (
 func (f *Input) draftScripts(ctx context.Context) (*draft.Draft, error) {
 	switch {
 	case f.Database != database.Address{}:
-		return nil, usage.Errorf("--schema is read in the place of a database: leave --driver, --dsn and --dsn-env out")
+		return nil, usage.Errorf("--schema replaces the database: leave --driver, --dsn and --dsn-env out")
 	case f.Dialect == "":
 		return nil, usage.Errorf("say --dialect with --schema, one of %s", dialect.Names())
 	case len(f.Schemas) > 0:
-		return nil, usage.Errorf("--also names schemas of a database, and all tables of --schema are read: leave it out")
+		return nil, usage.Errorf("--also is for a database, and --schema reads all tables: leave --also out")
 	}
 	d, err := dialect.ByName(f.Dialect)
 	if err != nil {
