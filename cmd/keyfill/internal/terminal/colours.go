@@ -11,6 +11,7 @@ import (
 // Graphic Rendition (ECMA-48, section 8.3.117).
 type Colour string
 
+// The colours that words have.
 const (
 	Red    Colour = "31"
 	Green  Colour = "32"

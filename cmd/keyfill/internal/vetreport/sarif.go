@@ -11,14 +11,16 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// The parts of SARIF 2.1.0 that are printed:
+// SARIFLog is the output of keyfill vet --sarif, as far as it uses SARIF 2.1.0:
 // https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
+type SARIFLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+// The parts of a SARIFLog.
 type (
-	SARIFLog struct {
-		Schema  string     `json:"$schema"`
-		Version string     `json:"version"`
-		Runs    []sarifRun `json:"runs"`
-	}
 	sarifRun struct {
 		Tool       sarifTool     `json:"tool"`
 		Results    []sarifResult `json:"results"`
