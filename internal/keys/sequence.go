@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -26,6 +27,8 @@ type blockSequence struct {
 
 	upstream *upstream.Upstream // that the row gets blocks from; nil for none
 
+	full *fullServer // of a row in the application's own database; nil for others
+
 	columns []store.Column // whose greatest key the source may ask for
 }
 
@@ -43,9 +46,25 @@ func reserveApart(ctx context.Context, g *Conn, s *keysource.Sequence, columns [
 	return first, err
 }
 
+// reserveApart reserves on a connection of our own, or on that of g where the server has none
+// left for that.
+func (s *blockSequence) reserveApart(ctx context.Context, g *Conn, n int64) (int64, error) {
+	if s.full != nil && g != nil && n > 0 {
+		if first, ok := s.source.Take(n); ok {
+			return first, nil
+		}
+		if session.IsAsOpened(&g.Conn) {
+			if first, ok, err := s.full.reserve(ctx, g, s.source, n); ok {
+				return first, err
+			}
+		}
+	}
+	return reserveApart(ctx, g, s.source, s.columns, n)
+}
+
 func (s *blockSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
 	if s.row == nil {
-		return reserveApart(ctx, g, s.source, s.columns, n)
+		return s.reserveApart(ctx, g, n)
 	}
 	g.EnsureStates(ctx)
 	first, err := s.source.ReserveOn(ctx, n, s.row.at(g))
@@ -143,6 +162,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 // with where it is ranked.
 func (dr making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
+	var full *fullServer
 	if dr.db.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
@@ -167,6 +187,9 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 			return nil, err
 		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
+		if full = fullServerOf(src, rows); full != nil {
+			o.Reserver = sparing{rows, full}
+		}
 		c.ends = endingOf(rows)
 		c.bound = newBound(row, rows.Bind)
 	}
@@ -179,7 +202,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &blockSequence{source, at, c.ends, row.Upstream, row.Columns}
+	c.numbers = &blockSequence{source, at, c.ends, row.Upstream, full, row.Columns}
 	return c, nil
 }
 

@@ -24,6 +24,7 @@ type Conn struct {
 	Temporary temporaryNames
 	InsertID  insertID
 	converted convertedArguments
+	touched   touched
 
 	Unwrapped bool // statements may run on the driver's connection that are not seen
 }
@@ -70,6 +71,7 @@ func (c *Conn) prepares(query string) {
 	c.InsertID.prepares(&t)
 	c.Temporary.sends(&t)
 	c.own.sends(&t)
+	c.touched.sends(&t)
 }
 
 // NoteTemporary notes the temporary tables that a text may make, before it is sent or

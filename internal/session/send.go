@@ -88,6 +88,7 @@ func (c *Conn) sends(query string) {
 	c.Temporary.sends(&t)
 	c.own.sends(&t)
 	c.InsertID.sends(&t)
+	c.touched.sends(&t)
 }
 
 // isDrop reports whether a text begins with DROP.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -44,6 +45,10 @@ func (r *Store) on(c Conn) *Store {
 	other.Conn, other.Server, other.Proof = c, r.Server.on(c), r.Proof.on(c)
 	return &other
 }
+
+// By returns the same store on a connection of the application, on which no transaction is
+// open.
+func (r *Store) By(c driver.Conn) *Store { return r.on(driverConn{c}) }
 
 // InTransaction returns the store of a transaction of our own.
 func (r *Store) InTransaction(c Conn) *Store {

@@ -44,6 +44,9 @@ func (s *ServerIdentity) on(c Conn) *ServerIdentity {
 // Know sets the expression.
 func (s *ServerIdentity) Know(expression string) { s.known.Store(&expression) }
 
+// IsKnown reports whether the expression is known.
+func (s *ServerIdentity) IsKnown() bool { return s.known.Load() != nil }
+
 // Likely returns the expression that is known, or else those that may be.
 func (s *ServerIdentity) Likely() []string {
 	if known := s.known.Load(); known != nil {

@@ -1,0 +1,31 @@
+package session
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// untouched is what a text leaves that changes nothing of its session: settings, the role,
+// what names mean, temporary tables.
+const untouched = rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.NamesLeft | rewrite.RowsLeft
+
+// touched is whether a text was sent or prepared that may have changed the session since the
+// driver opened it. It is not followed where nothing asks for it.
+type touched bool
+
+// sends notes that a text is about to be sent, or prepared.
+func (k *touched) sends(t *text) {
+	*k = *k || t.dialect.Family == dialect.FamilyPostgreSQL && touched(!t.leaves(untouched))
+}
+
+// IsAsOpened reports whether no transaction is open on the connection, and its session is as
+// it was when the driver opened it, so that a statement means there what it means on any
+// connection of the same connector. It reports false where that is not known.
+//
+// It is for PostgreSQL alone, where a statement in between changes nothing that the next one
+// can read. On MySQL and MariaDB it would change FOUND_ROWS().
+func IsAsOpened(c *Conn) bool {
+	_, native := c.Raw.(NativeConn)
+	return c.dialect().Family == dialect.FamilyPostgreSQL && c.Tx == Outside && !c.Ended && !c.begun && !c.left &&
+		!bool(c.touched) && !c.Unwrapped && !c.unwrapped && !native && !c.discard && !c.Altered.On && !c.Temporary.Any()
+}

@@ -1,0 +1,36 @@
+package sequence
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// IsReservedOnce reports whether one UPDATE reserves from the row and answers with all that a
+// reservation tells, so that nothing has to be asked before or after it.
+func (s *Row) IsReservedOnce() bool {
+	q, r := s.q, s.store
+	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
+		!r.Engine.AnswersID && r.Engine.Reserve.Into == nil && r.Server.IsKnown()
+}
+
+// ReserveOnce reserves n integers by that UPDATE. It sends nothing else, and returns
+// keysource.ErrStoreState where the row stands below seen or has not n integers left.
+func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	q, r, floor := s.q, s.store, max(seen, 1)
+	v := q.rowValues()
+	v.Count, v.Floor, v.Limit = n, floor, s.Limit()-n+1
+	answer, err := r.Update(ctx, r.Engine.Reserve, v)
+	if err != nil {
+		return keysource.Reservation{}, r.Failed(q.Name, err)
+	}
+	if answer == nil {
+		return keysource.Reservation{}, keysource.ErrStoreState
+	}
+	update := singleUpdate{s}
+	got, err := update.reserved(ctx, answer, 0, n, floor)
+	if err == nil && (update.isBeyondEnd(answer, got, n) || q.Skip.Meets(got.First, n)) {
+		err = keysource.ErrStoreState // no process owns these
+	}
+	return got, err
+}
