@@ -100,7 +100,8 @@ func executeAll(t *testing.T, s *harness.Scratch, statements ...string) {
 }
 
 // TestFaults: each fault is found with its table, column and line, and is gone when
-// its remedy was applied.
+// its remedy was applied. An INSERT through keyfill fails where a finding says so, and works
+// after the remedies.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, on := range []struct {
@@ -134,6 +135,9 @@ func (f *fault) test(t *testing.T, e harness.Engine) {
 		t.Errorf("%+v does not say %q", found, f.says)
 	}
 	listedIsRead(t, s)
+	before := e.Scratch(t) // whose INSERT would change what the remedy is for
+	executeAll(t, before, f.schema...)
+	follow(t, before, f, f.policy, "before", findings)
 	text := f.policy
 	switch {
 	case f.fixed != "":
@@ -155,6 +159,7 @@ func (f *fault) test(t *testing.T, e harness.Engine) {
 			t.Errorf("after %q there is %+v", found.Remedy, one)
 		}
 	}
+	follow(t, s, f, text, "after", findings)
 }
 
 func (f *fault) is(one check.Finding) bool {

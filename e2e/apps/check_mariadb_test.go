@@ -1,6 +1,10 @@
 package apps_test
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 var mariadbFaults = []fault{
 	{
@@ -134,11 +138,11 @@ var mariadbFaults = []fault{
 			"ALTER TABLE order_lines MODIFY order_id VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin", "ALTER TABLE order_lines ADD FOREIGN KEY (order_id) REFERENCES orders (id)"},
 	},
 	{
-		name: "lease of another", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)", leased("UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
+		name: "lease of another", schema: slices.Concat(ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)"), leased("CONCAT(DATABASE(), '.orders')", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},
 	{
-		name: "lease that has run out", schema: ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)", leased("UTC_TIMESTAMP() - INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
+		name: "lease that has run out", schema: slices.Concat(ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)"), leased("CONCAT(DATABASE(), '.orders')", "UTC_TIMESTAMP() - INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "has run out", mend: []string{"DELETE FROM keyfill_series"},
 	},
 	{

@@ -1,6 +1,10 @@
 package apps_test
 
-import "github.com/keyfill/keyfill/dialect"
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+)
 
 var postgresqlFaults = []fault{
 	{
@@ -140,11 +144,11 @@ var postgresqlFaults = []fault{
 		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-tables", table: "keyfill_sequences", line: 3,
 	},
 	{
-		name: "lease of another", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)", leased("now() + interval '1 hour'", "now()")),
+		name: "lease of another", schema: slices.Concat(ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)"), leased("'public.orders'", "now() + interval '1 hour'", "now()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},
 	{
-		name: "lease that has run out", schema: ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)", leased("now() - interval '1 hour'", "now()")),
+		name: "lease that has run out", schema: slices.Concat(ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)"), leased("'public.orders'", "now() - interval '1 hour'", "now()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "has run out", mend: []string{"DELETE FROM keyfill_series"},
 	},
 	{

@@ -1,6 +1,8 @@
 package apps_test
 
 import (
+	"slices"
+
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 )
@@ -8,9 +10,13 @@ import (
 // ownTables are the statements that create keyfill's tables, with others behind.
 func ownTables(d *dialect.Dialect, more ...string) []string { return append(store.DDL(d), more...) }
 
-// leased is the statement that gives a series of orders.id to another process until a time.
-func leased(until, now string) string {
-	return "INSERT INTO keyfill_series (name, series_first, series_last, next_value, owner, epoch, leased_until, updated_at) VALUES ('orders.id', 1, 100, 50, 'host-7', 1, " + until + ", " + now + ")"
+// leased are the statements that give the first series of orders.id to another process until
+// a time, and count it. table is the name of the table as the catalog has it, in SQL.
+func leased(table, until, now string) []string {
+	return []string{
+		"INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) VALUES ('orders.id', 1000001, " + table + ", 'id', 'series=1000000', 'x', " + now + ")",
+		"INSERT INTO keyfill_series (name, series_first, series_last, next_value, owner, epoch, leased_until, updated_at) VALUES ('orders.id', 1, 1000000, 50, 'host-7', 1, " + until + ", " + now + ")",
+	}
 }
 
 const (
@@ -186,7 +192,7 @@ var sqliteFaults = []fault{
 		rule:   "store", line: 5, says: "cannot be reached",
 	},
 	{
-		name: "lease of another", schema: ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)", leased("'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'")),
+		name: "lease of another", schema: slices.Concat(ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)"), leased("'main.orders'", "'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},
 	{
