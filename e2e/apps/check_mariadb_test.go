@@ -138,6 +138,17 @@ var mariadbFaults = []fault{
 			"ALTER TABLE order_lines MODIFY order_id VARCHAR(8) CHARACTER SET ascii COLLATE ascii_bin", "ALTER TABLE order_lines ADD FOREIGN KEY (order_id) REFERENCES orders (id)"},
 	},
 	{
+		name: "a series that was not counted", schema: slices.Concat(ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)"), leased("CONCAT(DATABASE(), '.orders')", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()"),
+			[]string{"UPDATE keyfill_sequences SET next_value = 1"}),
+		policy: recycledPolicy, rule: "state-behind", table: "orders", column: "id", line: 3, says: "next_value = 1000001",
+	},
+	{
+		name: "a series without its state", schema: slices.Concat(ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)"), leased("CONCAT(DATABASE(), '.orders')", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()"),
+			[]string{"DELETE FROM keyfill_sequences"}),
+		policy: recycledPolicy, fixed: "  orders: {column: id, source: {kind: recycled, ensure_schema: true, start: 1000001}}\n",
+		rule: "state-behind", table: "orders", column: "id", line: 3, says: "start: 1000001",
+	},
+	{
 		name: "lease of another", schema: slices.Concat(ownTables(dialect.MariaDB(), "CREATE TABLE orders (id BIGINT PRIMARY KEY)"), leased("CONCAT(DATABASE(), '.orders')", "UTC_TIMESTAMP() + INTERVAL 1 HOUR", "UTC_TIMESTAMP()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},

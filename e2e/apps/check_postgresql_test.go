@@ -144,6 +144,17 @@ var postgresqlFaults = []fault{
 		policy: "  orders: {column: id, source: {kind: sequence}}\n", rule: "state-tables", table: "keyfill_sequences", line: 3,
 	},
 	{
+		name: "a series that was not counted", schema: slices.Concat(ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)"), leased("'public.orders'", "now() + interval '1 hour'", "now()"),
+			[]string{"UPDATE keyfill_sequences SET next_value = 1"}),
+		policy: recycledPolicy, rule: "state-behind", table: "orders", column: "id", line: 3, says: "next_value = 1000001",
+	},
+	{
+		name: "a series without its state", schema: slices.Concat(ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)"), leased("'public.orders'", "now() + interval '1 hour'", "now()"),
+			[]string{"DELETE FROM keyfill_sequences"}),
+		policy: recycledPolicy, fixed: "  orders: {column: id, source: {kind: recycled, ensure_schema: true, start: 1000001}}\n",
+		rule: "state-behind", table: "orders", column: "id", line: 3, says: "start: 1000001",
+	},
+	{
 		name: "lease of another", schema: slices.Concat(ownTables(dialect.PostgreSQL(), "CREATE TABLE orders (id bigint PRIMARY KEY)"), leased("'public.orders'", "now() + interval '1 hour'", "now()")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},

@@ -192,6 +192,17 @@ var sqliteFaults = []fault{
 		rule:   "store", line: 5, says: "cannot be reached",
 	},
 	{
+		name: "a series that was not counted", schema: slices.Concat(ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)"), leased("'main.orders'", "'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'"),
+			[]string{"UPDATE keyfill_sequences SET next_value = 1"}),
+		policy: recycledPolicy, rule: "state-behind", table: "orders", column: "id", line: 3, says: "next_value = 1000001",
+	},
+	{
+		name: "a series without its state", schema: slices.Concat(ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)"), leased("'main.orders'", "'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'"),
+			[]string{"DELETE FROM keyfill_sequences"}),
+		policy: recycledPolicy, fixed: "  orders: {column: id, source: {kind: recycled, ensure_schema: true, start: 1000001}}\n",
+		rule: "state-behind", table: "orders", column: "id", line: 3, says: "start: 1000001",
+	},
+	{
 		name: "lease of another", schema: slices.Concat(ownTables(dialect.SQLite(), "CREATE TABLE orders (id INTEGER PRIMARY KEY)"), leased("'main.orders'", "'2999-01-01T00:00:00.000Z'", "'2026-01-01T00:00:00.000Z'")),
 		policy: recycledPolicy, rule: "lease", line: 3, says: "host-7", mend: []string{"DELETE FROM keyfill_series"},
 	},

@@ -68,6 +68,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 	if err == nil {
 		c.lookAtEnd(f, st, found)
+		c.lookAtSeries(f, t, i, st, found)
 		return
 	}
 	if stateRule(err) == ruleStateBehind && isShared(t, i, c.d) {
