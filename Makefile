@@ -353,7 +353,7 @@ endif
 
 suites: servers
 	cd suites && GOWORK=off KEYFILL_TEST_REQUIRE=1 KEYFILL_SUITES='$(SUITES)' \
-		../scripts/quickly go test -count=1 -timeout=3h -v -run '^TestSuites$$' $(TESTFLAGS) .
+		../scripts/quickly go test -count=1 -timeout=3h -v -run '^(TestSuites|TestGotify)$$' $(TESTFLAGS) .
 
 losses: servers
 	cd e2e && GOWORK=off KEYFILL_TEST_REQUIRE=1 \

@@ -17,6 +17,8 @@
 // that the module proxy does not have. GORM 1, GORM's data types and river v0.23.1 are in the
 // list instead.
 //
+// TestGotify runs the server of gotify, which goes to keyfill by the steps of keyfill plan.
+//
 // A run fails if a test differs and is not in the list, if a test of the list does not
 // differ, if no test has run, or if no INSERT was filled.
 package suites
