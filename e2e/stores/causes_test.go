@@ -400,6 +400,7 @@ func causesOfDatabases(certs *certificates) []cause {
 		{name: "mariadb/TLS asked for", words: refusedUser, arrange: func(t *testing.T) policy.Store {
 			return mariaStore(testdb.Start(t, testdb.MariaDB().With("--ssl-cert="+certs.path("server.pem"), "--ssl-key="+certs.path("server.key"))), "", "", all, "ALTER USER $USER REQUIRE SSL")(t)
 		}},
+		{name: "mariadb/full disk", insert: "No more room in record file", log: fullDisk, arrange: mariaFull},
 		{name: "postgresql/nobody", words: "connecting: 127.0.0.1:", arrange: func(t *testing.T) policy.Store {
 			return policy.Store{Driver: "pgx", DSN: "postgres://shop:" + password + "@" + freeAddress(t) + "/shop"}
 		}},
@@ -414,6 +415,7 @@ func causesOfDatabases(certs *certificates) []cause {
 		{name: "postgresql/no login", words: refusedUser, arrange: postgresStore(postgreSQL, "", "", "ALTER ROLE $USER NOLOGIN")},
 		{name: "postgresql/one connection", words: "SQLSTATE 53300", arrange: holding(postgresStore(postgreSQL, "", "", "GRANT ALL ON SCHEMA public TO $USER", "ALTER ROLE $USER CONNECTION LIMIT 1"))},
 		{name: "postgresql/read-only", insert: "the store is read-only: name the server that takes changes", log: "the store is read-only: name the server that takes changes", arrange: postgresStore(postgreSQL, "", "?default_transaction_read_only=on", "GRANT ALL ON SCHEMA public TO $USER")},
+		{name: "postgresql/full disk", insert: "No space left on device", log: fullDisk, arrange: postgresFull},
 		{name: "postgresql/TLS without it", words: "connecting: TLS: the server does not speak it", arrange: postgresStore(postgreSQL, "", "?sslmode=require")},
 	}
 }

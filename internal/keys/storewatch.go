@@ -174,6 +174,8 @@ func shownCause(err error) string {
 	switch {
 	case errors.As(err, &connecting):
 		return connecting.Error()
+	case hasCode && code.Limit == sqlcode.LimitDisk:
+		return "its disk is full: the engine answers with " + code.String()
 	case hasCode:
 		return "the engine answers with " + code.String()
 	case errors.Is(err, context.DeadlineExceeded):

@@ -39,7 +39,7 @@ type Code struct {
 	// statement has had an effect is not known.
 	Lost bool
 
-	// Limit says that the server or the user has reached a limit of connections.
+	// Limit says that the server or the user has reached a limit.
 	Limit Limit
 }
 
@@ -51,6 +51,7 @@ const (
 	NoLimit         Limit = iota
 	LimitConnection       // of connections at a time
 	LimitHourly           // of MySQL and MariaDB: what a user may do in an hour
+	LimitDisk             // of what the server can store: a disk that is full
 )
 
 // Of returns the code of err, or of the first error in its tree that has one, and
@@ -155,14 +156,19 @@ func mysqlLimit(n int, text string) Limit {
 		return LimitConnection
 	case n == 1226:
 		return LimitHourly
+	case n == 1021, n == 1114, strings.Contains(text, "(errno: 28 "), strings.Contains(text, "(errno: 135 "), strings.Contains(text, "(Errcode: 28 "):
+		return LimitDisk // ENOSPC and HA_ERR_RECORD_FILE_FULL, within errors about files
 	}
 	return NoLimit
 }
 
 // limitOfState returns the limit that an SQLSTATE of PostgreSQL is about.
 func limitOfState(state string) Limit {
-	if state == "53300" { // too_many_connections
+	switch state {
+	case "53300": // too_many_connections
 		return LimitConnection
+	case "53100": // disk_full
+		return LimitDisk
 	}
 	return NoLimit
 }
