@@ -3,6 +3,7 @@ package stores_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -36,10 +37,10 @@ func mariaFull(t *testing.T) policy.Store {
 // test is skipped.
 func postgresFull(t *testing.T) policy.Store {
 	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m,mode=755"); err != nil {
-		t.Skipf("no small disk: mount: %v", err)
+	if said, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", disk).CombinedOutput(); err != nil {
+		t.Skipf("no small disk: mount: %v: %s", err, said)
 	}
-	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
 	server := testdb.Start(t, testdb.PostgreSQL())
 	raw := harness.Open(t, "pgx", server.DSN(""))
 	var folder string

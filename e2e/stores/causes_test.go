@@ -157,7 +157,7 @@ func causesOfRedis(certs *certificates) []cause {
 		{name: "redis/EVALSHA renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "EVALSHA", "")},
 		{name: "redis/EVAL renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "EVAL", "")},
 		{name: "redis/INFO renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "INFO", "")},
-		{name: "redis/HSET renamed", insert: "Redis does not know a command that keyfill needs", log: "Redis does not know a command that keyfill needs", check: "it answers", arrange: redisWith("--rename-command", "HSET", "")},
+		{name: "redis/HSET renamed", words: "Redis does not know a command that keyfill needs", arrange: redisWith("--rename-command", "HSET", "")},
 		{name: "redis/maxclients", words: "maxclients", arrange: func(t *testing.T) policy.Store {
 			server := testdb.StartRedis(t)
 			server.Command(t, "CONFIG", "SET", "maxclients", "1")
@@ -175,7 +175,7 @@ func causesOfRedis(certs *certificates) []cause {
 		}},
 		{name: "redis/wrong password in a DSN", words: "Redis refuses the user or the password: mend the DSN, or the account", arrange: redisDSN("redis://shop:"+password+"@%s/0", "ACL SETUSER shop on >other "+rights)},
 		{name: "redis/no password", words: "Redis refuses the user or the password: mend the DSN, or the account", arrange: redisDSN("redis://%s/0", "CONFIG SET requirepass other")},
-		{name: "redis/no right", insert: "the user may not use the keys of the store in Redis, or the commands of its scripts", log: "the user may not use the keys of the store in Redis, or the commands of its scripts", check: "it answers", arrange: redisDSN("redis://shop:"+password+"@%s/0", "ACL SETUSER shop on >"+password+" "+strings.Replace(rights, "+hset", "", 1))},
+		{name: "redis/no right", words: "the user may not use the keys of the store in Redis, or the commands of its scripts", arrange: redisDSN("redis://shop:"+password+"@%s/0", "ACL SETUSER shop on >"+password+" "+strings.Replace(rights, "+hset", "", 1))},
 		{name: "redis/no right to SELECT", words: "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists", arrange: redisDSN("redis://shop:"+password+"@%s/1", "ACL SETUSER shop on >"+password+" "+rights)},
 		{name: "redis/no such database", words: "the DSN names a database that Redis does not have", arrange: redisDSN("redis://%s/99")},
 		{name: "redis/one node of a cluster", words: "the cluster of Redis has no primary for the key of the state", arrange: func(t *testing.T) policy.Store {
