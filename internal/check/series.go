@@ -5,14 +5,14 @@ import (
 	"math"
 
 	"github.com/keyfill/keyfill/internal/keys"
-	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // lookAtSeries tells of series of a recycled source that its counter has not counted, as
 // where the two tables were restored from different moments: the counter gives such a series
 // again, which the source refuses. f is the finding without what it says.
-func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found store.Looked) {
+func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
 	now := nowIn[c.d.Family]
 	if src.Kind != policy.KindRecycled || st.Store != "" || now == "" || found.Next == 0 {
