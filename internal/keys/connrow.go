@@ -19,10 +19,10 @@ import (
 // connection, as on SQLite.
 type connRow struct {
 	dialect *dialect.Dialect
-	rows    *reserver.Reserver   // of no connection yet; nil for series
-	series  *series.Rows // of no connection yet; nil for others
-	ranked  bool              // there is a greatest key to compare with
-	leases  *leaseLog         // of series; nil for others
+	rows    *reserver.Reserver // of no connection yet; nil for series
+	series  *series.Rows       // of no connection yet; nil for others
+	ranked  bool               // there is a greatest key to compare with
+	leases  *leaseLog          // of series; nil for others
 }
 
 // at returns the way to the row from a connection.

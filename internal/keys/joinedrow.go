@@ -28,12 +28,12 @@ type joinedRow struct {
 	dialect *dialect.Dialect
 	row     sequence.Sequence
 	rows    *reserver.Reserver // of home; on SQLite of no connection yet
-	home    *store.Store    // on a connection of our own; nil on SQLite
-	draws   draws           // that were made of the row
-	proven  provenRows      // the row, under ""
-	ranked  bool            // there is a greatest key to compare with
-	ensures bool            // the policy lets keyfill make its tables
-	opened  atomic.Bool     // the row has committed, and was compared with its table
+	home    *store.Store       // on a connection of our own; nil on SQLite
+	draws   draws              // that were made of the row
+	proven  provenRows         // the row, under ""
+	ranked  bool               // there is a greatest key to compare with
+	ensures bool               // the policy lets keyfill make its tables
+	opened  atomic.Bool        // the row has committed, and was compared with its table
 
 	onBack keysource.Remedy // for a row that stands below what is proven
 

@@ -57,7 +57,7 @@ func (k *Column) Wanted() catalog.Key { return k.wanted() }
 type State struct {
 	Row    *sequence.Sequence // a row, or a key table
 	Native *native.Sequence   // a sequence of the engine
-	Worker *worker.Worker   // a snowflake's
+	Worker *worker.Worker     // a snowflake's
 
 	// Claim is what says in the application's own database whose the column is: the state
 	// itself for the greatest key and one, and else there only beside a state that a store

@@ -71,7 +71,9 @@ type markState interface {
 // tableStates are states in the tables of a database.
 type tableStates struct{ at *store.Store }
 
-func (t tableStates) numbers(row sequence.Sequence) (numberState, error) { return reserver.New(t.at, row), nil }
+func (t tableStates) numbers(row sequence.Sequence) (numberState, error) {
+	return reserver.New(t.at, row), nil
+}
 
 func (t tableStates) series(o series.Options) seriesState { return series.New(t.at, o) }
 

@@ -15,10 +15,10 @@ import (
 // StateOf is where the state of the sequence of a test is, and how it is read.
 type StateOf struct {
 	Name   string
-	Create []string          // statements; none for keyfill_sequences
-	Table  *sequence.KeyTable   // nil for keyfill_sequences
-	Own    map[string]string // the statement that creates its procedure, by dialect
-	Value  string            // the query for what is stored
+	Create []string           // statements; none for keyfill_sequences
+	Table  *sequence.KeyTable // nil for keyfill_sequences
+	Own    map[string]string  // the statement that creates its procedure, by dialect
+	Value  string             // the query for what is stored
 }
 
 // KeyedState is a table with a row for each sequence, as in the article on
