@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/fill/forecast"
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
@@ -152,17 +153,17 @@ func (c *Connector) Close() error {
 // Explain says what would become of a query by the options of the driver, for
 // package explain.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
-	return d.mount.one.ExplainOn(query, [2]int{})
+	return forecast.ExplainOn(&d.mount.one.Database, query, [2]int{})
 }
 
 // ExplainOn is Explain for a version of the engine.
 func (d *wrappedDriver) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
-	return d.mount.one.ExplainOn(query, version)
+	return forecast.ExplainOn(&d.mount.one.Database, query, version)
 }
 
 // ExplainerOn connects to the database and returns what explains queries on it.
 func (d *wrappedDriver) ExplainerOn(ctx context.Context) (explain.OnDatabase, error) {
-	x, err := d.mount.one.ConnectToExplain(ctx)
+	x, err := forecast.ConnectToExplain(ctx, &d.mount.one.Database)
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/fill/retry"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 )
@@ -168,7 +169,7 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 // ErrNotOurs is returned by [From] for a database that was not opened through
 // this package, or that another wrapper hides, and by [Retry] for one that was not
 // opened through it.
-var ErrNotOurs = fill.ErrNotOurs
+var ErrNotOurs = retry.ErrNotOurs
 
 // From returns the mount of a database whose outermost wrapper is this
 // package's. It fails with [ErrNotOurs].

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -64,6 +64,6 @@ func (o Options) withPolicy() (Options, error) {
 }
 
 // assembled returns what a database is made of by the options.
-func (o Options) assembled() fill.Options {
-	return fill.Options{Policy: o.Policy, Logger: o.Logger, Now: o.Now, Rand: o.Rand, Reservers: o.Reservers, NewError: newError}
+func (o Options) assembled() execution.Options {
+	return execution.Options{Policy: o.Policy, Logger: o.Logger, Now: o.Now, Rand: o.Rand, Reservers: o.Reservers, NewError: newError}
 }

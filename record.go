@@ -9,7 +9,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/retry"
 )
 
 // Outcome says what became of a key. The zero value is [Unknown].
@@ -45,7 +46,7 @@ type RecordedKey struct {
 
 // Recorder holds the keys that were filled under a context, for as long as the
 // program holds the Recorder. [Record] makes one. It is safe for concurrent use.
-type Recorder struct{ recording fill.Recorder }
+type Recorder struct{ recording execution.Recorder }
 
 // Record returns a context and a recorder of every key that is filled under
 // that context, in the order of the statements and their rows. Where ctx has a
@@ -68,7 +69,7 @@ type Recorder struct{ recording fill.Recorder }
 // as far as the caller reads the rows. Before that the outcome is [Unknown].
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := new(Recorder)
-	return fill.WithRecorder(ctx, &r.recording), r
+	return execution.WithRecorder(ctx, &r.recording), r
 }
 
 // All returns every key so far. The caller owns the slice.
@@ -144,7 +145,7 @@ func keyAs[T any](key any) (T, bool) {
 // ErrCommitUnknown is in the error of [Retry] where the transaction may be stored, and may
 // not: its COMMIT got no answer, and its rows were not found, or do not tell. errors.Is
 // finds the driver's error of the COMMIT in it, too.
-var ErrCommitUnknown = fill.ErrCommitUnknown
+var ErrCommitUnknown = retry.ErrCommitUnknown
 
 // RetryOptions change what [Retry] does. The zero value changes nothing.
 type RetryOptions struct {
@@ -195,5 +196,5 @@ func Retry(ctx context.Context, db *sql.DB, f func(*sql.Tx) error, options ...Re
 	if len(options) > 0 {
 		o = options[0]
 	}
-	return fill.RunTx(ctx, db, &o.Tx, cmp.Or(o.Attempts, retryAttempts), f)
+	return retry.RunTx(ctx, db, &o.Tx, cmp.Or(o.Attempts, retryAttempts), f)
 }

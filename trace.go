@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/fill/execution"
 )
 
 // Event says what keyfill has done with one INSERT, and why. It holds no key, argument,
@@ -111,7 +111,7 @@ func (e Event) LogValue() slog.Value {
 // A traced INSERT takes the longer way through keyfill. Without WithTrace nothing is added
 // to any statement.
 func WithTrace(ctx context.Context, tell func(Event)) context.Context {
-	return fill.WithTracer(ctx, func(t fill.Traced) { tell(eventOf(t)) })
+	return execution.WithTracer(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }
 
 // WithTraceOfRows returns a context under which tell is called for each INSERT that gives
@@ -120,10 +120,10 @@ func WithTrace(ctx context.Context, tell func(Event)) context.Context {
 // read. [WithTrace] tells of the same INSERT when they have been read, and what it says of
 // tell holds here too. An INSERT in a batch of pgx is told of by WithTrace alone.
 func WithTraceOfRows(ctx context.Context, tell func(Event)) context.Context {
-	return fill.WithTracerOfRows(ctx, func(t fill.Traced) { tell(eventOf(t)) })
+	return execution.WithTracerOfRows(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }
 
-func eventOf(t fill.Traced) Event {
+func eventOf(t execution.Traced) Event {
 	return Event{
 		Entry: t.Entry, Table: t.Table, Action: t.Action.String(), Withheld: t.Withheld,
 		Reason: Reason(t.Reason), Offset: t.Offset, Keys: t.Keys, Kind: t.Kind, Source: t.Source,

@@ -18,9 +18,9 @@ var counting = map[string]map[string]string{
 		"plainRun.count":  "{}",
 		"plainRun.counts": "{ return r.tableTally() }",
 	},
-	"internal/fill/trace.go": {
+	"internal/fill/execution/trace.go": {
 		"isWatched": "{ return false }",
-		"watchOf":   "{ return watch{} }",
+		"WatchOf":   "{ return Watch{} }",
 	},
 }
 

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -20,10 +23,10 @@ import (
 type Batch struct {
 	conn     *Conn
 	queued   []queuedText
-	controls bool      // a text of the batch begins or ends a transaction, or goes back in one
-	forgets  bool      // the server may forget at a text what was prepared
-	brought  following // by the texts so far
-	front    front
+	controls bool                // a text of the batch begins or ends a transaction, or goes back in one
+	forgets  bool                // the server may forget at a text what was prepared
+	brought  execution.Following // by the texts so far
+	front    execution.Front
 }
 
 // queuedText is one text of a batch.
@@ -31,9 +34,9 @@ type queuedText struct {
 	query   string
 	concern rewrite.Concern
 	effect  rewrite.Transaction
-	x       *execution // nil where the text gets no keys, and brings none that are followed
-	event   event      // what the text counts as then
-	read    bool       // its answer was read, as result or as rows
+	x       *execution.Execution // nil where the text gets no keys, and brings none that are followed
+	event   execution.Event      // what the text counts as then
+	read    bool                 // its answer was read, as result or as rows
 	result  driver.Result
 	rows    bool
 }
@@ -42,9 +45,9 @@ type queuedText struct {
 // as the application has written them.
 func (c *Conn) NewBatch(queries []string) *Batch {
 	b := &Batch{conn: c}
-	c.numbers.last = nil // the texts are not read for it
+	c.Numbers.Last = nil // the texts are not read for it
 	for _, query := range queries {
-		concern, _, _ := c.DB.seen.see(query, nil)
+		concern, _, _ := c.DB.Seen.See(query, nil)
 		b.controls = b.controls || concern&rewrite.ConcernsTransaction != 0
 	}
 	return b
@@ -57,7 +60,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	concern, passes, counts := c.Passes(query)
 	q := queuedText{query: query, concern: concern}
 	if passes {
-		q.event.counts = counts
+		q.event.Counts = counts
 		b.add(q)
 		return query, args, nil
 	}
@@ -68,16 +71,16 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 			return "", nil, err
 		}
 		d := &directCall{conn: c, query: query, args: args, by: session.ByQuery, batch: b}
-		c.front = &b.front
-		defer func() { c.front = nil }()
+		c.Front = &b.front
+		defer func() { c.Front = nil }()
 		var err error
 		if q.x, q.event, err = d.decide(ctx); err != nil {
 			return "", nil, err
 		}
 	}
 	if q.x != nil {
-		b.brought.add(q.x.follows)
-		query, args = q.x.text, q.x.sent
+		b.brought.Add(q.x.Follows)
+		query, args = q.x.Text, q.x.Sent
 	}
 	b.add(q)
 	return query, args, nil
@@ -93,42 +96,42 @@ func (b *Batch) add(q queuedText) {
 // admit refuses an execution that cannot get its keys before the batch is sent, and
 // raises the numberings above the keys that the texts in front of it bring. A nil batch
 // admits everything: the text is sent alone.
-func (b *Batch) admit(ctx context.Context, x *execution) error {
+func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil
 	}
-	x.batched = true
+	x.Batched = true
 	switch {
-	case x.plan.Statements > 1:
-		return x.plan.Refused(rewrite.ErrSeveral)
-	case x.plan.Counts() && !x.kept:
-		return x.plan.Refused(rewrite.ErrSelectSeveral)
+	case x.Plan.Statements > 1:
+		return x.Plan.Refused(rewrite.ErrSeveral)
+	case x.Plan.Counts() && !x.Kept:
+		return x.Plan.Refused(rewrite.ErrSelectSeveral)
 	}
-	if x.follows.isBefore(x.plan) || joiningOf(b.conn.DB.Tables, x.plan, x.holes).any {
+	if x.Follows.IsBefore(x.Plan) || executor.JoiningOf(b.conn.DB.Tables, x.Plan, x.Holes).Any {
 		switch err := b.admitJoined(ctx, x); {
 		case err == nil:
-		case x.kept && x.follows.isUntold():
-			x.follows.apart = true
+		case x.Kept && x.Follows.IsUntold():
+			x.Follows.Apart = true
 		default:
 			return err
 		}
 	}
-	return b.brought.raiseSoFar(ctx)
+	return b.brought.RaiseSoFar(ctx)
 }
 
 // admitJoined refuses keys that belong to the transaction of their INSERT, unless one is
 // open that the batch does not end.
-func (b *Batch) admitJoined(ctx context.Context, x *execution) error {
-	if joiningOf(b.conn.DB.Tables, x.plan, x.holes).latest {
+func (b *Batch) admitJoined(ctx context.Context, x *execution.Execution) error {
+	if executor.JoiningOf(b.conn.DB.Tables, x.Plan, x.Holes).Latest {
 		// The INSERTs in front are not stored yet.
-		return b.together(x.plan, "the greatest key is not known before the batch is executed")
+		return b.together(x.Plan, "the greatest key is not known before the batch is executed")
 	}
 	if b.controls {
-		return b.together(x.plan, "a text of the batch begins or ends a transaction")
+		return b.together(x.Plan, "a text of the batch begins or ends a transaction")
 	}
 	inside, err := b.conn.IsInTransaction(ctx)
 	if err == nil && !inside && !b.conn.Ended {
-		err = b.together(x.plan, "in a batch it needs a transaction that was begun before")
+		err = b.together(x.Plan, "in a batch it needs a transaction that was begun before")
 	}
 	return err
 }
@@ -145,8 +148,8 @@ func (b *Batch) together(p *rewrite.Plan, detail string) error {
 func (b *Batch) Sent() {
 	for i := range b.queued {
 		x := b.queued[i].x
-		if x != nil && x.recording.recorder != nil && !x.kept && !x.plan.ByFunction() {
-			x.recording.write(x.recorded())
+		if x != nil && x.Recording.Recorder != nil && !x.Kept && !x.Plan.ByFunction() {
+			x.Recording.Write(outcome.RecordedKeys(x))
 		}
 	}
 }
@@ -161,10 +164,10 @@ func (b *Batch) NoteResult(i int, res driver.Result) {
 func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows {
 	q := &b.queued[i]
 	q.read, q.rows = true, true
-	if q.x == nil || q.x.kept || q.x.recording.recorder == nil {
+	if q.x == nil || q.x.Kept || q.x.Recording.Recorder == nil {
 		return rows
 	}
-	return q.x.observe(ctx, rows)
+	return outcome.Observe(ctx, q.x, rows)
 }
 
 // errNotSent is what the transaction of drawn keys is told of a batch that was not sent.
@@ -175,7 +178,7 @@ func (b *Batch) Abandon(ctx context.Context) {
 	b.forget()
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
-			_ = x.leave(ctx, errNotSent)
+			_ = executor.Leave(ctx, x, errNotSent)
 		}
 	}
 }
@@ -193,10 +196,10 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 		b.conn.Forget()
 	}
 	defer func() {
-		ctx := untraced(ctx)
+		ctx := execution.Untraced(ctx)
 		for i := range rest {
 			if x := rest[i].x; x != nil {
-				x.trace.to = nil
+				x.Trace.To = nil
 			}
 			_ = b.finish(ctx, &rest[i], failed) // the panic goes on
 		}
@@ -213,14 +216,14 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 
 // Proves reports whether a text of the batch proves what the name of its table means.
 func (b *Batch) Proves() bool {
-	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && proves(q.x) && q.x.plan.ProvesName() })
+	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && executor.Proves(q.x) && q.x.Plan.ProvesName() })
 }
 
 // Meant returns an error of the batch, or what it means where such a proof has failed.
 func (b *Batch) Meant(err error) error {
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
-			err = meant(x, err)
+			err = outcome.Meant(x, err)
 		}
 	}
 	return err
@@ -231,12 +234,12 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	c := b.conn
 	c.NoteRan(q.effect, q.concern, failed)
 	switch {
-	case q.x == nil && failed == nil && q.event.table == "" && q.event.counts:
+	case q.x == nil && failed == nil && q.event.Table == "" && q.event.Counts:
 		c.CountPassed(ctx, nil)
 		return nil
 	case q.x == nil:
 		if failed == nil {
-			c.DB.stats.note(ctx, q.query, q.event, nil)
+			c.DB.Stats.Note(ctx, q.query, q.event, nil)
 		}
 		return nil
 	case failed != nil:
@@ -244,26 +247,26 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 		return nil
 	}
 	x := q.x
-	t, joined := x.how.(*transactional)
+	t, joined := x.How.(*executor.Transactional)
 	if joined {
-		if err := x.follows.raiseStored(ctx); err != nil {
-			_, err = x.executed(ctx, nil, t.leave(ctx, err))
+		if err := executor.RaiseStored(ctx, &x.Follows); err != nil {
+			_, err = outcome.Executed(ctx, x, nil, t.Leave(ctx, err))
 			return err
 		}
 	}
 	if q.rows || !q.read {
-		err := x.leave(ctx, x.follows.raiseBehind(ctx))
-		account{x}.count(nil, err)
-		x.noteSent(err)
+		err := executor.Leave(ctx, x, outcome.RaiseBehind(ctx, &x.Follows))
+		outcome.Account{X: x}.Count(nil, err)
+		outcome.NoteSent(x, err)
 		if !q.rows || err != nil {
-			x.record(err) // as unknown without an error: nobody has read the answer
+			outcome.Record(x, err) // as unknown without an error: nobody has read the answer
 		}
 		return err
 	}
 	if joined {
-		t.ask(ctx, q.result)
+		t.Ask(ctx, q.result)
 	}
-	_, err := x.executed(ctx, q.result, x.leave(ctx, nil))
+	_, err := outcome.Executed(ctx, x, q.result, executor.Leave(ctx, x, nil))
 	return err
 }
 
@@ -271,19 +274,19 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 // transaction may have stored what was sent before it.
 func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	x := q.x
-	_ = x.leave(ctx, failed)
+	_ = executor.Leave(ctx, x, failed)
 	switch {
 	case !b.controls:
-		account{x}.count(nil, failed)
-		x.record(failed)
-	case isBadConn(failed):
-		x.record(nil)
+		outcome.Account{X: x}.Count(nil, failed)
+		outcome.Record(x, failed)
+	case execution.IsBadConn(failed):
+		outcome.Record(x, nil)
 	default:
-		doubtNames(x, failed)
-		account{x}.countAs(func(*rewrite.Insert) verdict { return verdict{failed: true, cause: keys.CauseText} })
-		x.record(nil)
-		suspect(ctx, x, failed) // which may be stored, and is not to be sent again
+		outcome.DoubtNames(x, failed)
+		outcome.Account{X: x}.CountAs(func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: keys.CauseText} })
+		outcome.Record(x, nil)
+		outcome.Suspect(ctx, x, failed) // which may be stored, and is not to be sent again
 		return
 	}
-	x.failed(ctx, failed)
+	outcome.Failed(ctx, x, failed)
 }

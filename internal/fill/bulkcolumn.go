@@ -10,9 +10,9 @@ import (
 	"strconv"
 
 	"github.com/google/uuid"
-
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -89,7 +89,7 @@ func (l *bulkLoad) unwritten(key int, why string) error {
 // bulkColumns asks for the columns of a table by its name in SQL, as the driver
 // does when the load begins. Only the types of keys are asked for: there are
 // some at which the driver panics.
-func bulkColumns(ctx context.Context, conn *connection, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
+func bulkColumns(ctx context.Context, conn *execution.Conn, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
 	stmt, err := conn.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ const guidKind = "UNIQUEIDENTIFIER"
 // stores for the text of a key; one of 16 bytes is stored as it is. Whether the
 // driver turns them around is seen by a value that it reads; nil where that does
 // not tell.
-func guidForm(ctx context.Context, conn *connection) (keyForm, error) {
+func guidForm(ctx context.Context, conn *execution.Conn) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 	rows, err := catalog.Conn(conn.Own()).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
@@ -235,7 +235,7 @@ func (l *bulkLoad) formed(ctx context.Context, keys [][]driver.Value) ([][]drive
 		for _, key := range keys[i] {
 			v, ok := l.forms[d.Key](key)
 			if !ok {
-				return nil, l.conn.DB.stats.refuseBound(ctx, l.query, l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
+				return nil, l.conn.DB.Stats.RefuseBound(ctx, l.query, l.unwritten(d.Key, "a key is not of a size or kind that its type takes"))
 			}
 			out[i] = append(out[i], v)
 		}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
@@ -18,11 +21,11 @@ import (
 
 // loadDirectly decides a bulk load that is not prepared: its rows come from
 // elsewhere, if there are any.
-func loadDirectly(ctx context.Context, query string, s *statistics, p *rewrite.Plan) (event, error) {
+func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *rewrite.Plan) (execution.Event, error) {
 	if p.Action == rewrite.Keep {
-		return event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: rewrite.Keep}, nil
+		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}, nil
 	}
-	return s.refusal(ctx, query, p.Refused(rewrite.ErrBulk))
+	return s.Refusal(ctx, query, p.Refused(rewrite.ErrBulk))
 }
 
 // bulkLoad is a prepared bulk load.
@@ -35,10 +38,10 @@ type bulkLoad struct {
 
 	broken error // the driver's last, if that is no answer of the engine
 
-	last  *execution
-	trace *tracer // of its last row; nil where nobody traces
+	last  *execution.Execution
+	trace *execution.Tracer // of its last row; nil where nobody traces
 
-	follows following // of its rows
+	follows execution.Following // of its rows
 
 	noted loadedKeys
 }
@@ -61,7 +64,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
 	}
-	if _, err := c.sendsLastInsertID(ctx, l.plan); err != nil {
+	if _, err := c.SendsLastInsertID(ctx, l.plan); err != nil {
 		return err
 	}
 	if err := l.columns(ctx); err != nil {
@@ -91,77 +94,77 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	if err != nil {
 		return nil, err
 	}
-	res, err := session.ExecStmt(ctx, l.Stmt, x.sent)
+	res, err := session.ExecStmt(ctx, l.Stmt, x.Sent)
 	if err == nil {
-		account{x}.countBegun()
-		l.trace = x.trace.to
+		outcome.Account{X: x}.CountBegun()
+		l.trace = x.Trace.To
 	} else {
-		account{x}.count(nil, err)
+		outcome.Account{X: x}.Count(nil, err)
 	}
 	l.note(x)
 	if err != nil {
 		l.failed(ctx, err)
 		return res, err
 	}
-	if l.rows++; x.holes.Any() {
+	if l.rows++; x.Holes.Any() {
 		l.filled++
 	}
-	l.follows.add(x.follows)
+	l.follows.Add(x.Follows)
 	return res, nil
 }
 
 // row makes the execution of one row.
-func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	db := l.conn.DB
 	h, err := l.plan.Holes(args)
 	if err != nil {
-		return nil, db.stats.refuseBound(ctx, l.query, err)
+		return nil, db.Stats.RefuseBound(ctx, l.query, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	x := l.execution(ctx, args, h)
-	if x.follows, err = newFollowing(ctx, l.conn, l.plan, args, h); err != nil {
+	if x.Follows, err = executor.NewFollowing(ctx, l.conn, l.plan, args, h); err != nil {
 		return nil, err
 	}
 	if h.Any() {
-		if err := l.follows.raiseSoFar(ctx); err != nil {
+		if err := l.follows.RaiseSoFar(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if x.keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.room); err != nil {
-		account{x}.countNoKey(err)
+	if x.Keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.Room); err != nil {
+		outcome.Account{X: x}.CountNoKey(err)
 		return nil, err
 	}
-	sent, err := l.formed(ctx, x.keys)
+	sent, err := l.formed(ctx, x.Keys)
 	if err != nil {
 		return nil, err
 	}
-	x.sent = l.plan.Bind(args, h, sent, false)
+	x.Sent = l.plan.Bind(args, h, sent, false)
 	return x, nil
 }
 
 // note records the keys of a row: what becomes of them is known at the end of
 // the load.
-func (l *bulkLoad) note(x *execution) {
-	if x.holes.Any() {
+func (l *bulkLoad) note(x *execution.Execution) {
+	if x.Holes.Any() {
 		if l.last != nil {
-			l.last.release(nil)
+			l.last.Release(nil)
 		}
 		l.last = x
 	}
-	if x.recording.recorder == nil {
+	if x.Recording.Recorder == nil {
 		return
 	}
-	keys := x.recorded()
+	keys := outcome.RecordedKeys(x)
 	if len(keys) == 0 {
 		return
 	}
 	for i := range keys {
 		keys[i].Row = l.rows
 	}
-	x.recording.write(keys)
-	for _, n := range x.recording.notes {
+	x.Recording.Write(keys)
+	for _, n := range x.Recording.Notes {
 		l.noted.add(n, len(keys))
 	}
 }
@@ -174,15 +177,15 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
-	if err := l.follows.raiseBehind(ctx); err != nil {
+	if err := outcome.RaiseBehind(ctx, &l.follows); err != nil {
 		l.failed(ctx, err)
 		return nil, err
 	}
-	l.follows, l.broken = following{}, nil
-	v := verdict{cause: keys.CauseCount}
+	l.follows, l.broken = execution.Following{}, nil
+	v := outcome.Verdict{Cause: keys.CauseCount}
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
-		v.outcome = outcomeStored
-		l.noted.settle(outcomeStored)
+		v.Outcome = execution.OutcomeStored
+		l.noted.settle(execution.OutcomeStored)
 	}
 	l.countLate(v)
 	return res, nil
@@ -194,22 +197,22 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	v := verdict{cause: keys.CauseUnended}
+	v := outcome.Verdict{Cause: keys.CauseUnended}
 	if l.broken != nil {
-		v = verdict{failed: true, cause: causeOf(l.broken)}
+		v = outcome.Verdict{Failed: true, Cause: execution.CauseOf(l.broken)}
 	}
 	l.countLate(v)
-	l.noted, l.last, l.follows, l.broken = loadedKeys{}, nil, following{}, nil
+	l.noted, l.last, l.follows, l.broken = loadedKeys{}, nil, execution.Following{}, nil
 	return err
 }
 
 // countLate counts what became of the rows that were filled since the load began.
-func (l *bulkLoad) countLate(v verdict) {
+func (l *bulkLoad) countLate(v outcome.Verdict) {
 	if l.filled > 0 {
 		t := keys.TableOf(&l.plan.Inserts[0])
-		v.addTo(&l.conn.DB.Tally.Of(t).Late, uint64(l.filled))
-		load := &execution{conn: l.conn, plan: l.plan, trace: tracing{to: l.trace}}
-		account{load}.tell(&event{table: t.Table, owner: t, action: rewrite.Fill, keys: l.filled}, &l.plan.Inserts[0], v)
+		v.AddTo(&l.conn.DB.Tally.Of(t).Late, uint64(l.filled))
+		load := &execution.Execution{Conn: l.conn, Plan: l.plan, Trace: execution.Tracing{To: l.trace}}
+		outcome.Account{X: load}.Tell(&execution.Event{Table: t.Table, Owner: t, Action: rewrite.Fill, Keys: l.filled}, &l.plan.Inserts[0], v)
 	}
 	l.filled = 0
 }
@@ -218,20 +221,20 @@ func (l *bulkLoad) countLate(v verdict) {
 // whichever row it is about. Behind another error the load may go on, or the connection is
 // broken and nobody knows what the engine has stored.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
-	l.follows = following{}
+	l.follows = execution.Following{}
 	if !sqlcode.Answered(err) {
 		l.broken = err
 		return
 	}
-	o := outcomeUnknown
+	o := execution.OutcomeUnknown
 	if l.plan.Dialect().AtomicStatements {
-		o = outcomeNotStored
+		o = execution.OutcomeNotStored
 		l.noted.settle(o)
 	}
-	l.countLate(verdict{o, true, keys.CauseEngine})
+	l.countLate(outcome.Verdict{Outcome: o, Failed: true, Cause: keys.CauseEngine})
 	if l.last != nil {
-		if d, ok := duplicateOf(l.last, err); ok {
-			d.giveUpBlocks(ctx)
+		if d, ok := outcome.DuplicateOf(l.last, err); ok {
+			d.GiveUpBlocks(ctx)
 		}
 		l.last = nil
 	}

@@ -4,43 +4,36 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// connection is the state of a connection: its session, the keys that are drawn on it, and
-// the executions that keyfill keeps for it.
-//
-// A text comes in by Passes. One that passes goes on by ExecPassed, QueryPassed or
-// PreparePassed, any other by ExecText, QueryText or PrepareText.
-type connection struct {
-	keys.Conn
-	DB *database
-
-	parked  parked
-	spare   *execution // that has ended; nil where there is none
-	seen    *seenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
-	keyRoom [1]driver.Value
-	unread  []*execution // that are counted when their rows have ended
-	ongoing ongoing
-	attempt *attempt // whose transaction is open; nil for most
-	front   *front   // of the batch to which a text is being added; nil elsewhere
-	brings  bringing // of the last such execution
-
-	numbers sessionNumbers
-
-	// logsRows says that the server was asked, and has no log of statements for replicas.
-	logsRows bool
+// BeginTx begins a transaction, for an attempt where the context has one.
+func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
+	a := execution.AttemptOf(ctx)
+	if a == nil {
+		return c.Conn.BeginTx(ctx, opts)
+	}
+	a.Db, a.Other = c.DB, c.DB.Detached // where stores are stood in for, the engine is asked nothing
+	if !a.Other {
+		at, err := c.PlaceNow(ctx)
+		if a.Other = err != nil; err == nil {
+			a.Place = at.Answer
+			c.DB.Numbered.Ask(ctx, &c.Conn)
+		}
+	}
+	tx, err := c.Conn.BeginTx(ctx, opts)
+	if err == nil {
+		c.Attempt, a.Ends = a, c.Ends
+		a.Saved = c.DB.Dialect().Transactions.Probe != "" && !c.DB.Detached && c.ExecSavepoint(ctx, c.DB.Dialect().Transactions.Set, execution.AttemptSavepoint) == nil
+	}
+	return tx, err
 }
 
 // Conn is the connection below the interceptor.
-type Conn struct{ connection }
-
-// open makes c the connection conn of the driver.
-func (c *connection) open(conn driver.Conn, db *database) {
-	c.DB, c.parked.conn, c.numbers.conn = db, c, c
-	c.Conn.Open(conn, db.Tables)
-}
+type Conn struct{ execution.Conn }
 
 // Begin begins a transaction for a caller that knows no contexts.
 func (c *Conn) Begin() (driver.Tx, error) {
@@ -49,8 +42,8 @@ func (c *Conn) Begin() (driver.Tx, error) {
 
 // Close closes the connection. Rows that nobody has closed have ended with it.
 func (c *Conn) Close() error {
-	for len(c.unread) > 0 {
-		countUnread(c.unread[0], func(*rewrite.Insert) verdict { return verdict{cause: keys.CauseUnended} })
+	for len(c.Unread) > 0 {
+		outcome.CountUnread(c.Unread[0], func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Cause: keys.CauseUnended} })
 	}
 	return c.Conn.Close()
 }
@@ -58,10 +51,10 @@ func (c *Conn) Close() error {
 // ResetSession is called before the connection is used again: what was parked
 // on it belongs to a caller who is gone.
 func (c *Conn) ResetSession(ctx context.Context) error {
-	c.parked.clear()
-	c.ongoing.clear()
-	if c.numbers.last != nil {
-		c.numbers.last.pooled = true
+	c.Parked.Clear()
+	c.Recorded.Clear()
+	if c.Numbers.Last != nil {
+		c.Numbers.Last.Pooled = true
 	}
 	return c.Conn.ResetSession(ctx)
 }

@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/retry"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -21,31 +23,10 @@ var (
 // used.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
 	c := new(Conn)
-	if err := Connect(ctx, &c.connection, &db.database, parent); err != nil {
+	if err := retry.Connect(ctx, &c.Conn, &db.Database, parent); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// connect is [Database.Connect] for c.
-func (c *connection) connect(ctx context.Context, db *database, parent driver.Connector) error {
-	conn, err := parent.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	c.open(conn, db)
-	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		// On a connection that nobody has used: later the question would change
-		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
-		// again when it matters.
-		_, _ = c.AskEngine(ctx)
-	}
-	c.SetUpSQLite(ctx)
-	keys.NoteOpened(ctx, db.Tables)
-	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		c.AskPlaceEarly(ctx)
-	}
-	return nil
 }
 
 // KeysFor returns n new keys for the first key column of a table, which is named as in
@@ -117,8 +98,8 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 
 // WithOwnConn calls f with a connection of its own.
 func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
-	c := new(connection)
-	err := Connect(ctx, c, &db.database, db.OwnConnector())
+	c := new(execution.Conn)
+	err := retry.Connect(ctx, c, &db.Database, db.OwnConnector())
 	if err != nil {
 		return err
 	}

@@ -7,34 +7,20 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
-// database is keyfill at work on one database: its engine, settings and sources, the
-// texts that were seen, and what became of them.
-type database struct {
-	*keys.Tables
-
-	seen  *seenTexts
-	stats statistics
-	found foundRows
-
-	numbered numbered
-}
-
 // Database is keyfill at work on one database, and the ways in.
-type Database struct{ database }
+type Database struct{ execution.Database }
 
 // errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill
 // has changed the text.
 var errNumbersPlaceholders = anchor.Last("driver", `keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
-// Options is what a database is made of.
-type Options = keys.Options
-
 // NewDatabase returns what works for one database. It does no I/O. It keeps the policy,
 // which must not be changed.
-func NewDatabase(a Options, d driver.Driver) (*Database, error) {
+func NewDatabase(a execution.Options, d driver.Driver) (*Database, error) {
 	cfg := a.Policy
 	facts, known := drivers.Of(d)
 	if drivers.NumbersPlaceholders(d) {
@@ -64,10 +50,10 @@ func NewDatabase(a Options, d driver.Driver) (*Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Database{database{
+	return &Database{execution.Database{
 		Tables: tables,
-		seen:   newSeenTexts(tables),
-		stats:  statistics{tables: tables},
-		found:  foundRows{tables: tables},
+		Seen:   execution.NewSeenTexts(tables),
+		Stats:  execution.Statistics{Tables: tables},
+		Found:  execution.FoundRows{Tables: tables},
 	}}, nil
 }

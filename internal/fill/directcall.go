@@ -5,7 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -21,10 +23,10 @@ type directCall struct {
 	parts []string // the statements of the text, where it is decided to execute each alone
 }
 
-// exec executes the text, and again where its table's name has turned out to mean
+// Exec executes the text, and again where its table's name has turned out to mean
 // another table.
-func (d *directCall) exec(ctx context.Context) (driver.Result, error) {
-	return decided(&d.conn.connection, func() (driver.Result, error) { return d.execOnce(ctx) })
+func (d *directCall) Exec(ctx context.Context) (driver.Result, error) {
+	return decided(&d.conn.Conn, func() (driver.Result, error) { return d.execOnce(ctx) })
 }
 
 // execOnce executes the text.
@@ -37,27 +39,27 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 	case d.parts != nil:
 		return d.execParts(ctx)
 	case x == nil:
-		c.attempt.noteOther(d.query)
+		c.Attempt.NoteOther(d.query)
 		res, err := c.ExecContext(ctx, d.query, d.args)
-		c.DB.stats.note(ctx, d.query, e, err)
+		c.DB.Stats.Note(ctx, d.query, e, err)
 		return res, err
-	case x.prepares():
-		c.parked.park(x)
+	case x.Prepares():
+		c.Parked.Park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := executorOf(x).exec(ctx, direct{&c.connection})
+	res, err := executor.ExecutorOf(x).Exec(ctx, executor.Direct{Conn: &c.Conn})
 	if err == driver.ErrSkip {
-		c.parked.park(x)
+		c.Parked.Park(x)
 		return nil, err
 	}
-	res, err = x.executed(ctx, res, err)
-	x.release(err)
+	res, err = outcome.Executed(ctx, x, res, err)
+	x.Release(err)
 	return res, err
 }
 
 // queryRows is exec where the text gives rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
-	return decided(&d.conn.connection, func() (driver.Rows, error) { return d.queryOnce(ctx) })
+	return decided(&d.conn.Conn, func() (driver.Rows, error) { return d.queryOnce(ctx) })
 }
 
 // queryOnce executes the text where it gives rows.
@@ -68,145 +70,129 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 	case err != nil:
 		return nil, err
 	case x == nil:
-		c.attempt.noteOther(d.query)
+		c.Attempt.NoteOther(d.query)
 		rows, err := c.QueryContext(ctx, d.query, d.args)
-		c.DB.stats.note(ctx, d.query, e, err)
+		c.DB.Stats.Note(ctx, d.query, e, err)
 		return rows, err
-	case x.prepares():
-		c.parked.park(x)
+	case x.Prepares():
+		c.Parked.Park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := executorOf(x).query(ctx, direct{&c.connection})
+	rows, err := executor.ExecutorOf(x).Query(ctx, executor.Direct{Conn: &c.Conn})
 	if err == driver.ErrSkip {
-		c.parked.park(x)
+		c.Parked.Park(x)
 		return nil, err
 	}
-	return x.queried(ctx, rows, err)
+	return outcome.Queried(ctx, x, rows, err)
 }
 
 // decide decides the text and draws its keys. The execution is nil when the text goes
 // out as it came, or in parts; the event is what to count then, once the driver has taken it.
-func (d *directCall) decide(ctx context.Context) (*execution, event, error) {
+func (d *directCall) decide(ctx context.Context) (*execution.Execution, execution.Event, error) {
 	c, db := d.conn, d.conn.DB
-	p, e, err := c.decide(ctx, d.query, false)
-	if err == nil && e.worked != nil && len(d.args) > 0 && isOption(d.args[0].Value) {
-		e, err = db.stats.refusal(ctx, d.query, e.worked.Refused(rewrite.ErrOption))
+	p, e, err := c.Decide(ctx, d.query, false)
+	if err == nil && e.Worked != nil && len(d.args) > 0 && isOption(d.args[0].Value) {
+		e, err = db.Stats.Refusal(ctx, d.query, e.Worked.Refused(rewrite.ErrOption))
 	}
 	if p == nil || err != nil {
 		return nil, e, err
 	}
 	switch {
 	case p.Load:
-		e, err := loadDirectly(ctx, d.query, &db.stats, p)
+		e, err := loadDirectly(ctx, d.query, &db.Stats, p)
 		return nil, e, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
 		return d.keep(ctx, p, rewrite.Holes{}, e)
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(d.args) == 0 &&
 		!(d.by == session.ByQuery && db.Driver.CachesQueries)
-	c.brings.note(p, d.query, d.args)
+	c.Brings.Note(p, d.query, d.args)
 	if !inline && (!c.Can(d.by) || len(d.args) > 0 && p.Statements == 1 && c.Skips[d.by].IsExpected()) {
 		// Keys are drawn when database/sql comes back with the prepared
 		// statement. Several statements are tried each time: a driver that takes
 		// them may not prepare them.
-		return nil, event{}, driver.ErrSkip
+		return nil, execution.Event{}, driver.ErrSkip
 	}
 	h, err := holesOf(p, d.args)
 	if db.Driver.Family && errors.Is(err, rewrite.ErrArguments) {
 		// go-sql-driver leaves the counting to database/sql, which does it
 		// when it has prepared the statement.
-		return nil, event{}, driver.ErrSkip
+		return nil, execution.Event{}, driver.ErrSkip
 	}
 	if err == nil && h.Any() && !p.NeedsParts() {
-		if reason := unsuited(db.Tables, p, d.query); reason != "" {
+		if reason := executor.Unsuited(db.Tables, p, d.query); reason != "" {
 			err = p.Refused(reason)
 		}
 	}
 	if err != nil {
-		e, err := db.stats.refusal(ctx, d.query, err)
+		e, err := db.Stats.Refusal(ctx, d.query, err)
 		return nil, e, err
 	}
-	e, fills := settle(db.Tables, p, h)
+	e, fills := execution.Settle(db.Tables, p, h)
 	switch {
 	case !fills:
 		return d.keep(ctx, p, h, e)
 	case p.NeedsParts():
 		return d.divide(ctx, p)
-	case p.Parts != nil && d.by == session.ByExec && c.Can(d.by) && unsuitedParts(db.Tables, p) == nil:
+	case p.Parts != nil && d.by == session.ByExec && c.Can(d.by) && executor.UnsuitedParts(db.Tables, p) == nil:
 		d.parts = p.Parts
-		return nil, event{}, nil
-	case c.waits(p, h, d.by, len(d.args)):
-		return nil, event{}, driver.ErrSkip
+		return nil, execution.Event{}, nil
+	case executor.Waits(&c.Conn, p, h, d.by, len(d.args)):
+		return nil, execution.Event{}, driver.ErrSkip
 	}
 	return d.fill(ctx, p, h, inline)
 }
 
 // fill returns the execution of a text that gets keys.
-func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, inline bool) (*execution, event, error) {
-	x := d.conn.newExecution(ctx, p, d.query, d.args, h)
-	x.inline = inline
+func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, inline bool) (*execution.Execution, execution.Event, error) {
+	x := d.conn.NewExecution(ctx, p, d.query, d.args, h)
+	x.Inline = inline
 	var err error
-	if x.follows, err = newFollowing(ctx, &d.conn.connection, p, d.args, h); err != nil {
-		return nil, event{}, err
+	if x.Follows, err = executor.NewFollowing(ctx, &d.conn.Conn, p, d.args, h); err != nil {
+		return nil, execution.Event{}, err
 	}
-	if x.session, err = d.conn.sendsLastInsertID(ctx, p); err != nil {
-		account{x}.countNoKey(err)
-		return nil, event{}, err
+	if x.Session, err = d.conn.SendsLastInsertID(ctx, p); err != nil {
+		outcome.Account{X: x}.CountNoKey(err)
+		return nil, execution.Event{}, err
 	}
-	x.session = x.session && h.Any()
+	x.Session = x.Session && h.Any()
 	if err = d.batch.admit(ctx, x); err == nil {
-		if err = d.conn.numbers.checkSteps(ctx, p, d.query); err == nil {
-			err = x.fill(ctx)
+		if err = d.conn.Numbers.CheckSteps(ctx, p, d.query); err == nil {
+			err = executor.Fill(ctx, x)
 		}
 	}
 	if err != nil {
-		account{x}.countNoKey(err)
-		e, err := d.conn.DB.stats.refusal(ctx, d.query, err)
+		outcome.Account{X: x}.CountNoKey(err)
+		e, err := d.conn.DB.Stats.Refusal(ctx, d.query, err)
 		return nil, e, err
 	}
-	return x, event{}, nil
+	return x, execution.Event{}, nil
 }
 
 // keep returns the execution of a text that gets no keys, and brings keys that are
 // followed; nil where there are none. A text without an execution counts as the given
 // event; a refusal gets an event of its own.
-func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, e event) (*execution, event, error) {
+func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {
-		e, err = d.conn.DB.stats.refusal(ctx, d.query, err)
+		e, err = d.conn.DB.Stats.Refusal(ctx, d.query, err)
 		return nil, e, err
 	}
 	return x, e, nil
 }
 
-func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (*execution, error) {
-	follows, err := newFollowing(ctx, &d.conn.connection, p, d.args, h)
-	if !follows.any() || err != nil {
+func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (*execution.Execution, error) {
+	follows, err := executor.NewFollowing(ctx, &d.conn.Conn, p, d.args, h)
+	if !follows.Any() || err != nil {
 		return nil, err
 	}
-	x := d.conn.newExecution(ctx, p, d.query, d.args, h)
-	x.kept, x.follows = true, follows
-	if follows.isBefore(p) && d.conn.preparesFirst(d.by, len(d.args)) {
+	x := d.conn.NewExecution(ctx, p, d.query, d.args, h)
+	x.Kept, x.Follows = true, follows
+	if follows.IsBefore(p) && d.conn.PreparesFirst(d.by, len(d.args)) {
 		return nil, driver.ErrSkip
 	}
 	if err := d.batch.admit(ctx, x); err != nil {
 		return nil, err
 	}
-	return x, x.fill(ctx)
-}
-
-// sendsLastInsertID asks for what has to be known of the tables of a plan, and says
-// whether an execution that fills a key has the text with LAST_INSERT_ID(key).
-func (c *connection) sendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
-	quiet := true
-	for i := range p.Inserts {
-		t := keys.TableOf(&p.Inserts[i])
-		f, err := c.DB.Facts(ctx, &c.Conn, t)
-		if err != nil {
-			return false, t.KeyError(0, err)
-		}
-		quiet = quiet && f.LastIDUnread && !f.NumbersOther &&
-			(t.LastIDKey < 0 || p.Inserts[i].Rows == 1 || t.KeyColumns[t.LastIDKey].IsAdjacent())
-	}
-	return p.Session() && quiet, nil
+	return x, executor.Fill(ctx, x)
 }

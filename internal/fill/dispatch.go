@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -14,11 +15,11 @@ import (
 // Passes says what a query concerns, whether it goes to the driver as it is, and
 // whether it is counted then.
 func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
-	if c.numbers.last != nil && rewrite.EndsSession(c.DB.Dialect(), query) {
-		c.numbers.last = nil
+	if c.Numbers.Last != nil && rewrite.EndsSession(c.DB.Dialect(), query) {
+		c.Numbers.Last = nil
 	}
-	concern, passed, seen := c.DB.seen.see(query, c.seen)
-	c.seen = seen
+	concern, passed, seen := c.DB.Seen.See(query, c.Seen)
+	c.Seen = seen
 	switch {
 	case concern == 0:
 		return 0, true, false
@@ -31,60 +32,60 @@ func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool)
 
 // ExecPassed executes a text that Passes has just said to go to the driver.
 func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if c.numbers.last != nil {
-		if err := c.numbers.check(ctx, query); err != nil {
+	if c.Numbers.Last != nil {
+		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
 		}
 	}
-	if c.attempt != nil {
-		c.attempt.noteOther(query)
+	if c.Attempt != nil {
+		c.Attempt.NoteOther(query)
 	}
 	var res driver.Result
 	var err error
-	if c.seen != nil && c.seen.leaves {
+	if c.Seen != nil && c.Seen.Leaves {
 		res, err = c.ExecQuiet(ctx, query, args)
 	} else {
 		res, err = c.ExecContext(ctx, query, args)
 	}
-	c.numbers.ran(query, err)
+	noteRead(&c.Numbers, query, err)
 	return res, err
 }
 
-// ran notes an execution, after which the driver may want the text to be prepared.
-func (s *sessionNumbers) ran(query string, err error) {
-	if s.direct = ""; err == driver.ErrSkip {
-		s.direct = query
+// noteRead notes an execution, after which the driver may want the text to be prepared.
+func noteRead(s *execution.SessionNumbers, query string, err error) {
+	if s.Direct = ""; err == driver.ErrSkip {
+		s.Direct = query
 	}
 }
 
 // QueryPassed is ExecPassed for a text that gives rows.
 func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if c.numbers.last != nil {
-		if err := c.numbers.check(ctx, query); err != nil {
+	if c.Numbers.Last != nil {
+		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
 		}
 	}
-	if c.attempt != nil {
-		c.attempt.noteOther(query)
+	if c.Attempt != nil {
+		c.Attempt.NoteOther(query)
 	}
 	var rows driver.Rows
 	var err error
-	if c.seen != nil && c.seen.leaves {
+	if c.Seen != nil && c.Seen.Leaves {
 		rows, err = c.QueryQuiet(ctx, query, args)
 	} else {
 		rows, err = c.QueryContext(ctx, query, args)
 	}
-	c.numbers.ran(query, err)
+	noteRead(&c.Numbers, query, err)
 	return rows, err
 }
 
 // PreparePassed prepares such a text.
 func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
-	c.numbers.prepared(query)
-	if c.attempt != nil {
-		c.attempt.noteOther(query)
+	c.Numbers.Prepared(query)
+	if c.Attempt != nil {
+		c.Attempt.NoteOther(query)
 	}
-	if c.seen != nil && c.seen.leaves {
+	if c.Seen != nil && c.Seen.Leaves {
 		return c.PrepareQuiet(ctx, query)
 	}
 	return c.PrepareContext(ctx, query)
@@ -93,48 +94,48 @@ func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, er
 // CountPassed counts an INSERT that the driver has taken as it came, and answered with an
 // error or without. One that database/sql sends again is counted then.
 func (c *Conn) CountPassed(ctx context.Context, err error) {
-	if isUntaken(err) {
+	if execution.IsUntaken(err) {
 		return
 	}
 	if c.DB.Tally.Passed.Add(1)%keys.NoteEvery == 0 {
 		keys.NoteInserts(ctx, c.DB.Tables)
 	}
-	watchOf(ctx).tracer.event(event{action: rewrite.Pass}, err)
+	execution.WatchOf(ctx).Tracer.Event(execution.Event{Action: rewrite.Pass}, err)
 }
 
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
 func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error) {
-	if c.numbers.last != nil {
-		if err := c.numbers.check(ctx, query); err != nil {
+	if c.Numbers.Last != nil {
+		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
 		}
 	}
-	if res, done, err := c.execPlain(ctx, c.seen, args); done {
+	if res, done, err := execPlain(ctx, &c.Conn, c.Seen, args); done {
 		return res, err
 	}
 	c.NoteTemporary(query, concern)
 	effect := c.DB.TransactionEffect(query, concern)
 	res, err := driver.Result(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		res, err = (&directCall{conn: c, query: query, args: args, by: session.ByExec}).exec(ctx)
+		res, err = (&directCall{conn: c, query: query, args: args, by: session.ByExec}).Exec(ctx)
 	} else {
-		c.attempt.noteOther(query)
+		c.Attempt.NoteOther(query)
 		res, err = c.ExecContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
-	c.numbers.ran(query, err)
+	noteRead(&c.Numbers, query, err)
 	return res, err
 }
 
 // QueryText is ExecText for a text that gives rows.
 func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error) {
-	if c.numbers.last != nil {
-		if err := c.numbers.check(ctx, query); err != nil {
+	if c.Numbers.Last != nil {
+		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
 		}
 	}
-	if rows, done, err := c.queryPlain(ctx, c.seen, args); done {
+	if rows, done, err := queryPlain(ctx, &c.Conn, c.Seen, args); done {
 		return rows, err
 	}
 	c.NoteTemporary(query, concern)
@@ -143,26 +144,26 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	if concern&rewrite.ConcernsInsert != 0 {
 		rows, err = (&directCall{conn: c, query: query, args: args, by: session.ByQuery}).queryRows(ctx)
 	} else {
-		c.attempt.noteOther(query)
+		c.Attempt.NoteOther(query)
 		rows, err = c.QueryContext(ctx, query, args)
 	}
 	c.NoteRan(effect, concern, err)
-	c.numbers.ran(query, err)
+	noteRead(&c.Numbers, query, err)
 	return rows, err
 }
 
 // PrepareText prepares a text that may be an INSERT, or begin or end a transaction
 // when it is executed.
 func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error) {
-	if stmt, done, err := c.preparePlain(ctx, c.seen); done {
+	if stmt, done, err := preparePlain(ctx, &c.Conn, c.Seen); done {
 		return stmt, err
 	}
 	c.NoteTemporary(query, concern)
 	stmt, err := driver.Stmt(nil), error(nil)
 	if concern&rewrite.ConcernsInsert != 0 {
-		stmt, err = (&preparation{&c.connection, query}).prepare(ctx)
+		stmt, err = (&preparation{&c.Conn, query}).prepare(ctx)
 	} else {
-		c.attempt.noteOther(query)
+		c.Attempt.NoteOther(query)
 		stmt, err = c.PrepareContext(ctx, query)
 	}
 	if err != nil || concern&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -16,7 +17,7 @@ const maxOtherTexts = 16
 
 // preparedText returns the text that is prepared for a plan. Without an engine there is
 // nothing to prove.
-func preparedText(c *connection, p *rewrite.Plan, session bool) string {
+func preparedText(c *execution.Conn, p *rewrite.Plan, session bool) string {
 	if c.DB.Detached {
 		return p.BoundText(session)
 	}

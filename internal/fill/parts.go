@@ -4,7 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,36 +20,20 @@ import (
 // divide decides that the text of a plan is executed in parts, unless one of them would be
 // refused by itself. One that gives rows, or that has to be prepared, is refused: drivers
 // differ in how much of it they would execute.
-func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution, event, error) {
+func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution.Execution, execution.Event, error) {
 	var refusal error
 	if d.by != session.ByExec || !d.conn.Can(d.by) {
 		refusal = p.Refused(rewrite.ErrSelectSeveral)
 	}
-	if r := unsuitedParts(d.conn.DB.Tables, p); r != nil && refusal == nil {
+	if r := executor.UnsuitedParts(d.conn.DB.Tables, p); r != nil && refusal == nil {
 		refusal = r
 	}
 	if refusal == nil {
 		d.parts = p.Parts
-		return nil, event{}, nil
+		return nil, execution.Event{}, nil
 	}
-	e, err := d.conn.DB.stats.refusal(ctx, d.query, refusal)
+	e, err := d.conn.DB.Stats.Refusal(ctx, d.query, refusal)
 	return nil, e, err
-}
-
-// unsuitedParts returns the refusal of the first part of a text that would be refused by
-// itself, nil where there is none.
-func unsuitedParts(tables *keys.Tables, p *rewrite.Plan) *rewrite.Refusal {
-	at := 0 // where the part begins in the text
-	for _, text := range p.Parts {
-		part := tables.AnyEngine().Plan(text)
-		if reason := unsuited(tables, part, text); reason != "" {
-			r := part.Refused(reason)
-			r.Offset += at
-			return r
-		}
-		at += len(text)
-	}
-	return nil
 }
 
 // execParts executes the statements of a text, each as a text of its own. The result is that

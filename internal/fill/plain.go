@@ -4,85 +4,57 @@ import (
 	"context"
 	"database/sql/driver"
 	"math"
-	"sync/atomic"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// plain executes an INSERT whose only key needs nothing of the transaction, which is
-// what most statements are: the key is drawn, bound and sent. An execution is made
-// when the driver answers with driver.ErrSkip or an error, and when somebody asks
-// what became of the rows.
-type plain struct {
-	plan  *rewrite.Plan
-	in    *rewrite.Insert
-	table *keys.Table
-	key   int // the index of the key column among the table's
-
-	// bound are the text that is sent, and the text that is sent with the first key as
-	// LAST_INSERT_ID(key). A statement that is prepared has no use for them.
-	bound   [2]boundText
-	session bool // the text allows LAST_INSERT_ID(key)
-	sets    bool // a value may be a set: see storedMore
-	isOne   bool // it is one row, which is stored where the statement succeeds
-
-	tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
-}
-
-// boundText is a text with a placeholder for its key.
-type boundText struct {
-	text   string
-	leaves bool // it leaves what is known of the session: see [session.IsQuiet]
-}
-
 // plainOn returns the plain executor of a text on the connection, nil where the text
 // has to be decided there.
-func (s *seenText) plainOn(ctx context.Context, c *connection) *plain {
+func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *execution.Plain {
 	if s == nil {
 		return nil
 	}
-	f := s.plain.Load()
-	if f == nil && s.concern != rewrite.ConcernsInsert {
+	f := s.Plain.Load()
+	if f == nil && s.Concern != rewrite.ConcernsInsert {
 		return nil
 	}
 	if f == nil {
 		var known bool
-		if f, known = newPlainText(c.DB.Tables, s.engine, s.query); !known {
+		if f, known = newPlainText(c.DB.Tables, s.Engine, s.Query); !known {
 			return nil
 		}
-		s.plain.Store(f)
+		s.Plain.Store(f)
 	}
-	if f.plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.home) || !f.suits(ctx, c) {
+	if f.Plain == nil || policy.Mode(c.DB.Mode.Load()) != policy.ModeFill || !session.MeansAsSeen(&c.Conn.Conn, f.Home) || !suitsPlain(ctx, f.Plain, c) {
 		return nil
 	}
-	return f.plain
+	return f.Plain
 }
 
-// suits reports whether the plain executor may run: the transaction has changed no
+// suitsPlain reports whether the plain executor may run: the transaction has changed no
 // tables and is not one that is made again, the table's facts are known, and nobody
 // records keys or traces.
-func (p *plain) suits(ctx context.Context, c *connection) bool {
-	return !c.Altered.On && c.attempt == nil && factsOf(c, p.table) != nil && !isWatched(ctx)
+func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool {
+	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)
 }
-
-// factsOf returns what the catalog has said of a table, as far as it is true of a
-// connection; nil before it was asked.
-func factsOf(c *connection, t *keys.Table) *keys.Facts { return t.GateOf(&c.Conn).Facts.Load() }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
 // that Passes has just looked at, and that has a plain executor: database/sql then
 // prepares the text at once, and keys are drawn when the statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
-	return args > 0 && c.Skips[by].Any() && c.Can(by) && c.seen.plainOn(ctx, &c.connection) != nil && c.Skips[by].IsExpected()
+	return args > 0 && c.Skips[by].Any() && c.Can(by) && plainOn(ctx, c.Seen, &c.Conn) != nil && c.Skips[by].IsExpected()
 }
 
 // plainRun is one execution of a plain executor.
 type plainRun struct {
-	*plain
-	conn    *connection
+	*execution.Plain
+	conn    *execution.Conn
 	query   string
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
@@ -100,81 +72,81 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	if len(r.args) > 0 && !driver.IsValue(r.args[0].Value) && isOption(r.args[0].Value) {
 		return false, nil
 	}
-	if r.holes, err = r.plan.Holes(r.args); err != nil {
+	if r.holes, err = r.Plan.Holes(r.args); err != nil {
 		return false, nil
 	}
 	n := r.holes.Counts[0]
-	room := c.keyRoom[:0]
+	room := c.KeyRoom[:0]
 	if n > 1 {
-		n += keys.SpareKeys(r.plan, r.plan.Draws[0], n)
+		n += keys.SpareKeys(r.Plan, r.Plan.Draws[0], n)
 		room = nil
 	}
-	drawn, err := c.Give(ctx, room, r.table, r.key, n)
+	drawn, err := c.Give(ctx, room, r.Table, r.Key, n)
 	if err != nil {
-		if !isBadConn(err) {
+		if !execution.IsBadConn(err) {
 			r.tableTally().AddNoKey(keys.CauseOfNoKey(err))
 		}
-		return true, r.table.KeyError(r.key, err)
+		return true, r.Table.KeyError(r.Key, err)
 	}
 	drawn = drawn[:r.holes.Counts[0]]
 	if r.first = drawn[0]; n > 1 {
 		r.keys = drawn
 	}
-	r.sent = r.plan.Bind(r.args, r.holes, [][]driver.Value{drawn}, r.session)
+	r.sent = r.Plan.Bind(r.args, r.holes, [][]driver.Value{drawn}, r.session)
 	return true, nil
 }
 
 // textFor returns the text that is sent. asSession says that the first key goes as
 // LAST_INSERT_ID(key).
-func (p *plain) textFor(asSession bool) *boundText {
+func textFor(p *execution.Plain, asSession bool) *execution.BoundText {
 	if asSession {
-		return &p.bound[1]
+		return &p.Bound[1]
 	}
-	return &p.bound[0]
+	return &p.Bound[0]
 }
 
-// isSession reports whether the first key goes as LAST_INSERT_ID(key).
-func (p *plain) isSession(f *keys.Facts) bool {
-	return p.session && f.LastIDUnread && !f.NumbersOther &&
-		(p.table.LastIDKey < 0 || p.in.Rows == 1 || p.table.KeyColumns[p.table.LastIDKey].IsAdjacent())
+// isOfSession reports whether the first key goes as LAST_INSERT_ID(key).
+func isOfSession(p *execution.Plain, f *keys.Facts) bool {
+	return p.Session && f.LastIDUnread && !f.NumbersOther &&
+		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent())
 }
 
 // execution returns the run as an execution, for what a run does not do.
-func (r *plainRun) execution() *execution {
+func (r *plainRun) execution() *execution.Execution {
 	drawn := r.keys
 	if drawn == nil {
 		drawn = []driver.Value{r.first}
 	}
-	x := r.conn.emptyExecution()
-	x.conn, x.plan, x.query, x.args, x.holes = r.conn, r.plan, r.query, r.args, r.holes
-	x.keys, x.session = [][]driver.Value{drawn}, r.session
-	x.text, x.sent = r.plan.BoundText(r.session), r.sent
+	x := r.conn.EmptyExecution()
+	x.Conn, x.Plan, x.Query, x.Args, x.Holes = r.conn, r.Plan, r.query, r.args, r.holes
+	x.Keys, x.Session = [][]driver.Value{drawn}, r.session
+	x.Text, x.Sent = r.Plan.BoundText(r.session), r.sent
 	return x
 }
 
 // execPlain executes a text by its plain executor. It reports false where the text is
 // to be decided; nothing was done then.
-func (c *connection) execPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
-	p := s.plainOn(ctx, c)
+func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
+	p := plainOn(ctx, s, c)
 	if p == nil || !c.Execs {
 		return nil, false, nil
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: factsOf(c, p.table)}
-	r.session = p.isSession(r.facts)
+	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}
+	r.session = isOfSession(p, r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if b := p.textFor(r.session); b.leaves {
-		res, err = c.ExecQuiet(ctx, b.text, r.sent)
+	if b := textFor(p, r.session); b.Leaves {
+		res, err = c.ExecQuiet(ctx, b.Text, r.sent)
 	} else {
-		res, err = c.ExecContext(ctx, b.text, r.sent)
+		res, err = c.ExecContext(ctx, b.Text, r.sent)
 	}
 	if err != nil {
-		res, err = sentAgain(ctx, c, p.plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, p.textFor(r.session).text, r.sent) })
+		res, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, textFor(p, r.session).Text, r.sent) })
 	}
 	if err == driver.ErrSkip {
-		c.parked.park(r.execution())
+		c.Parked.Park(r.execution())
 		return nil, true, err
 	}
 	res, err = r.executed(ctx, res, err)
@@ -191,15 +163,15 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 		}
 	}
 	x := r.execution()
-	res, err = x.executed(ctx, res, err)
-	x.release(err)
+	res, err = outcome.Executed(ctx, x, res, err)
+	x.Release(err)
 	return res, err
 }
 
-// noteNumber is [noteNumber] for the run.
+// noteNumber is [outcome.noteNumber] for the run.
 func (r *plainRun) noteNumber() {
-	if r.facts.Columns[r.key].Counter != nil {
-		r.conn.numbers.note(r.plan, r.facts)
+	if r.facts.Columns[r.Key].Counter != nil {
+		r.conn.Numbers.Note(r.Plan, r.facts)
 	}
 }
 
@@ -209,23 +181,23 @@ const notAsked = math.MinInt64
 // answer returns the result of an execution that has succeeded, nil where the result
 // has to be looked at more closely, and how many rows the driver says were affected.
 func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int64) {
-	t := r.table
+	t := r.Table
 	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
-	if !tells && !r.sets {
+	if !tells && !r.Sets {
 		return res, notAsked
 	}
 	affected, err := res.RowsAffected()
 	switch {
-	case err != nil || affected > int64(r.in.Rows):
+	case err != nil || affected > int64(r.In.Rows):
 		return nil, affected
 	case !tells:
 		return res, affected
 	}
 	id, isInteger := r.first.(int64)
-	if !isInteger || r.in.Rows != 1 || affected != 1 || r.in.Conflict != rewrite.ConflictError || r.in.Returning || r.facts.OwnConflicts || t.LastIDKey != r.key {
+	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Conflict != rewrite.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
 		return nil, affected
 	}
-	return withSeveral(ownResult{res, id}), affected
+	return outcome.WithSeveral(outcome.OwnResult{Result: res, Id: id}), affected
 }
 
 // count counts an execution that has succeeded. affected is as answer returns it. Most
@@ -237,7 +209,7 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 			affected = -1
 		}
 	}
-	if t := r.tally.Load(); t != nil && r.isOne && affected == 1 && !r.facts.OwnConflicts {
+	if t := r.Tally.Load(); t != nil && r.IsOne && affected == 1 && !r.facts.OwnConflicts {
 		if t.Single.Add(1)%keys.NoteEvery == 0 {
 			keys.NoteInserts(context.Background(), r.conn.DB.Tables)
 		}
@@ -250,22 +222,22 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 // can have been left out or replaced, all keys are stored.
 func (r *plainRun) countOther(res driver.Result, affected int64) {
 	t := r.counts()
-	if r.in.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts && affected == int64(r.in.Rows) {
+	if r.In.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
 		t.Ended.Stored.Add(1)
 		return
 	}
-	x := r.conn.emptyExecution()
-	x.conn, x.plan = r.conn, r.plan
-	account{x}.verdict(r.in, res).addTo(&t.Ended, 1)
-	x.release(nil)
+	x := r.conn.EmptyExecution()
+	x.Conn, x.Plan = r.conn, r.Plan
+	outcome.Account{X: x}.Verdict(r.In, res).AddTo(&t.Ended, 1)
+	x.Release(nil)
 }
 
 // tableTally returns the counts of the table.
 func (r *plainRun) tableTally() *keys.TableTally {
-	t := r.tally.Load()
+	t := r.Tally.Load()
 	if t == nil {
-		t = r.conn.DB.Tally.Of(r.table)
-		r.tally.Store(t)
+		t = r.conn.DB.Tally.Of(r.Table)
+		r.Tally.Store(t)
 	}
 	return t
 }
@@ -281,27 +253,27 @@ func (r *plainRun) counts() *keys.TableTally {
 }
 
 // queryPlain is execPlain for a text that gives rows.
-func (c *connection) queryPlain(ctx context.Context, s *seenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
-	p := s.plainOn(ctx, c)
+func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
+	p := plainOn(ctx, s, c)
 	if p == nil || !c.Queries {
 		return nil, false, nil
 	}
-	r := plainRun{plain: p, conn: c, query: s.query, args: args, facts: factsOf(c, p.table)}
-	r.session = p.isSession(r.facts)
+	r := plainRun{Plain: p, conn: c, query: s.Query, args: args, facts: execution.FactsOf(c, p.Table)}
+	r.session = isOfSession(p, r.facts)
 	c.AlteredTables.Created = nil
 	if suits, err := r.draw(ctx); !suits || err != nil {
 		return nil, suits, err
 	}
-	if b := p.textFor(r.session); b.leaves {
-		rows, err = c.QueryQuiet(ctx, b.text, r.sent)
+	if b := textFor(p, r.session); b.Leaves {
+		rows, err = c.QueryQuiet(ctx, b.Text, r.sent)
 	} else {
-		rows, err = c.QueryContext(ctx, b.text, r.sent)
+		rows, err = c.QueryContext(ctx, b.Text, r.sent)
 	}
 	if err != nil {
-		rows, err = sentAgain(ctx, c, p.plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, p.textFor(r.session).text, r.sent) })
+		rows, err = executor.SentAgain(ctx, c, p.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, textFor(p, r.session).Text, r.sent) })
 	}
 	if err == driver.ErrSkip {
-		c.parked.park(r.execution())
+		c.Parked.Park(r.execution())
 		return nil, true, err
 	}
 	rows, err = r.queried(ctx, rows, err)
@@ -310,10 +282,10 @@ func (c *connection) queryPlain(ctx context.Context, s *seenText, args []driver.
 
 // queried finishes a Query.
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	if err == nil && r.table.KeyColumns[r.key].Source != nil { // of a key that is no number of a sequence
+	if err == nil && r.Table.KeyColumns[r.Key].Source != nil { // of a key that is no number of a sequence
 		t := r.counts()
 		t.Ended.AddUnknown(keys.CauseRows, 1)
 		return rows, nil
 	}
-	return r.execution().queried(ctx, rows, err)
+	return outcome.Queried(ctx, r.execution(), rows, err)
 }

@@ -3,30 +3,33 @@ package fill
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 )
 
 // preparePlain prepares a text that has a plain executor. It reports false where the
 // text is to be decided; nothing was done then.
-func (c *connection) preparePlain(ctx context.Context, s *seenText) (stmt driver.Stmt, done bool, err error) {
-	p := s.plainOn(ctx, c)
-	if p == nil || c.parked.anyInline() || s.plain.Load().home != nil && s.engine.Dialect.Place.Tables != "" {
+func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
+	p := plainOn(ctx, s, c)
+	if p == nil || c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
 		return nil, false, nil // or the text is to prove what it means whenever it is executed
 	}
 	c.AlteredTables.Created = nil
-	asSession := p.isSession(factsOf(c, p.table))
-	own := &statement{conn: c, plan: p.plan, query: s.query, session: asSession, sends: asSession, plain: p}
-	if f := s.plain.Load(); f.home != nil && s.engine.Dialect.Place.Moves {
-		own.found = foundIn(c, f.home)
+	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
+	own := &statement{conn: c, plan: p.Plan, query: s.Query, session: asSession, sends: asSession, plain: p}
+	if f := s.Plain.Load(); f.Home != nil && s.Engine.Dialect.Place.Moves {
+		own.found = foundIn(c, f.Home)
 	}
-	if b := p.textFor(asSession); b.leaves {
-		own.Stmt, err = c.PrepareQuiet(ctx, b.text)
+	if b := textFor(p, asSession); b.Leaves {
+		own.Stmt, err = c.PrepareQuiet(ctx, b.Text)
 	} else {
-		own.Stmt, err = c.PrepareContext(ctx, b.text)
+		own.Stmt, err = c.PrepareContext(ctx, b.Text)
 	}
-	if isBadConn(err) {
-		c.parked.lose(s.query, nil)
+	if execution.IsBadConn(err) {
+		c.Parked.Lose(s.Query, nil)
 	}
-	stmt, err = own.orError(setRefused(p.plan, err))
+	stmt, err = own.orError(outcome.SetRefused(p.Plan, err))
 	return stmt, true, err
 }
 
@@ -34,10 +37,10 @@ func (c *connection) preparePlain(ctx context.Context, s *seenText) (stmt driver
 // decided; nothing was done then. What was parked for the statement is executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
-	if s.plain == nil || c.parked.any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !s.plain.suits(ctx, c) {
+	if s.plain == nil || c.Parked.Any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !suitsPlain(ctx, s.plain, c) {
 		return r, false, nil
 	}
-	r = plainRun{plain: s.plain, conn: c, query: s.query, args: args, facts: factsOf(c, s.plain.table), session: s.session}
+	r = plainRun{Plain: s.plain, conn: c, query: s.query, args: args, facts: execution.FactsOf(c, s.plain.Table), session: s.session}
 	suits, err = r.draw(ctx)
 	return r, suits, err
 }

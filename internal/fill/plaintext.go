@@ -1,6 +1,8 @@
 package fill
 
 import (
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
@@ -9,7 +11,7 @@ import (
 
 // newPlain returns the plain executor of a plan, nil where another one is needed. The
 // answer depends on the plan and the policy alone.
-func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
+func newPlain(tables *keys.Tables, p *rewrite.Plan) *execution.Plain {
 	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
 		return nil
@@ -26,23 +28,16 @@ func newPlain(tables *keys.Tables, p *rewrite.Plan) *plain {
 			return nil // which may raise a numbering
 		}
 	}
-	if miscounts(tables, p) || k.Source == nil && mayLeaveOut(p) {
+	if executor.Miscounts(tables, p) || k.Source == nil && executor.MayLeaveOut(p) {
 		return nil
 	}
-	return &plain{plan: p, in: in, table: t, key: i, session: p.Session(), sets: p.Dialect().Grammar.ValueSets,
-		isOne: in.Rows == 1 && in.Conflict == rewrite.ConflictError}
-}
-
-// plainText is the plain executor of a text that comes again, for as long as its
-// connection knows nothing that gives the text another meaning.
-type plainText struct {
-	*plain
-	home *session.Location // where the session has to be; nil where its place does not matter
+	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect().Grammar.ValueSets,
+		IsOne: in.Rows == 1 && in.Conflict == rewrite.ConflictError}
 }
 
 // newPlainText returns the plain executor of a text. One without plain means that the
 // text has none. known is false while this cannot be decided yet.
-func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainText, known bool) {
+func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *execution.PlainText, known bool) {
 	p := e.Plan(query)
 	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && e.CaseMatters(p) {
 		return nil, false
@@ -52,24 +47,24 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *plainTe
 	}
 	one := newPlain(tables, p)
 	if one == nil {
-		return new(plainText), true
+		return new(execution.PlainText), true
 	}
-	f = &plainText{plain: one}
+	f = &execution.PlainText{Plain: one}
 	for i, asSession := range []bool{false, true} {
 		text := p.BoundText(asSession)
-		f.bound[i] = boundText{text, session.IsQuiet(p.Dialect(), text)}
+		f.Bound[i] = execution.BoundText{Text: text, Leaves: session.IsQuiet(p.Dialect(), text)}
 	}
-	t := one.table
+	t := one.Table
 	if !e.AsksPlace {
 		return f, true
 	}
 	switch {
-	case one.in.Database != "", e.Policy.Schemas(), keys.StateNeedsSchema(t):
-		return new(plainText), true // its plan depends on the place
+	case one.In.Database != "", e.Policy.Schemas(), keys.StateNeedsSchema(t):
+		return new(execution.PlainText), true // its plan depends on the place
 	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true
 	}
-	if f.home = knownHome(tables); f.home == nil {
+	if f.Home = knownHome(tables); f.Home == nil {
 		return nil, false
 	}
 	return f, true

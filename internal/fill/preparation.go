@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -11,7 +14,7 @@ import (
 
 // preparation prepares a text with an INSERT.
 type preparation struct {
-	conn  *connection
+	conn  *execution.Conn
 	query string
 }
 
@@ -22,7 +25,7 @@ func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 
 func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	c, db := r.conn, r.conn.DB
-	p, e, err := c.decide(ctx, r.query, true)
+	p, e, err := c.Decide(ctx, r.query, true)
 	switch {
 	case err != nil:
 		return nil, err
@@ -37,20 +40,20 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	if e := db.AnyEngine(); e.Dialect.Place.Moves && db.PlaceMatters(e, r.query, p) {
 		s.found = foundIn(c, c.Place.At)
 	}
-	switch mode := cautious(db.Tables, p); mode {
+	switch mode := execution.Cautious(db.Tables, p); mode {
 	case policy.ModeOff:
-		return r.asItIs(ctx, event{counts: true, table: keys.TableOf(&p.Inserts[0]).Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
+		return r.asItIs(ctx, execution.Event{Counts: true, Table: keys.TableOf(&p.Inserts[0]).Table, Owner: keys.TableOf(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
 	case policy.ModeDryRun:
 		s.dry = true
-		c.attempt.noteOther(r.query)
+		c.Attempt.NoteOther(r.query)
 		s.Stmt, err = c.PrepareContext(ctx, r.query)
 		return s.orError(err)
 	}
-	if x := c.parked.takeInline(r.query, p); x != nil {
-		s.literal, s.text, s.once, s.session, s.sends = true, x.text, x, x.session, x.session
-		s.Stmt, err = c.PrepareContext(ctx, x.text)
-		if isBadConn(err) {
-			x.recording.recorder.lose(x)
+	if x := c.Parked.TakeInline(r.query, p); x != nil {
+		s.literal, s.text, s.once, s.session, s.sends = true, x.Text, x, x.Session, x.Session
+		s.Stmt, err = c.PrepareContext(ctx, x.Text)
+		if execution.IsBadConn(err) {
+			x.Recording.Recorder.Lose(x)
 		}
 		return s.orError(err)
 	}
@@ -66,33 +69,33 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 	if reason := p.Unbound(); reason != "" {
 		return r.refuse(ctx, p.Refused(reason))
 	}
-	if reason := unsuited(c.DB.Tables, p, r.query); p.Action == rewrite.Fill && reason != "" {
+	if reason := executor.Unsuited(c.DB.Tables, p, r.query); p.Action == rewrite.Fill && reason != "" {
 		return r.refuse(ctx, p.Refused(reason))
 	}
 	var err error
-	if s.sends, err = c.sendsLastInsertID(ctx, p); err != nil {
+	if s.sends, err = c.SendsLastInsertID(ctx, p); err != nil {
 		return nil, err
 	}
-	s.session = s.sends && c.brings.fills(p, r.query)
+	s.session = s.sends && c.Brings.Fills(p, r.query)
 	s.plain = newPlain(c.DB.Tables, p)
 	s.Stmt, err = c.PrepareContext(ctx, preparedText(c, p, s.session))
 	switch {
 	case err == nil:
-	case isBadConn(err):
-		c.parked.lose(r.query, recorderOf(ctx))
+	case execution.IsBadConn(err):
+		c.Parked.Lose(r.query, execution.RecorderOf(ctx))
 	default:
 		err = unprepared(c, p, err)
-		if old := unlessOld(ctx, c, p, err); old != err {
+		if old := executor.UnlessOld(ctx, c, p, err); old != err {
 			return r.refuse(ctx, old)
 		}
 	}
-	return s.orError(setRefused(p, err))
+	return s.orError(outcome.SetRefused(p, err))
 }
 
 // refuse returns the error of a refusal, or prepares the application's own text where
 // the policy or the mode lets it go out as it came.
 func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, error) {
-	e, err := r.conn.DB.stats.refusal(ctx, r.query, refusal)
+	e, err := r.conn.DB.Stats.Refusal(ctx, r.query, refusal)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +103,12 @@ func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, e
 }
 
 // kept prepares a statement whose text may bring keys that are followed.
-func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (driver.Stmt, error) {
-	follows, err := newFollowing(ctx, r.conn, p, nil, rewrite.Holes{})
+func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e execution.Event) (driver.Stmt, error) {
+	follows, err := executor.NewFollowing(ctx, r.conn, p, nil, rewrite.Holes{})
 	if err != nil {
 		return nil, err
 	}
-	if !follows.any() {
+	if !follows.Any() {
 		return r.asItIs(ctx, e)
 	}
 	s := &statement{conn: r.conn, plan: p, query: r.query, kept: true}
@@ -114,12 +117,12 @@ func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e event) (drive
 }
 
 // asItIs prepares the application's own text.
-func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) {
-	r.conn.numbers.prepared(r.query)
-	r.conn.attempt.noteOther(r.query)
+func (r *preparation) asItIs(ctx context.Context, e execution.Event) (driver.Stmt, error) {
+	r.conn.Numbers.Prepared(r.query)
+	r.conn.Attempt.NoteOther(r.query)
 	stmt, err := r.conn.PrepareContext(ctx, r.query)
 	if err == nil {
-		r.conn.DB.stats.note(ctx, r.query, e, nil)
+		r.conn.DB.Stats.Note(ctx, r.query, e, nil)
 	}
 	return stmt, err
 }
@@ -128,15 +131,15 @@ func (r *preparation) asItIs(ctx context.Context, e event) (driver.Stmt, error) 
 // lacks a key is refused.
 func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
 	c := r.conn
-	c.numbers.last = nil
+	c.Numbers.Last = nil
 	if !c.DB.Driver.TakesRows() {
 		return r.withoutRows(ctx, p)
 	}
-	mode := cautious(c.DB.Tables, p)
+	mode := execution.Cautious(c.DB.Tables, p)
 	if mode == policy.ModeOff {
-		return r.asItIs(ctx, event{counts: true, table: p.Inserts[0].Target.Table, owner: keys.TableOf(&p.Inserts[0]), action: p.Action, mode: mode, withheld: true})
+		return r.asItIs(ctx, execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
 	}
-	c.attempt.noteOther(r.query)
+	c.Attempt.NoteOther(r.query)
 	l := &bulkLoad{statement: &statement{conn: c, plan: p, query: r.query, dry: mode == policy.ModeDryRun}}
 	text := r.query
 	if !l.dry {
@@ -161,7 +164,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 // withoutRows prepares a bulk load whose rows do not come as executions: it is kept when
 // it brings its keys, else refused.
 func (r *preparation) withoutRows(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
-	e, err := loadDirectly(ctx, r.query, &r.conn.DB.stats, p)
+	e, err := loadDirectly(ctx, r.query, &r.conn.DB.Stats, p)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
@@ -13,7 +16,7 @@ import (
 
 // begin makes the execution of the statement with these arguments: the one that
 // was parked for it, or a new one. It is nil where the application's own text is executed.
-func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	c := s.conn
 	if err := s.move(ctx); err != nil || s.asItIs {
 		return nil, err
@@ -34,7 +37,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	if s.literal {
 		x := s.once
 		s.once = nil
-		if x != nil && equalArgs(x.args, args) && x.resume(ctx, args) {
+		if x != nil && execution.EqualArgs(x.Args, args) && executor.Resume(ctx, x, args) {
 			return x, nil
 		}
 		// Another caller of the same transaction prepared the text in between,
@@ -49,16 +52,16 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	}
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, c.DB.stats.refuseBound(ctx, s.query, err)
+		return nil, c.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
-	if reason := unsuited(c.DB.Tables, s.plan, s.query); h.Any() && reason != "" {
-		return nil, c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(reason))
+	if reason := executor.Unsuited(c.DB.Tables, s.plan, s.query); h.Any() && reason != "" {
+		return nil, c.DB.Stats.RefuseBound(ctx, s.query, s.plan.Refused(reason))
 	}
-	if x := c.parked.takeBound(s.query, s.plan, args, valuesFor(ctx, s.plan)); x != nil && x.resume(ctx, args) {
+	if x := c.Parked.TakeBound(s.query, s.plan, args, execution.ValuesFor(ctx, s.plan)); x != nil && executor.Resume(ctx, x, args) {
 		return x, nil
 	}
 	x := s.execution(ctx, args, h)
-	if x.follows, err = newFollowing(ctx, c, s.plan, args, h); err != nil {
+	if x.Follows, err = executor.NewFollowing(ctx, c, s.plan, args, h); err != nil {
 		return nil, err
 	}
 	return s.fill(ctx, x)
@@ -72,11 +75,11 @@ func bindsBytes(p *rewrite.Plan) bool {
 }
 
 // beginKept is begin for a text that brings keys which are followed.
-func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	x := s.execution(ctx, args, rewrite.Holes{})
-	x.kept = true
+	x.Kept = true
 	var err error
-	if x.follows, err = newFollowing(ctx, s.conn, s.plan, args, x.holes); err != nil {
+	if x.Follows, err = executor.NewFollowing(ctx, s.conn, s.plan, args, x.Holes); err != nil {
 		return nil, err
 	}
 	return s.fill(ctx, x)
@@ -85,23 +88,23 @@ func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*e
 // fill gives an execution its keys, and raises what those follow that it brings. One
 // that brings all of its keys, and is refused, is sent without that where the policy
 // lets it go out as it came.
-func (s *statement) fill(ctx context.Context, x *execution) (*execution, error) {
-	err := x.fill(ctx)
+func (s *statement) fill(ctx context.Context, x *execution.Execution) (*execution.Execution, error) {
+	err := executor.Fill(ctx, x)
 	switch {
 	case err == nil:
 		return x, nil
-	case x.holes.Any():
-		account{x}.countNoKey(err)
-		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
+	case x.Holes.Any():
+		outcome.Account{X: x}.CountNoKey(err)
+		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
-	e, err := s.conn.DB.stats.refusal(ctx, s.query, err)
+	e, err := s.conn.DB.Stats.Refusal(ctx, s.query, err)
 	if err != nil {
 		return nil, err
 	}
-	kept := x.kept
-	x = s.execution(ctx, x.args, x.holes)
-	x.kept, x.refused, x.keys = kept, &e, make([][]driver.Value, len(s.plan.Draws))
-	x.place()
+	kept := x.Kept
+	x = s.execution(ctx, x.Args, x.Holes)
+	x.Kept, x.Refused, x.Keys = kept, &e, make([][]driver.Value, len(s.plan.Draws))
+	executor.Place(x)
 	return x, nil
 }
 
@@ -116,26 +119,26 @@ func (s *statement) move(ctx context.Context) error {
 	if err != nil || !isElsewhere(s, at) {
 		return err
 	}
-	p, e, err := c.decide(ctx, s.query, true)
+	p, e, err := c.Decide(ctx, s.query, true)
 	if err != nil {
 		return err
 	}
 	if s.literal {
-		return c.DB.stats.refuseBound(ctx, s.query, s.plan.Refused(rewrite.ErrPlace))
+		return c.DB.Stats.RefuseBound(ctx, s.query, s.plan.Refused(rewrite.ErrPlace))
 	}
 	if p == nil {
 		if err := turnTo(ctx, s, s.query); err != nil {
 			return err
 		}
 		s.asItIs = true
-		c.DB.stats.note(ctx, s.query, e, nil)
+		c.DB.Stats.Note(ctx, s.query, e, nil)
 		return nil
 	}
-	sends, err := c.sendsLastInsertID(ctx, p)
+	sends, err := c.SendsLastInsertID(ctx, p)
 	if err != nil {
 		return err
 	}
-	session := sends && c.brings.fills(p, s.query)
+	session := sends && c.Brings.Fills(p, s.query)
 	if err := turnTo(ctx, s, preparedText(c, p, session)); err != nil {
 		return unprepared(c, p, err)
 	}
@@ -155,7 +158,7 @@ type found struct {
 }
 
 // foundIn returns what names mean something by in a place.
-func foundIn(c *connection, at *session.Location) found {
+func foundIn(c *execution.Conn, at *session.Location) found {
 	return found{at, at.Doubts(), c.Temporary.Times}
 }
 
@@ -166,31 +169,31 @@ func isElsewhere(s *statement, at *session.Location) bool {
 	return s.found != foundIn(s.conn, at) || s.asItIs
 }
 
-func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution {
-	x := s.conn.newExecution(ctx, s.plan, s.query, args, h)
-	x.session = s.sends && h.Any()
-	s.conn.brings.note(s.plan, s.query, args)
+func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution.Execution {
+	x := s.conn.NewExecution(ctx, s.plan, s.query, args, h)
+	x.Session = s.sends && h.Any()
+	s.conn.Brings.Note(s.plan, s.query, args)
 	return x
 }
 
 // again draws keys for one more execution of a text that has room for literals
 // only, and prepares it with them.
-func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution, error) {
+func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	h, err := holesOf(s.plan, args)
 	if err != nil {
-		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
+		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
 	x := s.execution(ctx, args, h)
-	x.inline = true
-	if x.follows, err = newFollowing(ctx, s.conn, s.plan, args, h); err != nil {
+	x.Inline = true
+	if x.Follows, err = executor.NewFollowing(ctx, s.conn, s.plan, args, h); err != nil {
 		return nil, err
 	}
-	if err := x.fill(ctx); err != nil {
-		account{x}.countNoKey(err)
-		return nil, s.conn.DB.stats.refuseBound(ctx, s.query, err)
+	if err := executor.Fill(ctx, x); err != nil {
+		outcome.Account{X: x}.CountNoKey(err)
+		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
-	if err := s.replace(ctx, x.text); err != nil {
-		return nil, x.leave(ctx, err)
+	if err := s.replace(ctx, x.Text); err != nil {
+		return nil, executor.Leave(ctx, x, err)
 	}
 	return x, nil
 }
@@ -209,19 +212,19 @@ func (s *statement) replace(ctx context.Context, text string) error {
 // of returns the driver's statement for an execution. One whose keys are literals is
 // prepared anew where it has got others than it was prepared with. Where every key is
 // the caller's own, no transaction has to be open.
-func (s *statement) of(ctx context.Context, x *execution) (driver.Stmt, error) {
-	if x.fromFirst {
-		return s.numberedFrom(ctx, x.text)
+func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt, error) {
+	if x.FromFirst {
+		return s.numberedFrom(ctx, x.Text)
 	}
 	switch {
-	case s.literal && x.text != s.text:
-		err := s.replace(ctx, x.text)
+	case s.literal && x.Text != s.text:
+		err := s.replace(ctx, x.Text)
 		return s.Stmt, err
 	case s.literal, s.kept:
 		return s.Stmt, nil
-	case x.session != s.session:
-		return otherwise(ctx, s, x.text)
-	case proves(x), !s.plan.Proves(), s.conn.DB.Detached:
+	case x.Session != s.session:
+		return otherwise(ctx, s, x.Text)
+	case executor.Proves(x), !s.plan.Proves(), s.conn.DB.Detached:
 		return s.Stmt, nil
 	case s.unproven == nil:
 		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))

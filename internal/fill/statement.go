@@ -7,6 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
@@ -16,7 +19,7 @@ import (
 // statement is a prepared statement whose executions get keys.
 type statement struct {
 	driver.Stmt // the driver's, of the changed text
-	conn        *connection
+	conn        *execution.Conn
 	plan        *rewrite.Plan
 	query       string
 	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)
@@ -27,10 +30,10 @@ type statement struct {
 	// text is that text, and once is that execution until it has run.
 	literal bool
 	text    string
-	once    *execution
+	once    *execution.Execution
 
 	// plain executes it where its key needs nothing of the transaction; nil elsewhere.
-	plain *plain
+	plain *execution.Plain
 
 	// found is what the names meant something by when the plan was made, where they may
 	// mean other tables when it is executed; without a place elsewhere.
@@ -112,8 +115,8 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		s.dryRun(ctx, args)
 		return session.ExecStmt(ctx, s.Stmt, args)
 	}
-	if s.conn.numbers.last != nil {
-		if err := s.conn.numbers.check(ctx, s.query); err != nil {
+	if s.conn.Numbers.Last != nil {
+		if err := s.conn.Numbers.Check(ctx, s.query); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +126,7 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		}
 		res, err := session.ExecStmt(ctx, s.Stmt, r.sent)
 		if err != nil {
-			res, err = sentAgain(ctx, s.conn, s.plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, s.Stmt, r.sent) })
+			res, err = executor.SentAgain(ctx, s.conn, s.plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, s.Stmt, r.sent) })
 		}
 		return r.executed(ctx, res, err)
 	}
@@ -134,10 +137,10 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 	case x == nil:
 		return session.ExecStmt(ctx, s.Stmt, args)
 	}
-	x.trace.prepared = true
-	res, err := executorOf(x).exec(ctx, s)
-	res, err = x.executed(ctx, res, err)
-	x.release(err)
+	x.Trace.Prepared = true
+	res, err := executor.ExecutorOf(x).Exec(ctx, s)
+	res, err = outcome.Executed(ctx, x, res, err)
+	x.Release(err)
 	return res, err
 }
 
@@ -150,8 +153,8 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		s.dryRun(ctx, args)
 		return session.QueryStmt(ctx, s.Stmt, args)
 	}
-	if s.conn.numbers.last != nil {
-		if err := s.conn.numbers.check(ctx, s.query); err != nil {
+	if s.conn.Numbers.Last != nil {
+		if err := s.conn.Numbers.Check(ctx, s.query); err != nil {
 			return nil, err
 		}
 	}
@@ -161,7 +164,7 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		}
 		rows, err := session.QueryStmt(ctx, s.Stmt, r.sent)
 		if err != nil {
-			rows, err = sentAgain(ctx, s.conn, s.plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, s.Stmt, r.sent) })
+			rows, err = executor.SentAgain(ctx, s.conn, s.plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, s.Stmt, r.sent) })
 		}
 		return r.queried(ctx, rows, err)
 	}
@@ -172,31 +175,31 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 	case x == nil:
 		return session.QueryStmt(ctx, s.Stmt, args)
 	}
-	x.trace.prepared = true
-	rows, err := executorOf(x).query(ctx, s)
-	return x.queried(ctx, rows, err)
+	x.Trace.Prepared = true
+	rows, err := executor.ExecutorOf(x).Query(ctx, s)
+	return outcome.Queried(ctx, x, rows, err)
 }
 
-func (s *statement) sendExec(ctx context.Context, x *execution) (driver.Result, error) {
+func (s *statement) SendExec(ctx context.Context, x *execution.Execution) (driver.Result, error) {
 	stmt, err := s.of(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	res, err := session.ExecStmt(ctx, stmt, x.sent)
+	res, err := session.ExecStmt(ctx, stmt, x.Sent)
 	if err != nil {
-		res, err = sentAgain(ctx, s.conn, x.plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, stmt, x.sent) })
+		res, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, stmt, x.Sent) })
 	}
 	return res, err
 }
 
-func (s *statement) sendQuery(ctx context.Context, x *execution) (driver.Rows, error) {
+func (s *statement) SendQuery(ctx context.Context, x *execution.Execution) (driver.Rows, error) {
 	stmt, err := s.of(ctx, x)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := session.QueryStmt(ctx, stmt, x.sent)
+	rows, err := session.QueryStmt(ctx, stmt, x.Sent)
 	if err != nil {
-		rows, err = sentAgain(ctx, s.conn, x.plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, stmt, x.sent) })
+		rows, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, stmt, x.Sent) })
 	}
 	return rows, err
 }
@@ -206,13 +209,13 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	db := s.conn.DB
 	h, err := holesOf(s.plan, args)
 	if err == nil {
-		db.stats.note(ctx, s.query, withheld(s.plan, h, policy.ModeDryRun), nil)
+		db.Stats.Note(ctx, s.query, execution.Withheld(s.plan, h, policy.ModeDryRun), nil)
 		return
 	}
 	var r *rewrite.Refusal
 	if errors.As(err, &r) {
-		db.stats.note(ctx, s.query, event{counts: true, table: r.Table, owner: r.Target.Owner.(*keys.Table), action: rewrite.Refuse, reason: r.Reason,
-			offset: r.Offset, mode: policy.ModeDryRun, withheld: true}, nil)
+		db.Stats.Note(ctx, s.query, execution.Event{Counts: true, Table: r.Table, Owner: r.Target.Owner.(*keys.Table), Action: rewrite.Refuse, Reason: r.Reason,
+			Offset: r.Offset, Mode: policy.ModeDryRun, Withheld: true}, nil)
 	}
 }
 

@@ -1,0 +1,20 @@
+package execution
+
+import (
+	"github.com/keyfill/keyfill/internal/keys"
+)
+
+// Database is keyfill at work on one database: its engine, settings and sources, the
+// texts that were seen, and what became of them.
+type Database struct {
+	*keys.Tables
+
+	Seen  *SeenTexts
+	Stats Statistics
+	Found FoundRows
+
+	Numbered numbered
+}
+
+// Options is what a database is made of.
+type Options = keys.Options

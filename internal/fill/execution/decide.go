@@ -1,0 +1,74 @@
+package execution
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Decide returns the plan of a statement that may get keys, or may bring some that are
+// followed. It is nil when the statement goes out as it came, which is then to count as
+// the event. prepares says that the plan is one of a prepared statement.
+func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, Event, error) {
+	db := c.DB
+	engine := db.Engine.Load()
+	if engine == nil {
+		if policy.Mode(db.Mode.Load()) == policy.ModeOff {
+			// Off asks the server nothing.
+			return nil, Event{}, nil
+		}
+		var err error
+		if engine, err = c.AskEngine(ctx); err != nil {
+			if isIndifferent(db.Candidates, query) {
+				return nil, Event{}, nil
+			}
+			return nil, Event{}, keys.Stopped(err)
+		}
+	}
+	p, err := PlanOn(ctx, c, engine, query, prepares)
+	switch {
+	case err != nil:
+		return nil, Event{}, keys.Stopped(err)
+	case p.Action == rewrite.Pass:
+		return nil, Event{Counts: true}, nil
+	case p.Action == rewrite.Refuse:
+		e, err := db.Stats.Refusal(ctx, query, p.Refusal)
+		return nil, e, err
+	case p.Action == rewrite.Keep && !p.AtExecution:
+		e := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}
+		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
+			e.Worked = p
+		}
+		if p.Follows() && !p.Load {
+			return p, e, nil
+		}
+		return nil, e, nil
+	}
+	return p, Event{}, nil
+}
+
+// isIndifferent reports whether a query goes out as it came whichever of the engines it
+// is.
+func isIndifferent(engines []*keys.Engine, query string) bool {
+	for _, e := range engines {
+		p := e.Plan(query)
+		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
+			return false
+		}
+	}
+	return true
+}
+
+// Settle says whether a statement whose holes are known is filled; if not, what
+// it counts as: kept because no place takes a key, or withheld because of the
+// mode.
+func Settle(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (e Event, fills bool) {
+	mode := Cautious(tables, p)
+	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
+		return Event{}, true
+	}
+	return Withheld(p, h, mode), false
+}

@@ -1,0 +1,114 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Event is one statement to count and to report.
+type Event struct {
+	Counts   bool // false: there is nothing to count
+	Table    string
+	Owner    *keys.Table
+	Action   rewrite.Action
+	Keys     int
+	Reason   rewrite.Reason
+	Offset   int
+	Mode     policy.Mode
+	Withheld bool
+	Rest     []Event // of the other INSERTs of the text
+
+	// worked is the plan of an INSERT that is kept for an expression in a key's
+	// place, which an option of the driver may change.
+	Worked *rewrite.Plan
+}
+
+// Events returns what a text counts as: filled where it takes keys, else kept.
+// The event is about the first INSERT, and its rest about the others. rows is as for
+// keys.Draw.
+func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
+	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}
+	for i := range p.Inserts[1:] {
+		first.Rest = append(first.Rest, Event{Counts: true, Table: p.Inserts[i+1].Target.Table, Owner: keys.TableOf(&p.Inserts[i+1]), Action: rewrite.Keep})
+	}
+	for i := range p.Inserts {
+		if in := &p.Inserts[i]; in.Query == nil {
+			continue
+		} else if i == 0 {
+			first.Action = rewrite.Fill
+		} else {
+			first.Rest[i-1].Action = rewrite.Fill
+		}
+	}
+	for i, d := range p.Draws {
+		if i >= len(h.Counts) || h.Counts[i] == 0 {
+			continue
+		}
+		e := &first
+		if d.Insert > 0 {
+			e = &first.Rest[d.Insert-1]
+		}
+		e.Action = rewrite.Fill
+		switch in := &p.Inserts[d.Insert]; {
+		case in.Explained:
+		case in.Query != nil:
+			e.Keys += int(rows[d.Insert])
+		default:
+			e.Keys += h.Counts[i]
+		}
+	}
+	return first
+}
+
+// Withheld returns what a text counts as that goes out as it came because of a
+// mode, or because it takes no key.
+func Withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) Event {
+	first := Events(p, h, nil)
+	first.withhold(mode)
+	for i := range first.Rest {
+		first.Rest[i].withhold(mode)
+	}
+	return first
+}
+
+func (e *Event) withhold(mode policy.Mode) {
+	if e.Action == rewrite.Fill {
+		e.Keys, e.Mode, e.Withheld = 0, mode, mode != policy.ModeFill
+	}
+}
+
+// addAlone counts the event of the first INSERT of the text, which got no key.
+func (e *Event) addAlone(c *keys.Tally) {
+	if e.Action == rewrite.Pass {
+		c.Passed.Add(1)
+		return
+	}
+	t := c.Of(e.Owner)
+	switch e.Action {
+	case rewrite.Fill:
+		t.WouldFill.Add(1)
+	case rewrite.Keep:
+		t.Kept.Add(1)
+	case rewrite.Refuse:
+		t.Refuse(e.Reason)
+	}
+	if e.Withheld {
+		t.Withheld.Add(1)
+	}
+}
+
+// CauseOf returns the cause of a driver's error.
+func CauseOf(err error) keys.Cause {
+	switch {
+	case sqlcode.Answered(err):
+		return keys.CauseEngine
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return keys.CauseCanceled
+	}
+	return keys.CauseConnection
+}

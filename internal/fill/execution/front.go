@@ -1,0 +1,36 @@
+package execution
+
+import (
+	"strings"
+)
+
+// The texts of a batch are decided before the first of them has run, so that the engine
+// says of the session what was true in front of the batch. front is what the texts so far
+// may change before the next one runs.
+type Front struct {
+	Place    bool // what the names of tables mean
+	Columns  bool // the columns of tables
+	Settings bool // the settings of the session
+	Texts    []string
+
+	Path  []string // the search path that the last of them has set, until somebody asks for it
+	Begun bool     // one of them has begun a transaction that none has ended
+}
+
+// mayMove reports whether the names of tables may mean others when the next text of the
+// batch runs. f may be nil, as it may for the other methods.
+func (f *Front) mayMove() bool { return f != nil && f.Place }
+
+// mayAlter reports whether tables may have other columns then.
+func (f *Front) mayAlter() bool { return f != nil && f.Columns }
+
+// maySet reports whether the session may have other settings then.
+func (f *Front) maySet() bool { return f != nil && f.Settings }
+
+// inFrontOf returns a text after those that may change what it means.
+func (f *Front) inFrontOf(query string) string {
+	if f == nil || !f.Place {
+		return query
+	}
+	return strings.Join(append(f.Texts, query), ";\n")
+}

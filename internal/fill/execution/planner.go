@@ -1,0 +1,242 @@
+package execution
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// PlanOn returns the plan of a query on a connection: what its text says, with
+// what only the connection knows. prepares says that it is the plan of a prepared
+// statement, which may be executed when the session has moved.
+func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares bool) (*rewrite.Plan, error) {
+	e, p, err := c.PlanByCase(ctx, e, query)
+	if err != nil {
+		return nil, err
+	}
+	c.AlteredTables.Created = nil
+	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
+		c.AlteredTables.Created = rewrite.Made(e.Dialect, query)
+	}
+	on := planner{conn: c, engine: e, query: query}
+	p, err = on.settled(ctx, p)
+	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
+		return p, err
+	}
+	p, on.naming, err = c.PlanByPlace(ctx, e, query, p)
+	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
+		return p, err
+	}
+	if moved := c.Place.Moved || c.Front.mayMove(); moved && p.Load {
+		other, err := keys.AskNames(ctx, &c.Conn, e, on.naming, query, p)
+		if err != nil {
+			return nil, err
+		}
+		if other {
+			if p, on.naming, err = c.PlanByPlace(ctx, e, query, p); err != nil {
+				return nil, err
+			}
+		}
+	} else if moved || prepares {
+		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Conn, e, on.naming, query, p, moved); err != nil {
+			return nil, err
+		}
+	}
+	if c.Temporary.Any() {
+		beside, err := on.besideTemporary(ctx, p)
+		if err != nil || beside != p {
+			return beside, err
+		}
+	}
+	p, err = on.listed(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	p = on.besideSoleKey(ctx, p)
+	p, err = on.byServerUUID(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	return on.besideRules(ctx, p)
+}
+
+// planner makes the plan of a query on a connection from the plan of the text.
+type planner struct {
+	conn   *Conn
+	engine *keys.Engine
+	query  string
+	naming keys.Naming // what the names of tables mean in the connection's place
+}
+
+// settled returns the plan under the settings of the connection's session. It is
+// the refusal where they cannot be asked for, and the plan that there is where
+// that does not matter: with mode off, and with stand-ins for the database. An
+// error is the driver's own.
+func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if !p.Ambiguous() || on.conn.DB.Detached {
+		return p, nil
+	}
+	mode := policy.ModeOff
+	for _, t := range p.Targets() {
+		mode = min(mode, on.conn.DB.ModeOf(t.Owner.(*keys.Table)))
+	}
+	switch {
+	case mode == policy.ModeOff:
+		return p, nil
+	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
+		return p.Unsettled(), nil // the question would change what it reads
+	case on.conn.Front.maySet():
+		return p.Unsettled(), nil // what they are then is not known yet
+	}
+	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
+	switch {
+	case err != nil && mode == policy.ModeDryRun:
+		return p, nil // the engine says itself what is wrong
+	case err != nil:
+		return nil, err
+	case !known:
+		return p.Unsettled(), nil
+	}
+	return p.Under(set), nil
+}
+
+// listed returns the plan of a query that was refused because its only INSERT
+// has no column list, with the table's columns. It is the plan that there is
+// where they may not be asked for, or the table is not found: with mode off,
+// and for a text that asks for the number of rows that the statement before it
+// changed. An error is the driver's own.
+func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	in := Unlisted(p)
+	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.Front.mayAlter() {
+		return p, nil
+	}
+	t := keys.TableOf(in)
+	mode := on.conn.DB.ModeOf(t)
+	if mode == policy.ModeOff {
+		return p, nil
+	}
+	columns := on.conn.Columns.Of(in.Unlisted)
+	if columns == nil {
+		if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Conn, t, 0); err != nil {
+			return p, err
+		}
+		var err error
+		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
+			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
+		if err != nil && mode == policy.ModeDryRun {
+			return p, nil // the engine says itself what is wrong
+		}
+		if err != nil || columns == nil {
+			return p, err
+		}
+		on.conn.Columns.Keep(in.Unlisted, columns)
+	}
+	return on.engine.ListedPlan(on.naming, p.Dialect(), on.query, in.Target, columns), nil
+}
+
+// besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE: without that
+// clause where it can be about a key without gaps alone, since the table has no other unique
+// index. It is the plan that there is where that is not known.
+func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.Plan {
+	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || !p.Dialect().Grammar.OnDuplicateKey || p.Inserts[0].Conflict != rewrite.ConflictUpdate || on.conn.DB.Detached {
+		return p
+	}
+	target := p.Inserts[0].Target
+	t := keys.TableOf(&p.Inserts[0])
+	k := slices.IndexFunc(target.Keys, func(k rewrite.Key) bool { return k.Gapless })
+	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&rewrite.ReadsCount != 0 {
+		return p
+	}
+	if f, err := on.conn.DB.Facts(ctx, &on.conn.Conn, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
+		return p // it is refused, since a row may be left out
+	}
+	return on.engine.SolePlan(on.naming, p.Dialect(), on.query, target, k)
+}
+
+// Unlisted returns the INSERT of a plan that was refused for want of columns
+// alone; nil where there is none, or other statements stand beside it, which
+// may change them. A name of three parts may be of another database, whose
+// catalog is not asked.
+func Unlisted(p *rewrite.Plan) *rewrite.Insert {
+	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
+		return nil
+	}
+	in := &p.Inserts[0]
+	if in.Unlisted == "" || strings.Count(in.Unlisted, ".") > 1 {
+		return nil
+	}
+	return in
+}
+
+// besideTemporary returns the plan of a query on a connection that has temporary tables:
+// p, unless a table that it takes for a configured one is a temporary one, or may
+// be one when the INSERT runs. An error is the driver's own.
+func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	names := &on.conn.Temporary
+	if p.Action == rewrite.Pass && !names.Every || on.conn.DB.Detached || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
+		return p, nil
+	}
+	var (
+		d      = on.engine.Dialect
+		ask    = catalog.Conn(on.conn.Own())
+		failed error
+		known  = map[rewrite.TableName]rewrite.Standing{}
+		hides  = false
+		counts = p.Reads()&rewrite.ReadsCount != 0
+	)
+	standing := func(n rewrite.TableName) rewrite.Standing {
+		named := names.Names[d.Fold(n.Table, true)]
+		if failed != nil || !named && !names.Every {
+			return rewrite.IsConfigured
+		}
+		s, asked := known[n]
+		if asked {
+			return s
+		}
+		is := false
+		if !counts {
+			var err error
+			is, err = catalog.Temporary(ctx, d, ask, catalog.Name(n))
+			if err != nil && !sqlcode.Answered(err) {
+				failed = err
+			}
+		}
+		switch {
+		case counts:
+			s = rewrite.Unasked
+		case is:
+			s = rewrite.IsTemporary
+		case names.Every:
+			s = rewrite.ByPath
+		default:
+			s = rewrite.WasTemporary
+		}
+		hides = hides || is || counts
+		known[n] = s
+		return s
+	}
+	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
+	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
+		// They have not run yet: what they leave is told as of the statements of one text.
+		behind := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, text, standing)
+		switch {
+		case behind.Action == rewrite.Pass:
+			beside = behind
+		case behind.Action == rewrite.Refuse && beside.Action == rewrite.Pass:
+			beside = p.Withheld(rewrite.ErrSeveral)
+		}
+	}
+	switch {
+	case failed != nil:
+		return nil, failed
+	case hides, beside.Action != p.Action:
+		return beside, nil
+	}
+	return p, nil
+}

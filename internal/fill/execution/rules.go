@@ -1,0 +1,72 @@
+package execution
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// PostgreSQL applies the rules of a table to the text of an INSERT before it runs. A rule
+// that reads NEW gets the INSERT's query, which runs again after its rows are
+// stored, or the expressions of the only row of VALUES, which may not be sets there.
+
+// besideRules returns the plan of a query: p, unless a row of VALUES would be filled as a
+// query and a rule would write something else for that, or a row constructor of the row
+// would lose the type of its column. An error is the driver's own.
+func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	if p.Action != rewrite.Fill || on.conn.DB.Detached {
+		return p, nil
+	}
+	for i := range p.Inserts {
+		in := &p.Inserts[i]
+		if in.Query == nil || !in.Query.SetRow || in.Explained {
+			continue
+		}
+		t := keys.TableOf(in)
+		mode := on.conn.DB.ModeOf(t)
+		if mode == policy.ModeOff {
+			continue
+		}
+		reason, detail, err := on.setRefused(ctx, t, in.Query)
+		switch {
+		case err != nil && mode == policy.ModeDryRun:
+			return p, nil // the engine says itself what is wrong
+		case err != nil:
+			return nil, err
+		case reason != "":
+			refused := p.Withheld(reason)
+			refused.Refusal = p.RefusedAt(i, reason)
+			refused.Refusal.Detail = detail
+			return refused, nil
+		}
+	}
+	return p, nil
+}
+
+// setRefused returns why the only row of VALUES cannot be filled as the query that is
+// given, and what is in its way; "" where it can.
+func (on *planner) setRefused(ctx context.Context, t *keys.Table, q *rewrite.Query) (reason rewrite.Reason, detail string, err error) {
+	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Conn, t, 0); err != nil {
+		return "", "", err
+	}
+	ask := catalog.Conn(on.conn.Own())
+	rule, err := catalog.InsertRule(ctx, ask, q.Table.Schema, q.Table.Table)
+	if err != nil || rule != (catalog.Rule{}) {
+		return rewrite.ErrSetRule, rule.String(), err
+	}
+	if q.Constructed == nil {
+		return "", "", nil
+	}
+	composite, err := catalog.Composite(ctx, ask, q.Table.Schema, q.Table.Table)
+	for _, column := range q.Constructed {
+		if slices.Contains(composite, column) {
+			return rewrite.ErrSetRow, fmt.Sprintf("column %q", column), err
+		}
+	}
+	return "", "", err
+}

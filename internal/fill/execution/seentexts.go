@@ -1,0 +1,132 @@
+package execution
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Plain executes an INSERT whose only key needs nothing of the transaction, which is
+// what most statements are: the key is drawn, bound and sent. An execution is made
+// when the driver answers with driver.ErrSkip or an error, and when somebody asks
+// what became of the rows.
+type Plain struct {
+	Plan  *rewrite.Plan
+	In    *rewrite.Insert
+	Table *keys.Table
+	Key   int // the index of the key column among the table's
+
+	// bound are the text that is sent, and the text that is sent with the first key as
+	// LAST_INSERT_ID(key). A statement that is prepared has no use for them.
+	Bound   [2]BoundText
+	Session bool // the text allows LAST_INSERT_ID(key)
+	Sets    bool // a value may be a set: see storedMore
+	IsOne   bool // it is one row, which is stored where the statement succeeds
+
+	Tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
+}
+
+// BoundText is a text with a placeholder for its key.
+type BoundText struct {
+	Text   string
+	Leaves bool // it leaves what is known of the session: see [session.IsQuiet]
+}
+
+// FactsOf returns what the catalog has said of a table, as far as it is true of a
+// connection; nil before it was asked.
+func FactsOf(c *Conn, t *keys.Table) *keys.Facts { return t.GateOf(&c.Conn).Facts.Load() }
+
+// PlainText is the plain executor of a text that comes again, for as long as its
+// connection knows nothing that gives the text another meaning.
+type PlainText struct {
+	*Plain
+	Home *session.Location // where the session has to be; nil where its place does not matter
+}
+
+// SeenTexts remembers what was found out about the texts that come again and again,
+// so that these are not searched for words each time. It is safe for concurrent
+// use, and has no lock.
+//
+// A text has one slot, by its hash, and enters it when it comes twice before
+// another text of the slot: a stream of texts that come only once drives out none.
+type SeenTexts struct {
+	tables *keys.Tables
+	seed   maphash.Seed
+	slots  [1024]seenSlot
+}
+
+type seenSlot struct {
+	text atomic.Pointer[SeenText]
+	last atomic.Uint64 // the hash of the text that came last and was not there
+}
+
+// SeenText is what was found out about a text, which depends on nothing but the
+// text, the engine and the policy.
+type SeenText struct {
+	Query   string
+	Engine  *keys.Engine
+	Concern rewrite.Concern
+	passed  bool // it has an INSERT, and is passed on a connection that knows nothing else
+
+	Leaves bool // it leaves what is known of the session: see [session.IsQuiet]
+
+	Plain atomic.Pointer[PlainText] // what executes it, once that is known
+}
+
+// longestSeen bounds the texts that are remembered: 4 MB in all.
+const longestSeen = 4096
+
+func NewSeenTexts(tables *keys.Tables) *SeenTexts {
+	return &SeenTexts{tables: tables, seed: maphash.MakeSeed()}
+}
+
+// See says what a query concerns, whether it is an INSERT that is passed on a
+// connection that knows nothing else, and what is remembered of it: nil where that is
+// nothing. A text that is the last one of its connection again is known without its
+// hash; last may be nil.
+func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, passed bool, known *SeenText) {
+	e := s.tables.Engine.Load()
+	if e == nil {
+		// The last one of a family runs comments that the first one takes for comments.
+		return concernOf(s.tables.Candidates[len(s.tables.Candidates)-1].Dialect, query), false, nil
+	}
+	if last != nil && last.Engine == e && last.Query == query {
+		return last.Concern, last.passed, last
+	}
+	if len(query) > longestSeen {
+		concern = concernOf(e.Dialect, query)
+		return concern, concern == rewrite.ConcernsInsert && e.PassesAtSight(query), nil
+	}
+	hash := maphash.String(s.seed, query)
+	slot := &s.slots[hash%uint64(len(s.slots))]
+	if t := slot.text.Load(); t != nil && t.Engine == e && t.Query == query {
+		return t.Concern, t.passed, t
+	}
+	concern = concernOf(e.Dialect, query)
+	passed = concern == rewrite.ConcernsInsert && e.PassesAtSight(query)
+	if slot.last.Load() != hash {
+		slot.last.Store(hash)
+		return concern, passed, nil
+	}
+	// The caller's string may be a piece of a large one, or memory that changes.
+	t := &SeenText{Query: strings.Clone(query), Engine: e, Concern: concern}
+	t.passed = passed || concern == rewrite.ConcernsInsert && e.Passes(t.Query)
+	t.Leaves = session.IsQuiet(e.Dialect, t.Query)
+	slot.text.Store(t)
+	return concern, t.passed, t
+}
+
+// concernOf says what a query concerns, and of names only where it may really give a
+// table another one.
+func concernOf(d *dialect.Dialect, query string) rewrite.Concern {
+	concern := rewrite.Concerns(d, query)
+	if concern&rewrite.ConcernsNames != 0 && !rewrite.Renames(d, query) {
+		concern &^= rewrite.ConcernsNames
+	}
+	return concern
+}

@@ -1,0 +1,111 @@
+package execution
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A UUID for each row of an INSERT … SELECT can be made by the engine alone, by a
+// function that makes the kind of the policy. Which ones a server has depends on
+// its version, which is asked for when such a statement comes.
+
+// byServerUUID returns the plan of an INSERT … SELECT whose UUIDs keyfill would make, or
+// could not make, with the server's functions for its keys. It is the plan that there
+// is where the server has none. An error is the driver's own.
+func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+	refused := p.Action == rewrite.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrSelectValues)
+	if !refused && !p.Tails() || !on.hasFunctions(p) || on.conn.DB.Detached ||
+		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
+		return p, nil
+	}
+	made := map[*rewrite.Target]*rewrite.Target{}
+	key := on.naming.Key + "\x00" + string(rune(p.Dialect().Settings))
+	for i := range p.Inserts {
+		target, t := p.Inserts[i].Target, keys.TableOf(&p.Inserts[i])
+		if on.conn.DB.ModeOf(t) != policy.ModeFill {
+			return p, nil // a dry run asks the server nothing for it, and calls it refused
+		}
+		if made[target] != nil {
+			continue
+		}
+		with, err := on.withFunctions(ctx, target, t)
+		if err != nil {
+			return nil, err
+		}
+		made[target] = with
+		key += strings.Join(target.Columns, "\x00") + "\x00\x00"
+	}
+	key += on.query
+	if p, ok := on.engine.ListedPlans.Get(key); ok {
+		return p, nil
+	}
+	lookup := on.naming.Lookup
+	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+		found := lookup(schema, name)
+		for target, with := range made {
+			if found != nil && found.Owner == target.Owner {
+				return with
+			}
+		}
+		return found
+	}, on.query)
+	on.engine.ListedPlans.Put(key, p)
+	return p, nil
+}
+
+// hasFunctions reports whether a version of the engine has a function for a key of the
+// plan.
+func (on *planner) hasFunctions(p *rewrite.Plan) bool {
+	return slices.ContainsFunc(p.Targets(), func(target *rewrite.Target) bool {
+		columns := target.Owner.(*keys.Table).KeyColumns
+		return slices.ContainsFunc(columns, func(k keys.Column) bool { return k.EngineFunction(on.engine.Dialect).Text != "" })
+	})
+}
+
+// withFunctions returns a table's target with the functions that the server has for
+// its keys.
+func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t *keys.Table) (*rewrite.Target, error) {
+	made := *target
+	made.Keys = append([]rewrite.Key(nil), target.Keys...)
+	for i := range made.Keys {
+		f := t.KeyColumns[i].EngineFunction(on.engine.Dialect)
+		if f.Text == "" {
+			continue
+		}
+		has, err := on.serverHas(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			made.Keys[i].Function = f.Text
+		}
+	}
+	return &made, nil
+}
+
+// serverHas reports whether the server's version has a function. It is asked for
+// once.
+func (on *planner) serverHas(ctx context.Context, f dialect.Function) (bool, error) {
+	version := on.conn.DB.ServerVersion.Load()
+	if version == nil {
+		text, err := on.conn.AskVersion(ctx)
+		if err != nil {
+			return false, err
+		}
+		version = &[2]int{}
+		text = strings.TrimPrefix(text, "PostgreSQL ")
+		var read int
+		if version[0], version[1], read = dbconn.MajorMinor(text); read == 0 {
+			return false, nil // a server that says something else
+		}
+		on.conn.DB.ServerVersion.Store(version)
+	}
+	return version[0] > f.Major || version[0] == f.Major && version[1] >= f.Minor, nil
+}

@@ -1,0 +1,172 @@
+package execution
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The engine remembers for a session which number it has given last: lastval(), currval and
+// their like ask for it. It does not know a number that keyfill has made, and answers with
+// that of another row. Such a read is an error, before it is sent, where all of this holds:
+// the last INSERT before it on this connection got an integer from keyfill, the column has a
+// sequence of its own, which the engine would have asked, and nothing else that was sent since
+// may have asked another one. What keyfill cannot tell is taken for something that may.
+
+// sessionNumber is a number that the engine would remember if it had made it.
+type sessionNumber struct {
+	table   *keys.Table
+	key     int
+	counter *keys.OwnCounter
+	Pooled  bool // the connection was given back since
+}
+
+// watchesNumbers reports whether such reads matter: the engine has some, and the policy does
+// not let them pass.
+func (db *Database) watchesNumbers() bool {
+	family := db.Dialect().Family
+	return (family == dialect.FamilyPostgreSQL || family == dialect.FamilyMySQL) && db.Config().SessionReads != policy.SessionReadsPass
+}
+
+// SessionNumbers are what a connection knows of such numbers.
+type SessionNumbers struct {
+	conn *Conn
+
+	// last is what the engine would remember of the last INSERT; nil for nothing, as behind
+	// most statements.
+	Last *sessionNumber
+	room sessionNumber
+
+	unseen bool   // a statement is prepared whose executions are not seen and may draw a number
+	Direct string // the text that the driver wants to be prepared, though it is executed once
+}
+
+// Check returns an error for a text that is about to be executed and asks the session for
+// last.
+func (s *SessionNumbers) Check(ctx context.Context, query string) error {
+	db := s.conn.DB
+	if rewrite.EndsSession(db.Dialect(), query) {
+		s.Last = nil
+		return nil
+	}
+	for _, step := range rewrite.SessionSteps(db.Dialect(), query) {
+		if err := db.judgeReads(ctx, s.Last, step.Reads); err != nil {
+			return err
+		}
+		if !step.Keeps {
+			s.Last = nil
+			break
+		}
+	}
+	return nil
+}
+
+// judgeReads returns the error of the first of some reads that asks for a number of keyfill's.
+func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []rewrite.SessionRead) error {
+	i := slices.IndexFunc(reads, n.isAsked)
+	if i < 0 {
+		return nil
+	}
+	column := n.table.KeyColumns[n.key].Name
+	if !n.Pooled && db.Config().SessionReads != policy.SessionReadsWarn {
+		return n.table.NewError(n.table.Table, column, reads[i].Offset, anchor.Errorf("session-read",
+			"%s does not know the key that keyfill gave the row before, and answers with another row's: take the key from RETURNING or keyfill.Record, or say session_reads: warn", reads[i].Text))
+	}
+	if count := db.Tally.SessionReads.Add(1); isPowerOfTen(count) {
+		db.Log.Write(ctx, keys.MessageSessionRead, n.table.Table, column, reads[i].Text, count)
+	}
+	return nil
+}
+
+// isAsked reports whether a read asks for the number.
+func (n *sessionNumber) isAsked(r rewrite.SessionRead) bool {
+	switch {
+	case r.Unknown:
+		return false
+	case r.Of == nil:
+		return n.counter.Alone
+	case r.Table:
+		return isName(r.Of, n.counter.Table) && (r.Column == "" || r.Column == n.counter.Column)
+	}
+	return isName(r.Of, n.counter.Sequence)
+}
+
+// isName reports whether a name, which may leave out parts in front, means another one.
+func isName(name, full []string) bool {
+	n := min(len(name), len(full))
+	return n > 0 && slices.Equal(name[len(name)-n:], full[len(full)-n:])
+}
+
+// Note notes that an INSERT has got its keys, and was sent.
+func (s *SessionNumbers) Note(p *rewrite.Plan, f *keys.Facts) {
+	s.Last = nil
+	if !s.unseen && p.Statements == 1 && s.conn.DB.watchesNumbers() && !s.conn.Unwrapped {
+		n, remembers := numberOf(p, 0, f)
+		// A transaction that has locked the sequence draws from it on this connection.
+		within := remembers && n.table.KeyColumns[n.key].Rule.Source.Kind == policy.KindNative && s.conn.Altered.On
+		if remembers && !within && p.IsQuiet() {
+			s.room = n
+			s.Last = &s.room
+		}
+	}
+}
+
+// numberOf returns the number that an INSERT of a plan gives a row, and whether the engine
+// would remember it.
+func numberOf(p *rewrite.Plan, insert int, f *keys.Facts) (n sessionNumber, remembers bool) {
+	in := &p.Inserts[insert]
+	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Conflict == rewrite.ConflictUpdate || !in.Counts() {
+		return n, false
+	}
+	t := keys.TableOf(in)
+	for i := range t.KeyColumns {
+		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool { return d.Insert == insert && d.Key == i }) {
+			return sessionNumber{table: t, key: i, counter: f.Columns[i].Counter}, true
+		}
+	}
+	return n, false
+}
+
+// CheckSteps returns an error where a text of several statements asks for a number that one of
+// its INSERTs gets, by their order.
+func (s *SessionNumbers) CheckSteps(ctx context.Context, p *rewrite.Plan, query string) error {
+	if p.Statements == 1 || !s.conn.DB.watchesNumbers() {
+		return nil
+	}
+	var n sessionNumber
+	marked := false
+	for _, step := range rewrite.SessionSteps(p.Dialect(), query) {
+		if marked {
+			if err := s.conn.DB.judgeReads(ctx, &n, step.Reads); err != nil {
+				return err
+			}
+		}
+		if step.Keeps {
+			continue
+		}
+		marked = false
+		for i := range p.Inserts {
+			if in := &p.Inserts[i]; step.Quiet && step.Start <= in.Offset && in.Offset < step.End {
+				n, marked = numberOf(p, i, FactsOf(s.conn, keys.TableOf(in)))
+			}
+		}
+	}
+	return nil
+}
+
+// Prepared notes a text that was prepared and goes out as it came: its executions are not
+// seen.
+func (s *SessionNumbers) Prepared(query string) {
+	if s.unseen || s.Direct == query || !s.conn.DB.watchesNumbers() {
+		return
+	}
+	s.unseen = slices.ContainsFunc(rewrite.SessionSteps(s.conn.DB.Dialect(), query), func(s rewrite.SessionStep) bool { return !s.Keeps })
+	if s.unseen {
+		s.Last = nil
+	}
+}

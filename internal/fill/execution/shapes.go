@@ -1,0 +1,57 @@
+package execution
+
+import (
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// maxShapes bounds the shapes that are counted, since a program may make up texts. All
+// statements behind the first 10,000 shapes count as one more.
+const maxShapes = 10000
+
+// otherShapes stands in the log for all shapes behind the first 10,000.
+const otherShapes = "…"
+
+// shapes counts statements that are logged by the shape of their text. It is safe for
+// concurrent use, and its zero value is empty.
+type shapes struct {
+	mu     sync.Mutex
+	counts map[shapeKey]uint64
+}
+
+// shapeKey is what statements have in common that are logged once.
+type shapeKey struct {
+	shape  string // "" for those behind the first maxShapes
+	table  string
+	reason rewrite.Reason
+	sent   bool // unfilled
+}
+
+// count counts a statement, and says whether it is to be logged now: the first of its
+// shape, the 10th, the 100th, the 1,000th and so on. So a line says how many there were
+// without a timer, and a statement that comes all the time does not fill the log.
+func (s *shapes) count(d *dialect.Dialect, query string, k shapeKey) (shape string, n uint64, now bool) {
+	k.shape = rewrite.Shape(d, query)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counts == nil {
+		s.counts = map[shapeKey]uint64{}
+	}
+	shape = k.shape
+	if s.counts[k] == 0 && len(s.counts) >= maxShapes {
+		shape, k = otherShapes, shapeKey{}
+	}
+	s.counts[k]++
+	n = s.counts[k]
+	return shape, n, isPowerOfTen(n)
+}
+
+// isPowerOfTen reports whether n is 1, 10, 100 and so on.
+func isPowerOfTen(n uint64) bool {
+	for n > 1 && n%10 == 0 {
+		n /= 10
+	}
+	return n == 1
+}

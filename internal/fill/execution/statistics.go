@@ -1,0 +1,115 @@
+package execution
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A text may hold several INSERTs, and other statements beside them, which all
+// get their keys or none. What the driver answers is said of the last statement,
+// or of the first, and counts rows of any of them.
+
+// Cautious returns the mode for a text: the most cautious of its tables' modes,
+// since it goes out as it came or filled as a whole.
+func Cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
+	mode := policy.ModeFill
+	for i := range p.Inserts {
+		mode = policy.MoreCautious(mode, tables.ModeOf(keys.TableOf(&p.Inserts[i])))
+	}
+	return mode
+}
+
+// Statistics counts what becomes of the INSERTs of a database, and logs those that are
+// refused or go out unfilled: once for each shape of a text, and again when that has come
+// ten times as often. It is safe for concurrent use.
+type Statistics struct {
+	Tables *keys.Tables
+	shapes shapes
+}
+
+// Note counts a statement that the driver took as it came, and logs one that was
+// withheld, unless the mode is off. The error is the driver's answer. One that ends in
+// driver.ErrBadConn is sent again, and noted then.
+func (s *Statistics) Note(ctx context.Context, query string, e Event, err error) {
+	if !e.Counts || IsUntaken(err) {
+		return
+	}
+	e.addAlone(&s.Tables.Tally)
+	keys.NoteInserts(ctx, s.Tables)
+	WatchOf(ctx).Tracer.Event(e, err)
+	if e.Withheld && e.Mode != policy.ModeOff {
+		s.logUnfilled(ctx, query, e)
+	}
+	for _, other := range e.Rest {
+		s.Note(ctx, query, other, err)
+	}
+}
+
+// logUnfilled logs a statement that was sent as it came although it was not filled.
+func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
+	shape, count, now := s.shapes.count(s.Tables.AnyEngine().Dialect, query, shapeKey{table: e.Table, reason: e.Reason, sent: true})
+	if !now {
+		return
+	}
+	var reason, remedy, offset any
+	if e.Action == rewrite.Refuse {
+		reason, remedy, offset = string(e.Reason), e.Reason.Error(), e.Offset
+	}
+	s.Tables.Log.Write(ctx, keys.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
+}
+
+// logRefused logs, and tells a tracer of, a statement that was not sent.
+func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
+	keys.NoteInserts(ctx, s.Tables)
+	WatchOf(ctx).Tracer.refused(r)
+	shape, count, now := s.shapes.count(s.Tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
+	if now {
+		s.Tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Cause().Error(), r.Offset, shape, count)
+	}
+}
+
+// Refusal counts and returns the error for an INSERT that cannot be filled. Where the
+// policy or the mode lets it go out as it came, the error is nil and the event is what
+// to count then. An error that is no refusal comes back as it is.
+func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Event, error) {
+	var r *rewrite.Refusal
+	if !errors.As(err, &r) {
+		return Event{}, err
+	}
+	t := r.Target.Owner.(*keys.Table)
+	e := Event{Counts: true, Table: r.Table, Owner: t, Action: rewrite.Refuse, Reason: r.Reason, Offset: r.Offset, Mode: s.Tables.ModeOf(t)}
+	unfilled := t.Rule.Unsupported == policy.Unfilled
+	for _, other := range r.Others {
+		t := other.Owner.(*keys.Table)
+		e.Mode = policy.MoreCautious(e.Mode, s.Tables.ModeOf(t))
+		unfilled = unfilled && t.Rule.Unsupported == policy.Unfilled
+	}
+	if e.Mode == policy.ModeFill && !unfilled {
+		e.addAlone(&s.Tables.Tally)
+		s.logRefused(ctx, query, r)
+		return Event{}, refused(r)
+	}
+	e.Withheld = true
+	return e, nil
+}
+
+// RefuseBound counts and returns the refusal of an execution whose text is
+// changed already, so that it cannot go out as it came.
+func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) error {
+	var r *rewrite.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	s.Tables.Tally.Of(r.Target.Owner.(*keys.Table)).Refuse(r.Reason)
+	s.logRefused(ctx, query, r)
+	return refused(r)
+}
+
+// refused returns the error for a refusal of the rewriter.
+func refused(r *rewrite.Refusal) error {
+	return r.Target.Owner.(*keys.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
+}

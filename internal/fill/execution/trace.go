@@ -1,0 +1,174 @@
+package execution
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Traced has the fields of the public Event, which describes them.
+type Traced struct {
+	Entry, Table string
+	Action       rewrite.Action
+	Withheld     bool
+	Reason       rewrite.Reason
+	Offset       int
+
+	Keys         int
+	Kind, Source string
+	Way          string
+	Joined       bool
+	Blocks       keys.Waits
+
+	Outcome Outcome
+	Failed  bool
+	Cause   string
+}
+
+// Watch is who wants to know, under a context, what is done with a statement. One look at
+// the context finds both.
+type Watch struct {
+	recorder *Recorder // the innermost; nil where nobody records
+	Tracer   *Tracer   // the innermost; nil where nobody traces
+}
+
+// Tracer tells a program of each INSERT under a context.
+type Tracer struct {
+	parent *Tracer
+	tell   func(Traced)
+	ofRows bool // it is told of an INSERT that gives rows before they are read, and of no other
+}
+
+type watchKey struct{}
+
+// WatchOf returns who wants to know under a context.
+func WatchOf(ctx context.Context) Watch {
+	w, _ := ctx.Value(watchKey{}).(*Watch)
+	if w == nil {
+		return Watch{}
+	}
+	return *w
+}
+
+// IsWatched reports whether somebody wants to know under a context.
+func IsWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
+
+// WithTracer returns a context under which tell is told of each INSERT, and the tracers of
+// ctx as well.
+func WithTracer(ctx context.Context, tell func(Traced)) context.Context {
+	return withTracer(ctx, Tracer{tell: tell})
+}
+
+// WithTracerOfRows is WithTracer for INSERTs that give rows, of which tell is told before
+// they are read.
+func WithTracerOfRows(ctx context.Context, tell func(Traced)) context.Context {
+	return withTracer(ctx, Tracer{tell: tell, ofRows: true})
+}
+
+func withTracer(ctx context.Context, t Tracer) context.Context {
+	w := WatchOf(ctx)
+	t.parent = w.Tracer
+	w.Tracer = &t
+	return context.WithValue(ctx, watchKey{}, &w)
+}
+
+// Untraced returns a context under which no tracer is told. Who records is told still.
+func Untraced(ctx context.Context) context.Context {
+	w := WatchOf(ctx)
+	if w.Tracer == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, watchKey{}, &Watch{recorder: w.recorder})
+}
+
+// Say tells the tracer and those around it. A nil one tells nobody.
+func (t *Tracer) Say(e Traced) { t.SayTo(false, e) }
+
+// SayTo tells the tracers that are told before rows are read, or the others.
+func (t *Tracer) SayTo(ofRows bool, e Traced) {
+	for ; t != nil; t = t.parent {
+		if t.ofRows == ofRows {
+			t.tell(e)
+		}
+	}
+}
+
+// IsOfRows reports whether one of the tracers is told before rows are read.
+func (t *Tracer) IsOfRows() bool {
+	for ; t != nil; t = t.parent {
+		if t.ofRows {
+			return true
+		}
+	}
+	return false
+}
+
+// Event tells of a statement that went out as it came. The error is the driver's answer.
+func (t *Tracer) Event(e Event, err error) {
+	if t == nil {
+		return
+	}
+	told := Traced{Table: e.Table, Action: e.Action, Withheld: e.Withheld, Offset: -1, Way: wayAsItCame}
+	if e.Owner != nil {
+		told.Entry = e.Owner.Rule.Entry
+	}
+	if e.Action == rewrite.Refuse {
+		told.Reason, told.Offset = e.Reason, e.Offset
+	}
+	if err != nil {
+		told.Failed, told.Cause = true, CauseOf(err).String()
+	}
+	t.Say(told)
+}
+
+// refused tells of a statement that is not sent.
+func (t *Tracer) refused(r *rewrite.Refusal) {
+	if t == nil {
+		return
+	}
+	t.Say(Traced{
+		Entry: r.Target.Owner.(*keys.Table).Rule.Entry, Table: r.Table, Action: rewrite.Refuse,
+		Reason: r.Reason, Offset: r.Offset, Outcome: OutcomeNotStored, Failed: true,
+	})
+}
+
+// The ways in which the driver gets a statement.
+const (
+	wayAsItCame = "as it came"
+	wayDirect   = "direct"
+	wayPrepared = "prepared"
+	wayBatch    = "batch"
+	wayBulk     = "bulk"
+)
+
+// Tracing is what an execution remembers for its tracer.
+type Tracing struct {
+	To       *Tracer
+	Prepared bool
+	Waits    *keys.Waits // for the drawing of its keys
+}
+
+// Way returns the way in which the driver gets the execution.
+func (x *Execution) Way() string {
+	switch {
+	case x.Batched:
+		return wayBatch
+	case x.Plan.Load:
+		return wayBulk
+	case x.Trace.Prepared:
+		return wayPrepared
+	}
+	return wayDirect
+}
+
+// SourceOf returns the first key column of an INSERT that gets keys.
+func (x *Execution) SourceOf(in *rewrite.Insert) *keys.Column {
+	t := keys.TableOf(in)
+	for i, d := range x.Plan.Draws {
+		if &x.Plan.Inserts[d.Insert] == in && (i >= len(x.Holes.Counts) || x.Holes.Counts[i] > 0) {
+			return &t.KeyColumns[d.Key]
+		}
+	}
+	return &t.KeyColumns[0]
+}

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"io"
+	"reflect"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+)
+
+// bufferedRows are the rows of an INSERT whose keys belong to its transaction, or which
+// raises a numbering. They were read, and what was begun for them has ended, before the caller got the first
+// one: database/sql closes rows by itself when their context ends, and tells nobody
+// the error, so that a row could be shown whose commit has failed.
+type bufferedRows struct {
+	sets []resultSet // the one that is read, and those behind it
+}
+
+// resultSet is a result that was read.
+type resultSet struct {
+	columns []string
+	types   []columnType
+	rows    [][]driver.Value
+}
+
+// columnType is what a driver says of a column, while its rows are open.
+type columnType struct {
+	scan             reflect.Type
+	name             string
+	length           int64
+	hasLength        bool
+	nullable         bool
+	tellsNullable    bool
+	precision, scale int64
+	isDecimal        bool
+}
+
+// readWhole reads the rows of a statement, and ends by end what was begun for it: end
+// gets what was read and the error of the rows, and returns what the statement has ended in. The driver's
+// rows are closed first, since its connection takes nothing else before.
+func readWhole(c *execution.Conn, rows driver.Rows, end func([]resultSet, error) error) (driver.Rows, error) {
+	panics := true
+	defer giveUp(c, &panics)
+	sets, err := readSets(outcome.ForwardedRows{Rows: rows})
+	if closed := rows.Close(); err == nil {
+		err = closed
+	}
+	err = end(sets, err)
+	panics = false
+	if err != nil {
+		return nil, err
+	}
+	return &bufferedRows{sets: sets}, nil
+}
+
+// readSets reads all results of some rows.
+func readSets(rows outcome.ForwardedRows) (sets []resultSet, err error) {
+	for {
+		set := resultSet{columns: rows.Columns()}
+		for i := range set.columns {
+			set.types = append(set.types, typeOf(rows, i))
+		}
+		if set.rows, err = readRows(rows, len(set.columns)); err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+		if !rows.HasNextResultSet() {
+			return sets, nil
+		}
+		if err := rows.NextResultSet(); err == io.EOF {
+			return sets, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readRows reads the rows of one result. Bytes are the driver's until its next row.
+func readRows(rows driver.Rows, columns int) (read [][]driver.Value, err error) {
+	for {
+		row := make([]driver.Value, columns)
+		if err := rows.Next(row); err == io.EOF {
+			return read, nil
+		} else if err != nil {
+			return nil, err
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = bytes.Clone(b)
+			}
+		}
+		read = append(read, row)
+	}
+}
+
+func typeOf(rows outcome.ForwardedRows, i int) columnType {
+	t := columnType{scan: rows.ColumnTypeScanType(i), name: rows.ColumnTypeDatabaseTypeName(i)}
+	t.length, t.hasLength = rows.ColumnTypeLength(i)
+	t.nullable, t.tellsNullable = rows.ColumnTypeNullable(i)
+	t.precision, t.scale, t.isDecimal = rows.ColumnTypePrecisionScale(i)
+	return t
+}
+
+func (r *bufferedRows) Columns() []string { return r.sets[0].columns }
+
+func (r *bufferedRows) Next(dest []driver.Value) error {
+	set := &r.sets[0]
+	if len(set.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, set.rows[0])
+	set.rows = set.rows[1:]
+	return nil
+}
+
+func (r *bufferedRows) Close() error { return nil }
+
+func (r *bufferedRows) HasNextResultSet() bool { return len(r.sets) > 1 }
+
+func (r *bufferedRows) NextResultSet() error {
+	if !r.HasNextResultSet() {
+		return io.EOF
+	}
+	r.sets = r.sets[1:]
+	return nil
+}
+
+func (r *bufferedRows) ColumnTypeScanType(i int) reflect.Type { return r.sets[0].types[i].scan }
+
+func (r *bufferedRows) ColumnTypeDatabaseTypeName(i int) string { return r.sets[0].types[i].name }
+
+func (r *bufferedRows) ColumnTypeLength(i int) (int64, bool) {
+	t := &r.sets[0].types[i]
+	return t.length, t.hasLength
+}
+
+func (r *bufferedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	t := &r.sets[0].types[i]
+	return t.nullable, t.tellsNullable
+}
+
+func (r *bufferedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	t := &r.sets[0].types[i]
+	return t.precision, t.scale, t.isDecimal
+}

@@ -1,0 +1,233 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// countedWithin counts the rows of an INSERT … SELECT in the transaction that its keys
+// belong to, right before they are drawn. Its numbering has no gaps: as many rows are
+// stored as keys were drawn, or both are undone and done again.
+type countedWithin struct {
+	x      *execution.Execution
+	counts int   // how often the rows were counted
+	stored int64 // how many rows were stored, and undone, last; -1 for none
+
+	read []resultSet // the rows that came back to an Exec, where they are read to be counted
+
+	sendsAgain bool // what was stored is being undone, to be sent again
+
+	reason error // errMiscounted or errRule, once it was asked for
+}
+
+func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
+
+// errMiscounted is returned where another number of rows was stored than was counted.
+var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, so that nothing is stored in a numbering without gaps: send it in a transaction that keeps others from changing the rows, or again")
+
+// CountsInTransaction reports whether the rows of a plan are counted in the transaction of
+// its keys. Without a database there is none.
+func CountsInTransaction(p *rewrite.Plan) bool {
+	return countsJoined(p) && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
+}
+
+// countsJoined reports whether a key of the rows that are counted belongs to their
+// transaction by the policy.
+func countsJoined(p *rewrite.Plan) bool {
+	return len(p.Inserts) == 1 && p.Counts() && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
+}
+
+// isCountable reports whether the rows of the plan's query can be counted in the
+// transaction of its keys, and none of them is left out.
+func isCountable(p *rewrite.Plan) bool {
+	in := &p.Inserts[0]
+	switch p.Dialect().Family {
+	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL, dialect.FamilySQLite:
+	default:
+		return false // none was there to try it
+	}
+	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == rewrite.ConflictError
+}
+
+// count counts the rows. c may be nil, as for the other methods.
+func (c *countedWithin) count(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	if !c.x.FromFirst {
+		if err := KeepsValues(ctx, c.x); err != nil {
+			return err
+		}
+	}
+	n := c.stored
+	if n < 0 {
+		conn := c.x.Conn
+		if err := conn.DB.LockBeforeRead(ctx, &conn.Conn, keys.TableOf(&c.x.Plan.Inserts[0]), c.x.Plan.Draws[0].Key); err != nil {
+			return err
+		}
+		row, err := c.ask(ctx)
+		if err != nil {
+			return UnlessOld(ctx, c.x.Conn, c.x.Plan, err)
+		}
+		if !c.x.FromFirst {
+			if reason := Unnumbered(c.x.Plan.Dialect(), row[1:]); reason != "" {
+				return c.x.Plan.Refused(reason)
+			}
+			if err := KeepsViews(ctx, c.x, row[1:]); err != nil {
+				return err
+			}
+		}
+		var ok bool
+		if n, ok = session.IntegerOf(row[0]); !ok {
+			return session.ErrNoNumber
+		}
+		if c.counts > 0 && c.x.Plan.Dialect().Family == dialect.FamilyMySQL {
+			// Under REPEATABLE READ the count sees the rows of the transaction's snapshot each
+			// time, and the INSERT those that came since. With numbers enough it shows how many
+			// rows there are, and is undone and sent again with so many.
+			n += n + 1000
+		}
+	}
+	c.counts++
+	c.stored = -1
+	c.x.Rows, c.x.Keys = map[int]int64{0: n}, nil
+	return nil
+}
+
+// ask returns the answer to the count. What the query's functions change while they are
+// counted is undone.
+func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
+	conn := c.x.Conn
+	query, args := c.x.Plan.Count(0, c.x.Args, c.x.Holes, nil)
+	if !c.x.Plan.Inserts[0].Query.Unsure {
+		return conn.QueryRow(ctx, query, args)
+	}
+	t := &c.x.Plan.Dialect().Transactions
+	if err := conn.ExecSavepoint(ctx, t.Set, rowsSavepoint); err != nil {
+		return nil, err
+	}
+	row, err := conn.QueryRow(ctx, query, args)
+	if c.x.Plan.Dialect().ErrorsAbort && sqlcode.Answered(err) {
+		return nil, err // it has ended the transaction, as it would have with the INSERT
+	}
+	for _, text := range []string{t.Undo, t.Release} {
+		if undone := conn.ExecSavepoint(context.WithoutCancel(ctx), text, rowsSavepoint); err == nil {
+			err = undone
+		}
+	}
+	return row, err
+}
+
+// check returns errMiscounted where a statement has stored another number of rows.
+func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
+	switch {
+	case c == nil:
+		return nil
+	case c.read != nil:
+		return c.checkRead(ctx, c.read)
+	}
+	stored, err := res.RowsAffected()
+	if err != nil {
+		return err
+	}
+	var first int64
+	if c.x.FromFirst {
+		if first, err = res.LastInsertId(); err != nil {
+			return err
+		}
+	}
+	return c.judge(stored, first)
+}
+
+// checkRead is check for a statement whose rows were read.
+func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
+	if c == nil {
+		return nil
+	}
+	stored, first := int64(len(sets[0].rows)), int64(0)
+	var err error
+	switch {
+	case c.x.Plan.Dialect().Family == dialect.FamilyMySQL:
+		stored, first, err = storedByQuery(ctx, c.x, sets)
+	case len(sets[0].columns) == 0:
+		stored, err = c.inTable(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.judge(stored, first)
+}
+
+// inTable returns how many of the keys that were drawn are in the table.
+func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
+	in := &c.x.Plan.Inserts[0]
+	if c.x.Rows[0] == 0 {
+		return 0, nil
+	}
+	d := c.x.Plan.Dialect()
+	column := d.QuoteIdent(keys.TableOf(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
+	first := firstNumber(c.x)
+	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Rows[0]-1), nil)
+	if err != nil {
+		return 0, err
+	}
+	stored, _ := session.IntegerOf(row[0])
+	return stored, nil
+}
+
+func (c *countedWithin) judge(stored, first int64) error {
+	t := keys.TableOf(&c.x.Plan.Inserts[0])
+	switch {
+	case stored != c.x.Rows[0]:
+		c.stored = stored
+		return t.KeyError(0, errMiscounted)
+	case c.x.FromFirst && stored > 0 && first != firstNumber(c.x):
+		return t.KeyError(0, errOtherNumber)
+	}
+	return nil
+}
+
+// again reports whether a statement that has ended in err is to be sent again, with the
+// rows counted anew.
+func (c *countedWithin) again(err error) bool {
+	if c == nil || err == nil || c.counts >= maxCounts {
+		return false
+	}
+	return errors.Is(err, errMiscounted) || (&InsertSelect{X: c.x}).outgrown(err)
+}
+
+// blame finds out why the number of rows was another one, where the statement is sent for
+// the last time: after that the transaction may have ended.
+func (c *countedWithin) blame(ctx context.Context) {
+	if c.counts == maxCounts-1 {
+		c.reason = miscounted(ctx, c.x, 0, errMiscounted)
+	}
+}
+
+// told returns the error of a statement for the application.
+func (c *countedWithin) told(ctx context.Context, err error) error {
+	if c == nil || err == nil {
+		return err
+	}
+	grew := (&InsertSelect{X: c.x}).outgrown(err)
+	if !grew && !errors.Is(err, errMiscounted) {
+		return err
+	}
+	if c.reason == nil {
+		c.reason = miscounted(ctx, c.x, 0, errMiscounted)
+	}
+	if grew {
+		return grewError(c.x, 0, c.reason, err)
+	}
+	return keys.TableOf(&c.x.Plan.Inserts[0]).KeyError(0, c.reason)
+}

@@ -1,0 +1,370 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// errUndo is returned when counting a query may change something, and the change cannot
+// be undone.
+var errUndo = anchor.New("rows", "its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
+
+// countRows counts the rows of each INSERT … SELECT of the statement. A query may read
+// what an earlier INSERT of the text returns; that INSERT has its keys by then.
+func (s *InsertSelect) countRows(ctx context.Context) error {
+	if err := KeepsValues(ctx, s.X); err != nil {
+		return err
+	}
+	beside := s.X.Plan.CountsBeside()
+	if beside {
+		if err := s.SparesKeys(); err != nil {
+			return err
+		}
+	}
+	s.X.Rows = map[int]int64{}
+	for i, d := range s.X.Plan.Draws {
+		if s.X.Keys != nil && s.X.Plan.Inserts[d.Insert].Query != nil {
+			s.X.Keys[i] = nil
+		}
+	}
+	s.counts++
+	for _, i := range s.X.Plan.Counted() {
+		if i > 0 {
+			drawn, err := keys.Draw(ctx, s.X.Plan, s.X.Args, s.X.Holes, s.X.Rows, s.X.Keys, s.X.Conn, nil)
+			if err != nil {
+				_ = s.release(ctx)
+				return err
+			}
+			s.X.Keys = drawn
+		}
+		n, err := s.countInsert(ctx, i)
+		if err != nil {
+			return err
+		}
+		if n > 1 && readsAhead(s.X.Plan) {
+			_ = s.release(ctx) // the refusal is the one to know
+			return s.X.Plan.Refused(rewrite.ErrReadsKey)
+		}
+		switch {
+		case beside:
+			n = withSpare(n)
+		case s.counts > 1:
+			n += n/8 + 1 // somebody else is adding rows
+		}
+		s.X.Rows[i] = n
+	}
+	return nil
+}
+
+// readsAhead reports whether a query reads the last key of its connection, and the engine
+// works out a row of the query before it stores the one before: SQLite does so for a window
+// function, and without one stores each row first.
+func readsAhead(p *rewrite.Plan) bool {
+	return p.Dialect().Family == dialect.FamilySQLite && p.Reads()&rewrite.ReadsLastKey != 0
+}
+
+// KeepsValues returns a refusal where the engine may change the values of a query while it
+// numbers its rows. Integers do not change, and most results of stored functions: where the
+// text leaves open whether a value is one, the engine is asked.
+func KeepsValues(ctx context.Context, x *execution.Execution) error {
+	r := x.Plan.NotNumbered()
+	if r == nil {
+		return nil
+	}
+	if len(x.Plan.Inserts) != 1 || x.Plan.Doubts(0) == nil || x.Conn.DB.Detached {
+		return notByEngine(ctx, x, r)
+	}
+	types, err := columnTypes(ctx, x)
+	if err != nil {
+		return err
+	}
+	var operands []string // of all doubts, one after the other
+	first, asked := 0, false
+	for _, d := range x.Plan.Doubts(0) {
+		from, to := first, first+len(d.Operands)
+		first = to
+		switch {
+		case d.Column >= len(types):
+			return notByEngine(ctx, x, r)
+		case isInteger(types[d.Column]), d.Call && isCarried(types[d.Column]):
+			continue
+		case d.Operands != nil && !asked:
+			if operands, err = operandTypes(ctx, x); err != nil {
+				return err
+			}
+			asked = true
+		}
+		if d.Operands == nil || to > len(operands) || !areExact(operands[from:to]) {
+			return notByEngine(ctx, x, r)
+		}
+	}
+	return nil
+}
+
+// operandTypes returns the types of the columns in the exact arithmetic of a query, or none
+// where the engine cannot be asked.
+func operandTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
+	query := x.Plan.Operands(0)
+	if query == "" {
+		return nil, nil
+	}
+	types, err := dbconn.ColumnTypes(ctx, x.Conn.Own(), query, nil)
+	if err != nil && sqlcode.Answered(err) {
+		return nil, nil // a name that the FROM clause does not have
+	}
+	return types, err
+}
+
+// areExact reports whether all types are types of integers and decimals.
+func areExact(types []string) bool {
+	return !slices.ContainsFunc(types, func(name string) bool { return !isInteger(name) && name != "DECIMAL" })
+}
+
+// notByEngine adds to a refusal of values why the engine does not number the rows itself
+// this time, if it does otherwise.
+func notByEngine(ctx context.Context, x *execution.Execution, r *rewrite.Refusal) *rewrite.Refusal {
+	switch takes, err := TakesFirst(ctx, x); {
+	case err != nil || !takes:
+	case x.Conn.Tx == session.Inside:
+		r.Detail = "the key has it, but the transaction has changed a table whose engine has no savepoints, such as Aria: send the INSERT before that change"
+	default:
+		r.Detail = "the key has it, but whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx"
+	}
+	return r
+}
+
+// KeepsViews is keepsValues for a query that reads views, whose columns may be expressions.
+// answers is the row that a count gave.
+func KeepsViews(ctx context.Context, x *execution.Execution, answers []any) error {
+	n := &x.Plan.Dialect().Numbering
+	if !n.Carries || len(answers) <= len(n.Server) {
+		return nil
+	}
+	if views, ok := session.IntegerOf(answers[len(n.Server)]); ok && views == 0 {
+		return nil
+	}
+	types, err := columnTypes(ctx, x)
+	if err != nil {
+		return err
+	}
+	for _, name := range types {
+		if !isInteger(name) && !isPlain(name) {
+			return x.Plan.Refused(rewrite.ErrSelectValues)
+		}
+	}
+	return nil
+}
+
+// columnTypes returns the types of the columns of the query of the execution's INSERT.
+func columnTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
+	query, args := x.Plan.Columns(0, x.Args, x.Holes, nil)
+	given := make([]any, len(args))
+	for i := range args {
+		given[i] = args[i]
+	}
+	types, err := dbconn.ColumnTypes(ctx, x.Conn.Own(), query, given)
+	return types, UnlessOld(ctx, x.Conn, x.Plan, err)
+}
+
+// isPlain reports whether values of the type are the same in a temporary table, whatever
+// expression they are of.
+func isPlain(name string) bool {
+	switch name {
+	case "VARCHAR", "CHAR", "TEXT", "DATE", "DATETIME", "TIMESTAMP", "TIME":
+		return true
+	}
+	return false
+}
+
+// isCarried reports whether a temporary table has the same values in a column of the type
+// as a stored function returns.
+func isCarried(name string) bool {
+	switch name {
+	case "", "FLOAT", "BIT", "YEAR":
+		return false
+	}
+	return true
+}
+
+// isInteger reports whether the name of a type, as go-sql-driver/mysql gives it, is an
+// integer's.
+func isInteger(name string) bool {
+	switch strings.TrimPrefix(name, "UNSIGNED ") {
+	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT":
+		return true
+	}
+	return false
+}
+
+// countInsert counts the rows of one INSERT … SELECT. Where that may change something
+// it is undone: to a savepoint, which stays for the INSERT, or by the end of a
+// transaction of its own.
+func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err error) {
+	c := s.X.Conn
+	in := &s.X.Plan.Inserts[i]
+	t := keys.TableOf(in)
+	if mock, ok := c.Raw.(explain.RowCounter); ok && c.DB.Detached {
+		return mock.CountedRows(), nil
+	}
+	c.DB.LockBeforeRead(ctx, &c.Conn, t, 0)
+	if err := c.Settle(ctx); err != nil {
+		return 0, err
+	}
+	if err := s.setSavepoint(ctx); err != nil {
+		return 0, t.KeyError(0, whySavepoint(err))
+	}
+	var own driver.Tx
+	if in.Query.Unsure && !s.saved {
+		if own, err = dbconn.Begin(ctx, c.Raw); err != nil {
+			return 0, err
+		}
+	}
+	query, args := s.X.Plan.Count(i, s.X.Args, s.X.Holes, s.X.Keys)
+	row, err := c.QueryRow(ctx, query, args)
+	switch {
+	case own != nil:
+		if undone := own.Rollback(); err == nil {
+			err = undone
+		}
+	case err != nil && s.X.Plan.CountsBeside() && s.saved:
+		if err = s.uncountable(ctx, err); s.saved {
+			_ = s.lost(err)
+		}
+		return 0, err
+	case s.lost(err):
+		return 0, err // it has ended the transaction, as it would have with the INSERT
+	case s.saved && in.Query.Unsure:
+		if undone := s.toSavepoint(ctx); err == nil {
+			err = undone
+		}
+	}
+	if err == nil {
+		n, err = s.counted(row)
+	}
+	if err == nil && len(s.X.Plan.Inserts) == 1 {
+		err = KeepsViews(ctx, s.X, row[1:])
+	}
+	if failed := s.uncounted(ctx, err); err == nil {
+		err = failed
+	}
+	if err != nil && s.X.Plan.CountsBeside() {
+		return n, s.uncountable(ctx, err)
+	}
+	return n, UnlessOld(ctx, c, s.X.Plan, err)
+}
+
+// noSavepoints is MySQL's error of a SAVEPOINT behind a change of a table whose engine has
+// none, such as Aria: "ER_CHECK_NOT_IMPLEMENTED" in the server error reference.
+const noSavepoints = 1178
+
+// errNoSavepoint is returned when a count that may change something could not be undone.
+var errNoSavepoint = anchor.New("rows", "its query calls functions that may change something, and the transaction has changed a table whose engine has no savepoints, such as Aria, so that what is changed while rows are counted could not be undone: send the INSERT before that change, or name the key column and select its values")
+
+// whySavepoint returns the error of a savepoint that could not be set, for the application.
+func whySavepoint(err error) error {
+	if sqlcode.Is(err, noSavepoints) {
+		return fmt.Errorf("%w: %w", errNoSavepoint, err)
+	}
+	return err
+}
+
+// setSavepoint sets our savepoint if a transaction is open and the count, or an
+// INSERT that fails, is to be undone.
+func (s *InsertSelect) setSavepoint(ctx context.Context) error {
+	c := s.X.Conn
+	d := c.DB.AnyEngine().Dialect
+	unsure := slices.ContainsFunc(s.X.Plan.Counted(), func(i int) bool { return s.X.Plan.Inserts[i].Query.Unsure })
+	switch {
+	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
+		return nil
+	case c.Tx == session.Outside:
+		// Without autocommit a transaction begins by itself, and where one follows
+		// another there is one, too.
+		alone, chains, err := c.AskCommits(ctx)
+		switch {
+		case err != nil:
+			return err
+		case alone && chains:
+			return errUndo
+		case alone:
+			return nil
+		}
+	case c.Tx == session.Unknown && !d.ErrorsAbort:
+		return errUndo
+	}
+	err := c.ExecSavepoint(ctx, d.Transactions.Set, rowsSavepoint)
+	if err != nil && c.Tx == session.Unknown && sqlcode.Answered(err) {
+		return nil // PostgreSQL refuses it outside of a transaction
+	}
+	s.saved = err == nil
+	return err
+}
+
+// uncounted releases the savepoint after a failed count, or after a count that was its
+// only use. Releasing it after the INSERT would change ROW_COUNT().
+func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
+	if err == nil && s.X.Plan.Dialect().ErrorsAbort {
+		return nil
+	}
+	return s.release(ctx)
+}
+
+// counted returns the number in the row that a count gave.
+func (s *InsertSelect) counted(row []any) (int64, error) {
+	if reason := Unnumbered(s.X.Plan.Dialect(), row[1:]); reason != "" {
+		return 0, s.X.Plan.Refused(reason)
+	}
+	n, ok := session.IntegerOf(row[0])
+	if !ok {
+		return 0, session.ErrNoNumber
+	}
+	return n, nil
+}
+
+// Unnumbered says why a server does not number the rows of a query as it should,
+// by what it answered to the dialect's questions.
+func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
+	n := &d.Numbering
+	if len(n.Server) == 0 {
+		return ""
+	}
+	if major, minor, read := dbconn.MajorMinor(session.TextOf(answers[0])); read == 2 &&
+		(major < n.Major || major == n.Major && minor < n.Minor) {
+		return rewrite.ErrOldServer
+	}
+	if len(n.Server) == 3 {
+		if on, _ := session.IntegerOf(answers[1]); on != 0 && !strings.EqualFold(session.TextOf(answers[2]), "row") {
+			return rewrite.ErrStatementLog
+		}
+	}
+	return ""
+}
+
+// UnlessOld turns an error of a statement that numbers rows into a refusal if the server
+// is too old for it. Such a server may lack WITH, and then cannot answer the question
+// for its version that stands behind one.
+func UnlessOld(ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error) error {
+	d := p.Dialect()
+	n := &d.Numbering
+	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
+		return err
+	}
+	version, asked := c.AskVersion(ctx)
+	if asked != nil || Unnumbered(d, []any{version, int64(0), ""}) != rewrite.ErrOldServer {
+		return err
+	}
+	return p.Refused(rewrite.ErrOldServer)
+}

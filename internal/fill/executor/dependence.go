@@ -1,0 +1,81 @@
+package executor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Dependence names what of the database decides about a plan that the text and the policy
+// alone have: see [explain.Explanation]. The version of the server decides nothing where it
+// is known: two zeros are none.
+func Dependence(p *rewrite.Plan, server [2]int) string {
+	var on []string
+	switch {
+	case p.Action == rewrite.Fill:
+		if server == [2]int{} {
+			on = append(on, versionOf(p))
+		}
+		on = append(on, numbersOf(p)...)
+		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil && in.Query.SetRow }) {
+			on = append(on, "the table, since the INSERT is refused if it has a rule, or a composite column here")
+		}
+	case p.Action != rewrite.Refuse:
+	case execution.Unlisted(p) != nil:
+		on = append(on, "the columns of the table")
+	case p.Refusal.Reason == rewrite.ErrSettings:
+		on = append(on, "the setting by which the session reads text")
+	}
+	return strings.Join(slices.DeleteFunc(on, func(one string) bool { return one == "" }), "; ")
+}
+
+// versionOf names what the version of the server decides about a query's rows.
+func versionOf(p *rewrite.Plan) string {
+	d := p.Dialect()
+	n := &d.Numbering
+	for i := range p.Inserts {
+		in := &p.Inserts[i]
+		for k := range in.Target.Keys {
+			if f := keys.TableOf(in).KeyColumns[k].EngineFunction(d); in.Query != nil && in.Target.Keys[k].Function != "" && p.ByFunction() {
+				return version(d, f.Text+" makes the keys", f.Major, f.Minor)
+			}
+		}
+	}
+	switch {
+	case CallsLater(p):
+		return version(d, "keys of 16 bytes are made", n.Tails.Major, n.Tails.Minor)
+	case p.Counts():
+		return version(d, "rows are numbered", n.Major, n.Minor)
+	}
+	return ""
+}
+
+// version says since which version the engine can do something; "" where each version can.
+func version(d *dialect.Dialect, can string, major, minor int) string {
+	if major == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the version of the server (%s from %s %d.%d on)", can, d.Title, major, minor)
+}
+
+// numbersOf names what else decides whether the engine can number a query's rows.
+func numbersOf(p *rewrite.Plan) (on []string) {
+	n := &p.Dialect().Numbering
+	if !n.Carries || !p.Counts() && !p.Tails() {
+		return nil
+	}
+	on = append(on, "the server's binlog_format, where it has a log")
+	switch {
+	case !p.Counts():
+	case p.NotNumbered() != nil && p.TakesFirst():
+		on = append(on, "the table, since the INSERT is refused unless the key has AUTO_INCREMENT or the types of the selected values suit")
+	case p.NotNumbered() != nil && p.Doubts(0) != nil:
+		on = append(on, "the table, since the INSERT is refused unless the types of the selected values suit")
+	}
+	return on
+}

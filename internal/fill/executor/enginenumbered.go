@@ -1,0 +1,348 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// engineNumbered executes an INSERT whose rows come from a query, and whose key MariaDB
+// numbers itself from the first one that was reserved: see [rewrite.Plan.TextFrom]. The
+// rows are counted first, and that many keys are reserved.
+//
+// The engine does not stop at the last key that was reserved, and a function that the
+// query calls through a view, or a trigger, may take the first one for a row of another
+// table. So the INSERT stands in a transaction of its own, or behind a savepoint in the
+// application's, and is undone where more rows were stored than were counted, or where
+// the engine says that it began with another number.
+type engineNumbered struct {
+	x      *execution.Execution
+	own    driver.Tx // the transaction, where it is ours
+	saved  bool      // our savepoint (rowsSavepoint) is set
+	counts int       // how often the rows were counted
+	stored int64     // how many rows were stored, and undone, last
+}
+
+// errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
+var errOtherNumber = anchor.New("rows", "something that its query or its table calls took the first of the numbers that were reserved, for a row of another table, so that nothing is stored: select the values of the key column, or insert without that function or trigger")
+
+// TakesFirst reports whether the engine numbers the rows of the execution's INSERT itself,
+// as far as the text and the table tell.
+func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
+	c := x.Conn
+	in := &x.Plan.Inserts[0]
+	if !x.Plan.TakesFirst() || c.DB.Detached || in.Conflict != rewrite.ConflictError {
+		// With IGNORE and REPLACE a row too many would be left out without an error, or take
+		// the place of another, if its number were taken.
+		return false, nil
+	}
+	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
+	return err == nil && f.Columns[x.Plan.Draws[0].Key].TakesFirst, err
+}
+
+// NumberedByEngine reports whether the engine numbers the rows itself, in a transaction
+// whose state is known.
+func NumberedByEngine(ctx context.Context, x *execution.Execution) (bool, error) {
+	c := x.Conn
+	takes, err := TakesFirst(ctx, x)
+	if err != nil || !takes {
+		return false, err
+	}
+	if _, err = c.IsInTransaction(ctx); err == session.ErrChains {
+		return false, nil // a commit would begin another transaction
+	}
+	return err == nil && c.Tx != session.Unknown, err
+}
+
+// fill counts the rows and draws the keys, in the transaction that they are stored in.
+func (n *engineNumbered) fill(ctx context.Context) (err error) {
+	x := n.x
+	panics := true
+	defer giveUp(x.Conn, &panics)
+	defer func() {
+		if err != nil {
+			err = n.undo(ctx, err)
+		}
+		panics = false
+	}()
+	rows, err := n.count(ctx)
+	if err != nil {
+		return err
+	}
+	if n.counts++; n.counts > 1 {
+		rows = max(rows, n.stored)
+		rows += rows/8 + 1 // somebody else is adding rows
+	}
+	x.Rows = map[int]int64{0: rows}
+	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Rows, nil, x.Conn, nil)
+	if err != nil {
+		return err
+	}
+	x.Keys = drawn
+	return nil
+}
+
+// count begins a transaction, or sets our savepoint in the one that is open, and counts
+// the rows: in one trip where the count has no arguments, in MariaDB's block of
+// statements (Knowledge Base, "BEGIN NOT ATOMIC").
+func (n *engineNumbered) count(ctx context.Context) (int64, error) {
+	c := n.x.Conn
+	query, args := n.x.Plan.Count(0, n.x.Args, n.x.Holes, nil)
+	begin := strings.Replace(n.x.Plan.Dialect().Transactions.Set, "%", rowsSavepoint, 1)
+	if c.Tx == session.Outside {
+		c.EnsureStates(ctx)
+		begin = "START TRANSACTION"
+		n.own = textTransaction{ctx, c}
+		c.Tx, c.Ongoing = session.Inside, store.Ongoing{Ours: true}
+	}
+	if len(args) == 0 {
+		query = "BEGIN NOT ATOMIC " + begin + "; " + query + "; END"
+	} else if _, err := dbconn.Exec(ctx, c.Own(), begin, nil); err != nil {
+		return 0, err
+	}
+	row, err := c.QueryRow(ctx, query, args)
+	if err != nil {
+		return 0, err // a savepoint may be set, behind which nothing was changed
+	}
+	n.saved = n.own == nil
+	rows, ok := session.IntegerOf(row[0])
+	if !ok {
+		return 0, session.ErrNoNumber
+	}
+	return rows, nil
+}
+
+// textTransaction ends a transaction that a text has begun.
+type textTransaction struct {
+	ctx  context.Context
+	conn *execution.Conn
+}
+
+func (t textTransaction) Commit() error { return t.end("COMMIT") }
+
+func (t textTransaction) Rollback() error { return t.end("ROLLBACK") }
+
+// end ends the transaction, even for a caller who has gone.
+func (t textTransaction) end(text string) error {
+	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Own(), text, nil)
+	return err
+}
+
+// firstNumber returns the number that the engine gives the first row; 0 where no key was
+// reserved.
+func firstNumber(x *execution.Execution) int64 {
+	if x.Rows[0] == 0 {
+		return 0
+	}
+	return x.Keys[0][1].(int64) + 1
+}
+
+func (n *engineNumbered) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
+	panics := true
+	defer giveUp(n.x.Conn, &panics)
+	res, err := sendNumbered(ctx, n, func() (res driver.Result, stored, first int64, err error) {
+		if countsByRows(n.x) {
+			var sets []resultSet
+			if res, sets, err = execByQuery(ctx, via, n.x); err == nil {
+				stored, first, err = storedByQuery(ctx, n.x, sets)
+			}
+			return res, stored, first, err
+		}
+		if res, err = via.SendExec(ctx, n.x); err != nil {
+			return nil, 0, 0, err
+		}
+		if stored, err = res.RowsAffected(); err == nil {
+			first, err = res.LastInsertId()
+		}
+		return res, stored, first, err
+	})
+	panics = false
+	return res, err
+}
+
+func (n *engineNumbered) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
+	rows, err := sendNumbered(ctx, n, func() (read driver.Rows, stored, first int64, err error) {
+		rows, err := via.SendQuery(ctx, n.x)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		if read, err = readWhole(n.x.Conn, rows, func(_ []resultSet, err error) error { return err }); err != nil {
+			return nil, 0, 0, err
+		}
+		stored, first, err = storedByQuery(ctx, n.x, read.(*bufferedRows).sets)
+		return read, stored, first, err
+	})
+	return rows, err
+}
+
+// countsByRows reports whether a result does not say how many rows the execution's INSERT
+// has stored: go-sql-driver/mysql counts none where rows come back.
+func countsByRows(x *execution.Execution) bool {
+	return x.Plan.Dialect().Family == dialect.FamilyMySQL && x.Plan.Inserts[0].Returning
+}
+
+// execByQuery executes a statement for the caller of an Exec, and returns the rows that
+// come back, too.
+func execByQuery(ctx context.Context, via execution.Sender, x *execution.Execution) (driver.Result, []resultSet, error) {
+	rows, err := via.SendQuery(ctx, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	read, err := readWhole(x.Conn, rows, func(_ []resultSet, err error) error { return err })
+	if err != nil {
+		return nil, nil, err
+	}
+	return outcome.OwnResult{Result: driver.RowsAffected(0), Id: 0}, read.(*bufferedRows).sets, nil
+}
+
+// storedByQuery returns how many rows an INSERT has stored whose rows were read, and the
+// first number of the engine's.
+func storedByQuery(ctx context.Context, x *execution.Execution, sets []resultSet) (stored, first int64, err error) {
+	row, err := x.Conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	stored, _ = session.IntegerOf(row[0])
+	if len(sets[0].columns) > 0 {
+		stored = int64(len(sets[0].rows)) // RETURNING: ROW_COUNT() is -1
+	}
+	first, _ = session.IntegerOf(row[1])
+	return stored, first, nil
+}
+
+// sendNumbered sends an execution's statement, and again where more rows were stored
+// than were counted. send returns the answer, how many rows were stored, and the number
+// of the first one.
+func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (answer T, stored, first int64, err error)) (T, error) {
+	var none T
+	for {
+		answer, stored, first, err := send()
+		switch {
+		case n.isTaken(err) && n.counts < maxCounts: // then it may be a value of the application's
+			stored = n.x.Rows[0] + 1
+		case err != nil:
+			return none, n.undo(ctx, err)
+		case stored <= n.x.Rows[0] && (stored == 0 || first == firstNumber(n.x)):
+			n.x.Rows[0] = stored
+			if err := n.end(ctx); err != nil {
+				return none, err
+			}
+			return answer, nil
+		case stored <= n.x.Rows[0]:
+			return none, n.undo(ctx, n.keyError(errOtherNumber))
+		}
+		n.stored = stored
+		if err := n.undoStored(ctx); err != nil {
+			return none, n.undo(ctx, err)
+		}
+		if n.counts == maxCounts {
+			return none, n.undo(ctx, n.keyError(errRowsGrew))
+		}
+		if err := n.fill(ctx); err != nil {
+			return none, err
+		}
+		Place(n.x)
+	}
+}
+
+// duplicateEntry is MySQL's error of a key that is there already: "ER_DUP_ENTRY" in the server
+// error reference.
+const duplicateEntry = 1062
+
+// isTaken reports whether an INSERT may have failed at a number after the reserved ones: its
+// query had more rows than were counted, and another row has the number. A value of another
+// unique column may be such a number too.
+func (n *engineNumbered) isTaken(err error) bool {
+	if !sqlcode.Is(err, duplicateEntry) || n.x.Rows[0] == 0 {
+		return false
+	}
+	_, entry, _ := strings.Cut(err.Error(), "'")
+	entry, _, _ = strings.Cut(entry, "'")
+	key, wrong := strconv.ParseInt(entry, 10, 64)
+	after := firstNumber(n.x) + n.x.Rows[0]
+	return wrong == nil && key >= after && key-after < maxSurplus
+}
+
+// maxSurplus bounds how far after the reserved numbers a number is taken for one that the
+// engine gave to a row.
+const maxSurplus = 1 << 20
+
+func (n *engineNumbered) keyError(err error) error {
+	return keys.TableOf(&n.x.Plan.Inserts[0]).KeyError(0, err)
+}
+
+// undoStored undoes what the INSERT has stored, before it is sent again.
+func (n *engineNumbered) undoStored(ctx context.Context) error {
+	if n.own != nil {
+		own := n.own
+		n.own = nil
+		n.leftOwn()
+		err := own.Rollback()
+		n.x.Conn.EndFailed(ctx, err)
+		return err
+	}
+	n.saved = false
+	ctx = context.WithoutCancel(ctx) // for a caller who has gone, too
+	err := n.x.Conn.ExecSavepoint(ctx, n.x.Plan.Dialect().Transactions.Undo, rowsSavepoint)
+	if err != nil {
+		n.x.Conn.MarkUnknown()
+	}
+	return err
+}
+
+// undo undoes what was begun, and returns err, or that error and the one of the undoing:
+// rows may be stored then that have no keys of their own.
+func (n *engineNumbered) undo(ctx context.Context, err error) error {
+	if n.own == nil && !n.saved {
+		return err
+	}
+	if undone := n.undoStored(ctx); undone != nil && !errors.Is(err, driver.ErrBadConn) {
+		return fmt.Errorf("%w (%v)", err, undone)
+	}
+	return err
+}
+
+// end commits a transaction of ours. A savepoint stays: its release would change what
+// ROW_COUNT() says, and the next one of its name takes its place.
+func (n *engineNumbered) end(ctx context.Context) error {
+	if n.own == nil {
+		n.saved = false
+		return nil
+	}
+	own := n.own
+	n.own = nil
+	n.leftOwn()
+	err := own.Commit()
+	if err == nil {
+		return nil
+	}
+	n.x.Conn.EndFailed(ctx, err)
+	if execution.IsBadConn(err) {
+		return n.keyError(fmt.Errorf("%w: %v", errCommit, err))
+	}
+	return err
+}
+
+// leftOwn notes that the transaction of ours has ended.
+func (n *engineNumbered) leftOwn() {
+	n.x.Conn.Tx, n.x.Conn.Ongoing = session.Outside, store.Ongoing{}
+}
+
+// leave ends what was begun for an execution whose statement is not sent because of err.
+func (n *engineNumbered) leave(ctx context.Context, err error) error {
+	return n.undo(context.WithoutCancel(ctx), err)
+}

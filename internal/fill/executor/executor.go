@@ -1,0 +1,190 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Direct sends executions to the driver's connection.
+type Direct struct{ Conn *execution.Conn }
+
+func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Result, error) {
+	c := d.Conn
+	res, err := c.ExecContext(ctx, x.Text, x.Sent)
+	if err != nil {
+		res, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, x.Text, x.Sent) })
+	}
+	return res, err
+}
+
+func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.Rows, error) {
+	c := d.Conn
+	rows, err := c.QueryContext(ctx, x.Text, x.Sent)
+	if err != nil {
+		rows, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, x.Text, x.Sent) })
+	}
+	return rows, err
+}
+
+// SentAgain returns the answer to the text of a plan that has failed with err, and that is
+// sent again while SQLite refuses it for the reservation of a connection which shares its
+// cache: without keyfill, each INSERT is one step, and meets no open transaction of another
+// one. A text of several statements is not sent again, since SQLite has committed those in
+// front of the one that it refuses.
+func SentAgain[T any](ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
+	if p.Statements != 1 {
+		return answer, err
+	}
+	for again := (session.Again{}); err != nil && session.SendsAgain(ctx, &c.Conn.Conn, &again, err); {
+		answer, err = send()
+	}
+	return answer, err
+}
+
+// choose draws the keys of the execution, and gives it the executor that its plan and
+// its keys need.
+func choose(ctx context.Context, x *execution.Execution) error {
+	if CountsInTransaction(x.Plan) {
+		needs := JoiningOf(x.Conn.DB.Tables, x.Plan, x.Holes)
+		return (&Transactional{X: x, Needs: needs, within: &countedWithin{x: x, stored: -1}}).choose(ctx)
+	}
+	var counted *InsertSelect
+	if err := CountsKeys(ctx, x.Conn, x.Plan); err != nil {
+		return err
+	}
+	if x.Plan.Counts() {
+		byEngine, err := NumberedByEngine(ctx, x)
+		if err != nil {
+			return err
+		}
+		if byEngine {
+			n := &engineNumbered{x: x}
+			x.How, x.FromFirst = n, true
+			if err := n.fill(ctx); !sqlcode.Is(err, noSavepoints) {
+				return err
+			}
+			x.FromFirst = false // ROW_NUMBER needs no savepoint
+		}
+		counted = &InsertSelect{X: x}
+		if err := counted.countRows(ctx); err != nil {
+			return err
+		}
+		x.How = counted
+	}
+	if x.Conn.DB.Detached {
+		if r := unfitStandIn(x); r != nil {
+			return r
+		}
+	}
+	needs := JoiningOf(x.Conn.DB.Tables, x.Plan, x.Holes)
+	if x.Follows.IsBefore(x.Plan) {
+		if x.Kept && x.Follows.IsUntold() {
+			return chooseUntold(ctx, x)
+		}
+		needs.Any, needs.gapFree = true, true
+	}
+	if !needs.Any {
+		drawn, err := draw(ctx, x)
+		if err != nil {
+			return counted.giveUp(ctx, err)
+		}
+		x.Keys = drawn
+		if s, skips := newSkipping(x); skips && counted == nil {
+			x.How = s
+		}
+		return nil
+	}
+	return counted.giveUp(ctx, (&Transactional{X: x, Needs: needs, counted: counted}).choose(ctx))
+}
+
+// unfitStandIn returns the refusal that an execution gets where its keys belong to a
+// transaction, and there is no database.
+func unfitStandIn(x *execution.Execution) *rewrite.Refusal {
+	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
+	if !t.Needs.Any {
+		return nil
+	}
+	return t.Unfit(x.Conn.Tx != session.Outside)
+}
+
+// chooseUntold raises the numberings of the transaction above the keys of an INSERT that
+// brings all of them. Where that is not possible, the INSERT goes out as it came, since
+// the policy has not asked for it.
+func chooseUntold(ctx context.Context, x *execution.Execution) error {
+	c, inside := x.Conn, x.Conn.Tx != session.Outside
+	err := (&Transactional{X: x, Needs: Joining{Any: true, gapFree: true}, yields: true}).choose(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case inside && c.DB.IsUndone(err):
+		if tx := &x.Plan.Dialect().Transactions; x.Plan.Dialect().ErrorsAbort {
+			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // such an error leaves nothing to commit
+		}
+		return err
+	case ctx.Err() != nil, err == driver.ErrSkip, execution.IsBadConn(err):
+		return err
+	}
+	x.How, x.Joined = nil, false
+	x.Follows.LeaveJoined()
+	t := keys.TableOf(&x.Plan.Inserts[0])
+	c.DB.Log.Write(ctx, keys.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
+	return nil
+}
+
+// choose draws the keys in the execution's transaction.
+func (t *Transactional) choose(ctx context.Context) error {
+	x := t.X
+	x.How, x.Joined = t, true
+	split(&x.Follows, x.Conn, x.Plan)
+	if t.within != nil {
+		takes, err := TakesFirst(ctx, x)
+		if err != nil {
+			return err
+		}
+		x.FromFirst = takes
+		// A count fixes what a transaction under REPEATABLE READ sees.
+		if err := x.Conn.OpenState(ctx, keys.TableOf(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
+			return err
+		}
+	}
+	return t.take(ctx)
+}
+
+// ExecutorOf returns the executor of an execution that has its keys.
+func ExecutorOf(x *execution.Execution) execution.Executor {
+	if x.How == nil {
+		return autonomous{x}
+	}
+	return x.How
+}
+
+// Leave ends what was begun for the keys of an execution whose statement is not sent
+// because of err, and returns err.
+func Leave(ctx context.Context, x *execution.Execution, err error) error {
+	switch how := x.How.(type) {
+	case *Transactional:
+		return how.Leave(ctx, err)
+	case *engineNumbered:
+		return how.leave(ctx, err)
+	}
+	return err
+}
+
+// autonomous executes statements whose keys need nothing of the transaction, and whose
+// rows are counted in their text.
+type autonomous struct{ x *execution.Execution }
+
+func (a autonomous) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
+	return via.SendExec(ctx, a.x)
+}
+
+func (a autonomous) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
+	rows, err := via.SendQuery(ctx, a.x)
+	return raiseBehindRows(ctx, &a.x.Follows, rows, err)
+}

@@ -1,0 +1,154 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// newBrought returns the keys that are brought for one column. Its numbers are nil where
+// the column is not followed.
+func newBrought(ctx context.Context, conn *execution.Conn, t *keys.Table, j int, explicit rewrite.Explicit) (execution.Brought, error) {
+	k := &t.KeyColumns[j]
+	said := k.Rule.Source.FollowExplicit
+	switch {
+	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source, conn.DB.AnyEngine().Dialect):
+		return execution.Brought{}, nil
+	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).FollowsUntold(ctx):
+		return execution.Brought{}, nil
+	}
+	counter, err := conn.DB.DrawingFor(&conn.Conn, t, j).Counter(ctx)
+	switch {
+	case err != nil && said:
+		return execution.Brought{}, t.KeyError(j, err)
+	case err != nil, counter.Follower() == nil:
+		// Who has not said so does not ask for the store when it brings a key. A
+		// duplicate key will tell, and on_behind says what then.
+		return execution.Brought{}, nil
+	}
+	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil
+}
+
+// NewFollowing returns what an execution brings for the columns that are followed. A
+// source that cannot be used is an error where the policy says follow_explicit.
+func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (execution.Following, error) {
+	f := execution.Following{Conn: c}
+	if !p.Follows() {
+		return f, nil
+	}
+	for i := range p.Inserts {
+		t := keys.TableOf(&p.Inserts[i])
+		if c.DB.ModeOf(t) != policy.ModeFill {
+			continue
+		}
+		// A table that an earlier text of a batch makes has no numbering that could be
+		// raised, and a question about it would end the transaction of PostgreSQL.
+		if p.Dialect().ErrorsAbort {
+			if facts, err := c.DB.Facts(ctx, &c.Conn, t); err == nil && facts.IsUnseen() {
+				continue
+			}
+		}
+		for j := range t.KeyColumns {
+			explicit := p.Explicit(args, h, i, j)
+			if k := &t.KeyColumns[j]; !k.Gives(max(explicit.Sure, explicit.Guess, 1)) {
+				explicit.Sure, explicit.Guess = greatestOf(k, p.ExplicitIntegers(args, h, i, j)), 0
+			}
+			b, err := newBrought(ctx, c, t, j, explicit)
+			if err != nil {
+				return execution.Following{}, err
+			}
+			if b.Numbers == nil {
+				continue
+			}
+			at := slices.IndexFunc(f.Behind, func(o execution.Brought) bool { return o.Numbers == b.Numbers && o.Table == t })
+			if at < 0 {
+				f.Behind = append(f.Behind, b)
+				continue
+			}
+			f.Behind[at].Explicit.Add(b.Explicit)
+		}
+	}
+	return f, nil
+}
+
+// greatestOf returns the greatest of some integers that could be the source's own, 0 where
+// there is none.
+func greatestOf(k *keys.Column, integers []int64) int64 {
+	greatest := int64(0)
+	for _, n := range integers {
+		if k.Gives(n) {
+			greatest = max(greatest, n)
+		}
+	}
+	return greatest
+}
+
+// split moves the numberings that are raised in the INSERT's transaction to before. A
+// numbering goes to stored as well where the engine alone can read the key, or a row may
+// be left out: it is raised after the INSERT, by what the INSERT has stored.
+func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
+	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
+		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
+	})
+	for _, b := range f.Behind {
+		if !b.Numbers.IsJoined() {
+			continue
+		}
+		if skips || b.Explicit.Open {
+			f.Stored = append(f.Stored, b)
+		}
+		if skips {
+			b.Explicit = rewrite.Explicit{}
+		}
+		f.Before = append(f.Before, b)
+	}
+	f.Behind = slices.DeleteFunc(f.Behind, func(b execution.Brought) bool { return b.Numbers.IsJoined() })
+}
+
+// RaiseStored raises the numberings of the execution's transaction above the keys that
+// its INSERT has stored, as far as they are among the greatest: the engine is asked.
+// Where it cannot tell, they are raised above all that was brought.
+func RaiseStored(ctx context.Context, f *execution.Following) error {
+	behind, cancel := execution.Aside(ctx)
+	defer cancel()
+	for i := range f.Stored {
+		b := &f.Stored[i]
+		greatest, found, err := outcome.GreatestStored(behind, b, f.Conn)
+		if err != nil {
+			return err
+		}
+		key := max(b.Explicit.Sure, b.Explicit.Guess)
+		switch {
+		case found && b.Explicit.Open:
+			key = greatest
+		case found:
+			key = min(key, greatest)
+		}
+		if err := b.Raise(behind, f.Conn, key); err != nil {
+			return b.Table.KeyError(b.Key, err)
+		}
+	}
+	return nil
+}
+
+// raiseBehindRows is raiseBehind for a statement that gives rows: they are read before
+// the caller gets the first one.
+func raiseBehindRows(ctx context.Context, f *execution.Following, rows driver.Rows, err error) (driver.Rows, error) {
+	if err != nil || !f.Any() {
+		return rows, err
+	}
+	read, err := readWhole(f.Conn, rows, func(_ []resultSet, err error) error { return err })
+	if err != nil {
+		return nil, err
+	}
+	if err := outcome.RaiseBehind(ctx, f); err != nil {
+		return nil, err
+	}
+	return read, nil
+}

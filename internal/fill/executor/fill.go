@@ -1,0 +1,71 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+)
+
+// Fill gives the execution its keys: the keys of an attempt that has stored nothing, or
+// new ones.
+func Fill(ctx context.Context, x *execution.Execution) error {
+	if x.Trace.To != nil {
+		x.Trace.Waits = new(keys.Waits)
+		ctx = keys.WithWaits(ctx, x.Trace.Waits)
+	}
+	if !x.Conn.Attempt.Retry(x) && !x.Recording.Recorder.Retry(x) {
+		if err := choose(ctx, x); err != nil {
+			return err
+		}
+	}
+	Place(x)
+	return nil
+}
+
+// draw returns keys for the execution.
+func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
+	var drawn [][]driver.Value
+	if x.Plan.Counts() {
+		drawn = x.Keys // for the count
+	}
+	var room *keys.Room
+	if x.Keys == nil {
+		room = &x.Room // the keys of an attempt before are kept until there are others
+	}
+	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Rows, drawn, giverOf(x), room)
+	return drawn, doubtUndrawn(x, err)
+}
+
+// Place puts the keys where they travel.
+func Place(x *execution.Execution) {
+	switch {
+	case x.Kept:
+		x.Text, x.Sent = x.Query, x.Args
+	case x.FromFirst:
+		x.Text, x.Sent = x.Plan.TextFrom(firstNumber(x)), x.Args
+	case x.Inline && Proves(x):
+		x.Text, x.Sent = x.Plan.InlineProven(x.Args, x.Holes, x.Keys, x.Session)
+	case x.Inline:
+		x.Text, x.Sent = x.Plan.Inline(x.Args, x.Holes, x.Keys, x.Session)
+	case Proves(x):
+		x.Text, x.Sent = x.Plan.ProvenText(x.Session), x.Plan.Bind(x.Args, x.Holes, x.Keys, x.Session)
+	default:
+		x.Text, x.Sent = x.Plan.BoundText(x.Session), x.Plan.Bind(x.Args, x.Holes, x.Keys, x.Session)
+	}
+}
+
+// Resume takes up a parked execution for the same call, or for another one with
+// equal arguments: what was decided is decided again, since the caller's []byte
+// may have changed in between, and the arguments sent are this caller's.
+func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
+	h, err := x.Plan.Holes(args)
+	if err != nil || !x.Holes.Equal(h) || x.Values != execution.ValuesFor(ctx, x.Plan) {
+		return false
+	}
+	x.Args = args
+	x.Watch(ctx)
+	Place(x)
+	return true
+}

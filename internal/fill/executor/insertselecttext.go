@@ -1,0 +1,78 @@
+package executor
+
+import (
+	"context"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The query of an INSERT … SELECT may stand in a text of several statements, where
+// PostgreSQL undoes all of it when one fails. Its rows are counted before the text is
+// sent, so that statements in front of it, and other writers, may change them: some
+// keys more are reserved. A row too many is an error of the engine, behind which
+// nothing of the text is stored, and which is the caller's: what else the text does
+// is not done twice.
+
+// errTextGrew is returned when a text had more rows to insert than keys were reserved.
+var errTextGrew = anchor.New("rows", "a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
+
+// spareRows is how many more keys are reserved, at least, than rows were counted.
+const spareRows = 64
+
+// withSpare returns how many keys are reserved for a query of n rows beside other
+// statements.
+func withSpare(n int64) int64 { return n + n/8 + spareRows }
+
+// SparesKeys returns a refusal where a key of the text may not be left unused, or
+// where its number is taken in the transaction of the text, which is not begun when
+// rows are counted.
+func (s *InsertSelect) SparesKeys() error {
+	for _, d := range s.X.Plan.Draws {
+		in := &s.X.Plan.Inserts[d.Insert]
+		k := &keys.TableOf(in).KeyColumns[d.Key]
+		counts := in.Query != nil && k.Rule.Integer && k.Rule.Source.Kind != policy.KindSequence
+		if counts || k.GapFree() || len(k.Rule.Scope) > 0 || k.Rule.Source.Kind == policy.KindMaxPlusOne {
+			return s.X.Plan.Refused(rewrite.ErrSelectSeveral)
+		}
+	}
+	return nil
+}
+
+// uncountable returns the error of a count that ran before a text. It is a refusal if
+// the engine cannot run the query by itself, as where the text creates the tables or
+// columns that the query needs; the transaction then stays open.
+func (s *InsertSelect) uncountable(ctx context.Context, err error) error {
+	code, ok := sqlcode.Of(err)
+	if !ok || !strings.HasPrefix(code.State, "42") && !strings.HasPrefix(code.State, "3F") {
+		return err
+	}
+	if s.saved {
+		if undone := s.toSavepoint(ctx); undone != nil {
+			return undone
+		}
+		if undone := s.release(ctx); undone != nil {
+			return undone
+		}
+	}
+	return s.X.Plan.Refused(rewrite.ErrSelectSeveral)
+}
+
+// sendText sends a text whose query was counted, once: in an open transaction the
+// application is to roll back what an error has ended.
+func sendText[T any](ctx context.Context, s *InsertSelect, send func() (T, error)) (T, error) {
+	if err := s.release(ctx); err != nil {
+		var none T
+		return none, err
+	}
+	answer, err := send()
+	if s.outgrown(err) {
+		first := s.X.Plan.Counted()[0]
+		err = grewError(s.X, first, miscounted(ctx, s.X, first, errTextGrew), err)
+	}
+	return answer, err
+}

@@ -1,0 +1,45 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// proveBefore proves in front of the drawing that the transaction of an execution is
+// open: see [session.Conn.ProveBefore].
+func (t *Transactional) proveBefore(ctx context.Context) error {
+	return t.X.Conn.ProveBefore(ctx, t.own != nil)
+}
+
+// proveBehind proves behind the drawing that the transaction has been open since
+// proveBefore, for the INSERT that is sent next.
+func (t *Transactional) proveBehind(ctx context.Context) error {
+	return t.X.Conn.ProveAfter(ctx)
+}
+
+// unlessEnded returns the error of a transaction that has ended in the place of the proof
+// that has failed, and any other as it is.
+func (t *Transactional) unlessEnded(err error) error {
+	switch {
+	case err == nil:
+		return err
+	case errors.Is(err, store.ErrEnded):
+	case !t.proofFailed(err):
+		return err
+	}
+	if t.own == nil {
+		t.X.Conn.MarkEnded()
+	}
+	return outcome.ErrEnded
+}
+
+// proofFailed reports whether the proof in the INSERT has failed with this error.
+func (t *Transactional) proofFailed(err error) bool {
+	tx := &t.X.Plan.Dialect().Transactions
+	return t.X.Plan.ProvesOpen() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)
+}

@@ -1,0 +1,125 @@
+package executor
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Keys that belong to a transaction are drawn on the INSERT's own connection, in
+// the transaction that is open on it, so that they are rolled back with the rows.
+// Where none is open, one is made around the drawing and the INSERT.
+//
+// A statement that fails leaves its transaction open on most engines: what was
+// drawn for it is undone to a savepoint, since the transaction may commit.
+
+// Joining says which guarantees the keys of an execution need from its transaction.
+type Joining struct {
+	Any     bool // some are drawn in it
+	gapFree bool // the numbers go back when the INSERT fails
+	whole   bool // a row that is left out would be a gap
+	Latest  bool // it has to see what was committed last
+}
+
+// JoiningOf says which guarantees the keys that an execution draws need from its
+// transaction.
+func JoiningOf(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joining) {
+	if tables.Detached {
+		return j
+	}
+	return joiningByPolicy(p, h)
+}
+
+// joiningByPolicy is joiningOf, also where there is no database.
+func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
+	for i, d := range p.Draws {
+		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
+			continue
+		}
+		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
+		switch {
+		case !k.Rule.Joined, k.Rule.Source.Lock == policy.LockNone:
+		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
+			j.Any, j.Latest = true, true
+		default:
+			j.Any, j.gapFree = true, j.gapFree || k.GapFree()
+			j.whole = j.gapFree
+		}
+	}
+	return j
+}
+
+// Unsuited says why a statement cannot be filled because of what drawing its keys
+// does on its connection, "" where it can. The answer depends on the text and the
+// policy alone, so that a statement that is filled today is filled tomorrow.
+func Unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason {
+	switch {
+	case Miscounts(tables, p):
+		return rewrite.ErrReadsCount
+	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil }):
+		return rewrite.ErrReadsKey // how many rows there are is not asked
+	}
+	return UnsuitedByText(tables.AnyEngine(), p, query)
+}
+
+// UnsuitedByText says why drawing keys in a transaction rules the statement out. It
+// checks what depends on the engine and the plan.
+func UnsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
+	for _, d := range p.Draws {
+		in := &p.Inserts[d.Insert]
+		k := &keys.TableOf(in).KeyColumns[d.Key]
+		switch {
+		case !k.Rule.Joined || in.Explained:
+		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != rewrite.ConflictError:
+			return rewrite.ErrGap
+		case p.Counts() && !isCountable(p):
+			return rewrite.ErrTogether // it is counted before the transaction is entered
+		case p.Reads()&rewrite.ReadsCount != 0:
+			return rewrite.ErrReadsCount
+		case p.Reads()&rewrite.ReadsLastKey != 0:
+			return rewrite.ErrReadsKey
+		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != rewrite.TxUnchanged):
+			return rewrite.ErrTogether
+		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
+			return rewrite.ErrTogether // both would get the same keys
+		case k.GapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
+			return rewrite.ErrGap
+		}
+	}
+	return ""
+}
+
+// alsoInto reports whether another INSERT of the text draws keys for a table that
+// may be the same.
+func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
+	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
+		return o.Insert != d.Insert && keys.TableOf(&p.Inserts[o.Insert]).Rule.Name == keys.TableOf(&p.Inserts[d.Insert]).Rule.Name
+	})
+}
+
+// Waits reports whether keys are drawn when database/sql comes back with the
+// prepared statement: keys of a transaction are not kept for a driver that may
+// want the text to be prepared.
+func Waits(c *execution.Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
+	return (p.TakesFirst() || JoiningOf(c.DB.Tables, p, h).Any) && c.PreparesFirst(by, args)
+}
+
+// UnsuitedParts returns the refusal of the first part of a text that would be refused by
+// itself, nil where there is none.
+func UnsuitedParts(tables *keys.Tables, p *rewrite.Plan) *rewrite.Refusal {
+	at := 0 // where the part begins in the text
+	for _, text := range p.Parts {
+		part := tables.AnyEngine().Plan(text)
+		if reason := Unsuited(tables, part, text); reason != "" {
+			r := part.Refused(reason)
+			r.Offset += at
+			return r
+		}
+		at += len(text)
+	}
+	return nil
+}

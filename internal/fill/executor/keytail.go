@@ -1,0 +1,80 @@
+package executor
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A key that keyfill and the engine make together for each row of a query needs no count
+// of the rows, but a server that can: replicas would give other keys where it logs
+// statements, and some expressions are of later versions. That is asked once.
+
+// CountsKeys returns a refusal where the server cannot make the keys of a plan. An error
+// is the driver's own.
+func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
+	n := &p.Dialect().Numbering
+	switch {
+	case !p.Tails() || c.DB.Detached:
+		return nil
+	case n.Tails.Major > 0 && CallsLater(p):
+		return isLater(ctx, c, p)
+	case !n.Carries || c.LogsRows && !p.Merges():
+		return nil
+	}
+	query := "SELECT " + strings.Join(n.Server, ", ")
+	if p.Merges() {
+		query += ", " + p.Views()
+	}
+	row, err := c.QueryRow(ctx, query, nil)
+	if err != nil {
+		return err
+	}
+	reason := Unnumbered(p.Dialect(), row[:len(n.Server)])
+	if reason == rewrite.ErrOldServer && !p.Merges() {
+		reason = "" // UUID_SHORT() is older
+	}
+	if p.Merges() && reason == "" {
+		if views, ok := session.IntegerOf(row[len(n.Server)]); !ok || views > 0 {
+			reason = rewrite.ErrSelectValues
+		}
+	}
+	if reason != "" {
+		return p.Refused(reason)
+	}
+	c.LogsRows = true
+	return nil
+}
+
+// isLater returns a refusal where the server is older than what keys call.
+func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
+	n := &p.Dialect().Numbering
+	version := c.DB.ServerVersion.Load()
+	if version == nil {
+		row, err := c.QueryRow(ctx, "SELECT "+n.Server[0], nil)
+		if err != nil {
+			return err
+		}
+		version = &[2]int{}
+		version[0], version[1], _ = dbconn.MajorMinor(session.TextOf(row[0]))
+		c.DB.ServerVersion.Store(version)
+	}
+	if version[0] < n.Tails.Major || version[0] == n.Tails.Major && version[1] < n.Tails.Minor {
+		return p.Refused(rewrite.ErrOldServer)
+	}
+	return nil
+}
+
+// CallsLater reports whether an expression of a key calls what a later version has.
+func CallsLater(p *rewrite.Plan) bool {
+	return p.Tails() && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+	})
+}

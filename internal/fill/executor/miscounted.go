@@ -1,0 +1,39 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+)
+
+// errRule is returned in the place of errRowsGrew and its like where the table has a rule.
+var errRule = anchor.New("rows", "its query gave another number of rows than was counted, as it does where a rule of the table runs it again after the rows are stored, or stores them elsewhere: write the rule as a trigger, select from a copy of the rows, or name the key column and select its values")
+
+// miscounted returns why the rows of an INSERT … SELECT were not as many as were counted:
+// the reason that is given, or the rule of its table where it has one. Where the engine
+// cannot be asked, as in a transaction that an error has ended, it is the reason.
+func miscounted(ctx context.Context, x *execution.Execution, insert int, reason error) error {
+	in := &x.Plan.Inserts[insert]
+	if x.Plan.Dialect().Family != dialect.FamilyPostgreSQL || in.Query == nil {
+		return reason
+	}
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	rule, err := catalog.InsertRule(ctx, catalog.Conn(x.Conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
+	if err != nil || rule == (catalog.Rule{}) {
+		return reason
+	}
+	return fmt.Errorf("%w: %s", errRule, rule)
+}
+
+// grewError returns the error of an INSERT … SELECT for a reason of keyfill's and the
+// engine's error.
+func grewError(x *execution.Execution, insert int, reason, err error) error {
+	t := keys.TableOf(&x.Plan.Inserts[insert])
+	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", reason, err))
+}

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// In a statement of several rows, of which some bring keys that are followed, the rows after
+// such a key go on above it, as with AUTO_INCREMENT: VALUES (300), (DEFAULT) stores 300 and
+// 301. The numbering is raised before the INSERT is sent, since the rows after it get their
+// keys from it. One that belongs to the transaction of the INSERT is raised there already.
+//
+// A row that the engine numbers, since its key is NULL when it runs, gets the number after
+// the greatest one: that of the next row, if that had no number of its own. It is left out.
+
+// mixed gives keys to rows beside which others bring their own.
+type mixed struct {
+	*execution.Conn
+	x *execution.Execution
+}
+
+// giverOf returns what gives an execution its keys.
+func giverOf(x *execution.Execution) keys.Giver {
+	in := &x.Plan.Inserts[0]
+	if x.Follows.Any() || len(x.Plan.Inserts) == 1 && slices.ContainsFunc(x.Holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {
+		return mixed{x.Conn, x}
+	}
+	return x.Conn
+}
+
+// filledBy returns how many rows of an execution take a key of a column.
+func filledBy(x *execution.Execution, key int) int {
+	for i, d := range x.Plan.Draws {
+		if d.Key == key {
+			return x.Holes.Counts[i]
+		}
+	}
+	return 0
+}
+
+// Give appends n keys to room.
+func (m mixed) Give(ctx context.Context, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+	if len(m.x.Plan.Inserts) != 1 || t.KeyColumns[i].Source != nil {
+		return m.Conn.Give(ctx, room, t, i, n)
+	}
+	own := m.x.Plan.Brought(m.x.Args, m.x.Holes, 0, i)
+	if f := execution.FactsOf(m.x.Conn, t); f != nil && f.Columns[i].OthersNumber && slices.ContainsFunc(own, func(o rewrite.Brought) bool { return o.Integer == 0 }) {
+		m.raiseToCounter(ctx, t, i)
+	}
+	if b := m.x.Follows.Of(t, i); b != nil {
+		return m.giveAbove(ctx, b, own, room, n)
+	}
+	return m.giveBetween(ctx, own, room, t, i, n)
+}
+
+// raiseToCounter raises the numbering to where the engine's own counter stands, from which
+// the engine numbers a row of the INSERT: that of MySQL and MariaDB is above the greatest
+// key after an INSERT that has failed, or has reserved more numbers than it needed.
+// Where the counter cannot be told, a number that both give is a duplicate-key error.
+func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
+	follows := &m.x.Follows
+	for _, b := range slices.Concat(follows.Before, follows.Behind) {
+		k := &t.KeyColumns[i]
+		column := execution.FactsOf(m.x.Conn, t).Columns[i].StoreColumn(t.Rule, k, false)
+		if b.Table != t || b.Key != i || !column.Counted {
+			continue
+		}
+		counter, err := keycolumn.Of(store.Within(m.x.Plan.Dialect(), m.Own()), column).Counter(ctx)
+		if err == nil && counter.Next > 1 {
+			_ = b.Raise(ctx, m.Conn, counter.Next-1)
+		}
+		return
+	}
+}
+
+// giveBetween draws all numbers at once, and leaves out those that the engine may give.
+func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+	filled, f := filledBy(m.x, i), execution.FactsOf(m.x.Conn, t)
+	var left []int // the places of the numbers that are left out
+	for at, o := range own {
+		if before := o.Row - at; o.Integer == 0 && before < filled && f != nil && f.Columns[i].OthersNumber {
+			left = append(left, before+len(left))
+		}
+	}
+	drawn, err := m.Conn.Give(ctx, room, t, i, n+len(left))
+	if err != nil {
+		return nil, err
+	}
+	for k, at := range left {
+		drawn = slices.Delete(drawn, len(room)+at-k, len(room)+at-k+1)
+	}
+	return drawn, nil
+}
+
+// giveAbove draws the numbers in parts, and raises the numbering above the keys that stand
+// between.
+func (m mixed) giveAbove(ctx context.Context, b *execution.Brought, own []rewrite.Brought, room []driver.Value, n int) ([]driver.Value, error) {
+	filled, f := filledBy(m.x, b.Key), execution.FactsOf(m.x.Conn, b.Table)
+	drawn := room
+	for at, o := range own {
+		before := o.Row - at // how many earlier rows take a key
+		if before >= filled {
+			break
+		}
+		var err error
+		if more := before - len(drawn); more > 0 {
+			if drawn, err = m.Conn.Give(ctx, drawn, b.Table, b.Key, more); err != nil {
+				return nil, err
+			}
+		}
+		switch {
+		case o.Integer == 0 && f != nil && f.Columns[b.Key].OthersNumber:
+			_, err = m.Conn.Give(ctx, nil, b.Table, b.Key, 1)
+		case o.Integer <= b.Raised || isAbove(drawn, o.Integer):
+		default:
+			err = b.Raise(ctx, m.Conn, o.Integer)
+			b.Raised = o.Integer
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m.Conn.Give(ctx, drawn, b.Table, b.Key, n-len(drawn))
+}
+
+// isAbove reports whether the last of some keys is greater than an integer.
+func isAbove(drawn []driver.Value, integer int64) bool {
+	if len(drawn) == 0 {
+		return false
+	}
+	switch v := drawn[len(drawn)-1].(type) {
+	case int64:
+		return v > integer
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		return err == nil && n > integer
+	}
+	return false
+}

@@ -1,0 +1,34 @@
+package executor
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// GoneTable is the error of a draw from the numbering of a table that is not there any more.
+type GoneTable struct{ error }
+
+func (g GoneTable) Unwrap() error { return g.error }
+
+// doubtUndrawn forgets what the name of a table means if its keys could not be drawn because
+// the table is gone. The name may mean another one by now: no proof tells that before there
+// are keys, and a text has none whose table was not found where the session was.
+func doubtUndrawn(x *execution.Execution, err error) error {
+	d := x.Plan.Dialect()
+	if err == nil || !errors.Is(err, store.ErrColumn) || !keys.ShowsMissing(d, err) {
+		return err
+	}
+	for _, draw := range x.Plan.Draws {
+		name := keys.TableOf(&x.Plan.Inserts[draw.Insert]).Table
+		x.Conn.Doubt(name[strings.LastIndexByte(name, '.')+1:])
+	}
+	return GoneTable{err}
+}
+
+// Proves reports whether the text of an execution proves what its keys depend on: keys that
+// are drawn need that.
+func Proves(x *execution.Execution) bool { return x.Joined || x.Plan.ProvesName() && x.Holes.Any() }

@@ -1,0 +1,197 @@
+package executor
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// take draws the keys of an execution, in the transaction that they belong to.
+// Where the engine has ended one of ours for the sake of others, it is made
+// again.
+func (t *Transactional) take(ctx context.Context) error {
+	panics := true
+	defer giveUp(t.X.Conn, &panics)
+	err := t.takeAgain(ctx)
+	panics = false
+	return err
+}
+
+// giveUp is deferred while a transaction of ours may be open. Where the driver
+// panics, nobody would end that one, and the application may go on with the
+// connection.
+func giveUp(c *execution.Conn, panics *bool) {
+	if *panics {
+		c.MarkUnknown()
+		c.MarkUnusable()
+	}
+}
+
+// takeAgain is take, but does nothing about a panic.
+func (t *Transactional) takeAgain(ctx context.Context) error {
+	for {
+		err := t.join(ctx)
+		if err != nil {
+			if t.X.Conn.Tx == session.Outside && t.again(ctx, err) {
+				continue
+			}
+			return err
+		}
+		if err = t.drawProven(ctx); err == nil {
+			return nil
+		}
+		ours := t.own != nil
+		err = t.unlessEnded(err)
+		t.drawing = true
+		err = t.Leave(ctx, err)
+		t.drawing = false
+		if !ours || !t.forgot(err) && !t.remakes(err) && !t.again(ctx, err) {
+			return err
+		}
+	}
+}
+
+// forgot reports, once, whether the error of a transaction of ours is that the server no
+// longer has what the driver has prepared. The statements have other texts from then on.
+func (t *Transactional) forgot(err error) bool {
+	if t.forgotten || !session.IsForgotten(err) {
+		return false
+	}
+	t.forgotten = true
+	return true
+}
+
+// remakes reports, once, whether the error of a transaction of ours is that keyfill's
+// tables are gone, which are made for the next one.
+func (t *Transactional) remakes(err error) bool {
+	if t.remade || !keys.IsGone(err) {
+		return false
+	}
+	t.remade = true
+	return true
+}
+
+// drawProven draws the keys of an execution. Those that belong to its transaction
+// are drawn in one that is open until the INSERT.
+func (t *Transactional) drawProven(ctx context.Context) error {
+	if err := t.proveBefore(ctx); err != nil {
+		return err
+	}
+	if err := t.X.Follows.RaiseBefore(ctx); err != nil {
+		return err
+	}
+	if err := t.within.count(ctx); err != nil {
+		return err
+	}
+	drawn, err := draw(ctx, t.X)
+	if err != nil {
+		return err
+	}
+	if err := t.proveBehind(ctx); err != nil {
+		return err
+	}
+	t.X.Keys = drawn
+	return nil
+}
+
+// sendJoined sends an execution's statement, and again with new keys where the engine
+// has ended a transaction of ours for the sake of others. whole is as for sendCounted.
+func sendJoined[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
+	panics := true
+	defer giveUp(t.X.Conn, &panics)
+	answer, err := sendAgain(ctx, t, whole, send)
+	panics = false
+	return answer, err
+}
+
+// sendAgain is sendJoined, but does nothing about a panic.
+func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
+	once := send
+	if t.counted != nil {
+		once = func() (T, error) { return sendCounted(ctx, t.counted, whole, send) }
+	}
+	for {
+		answer, err := once()
+		if err == nil && whole {
+			err = RaiseStored(ctx, &t.X.Follows)
+		}
+		res, isResult := any(answer).(driver.Result)
+		if err == nil && whole && isResult {
+			err = t.within.check(ctx, res)
+		}
+		err = t.unlessEnded(err)
+		if t.within.again(err) {
+			t.within.sendsAgain = true
+			err = t.Leave(ctx, err)
+			if t.within.sendsAgain = false; t.X.Conn.Tx == session.Unknown {
+				return answer, err
+			}
+			t.within.blame(ctx)
+			if err := t.take(ctx); err != nil {
+				return answer, err
+			}
+			Place(t.X)
+			continue
+		}
+		err = t.within.told(ctx, err)
+		if err == nil && whole && isResult && t.own != nil {
+			if err = t.commit(ctx, res); !t.X.Conn.DB.IsUndone(err) || t.reads() {
+				return answer, err
+			}
+		}
+		switch {
+		case err == nil, t.own == nil && !t.committed, !t.transient(err), t.reads():
+			return answer, err
+		}
+		if err = t.Leave(ctx, err); !t.again(ctx, err) {
+			return answer, err
+		}
+		t.committed = false
+		if err := t.take(ctx); err != nil {
+			t.X.Fate.Undone = true // the keys of the attempt before are those it has
+			return answer, err
+		}
+		Place(t.X)
+	}
+}
+
+// commit commits a transaction of ours, after it was asked what it has stored. The
+// nodes of a cluster certify a transaction then, and one that came second is undone:
+// committed says that it has ended, whatever came of it.
+func (t *Transactional) commit(ctx context.Context, res driver.Result) error {
+	t.Ask(ctx, res)
+	if t.X.Fate.Gone != nil {
+		return t.X.Fate.Gone // nothing is left to commit
+	}
+	t.committed = true
+	return t.Leave(ctx, nil)
+}
+
+// reads reports whether an argument is read as it is sent, so that nothing would be
+// left of it the second time: a LOB of Oracle.
+func (t *Transactional) reads() bool {
+	return slices.ContainsFunc(t.X.Args, func(arg driver.NamedValue) bool {
+		_, is := arg.Value.(io.Reader)
+		return is
+	})
+}
+
+// again reports whether the transaction of an execution, which is undone and was
+// ours, is to be made again after an error. It waits a while first: those who met
+// would meet again.
+func (t *Transactional) again(ctx context.Context, err error) bool {
+	return t.transient(err) && t.tries.Wait(ctx, err)
+}
+
+// transient reports whether an error of the engine ends a transaction that may
+// succeed when it is made again.
+func (t *Transactional) transient(err error) bool {
+	return err == outcome.ErrEnded || sqlcode.ClassOf(t.X.Plan.Dialect(), err).Transient()
+}

@@ -1,0 +1,248 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// reasonAtExecution is why an INSERT with a placeholder in the key's place is
+// kept as far as its text tells.
+const reasonAtExecution = "decided at execution"
+
+// ExplainOn says what would become of a query by the options of the driver, on a version
+// of the engine; two zeros are the newest.
+func ExplainOn(db *execution.Database, query string, version [2]int) (explain.Explanation, error) {
+	return explained(db.Candidates[0], query, version)
+}
+
+func explained(e *keys.Engine, query string, version [2]int) (explain.Explanation, error) {
+	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
+		ex, err := explanation(&rewrite.Plan{}, query, nil, foresight{})
+		ex.Reads = e.SessionReads(query)
+		return ex, err
+	}
+	p := e.PlanOn(query, version)
+	if p.Ambiguous() && p.Action != rewrite.Refuse {
+		p = p.Unsettled()
+	}
+	var refused error
+	if p.Action == rewrite.Fill {
+		n := &e.Dialect.Numbering.Tails
+		if executor.CallsLater(p) && keys.IsBefore(version, n.Major, n.Minor) {
+			refused = p.Refused(rewrite.ErrOldServer)
+		} else if reason := executor.UnsuitedByText(e, p, query); reason != "" {
+			refused = p.Refused(reason)
+		}
+	}
+	ex, err := explanation(p, query, refused, foresight{session: p.Session(), joined: true})
+	if err == nil {
+		ex.Depends = executor.Dependence(p, version)
+		ex.Reads = e.SessionReads(query)
+	}
+	return ex, err
+}
+
+// explanation says what becomes of a query by its plan. refused is why it is not sent
+// although the plan is to fill it, nil where it is sent as foreseen.
+func explanation(p *rewrite.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
+	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
+	if p.Action == rewrite.Refuse && refused == nil {
+		refused = p.Refusal
+	}
+	switch {
+	case refused != nil:
+		ex.Action = rewrite.Refuse.String()
+		refusal(&ex, p, refused)
+		ex.Inserts = refusedBeside(p, ex)
+		return ex, nil
+	case p.Action == rewrite.Pass:
+		return ex, nil
+	}
+	describe(&ex, p)
+	if len(p.Inserts) > 1 {
+		ex.Inserts = several(p)
+	}
+	if p.Action == rewrite.Keep {
+		if p.AtExecution {
+			ex.Reason = reasonAtExecution
+		}
+		return ex, nil
+	}
+	return ex, sent(&ex, p, f)
+}
+
+// sent fills in the text that is sent, and where its keys are.
+func sent(ex *explain.Explanation, p *rewrite.Plan, f foresight) error {
+	switch {
+	case f.fromFirst:
+		ex.SQL, ex.Literal = p.TextFrom(1), true
+		return nil
+	case p.Placeholders() > 0 && !p.TooMany():
+		ex.SQL = p.BoundText(f.session)
+		if f.joined {
+			ex.SQL = p.ProvenText(f.session)
+		}
+		ex.Slots = slotsOf(p, f.session)
+		return nil
+	}
+	h := p.Assumed()
+	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{}, nil)
+	if err != nil {
+		return err
+	}
+	ex.Literal = true
+	if ex.SQL = p.InlineAssumed(h, drawn, f.session); f.joined && p.Placeholders() == 0 {
+		ex.SQL, _ = p.InlineProven(nil, h, drawn, f.session)
+	}
+	return nil
+}
+
+// slotsOf returns the places of the keys among the arguments.
+func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
+	slots := []explain.Slot{}
+	for _, place := range p.Places(session) {
+		s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
+		if p.Inserts[place.Insert].Query != nil {
+			s.Row = 0
+		}
+		if t := keys.TableOf(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
+			s.Column = t.KeyColumns[place.Key].Name
+		}
+		if len(p.Inserts) > 1 {
+			s.Statement = place.Insert + 1
+		}
+		slots = append(slots, s)
+	}
+	return slots
+}
+
+// refusal fills in why the query is refused, or what the driver fails with before it sends
+// anything.
+func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
+	var r *rewrite.Refusal
+	if errors.As(err, &r) {
+		err = r.Cause()
+	} else {
+		if r = p.Refusal; r == nil {
+			r = p.Refused("")
+		}
+		if cause := errors.Unwrap(err); cause != nil {
+			err = cause // without the table, which is told beside
+		}
+	}
+	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
+	ex.Reason = strings.TrimPrefix(err.Error(), "keyfill: ")
+	if r.Target.Owner.(*keys.Table).Rule.Unsupported == policy.Unfilled {
+		ex.Reason = unfilledMark + ex.Reason
+	}
+}
+
+// unfilledMark stands in front of the reason where the policy has a statement that cannot be
+// filled go out as it is.
+const unfilledMark = "unfilled: "
+
+// reasonBeside is the reason of an INSERT that keyfill could fill if its text had no other
+// INSERT.
+const reasonBeside = "another INSERT of the text is refused, and a text is filled as a whole or not at all"
+
+// refusedBeside returns what becomes of the INSERTs of a text of which one is refused, nil
+// where it has no other.
+func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.Insert) {
+	own := explain.Insert{
+		Action: refused.Action, Table: refused.Table, Column: refused.Column, Reason: refused.Reason, Offset: refused.Offset,
+	}
+	beside := reasonBeside
+	if strings.HasPrefix(refused.Reason, unfilledMark) {
+		beside = unfilledMark + beside
+	}
+	seen := false
+	for i := range p.Inserts {
+		in := &p.Inserts[i]
+		last := i+1 == len(p.Inserts) || p.Inserts[i+1].Offset > refused.Offset
+		if !seen && in.Offset <= refused.Offset && last && in.Target.Table == refused.Table {
+			all, seen = append(all, own), true
+			continue
+		}
+		if !seen && in.Offset > refused.Offset {
+			all, seen = append(all, own), true
+		}
+		one := insertOf(in)
+		one.Action, one.Reason = refused.Action, beside
+		all = append(all, one)
+	}
+	if !seen {
+		all = append(all, own)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// several returns what becomes of each of several INSERTs.
+func several(p *rewrite.Plan) []explain.Insert {
+	all := make([]explain.Insert, len(p.Inserts))
+	for i := range p.Inserts {
+		all[i] = insertOf(&p.Inserts[i])
+		all[i].Action = rewrite.Keep.String()
+		if p.Inserts[i].Query != nil {
+			all[i].Action = rewrite.Fill.String()
+		}
+	}
+	for i, n := range p.Assumed().Counts {
+		one := &all[p.Draws[i].Insert]
+		if n > 0 {
+			one.Action = rewrite.Fill.String()
+		} else if one.Action == rewrite.Keep.String() {
+			one.Reason = reasonAtExecution
+		}
+	}
+	for i := range all {
+		if all[i].Action == rewrite.Fill.String() {
+			all[i].Reason = ""
+			all[i].End = keys.TableOf(&p.Inserts[i]).EndOfKeys()
+		}
+	}
+	return all
+}
+
+// insertOf says what an INSERT is.
+func insertOf(in *rewrite.Insert) explain.Insert {
+	one := explain.Insert{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset}
+	if in.Rows >= 0 {
+		one.Rows = new(in.Rows)
+	}
+	return one
+}
+
+// describe fills in what the INSERTs are.
+func describe(ex *explain.Explanation, p *rewrite.Plan) {
+	in := &p.Inserts[0]
+	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
+	ex.End = keys.TableOf(in).EndOfKeys()
+	rows := 0
+	for i := range p.Inserts {
+		if p.Inserts[i].Rows < 0 {
+			return
+		}
+		rows += p.Inserts[i].Rows
+	}
+	ex.Rows = &rows
+}
+
+// oneRow is the number of rows that a query is taken to have.
+func oneRow(p *rewrite.Plan) map[int]int64 {
+	rows := map[int]int64{}
+	for _, i := range p.Counted() {
+		rows[i] = 1
+	}
+	return rows
+}

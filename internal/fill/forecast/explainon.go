@@ -1,0 +1,106 @@
+package forecast
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Explainer explains queries on a connection of its own, which asks the database all that
+// an execution asks, and changes nothing. It is safe for concurrent use.
+type Explainer struct {
+	mu   sync.Mutex
+	conn *execution.Conn
+}
+
+// explainWait is for how long the questions about one query may take.
+const explainWait = time.Minute
+
+// ConnectToExplain returns an explainer of a database that was opened as an
+// [explain.Database].
+func ConnectToExplain(ctx context.Context, db *execution.Database) (*Explainer, error) {
+	conn, err := db.OwnConnector().Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := new(execution.Conn)
+	c.Wrap(conn, db)
+	_, err = c.AskEngine(ctx)
+	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
+		// A server that only speaks like this one may not know it; nothing is written anyway.
+		if _, failed := dbconn.Exec(ctx, c.Own(), readOnly, nil); !sqlcode.Answered(failed) {
+			err = failed
+		}
+	}
+	if err != nil {
+		_ = c.Conn.Close() // the error before is the cause
+		return nil, err
+	}
+	c.AskPlaceEarly(ctx)
+	return &Explainer{conn: c}, nil
+}
+
+// Close closes the connection, and those on which the catalog was asked.
+func (x *Explainer) Close() error {
+	return errors.Join(x.conn.Conn.Close(), x.conn.DB.Close(context.Background(), nil)) // nothing was drawn that could be given back
+}
+
+// Explain says what the driver would do with a query on the database.
+func (x *Explainer) Explain(query string) (explain.Explanation, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), explainWait)
+	defer cancel()
+	e := x.conn.DB.AnyEngine()
+	alone, err := explained(e, query, [2]int{})
+	if err != nil || rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
+		return alone, err
+	}
+	ex, missing, err := x.onDatabase(ctx, e, query)
+	ex.Reads = alone.Reads
+	switch {
+	case err != nil:
+		return ex, err
+	case missing:
+		ex.Depends = "the table, which the database does not show"
+	case alone.Depends != "":
+		ex.Depends = alone.Depends
+	case ex.Action != alone.Action || ex.Reason != alone.Reason:
+		ex.Depends = otherwiseDependent
+	}
+	return ex, nil
+}
+
+// otherwiseDependent is what an outcome depends on that the database alone has made known.
+const otherwiseDependent = "the table and the settings of the server"
+
+// onDatabase explains an INSERT. missing says that it would be filled, and its table is not
+// there.
+func (x *Explainer) onDatabase(ctx context.Context, e *keys.Engine, query string) (ex explain.Explanation, missing bool, err error) {
+	p, err := execution.PlanOn(ctx, x.conn, e, query, false)
+	if err != nil {
+		p = e.Plan(query)
+	}
+	var f foresight
+	if err == nil && p.Action == rewrite.Fill {
+		f, err = foresee(ctx, x.conn, p, query)
+	}
+	if err != nil && (unanswered(ctx, err) || p.Refusal == nil && len(p.Inserts) == 0) {
+		return ex, false, err
+	}
+	ex, err = explanation(p, query, err, f)
+	return ex, f.missing, err
+}
+
+// unanswered reports whether a question got no answer, so that nothing is known of the query.
+func unanswered(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || execution.IsBadConn(err) || sqlcode.IsNetwork(err) || errors.Is(err, context.DeadlineExceeded)
+}

@@ -1,0 +1,143 @@
+package forecast
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// foresight is how a text is sent that gets keys, as far as that is known before it has
+// them.
+type foresight struct {
+	session   bool // the first key goes as LAST_INSERT_ID(key)
+	joined    bool // it has a transactional executor
+	fromFirst bool // the engine numbers its rows from the first key
+	missing   bool // a table is not there, as far as its catalog shows
+}
+
+// foresee decides how an INSERT is sent, as [fill.directCall.decide] and [executor.choose] do,
+// but draws no key, counts no row and begins no transaction. Its error is a
+// [rewrite.Refusal] where the INSERT is refused, or what the driver would fail with
+// before it sends the INSERT. No transaction is taken to be open.
+func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query string) (foresight, error) {
+	h := p.Assumed()
+	switch {
+	case p.Load:
+		return foresight{}, foreseeLoad(c, p)
+	case p.NeedsParts():
+		if r := executor.UnsuitedParts(c.DB.Tables, p); r != nil {
+			return foresight{}, r
+		}
+		return foresight{}, nil
+	}
+	if reason := executor.Unsuited(c.DB.Tables, p, query); h.Any() && reason != "" {
+		return foresight{}, p.Refused(reason)
+	}
+	x := &execution.Execution{Conn: c, Plan: p, Query: query, Args: unknownArguments(p), Holes: h}
+	var err error
+	if x.Session, err = c.SendsLastInsertID(ctx, p); err == nil {
+		err = foreseeExecutor(ctx, x)
+	}
+	f := foresight{session: x.Session, joined: x.Joined, fromFirst: x.FromFirst}
+	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
+		facts, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(&in))
+		return err == nil && facts.IsUnseen()
+	})
+	return f, err
+}
+
+// foreseeLoad returns a refusal of a bulk load whose rows the driver does not take one by
+// one, or whose keys belong to its transaction.
+func foreseeLoad(c *execution.Conn, p *rewrite.Plan) error {
+	for _, d := range p.Draws {
+		if !c.DB.Driver.TakesRows() || keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
+			return p.Refused(rewrite.ErrBulk)
+		}
+	}
+	return nil
+}
+
+// foreseeExecutor finds the executor that choose would give an execution.
+func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
+	p, c := x.Plan, x.Conn
+	t := &executor.Transactional{X: x, Needs: executor.JoiningOf(c.DB.Tables, p, x.Holes)}
+	x.Joined = t.Needs.Any
+	if executor.CountsInTransaction(p) {
+		x.Joined = true
+		if r := t.Unfit(false); r != nil {
+			return r
+		}
+		var err error
+		if x.FromFirst, err = executor.TakesFirst(ctx, x); err != nil {
+			return err
+		}
+		return foreseeNumbers(ctx, x)
+	}
+	if err := executor.CountsKeys(ctx, c, p); err != nil {
+		return err
+	}
+	if p.Counts() {
+		var err error
+		if x.FromFirst, err = executor.NumberedByEngine(ctx, x); err != nil {
+			return err
+		}
+		if err := foreseeNumbers(ctx, x); err != nil {
+			return err
+		}
+	}
+	if r := t.Unfit(false); x.Joined && r != nil {
+		return r
+	}
+	return nil
+}
+
+// foreseeNumbers returns a refusal where the engine would not number the rows of a query as
+// it should. The questions that come with a count of the rows are asked without it.
+func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
+	if x.FromFirst {
+		return nil
+	}
+	if err := executor.KeepsValues(ctx, x); err != nil {
+		return err
+	}
+	if x.Plan.CountsBeside() {
+		if err := (&executor.InsertSelect{X: x}).SparesKeys(); err != nil {
+			return err
+		}
+	}
+	n := &x.Plan.Dialect().Numbering
+	if len(n.Server) == 0 {
+		return nil
+	}
+	query := "SELECT " + strings.Join(n.Server, ", ")
+	if n.Carries {
+		query += ", " + x.Plan.Views()
+	}
+	row, err := x.Conn.QueryRow(ctx, query, nil)
+	if err != nil {
+		return err
+	}
+	if reason := executor.Unnumbered(x.Plan.Dialect(), row); reason != "" {
+		return x.Plan.Refused(reason)
+	}
+	if len(x.Plan.Inserts) != 1 {
+		return nil
+	}
+	return executor.KeepsViews(ctx, x, row)
+}
+
+// unknownArguments returns arguments for the questions about a query, whose values the
+// caller of an explanation does not have.
+func unknownArguments(p *rewrite.Plan) []driver.NamedValue {
+	args := make([]driver.NamedValue, p.Placeholders())
+	for i := range args {
+		args[i].Ordinal = i + 1
+	}
+	return args
+}

@@ -1,0 +1,70 @@
+package outcome
+
+import (
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Answer is what the driver has answered to an execution, read for the first INSERT of
+// its text.
+type Answer struct {
+	x     *execution.Execution
+	in    *rewrite.Insert
+	table *keys.Table
+	res   driver.Result
+}
+
+func AnswerTo(x *execution.Execution, res driver.Result) Answer {
+	in := &x.Plan.Inserts[0]
+	return Answer{x: x, in: in, table: keys.TableOf(in), res: res}
+}
+
+// idiomTells reports whether an update part that calls LAST_INSERT_ID has run: it
+// says itself which row it is.
+func (a Answer) idiomTells() bool {
+	if !a.in.Idiom {
+		return false
+	}
+	own, err := a.res.LastInsertId()
+	return err == nil && own != 0
+}
+
+// isOpen reports whether success leaves open how many rows were stored.
+func (a Answer) isOpen() bool {
+	return a.in.Conflict == rewrite.ConflictSkip || a.in.Conflict == rewrite.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
+}
+
+// tellsID reports whether the result's LastInsertId is to be one of our keys.
+func (a Answer) tellsID() bool {
+	if a.table.LastIDKey < 0 || a.x.Session || !a.x.Plan.Alone() {
+		return false
+	}
+	f := execution.FactsOf(a.x.Conn, a.table)
+	return f == nil || !f.NumbersOther
+}
+
+// affected returns the number of rows that the statement has affected, -1 where
+// the driver does not tell. Where rows come back only PostgreSQL sends their number
+// as well: MariaDB's answer has none, and SQLite counts when the last row was read.
+func (a Answer) affected() int64 {
+	if a.in.Returning && !a.x.Plan.Dialect().ErrorsAbort {
+		return -1
+	}
+	n, err := a.res.RowsAffected()
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// rowIDTells reports whether the rowid that SQLite has stored last says which row
+// of the statement was: where rows may have been left out, some are stored, and the
+// key is the rowid.
+func (a Answer) rowIDTells() bool {
+	f := execution.FactsOf(a.x.Conn, a.table)
+	return a.x.Plan.Dialect().LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&
+		!a.in.Replaces && !f.OwnConflicts && a.affected() > 0
+}

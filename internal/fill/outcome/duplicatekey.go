@@ -1,0 +1,103 @@
+package outcome
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Duplicate is the error of a statement that has failed because a key, or another value
+// of a unique index, was in the table already.
+type Duplicate struct {
+	X    *execution.Execution
+	Err  error
+	code sqlcode.Code
+}
+
+// DuplicateOf returns the duplicate that the error of an execution means; ok is false
+// for any other error.
+func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
+	code, ok := sqlcode.Of(err)
+	return Duplicate{x, err, code}, ok && code.Class(x.Plan.Dialect()) == dialect.ErrorDuplicate
+}
+
+// GiveUpBlocks gives up what is reserved for a column if the duplicate is a key that we
+// have made, since more of it may be in use: somebody else fills the column, or the
+// store went back.
+func (d Duplicate) GiveUpBlocks(ctx context.Context) {
+	c := d.X.Conn
+	for i, draw := range d.X.Plan.Draws {
+		t := keys.TableOf(&d.X.Plan.Inserts[draw.Insert])
+		f := execution.FactsOf(d.X.Conn, t)
+		if f == nil || t.KeyColumns[draw.Key].Source != nil || d.X.Holes.Counts[i] == 0 {
+			continue
+		}
+		if t.KeyColumns[draw.Key].Rule.Scope != nil {
+			d.suspectParents(ctx, t, draw)
+			continue
+		}
+		if slices.ContainsFunc(f.Columns[draw.Key].Unique, d.IsAbout) {
+			c.DB.DrawingFor(&c.Conn, t, draw.Key).DropBlock(ctx)
+		}
+	}
+}
+
+// suspectParents is giveUpBlocks for a column that is numbered within others. The index
+// that the error names is not looked at: the next draw finds out whether the numbers of
+// a parent are in use, which costs one query.
+func (d Duplicate) suspectParents(ctx context.Context, t *keys.Table, draw rewrite.Draw) {
+	x := d.X
+	rows, err := x.Plan.Scopes(x.Args, x.Holes, draw.Insert, draw.Key)
+	if err != nil {
+		return
+	}
+	if counter, err := x.Conn.DB.DrawingFor(&x.Conn.Conn, t, draw.Key).Counter(ctx); err == nil {
+		counter.SuspectWithin(rows)
+	}
+}
+
+// IsAbout reports whether the duplicate is in the unique index of the name. Where the
+// driver does not tell the index apart, the name has to stand in the text as a word of
+// its own: each engine writes it there, in every language, and quotes it as the language
+// does. A value of that text costs a gap.
+func (d Duplicate) IsAbout(name string) bool {
+	if d.code.Index != "" {
+		return d.code.Index == name
+	}
+	text := d.Err.Error()
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 || name == "" {
+			return false
+		}
+		at += from
+		from = at + len(name)
+		before, _ := utf8.DecodeLastRuneInString(text[:at])
+		after, _ := utf8.DecodeRuneInString(text[from:])
+		// SQLite names the columns of an index, the one that leads it first.
+		if !isNamePart(before) && !isNamePart(after) && !strings.HasSuffix(text[:at], ", ") {
+			return true
+		}
+	}
+}
+
+// isNamePart reports whether a name may go on with the character.
+func isNamePart(c rune) bool {
+	return c == '_' || c == '$' || c == '#' || unicode.IsDigit(c) || unicode.IsLetter(c)
+}
+
+// Suspect gives up what is reserved where the error of a statement says that a key is in
+// use.
+func Suspect(ctx context.Context, x *execution.Execution, err error) {
+	if d, ok := DuplicateOf(x, err); ok {
+		d.GiveUpBlocks(ctx)
+	}
+}

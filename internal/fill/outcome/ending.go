@@ -1,0 +1,48 @@
+package outcome
+
+import (
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// ending is what a text of an execution has ended in. Without an error it has run to its
+// end.
+type ending struct {
+	x   *execution.Execution
+	err error
+}
+
+// outcome returns what the error says of the rows of the only INSERT of the text.
+func (e ending) outcome() execution.Outcome {
+	x := e.x
+	in := &x.Plan.Inserts[0]
+	switch {
+	case x.Fate.Undone:
+		return execution.OutcomeNotStored
+	case x.Fate.Gone != nil && x.Conn.Tx != session.Inside:
+		return execution.OutcomeUnknown // the statement may have committed by itself
+	}
+	// ErrBadConn says nothing: drivers give it for a connection that broke after
+	// the send, too.
+	atomic := in.Rows == 1 || x.Plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.OwnConflicts()
+	if atomic && sqlcode.Answered(e.err) {
+		return execution.OutcomeNotStored
+	}
+	return execution.OutcomeUnknown
+}
+
+// isUndone reports whether the error is the engine's word that it has undone the only
+// INSERT of the text for the sake of others, so that it may succeed when it is sent again.
+func (e ending) isUndone() bool {
+	return e.x.Plan.Alone() && sqlcode.ClassOf(e.x.Plan.Dialect(), e.err).Transient() && e.outcome() == execution.OutcomeNotStored
+}
+
+// outcomeOf returns what the error says of the rows of one INSERT of the text.
+func (e ending) outcomeOf(in *rewrite.Insert) execution.Outcome {
+	if e.x.Plan.Alone() {
+		return e.outcome()
+	}
+	return e.together(in)
+}

@@ -1,0 +1,167 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// raiseAbove raises a numbering above what was brought. On the connection of the
+// statement it is not interrupted, which may end the transaction there; elsewhere the
+// caller's time counts. undone is the error of a transaction that has ended.
+func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (failed, undone error) {
+	behind, cancel := execution.Aside(ctx)
+	defer cancel()
+	key := b.Explicit.Sure
+	if b.Explicit.Open {
+		greatest, found, err := GreatestStored(behind, b, c)
+		if err != nil {
+			return err, err
+		}
+		if !found {
+			greatest = b.Explicit.Guess
+		}
+		key = max(key, greatest)
+	}
+	if b.Numbers.IsOnConnection() || b.Numbers.IsJoined() {
+		var err error
+		raise := func() bool { err = b.Raise(behind, c, key); return err == nil }
+		if d := c.DB.AnyEngine().Dialect; !b.Told && d.ErrorsAbort && c.Tx != session.Outside {
+			AskAside(behind, c, &d.Transactions, raise)
+		} else {
+			raise()
+		}
+		return err, UndoneBehind(ctx, c, err)
+	}
+	limited, cancel := context.WithTimeout(ctx, execution.AsidePatience)
+	defer cancel()
+	return b.Raise(limited, c, key), nil
+}
+
+// GreatestStored returns the greatest stored key that the source could also make, as
+// the statement's connection sees it: the engine alone can tell which number it has
+// read. found is false if that needs a scan of an index, or the table cannot be read.
+// An error means that the transaction was undone.
+func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn) (key int64, found bool, err error) {
+	f, err := c.DB.Facts(ctx, &c.Conn, b.Table)
+	if err != nil {
+		return 0, false, nil
+	}
+	k := &b.Table.KeyColumns[b.Key]
+	column := f.Columns[b.Key].StoreColumn(b.Table.Rule, k, false)
+	if column.Unranked || f.Rows != nil && !f.Rows.Shown {
+		return 0, false, nil
+	}
+	d := c.DB.AnyEngine().Dialect
+	ask := func() bool {
+		limit := k.Limit()
+		end, failed := b.Numbers.KeysEnd(ctx, &c.Conn)
+		if err = failed; err != nil {
+			return false
+		}
+		if end > 0 {
+			limit = min(limit, end) // from there on keys are another sequence's
+		}
+		key, err = keycolumn.Of(store.Within(d, c.Own()), column).MaxKeyUpTo(ctx, limit, k.Skipped())
+		return err == nil
+	}
+	if d.ErrorsAbort && c.Tx != session.Outside {
+		return key, AskAside(ctx, c, &d.Transactions, ask), nil
+	}
+	if !ask() && c.DB.IsUndone(err) && c.Tx != session.Outside {
+		return 0, false, err
+	}
+	return key, err == nil, nil
+}
+
+// followSavepoint is the name of ours, which nobody else uses.
+const followSavepoint = "keyfill_follow"
+
+// AskAside asks behind a savepoint, where an error would end the transaction.
+func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, ask func() bool) (found bool) {
+	control := func(text string) error {
+		_, err := dbconn.Exec(ctx, c.Own(), strings.Replace(text, "%", followSavepoint, 1), nil)
+		return err
+	}
+	set := control(t.Set) == nil
+	found = ask()
+	if set {
+		if !found {
+			_ = control(t.Undo)
+		}
+		_ = control(t.Release)
+	}
+	return found
+}
+
+// RaiseBehind raises the numberings above the keys that a successful INSERT brought. If
+// raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
+// good. Only if the failure ended the INSERT's transaction, and so removed the row, is
+// it returned.
+func RaiseBehind(ctx context.Context, f *execution.Following) error {
+	for i := range f.Behind {
+		b := &f.Behind[i]
+		if !b.Explicit.Open && b.Raised >= b.Explicit.Sure {
+			continue // for the keys of other rows
+		}
+		err, undone := raiseAbove(ctx, b, f.Conn)
+		switch {
+		case undone != nil:
+			return undone
+		case err == nil:
+			continue
+		}
+		f.Conn.DB.Log.Write(ctx, keys.MessageNotRaised, b.Table.Table, b.Table.KeyColumns[b.Key].Name)
+	}
+	return nil
+}
+
+// raiseKept raises the numberings above the rows that an INSERT has stored before the one
+// that it failed at: OR FAIL keeps them.
+func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
+	if in := &p.Inserts[0]; in.Conflict != rewrite.ConflictSkip || in.Rows == 1 || !p.Dialect().LastRowID {
+		return
+	}
+	kept := execution.Following{Conn: f.Conn}
+	for _, b := range f.Behind {
+		b.Explicit = rewrite.Explicit{Open: true}
+		kept.Behind = append(kept.Behind, b)
+	}
+	_ = RaiseBehind(ctx, &kept) // the error of the INSERT says that the transaction has ended
+}
+
+// ErrEnded is returned when the transaction of an INSERT has ended before it.
+var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
+
+// UndoneBehind takes the error of what was asked, or done, after a statement succeeded.
+// It returns an error if the transaction has ended: the statement's rows are gone, and
+// what is sent next would commit by itself. It returns nil if the transaction is still
+// open, or can only be rolled back, since its COMMIT will then report that.
+func UndoneBehind(ctx context.Context, c *execution.Conn, err error) error {
+	switch {
+	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:
+		return nil
+	case c.DB.IsUndone(err):
+		return err
+	case !c.DB.StatesOnConnection() || c.Tx != session.Inside:
+		return nil
+	}
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	if errors.Is(c.ProvenStore().Prove(ctx), store.ErrEnded) {
+		c.MarkEnded()
+		return anchor.End(fmt.Errorf("%w: %v", ErrEnded, err)) // which may be driver.ErrBadConn
+	}
+	return nil
+}

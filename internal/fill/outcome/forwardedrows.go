@@ -1,0 +1,59 @@
+package outcome
+
+import (
+	"database/sql/driver"
+	"io"
+	"reflect"
+)
+
+// ForwardedRows are a driver's rows for those who watch them. They have every
+// optional method; where the driver's lack one they answer as database/sql assumes
+// then, so nothing is lost or gained.
+type ForwardedRows struct{ driver.Rows }
+
+func (r ForwardedRows) HasNextResultSet() bool {
+	n, ok := r.Rows.(driver.RowsNextResultSet)
+	return ok && n.HasNextResultSet()
+}
+
+func (r ForwardedRows) NextResultSet() error {
+	if n, ok := r.Rows.(driver.RowsNextResultSet); ok {
+		return n.NextResultSet()
+	}
+	return io.EOF
+}
+
+func (r ForwardedRows) ColumnTypeScanType(i int) reflect.Type {
+	if n, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
+		return n.ColumnTypeScanType(i)
+	}
+	return reflect.TypeFor[any]()
+}
+
+func (r ForwardedRows) ColumnTypeDatabaseTypeName(i int) string {
+	if n, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
+		return n.ColumnTypeDatabaseTypeName(i)
+	}
+	return ""
+}
+
+func (r ForwardedRows) ColumnTypeLength(i int) (int64, bool) {
+	if n, ok := r.Rows.(driver.RowsColumnTypeLength); ok {
+		return n.ColumnTypeLength(i)
+	}
+	return 0, false
+}
+
+func (r ForwardedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
+	if n, has := r.Rows.(driver.RowsColumnTypeNullable); has {
+		return n.ColumnTypeNullable(i)
+	}
+	return false, false
+}
+
+func (r ForwardedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
+	if n, has := r.Rows.(driver.RowsColumnTypePrecisionScale); has {
+		return n.ColumnTypePrecisionScale(i)
+	}
+	return 0, 0, false
+}

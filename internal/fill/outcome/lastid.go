@@ -1,0 +1,260 @@
+package outcome
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// lastID finds what LastInsertId is to say of an execution that has succeeded.
+type lastID struct{ Answer }
+
+// filledID is a key that was filled into a row.
+type filledID struct {
+	row   int
+	id    int64
+	place int // among those that the plan has filled
+}
+
+// result returns the driver's result, or one whose LastInsertId is the key of
+// the first row, on SQLite the key of the last row.
+func (l lastID) result() driver.Result {
+	if l.table.LastIDKey < 0 || l.x.Session || !l.x.Plan.Alone() {
+		return l.res
+	}
+	if f := execution.FactsOf(l.x.Conn, l.table); f != nil && f.NumbersOther {
+		return l.res
+	}
+	if l.x.Plan.Counts() {
+		return l.numberedResult()
+	}
+	ids := l.filledIDs(l.table.LastIDKey)
+	if len(ids) == 0 || l.in.Rows < 0 {
+		return l.res
+	}
+	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].IsAdjacent() {
+		// Who is given one of several keys takes the others to be beside it.
+		return OwnResult{l.res, 0}
+	}
+	switch {
+	case l.idiomTells(), l.isLastRowID(), l.engineNumberedFirst(ids):
+		return l.res
+	case l.x.Fate.Rows != nil && l.isOpen():
+		return OwnResult{l.res, l.storedID(ids)}
+	}
+	affected := l.affected()
+	if l.x.Plan.Dialect().LastRowID {
+		return l.lastRow(ids, affected)
+	}
+	return OwnResult{l.res, firstRow(l.in, ids[0].id, affected)}
+}
+
+// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row that precedes those
+// with our keys, since the key that it brought was NULL: the driver's own LastInsertId is
+// that number then. If the engine has numbered none, it is the key of the last row.
+func (l lastID) engineNumberedFirst(ids []filledID) bool {
+	in := l.in
+	if l.x.Plan.Dialect().Family != dialect.FamilyMySQL || ids[0].row == 0 ||
+		in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace {
+		return false
+	}
+	own, err := l.res.LastInsertId()
+	if err != nil || own == 0 || slices.ContainsFunc(ids, func(id filledID) bool { return id.id == own }) {
+		return false
+	}
+	first := false
+	for _, o := range l.x.Plan.Brought(l.x.Args, l.x.Holes, 0, l.table.LastIDKey) {
+		switch {
+		case o.Integer == own:
+			return false
+		case o.Integer != 0:
+		case o.Row < ids[0].row:
+			first = true
+		default:
+			return false // a value that is not known stands in a later row
+		}
+	}
+	return first
+}
+
+// filledIDs returns the keys of the column of index i that were drawn, in row
+// order.
+func (l lastID) filledIDs(i int) []filledID {
+	var ids []filledID
+	for n, p := range l.x.Plan.Filled(l.x.Holes) {
+		if p.Insert != 0 || p.Key != i {
+			continue
+		}
+		switch v := l.x.Keys[p.Draw][p.N].(type) {
+		case int64:
+			ids = append(ids, filledID{p.Row, v, n})
+		case string:
+			id, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return nil // a text key
+			}
+			ids = append(ids, filledID{p.Row, id, n})
+		}
+	}
+	return ids
+}
+
+// firstRow returns the first key if it is known to be stored. affected is -1
+// when the driver does not tell.
+func firstRow(in *rewrite.Insert, first, affected int64) int64 {
+	switch {
+	case in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows),
+		in.Conflict == rewrite.ConflictError && affected >= 0 && affected < int64(in.Rows),
+		in.Conflict == rewrite.ConflictUpdate, affected == 0:
+		return 0
+	}
+	return first
+}
+
+// lastRow is result for SQLite, which itself answers with the rowid of the last row that
+// any INSERT of the connection has stored.
+func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
+	last := ids[len(ids)-1]
+	if affected == 0 {
+		return OwnResult{l.res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
+	}
+	f := execution.FactsOf(l.x.Conn, l.table)
+	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
+	switch {
+	case l.in.Conflict == rewrite.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
+		return OwnResult{l.res, 0}
+	case last.row != l.in.Rows-1 && isRowID:
+		// The last row has brought its own key.
+		return l.res
+	case last.row != l.in.Rows-1:
+		return OwnResult{l.res, 0}
+	}
+	return OwnResult{l.res, last.id}
+}
+
+// isLastRowID reports whether the rowid that SQLite has stored last is that of a row of the
+// statement: it is where the statement has stored one. Otherwise it is another INSERT's,
+// perhaps another table's, whatever number it is.
+func (l lastID) isLastRowID() bool {
+	if !l.x.Plan.Dialect().LastRowID || !isRowIDKey(l.x.Conn, l.table) {
+		return false
+	}
+	switch affected := l.affected(); {
+	case l.in.Conflict != rewrite.ConflictUpdate && affected > 0:
+		return true // each row that is counted is stored
+	case l.in.Returning && (l.in.Conflict == rewrite.ConflictError || l.in.Conflict == rewrite.ConflictReplace) && !l.x.OwnConflicts():
+		return true // each row is stored
+	}
+	return slices.Contains(l.x.Fate.Rows, execution.OutcomeStored)
+}
+
+// isRowIDKey reports whether LastInsertId's key of a table is SQLite's rowid.
+func isRowIDKey(c *execution.Conn, t *keys.Table) bool {
+	f := execution.FactsOf(c, t)
+	return f != nil && f.Columns[t.LastIDKey].RowID
+}
+
+// storedID returns what LastInsertId gives of an execution that is settled: the
+// first key that is stored, on SQLite the last, or 0.
+func (l lastID) storedID(ids []filledID) int64 {
+	if l.x.Plan.Dialect().LastRowID {
+		return cmp.Or(l.lastStoredID(ids), l.x.Fate.Changed)
+	}
+	for i, id := range ids {
+		switch {
+		case l.x.Fate.Rows[id.place] == execution.OutcomeUnknown:
+			return 0
+		case l.x.Fate.Rows[id.place] == execution.OutcomeNotStored:
+		case i > 0 && !l.spares(id):
+			// Who counts up from it would come to keys of other statements.
+			return 0
+		default:
+			return id.id
+		}
+	}
+	return l.x.Fate.Changed
+}
+
+// lastStoredID is storedID for SQLite. Rows that bring their keys are not known.
+func (l lastID) lastStoredID(ids []filledID) int64 {
+	rows := l.in.Rows
+	for i, id := range slices.Backward(ids) {
+		switch {
+		case len(ids) != rows && (i < len(ids)-1 || id.row != rows-1), l.x.Fate.Rows[id.place] == execution.OutcomeUnknown:
+			return 0
+		case l.x.Fate.Rows[id.place] == execution.OutcomeStored:
+			return id.id
+		}
+	}
+	return 0
+}
+
+// spares reports whether unused keys were reserved after the keys of the statement. A
+// caller such as GORM, which counts up from LastInsertId for each row, then never
+// reaches keys of other statements.
+func (l lastID) spares(id filledID) bool {
+	draw := l.x.Plan.Filled(l.x.Holes)[id.place].Draw
+	return keys.SpareKeys(l.x.Plan, l.x.Plan.Draws[draw], l.x.Holes.Counts[draw]) > 0
+}
+
+// numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
+// its last one, if every row that was counted is stored, or the table has said which
+// are.
+func (l lastID) numberedResult() driver.Result {
+	d := slices.IndexFunc(l.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == l.table.LastIDKey })
+	if d < 0 {
+		return l.res
+	}
+	affected, err := l.res.RowsAffected()
+	f := execution.FactsOf(l.x.Conn, l.table)
+	switch {
+	case l.x.Plan.Dialect().LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
+		return l.res // the rowid of the last row, which is its key
+	case l.in.Conflict != rewrite.ConflictError:
+		return OwnResult{l.res, l.x.Fate.Changed}
+	case err != nil, affected != l.x.Rows[0], affected == 0:
+		return OwnResult{l.res, 0}
+	case l.x.Plan.Dialect().LastRowID:
+		return OwnResult{l.res, l.x.Keys[d][1].(int64) + l.x.Rows[0]}
+	}
+	return OwnResult{l.res, l.x.Keys[d][1].(int64) + 1}
+}
+
+// firstNumbered returns the first key of an INSERT … SELECT that the table has, on
+// SQLite the last one, where its rows need not all be stored; 0 where there is none
+// or nobody wants to know.
+func (a Answer) firstNumbered(ctx context.Context) (id int64) {
+	d := slices.IndexFunc(a.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == a.table.LastIDKey })
+	if d < 0 || !a.tellsID() || a.in.Conflict == rewrite.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
+		return 0
+	}
+	f := RowFactsOf(ctx, a.x)
+	before, ok := a.x.Keys[d][1].(int64)
+	column := f.Column(a.x.Plan.Draws[d].Key)
+	if !ok || !f.Stays || column == "" || !a.table.KeyColumns[a.x.Plan.Draws[d].Key].IsInteger() {
+		return 0
+	}
+	which := "MIN"
+	if a.x.Plan.Dialect().LastRowID {
+		which = "MAX"
+	}
+	column = a.x.Plan.Dialect().QuoteIdent(column)
+	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.Rows[0])
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	row, err := a.x.Conn.QueryRow(ctx, query, nil)
+	if NoteAsked(ctx, a.x, err); err != nil || row[0] == nil {
+		return 0
+	}
+	id, _ = session.IntegerOf(row[0])
+	return id
+}

@@ -1,0 +1,52 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The text of an execution may prove what its table's name means: see
+// keys.ProvenNaming. Where the proof fails, nothing is stored, and what was known of
+// the place is forgotten. Outside of a transaction the statement is decided and sent
+// again.
+
+// ErrOtherTable is returned where the name of an INSERT's table means another one than its
+// keys were made for.
+var ErrOtherTable = anchor.New("name-moved", "the key was drawn for another table than the one that the name means now: a function changed search_path or made a temporary table, or somebody made a table of this name: run the transaction again, or write the schema in front of the name")
+
+// otherTable returns the proof that has failed with err, nil where none has.
+func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proof *rewrite.Proof) {
+	if err == nil || !x.Plan.ProvesName() {
+		return nil, nil
+	}
+	for _, d := range x.Plan.Draws {
+		in := &x.Plan.Inserts[d.Insert]
+		proof := &in.Target.Keys[d.Key].Proof
+		if proof.Open != "" && keys.ShowsOther(x.Plan.Dialect(), err, proof.Schema, proof.Name) {
+			return in, proof
+		}
+	}
+	return nil, nil
+}
+
+// Meant returns err, or what it means where a proof has failed.
+func Meant(x *execution.Execution, err error) error {
+	in, _ := otherTable(x, err)
+	if in == nil || errors.Is(err, ErrOtherTable) {
+		return err
+	}
+	t := keys.TableOf(in)
+	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", ErrOtherTable, err))
+}
+
+// DoubtNames forgets what the name of a table means whose proof has failed.
+func DoubtNames(x *execution.Execution, err error) {
+	if _, proof := otherTable(x, err); proof != nil {
+		x.Conn.Doubt(proof.Name)
+	}
+}

@@ -1,0 +1,206 @@
+package outcome
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// What became of the rows of an INSERT is said by the statement itself where it
+// proves it, else by the table, which is asked for the keys. The count of affected
+// rows alone proves little: MySQL and MariaDB answer 1 for an upsert that sets NULL
+// over NULL in a column with a default, and where rows come back drivers leave it
+// at 0, or at the count of another statement.
+
+// Settle finds out what became of the rows of an Exec that has succeeded, if
+// somebody wants to know. A transaction of ours is still open then.
+func (a Answer) Settle(ctx context.Context) {
+	a.x.Fate.Rows, a.x.Fate.Changed, a.x.Fate.Gone = nil, 0, nil
+	if a.x.Kept {
+		return
+	}
+	if a.x.Plan.Alone() && a.x.Plan.Counts() {
+		a.x.Fate.Changed = a.firstNumbered(ctx)
+		return
+	}
+	if !a.x.Plan.Alone() || a.in.Query != nil || !a.isWanted() {
+		return
+	}
+	affected := a.affected()
+	o, open := a.proven(affected)
+	a.x.Fate.Rows = slices.Repeat([]execution.Outcome{o}, len(a.x.Plan.Filled(a.x.Holes)))
+	if !open {
+		a.recheck(ctx, o, affected)
+		return
+	}
+	f := RowFactsOf(ctx, a.x)
+	if f.Stays {
+		o = a.byCount(affected)
+	}
+	if o == execution.OutcomeUnknown && f.Shown && !a.in.UpdatesKey {
+		a.x.Fate.Rows = a.inTable(ctx, f, affected)
+	} else {
+		a.x.Fate.Rows = slices.Repeat([]execution.Outcome{o}, len(a.x.Fate.Rows))
+	}
+	if !a.idiomTells() {
+		a.x.Fate.Changed = cmp.Or(a.changedID(ctx, f, affected), a.broughtID(ctx, f, affected))
+	}
+}
+
+// recheck asks the table for the keys of rows that the statement says are stored, if a
+// recorder wants to know, and a trigger of the table may have given them others. A key
+// that is not found is unknown.
+func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64) {
+	family := a.x.Plan.Dialect().Family
+	if o != execution.OutcomeStored || a.x.Recording.Recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
+		return // these two are not asked for triggers
+	}
+	if f := triggerFacts(ctx, a.x); f.Triggered {
+		a.x.Fate.Rows = a.inTable(ctx, f, affected)
+	}
+}
+
+// isWanted reports whether somebody wants to know what became of each row: a
+// recorder, or LastInsertId of a statement that need not store its first row.
+func (a Answer) isWanted() bool {
+	if a.x.Recording.Recorder != nil {
+		return true
+	}
+	if !a.isOpen() || !a.tellsID() {
+		return false
+	}
+	return !a.idiomTells() && !a.rowIDTells()
+}
+
+// proven returns what became of the rows if the statement alone proves it. Otherwise
+// the outcome is unknown; open says whether asking the table may tell more.
+func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
+	rows := int64(a.in.Rows)
+	switch {
+	case a.in.Conflict == rewrite.ConflictConditional:
+		return execution.OutcomeUnknown, false // the column may belong to the source of a MERGE
+	case a.x.OwnConflicts() && rows > 1:
+		return execution.OutcomeUnknown, true
+	case a.in.Conflict == rewrite.ConflictError && affected < 0 && !a.in.Returning:
+		return execution.OutcomeStored, false
+	case a.in.Conflict == rewrite.ConflictError && affected >= 0:
+		if affected == rows {
+			return execution.OutcomeStored, false
+		}
+		// A trigger has stored the row elsewhere, or SET NOCOUNT is ON.
+		return execution.OutcomeUnknown, a.x.OwnConflicts()
+	case a.in.Conflict == rewrite.ConflictReplace && rows == 1 && affected > 0:
+		return execution.OutcomeStored, false
+	case a.in.Conditional && a.in.Conflict == rewrite.ConflictSkip && affected == rows:
+		return execution.OutcomeStored, false // each row has met its condition
+	}
+	return execution.OutcomeUnknown, true
+}
+
+// byCount returns what the number of affected rows says of a table in which no
+// trigger changes, moves or leaves out a row.
+func (a Answer) byCount(affected int64) execution.Outcome {
+	if a.x.OwnConflicts() {
+		return execution.OutcomeUnknown
+	}
+	switch a.in.Conflict {
+	case rewrite.ConflictError:
+		if affected < 0 {
+			return execution.OutcomeStored // or it had failed
+		}
+	case rewrite.ConflictReplace:
+		switch {
+		case a.in.Conditional && affected == 0:
+			return execution.OutcomeNotStored
+		case a.in.Rows == 1 && !a.in.Conditional:
+			return execution.OutcomeStored
+		}
+	case rewrite.ConflictSkip:
+		if affected == 0 && a.x.Plan.Dialect().Family == dialect.FamilySQLServer {
+			return execution.OutcomeUnknown // SET NOCOUNT may be ON
+		}
+		return countedSkip(a.in, affected)
+	case rewrite.ConflictUpdate:
+		return a.countedUpsert(affected)
+	}
+	return execution.OutcomeUnknown
+}
+
+// countedSkip is byCount where rows may have been left out.
+func countedSkip(in *rewrite.Insert, affected int64) execution.Outcome {
+	switch {
+	case affected == 0:
+		return execution.OutcomeNotStored
+	case affected == int64(in.Rows) && !(in.Replaces && in.Rows > 1):
+		return execution.OutcomeStored
+	}
+	return execution.OutcomeUnknown
+}
+
+// countedUpsert is byCount where rows that were there may have been changed. MySQL
+// and MariaDB count an inserted row once and a changed one twice, and one that is
+// left as it is once with clientFoundRows, else not.
+func (a Answer) countedUpsert(affected int64) execution.Outcome {
+	rows := int64(a.in.Rows)
+	family := a.x.Plan.Dialect().Family == dialect.FamilyMySQL
+	switch {
+	case affected == 0:
+		return execution.OutcomeNotStored
+	case !family || a.in.UpdatesKey || a.in.Replaces:
+	case affected == 2*rows:
+		return execution.OutcomeNotStored
+	case a.in.LeavesRow && affected == rows && !a.x.Conn.DB.Found.Counts():
+		return execution.OutcomeStored
+	}
+	return execution.OutcomeUnknown
+}
+
+// inTable returns what became of the rows as the table tells it.
+func (a Answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) []execution.Outcome {
+	places := a.x.Plan.Filled(a.x.Holes)
+	fates := make([]execution.Outcome, len(places))
+	for draw := range a.x.Plan.Draws {
+		found := presentKeys(ctx, a.x, f, draw, affected)
+		if found == nil {
+			continue
+		}
+		stored := int64(0)
+		for _, o := range found {
+			if o == execution.OutcomeStored {
+				stored++
+			}
+		}
+		for i, p := range places {
+			if p.Draw == draw {
+				fates[i] = believed(a.in, f, found[p.N], stored, int64(len(found)), affected)
+				if !f.Stays && !a.table.KeyColumns[p.Key].Rule.Integer && found[p.N] == execution.OutcomeStored {
+					fates[i] = execution.OutcomeStored // no other row comes to this key by chance
+				}
+			}
+		}
+	}
+	return fates
+}
+
+// believed returns what the presence of a key says of its row, where stored of the keys
+// that were asked for were found.
+func believed(in *rewrite.Insert, f *keys.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
+	switch {
+	case stored == asked && affected != 0:
+		return found
+	case !f.Stays:
+		return execution.OutcomeUnknown // another row of the statement may have the key: NEW.id + 1
+	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
+		return found
+	case stored > affected:
+		return execution.OutcomeUnknown // another statement has stored one of the keys
+	case in.Conflict == rewrite.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
+		return execution.OutcomeUnknown // another one has removed it since
+	}
+	return found
+}

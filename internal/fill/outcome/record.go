@@ -1,0 +1,71 @@
+package outcome
+
+import (
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// numberedKeys returns the keys that the rows of a query may have got, all of
+// them unknown: which rows were stored, and in which order they were numbered,
+// the engine does not say.
+func numberedKeys(x *execution.Execution) []execution.RecordedKey {
+	var numbered []execution.RecordedKey
+	for _, insert := range x.Plan.Counted() {
+		t := keys.TableOf(&x.Plan.Inserts[insert])
+		for row := range x.Rows[insert] {
+			for i, d := range x.Plan.Draws {
+				if d.Insert != insert || !x.Plan.Inserts[insert].Target.Keys[d.Key].Counted {
+					continue
+				}
+				k := &t.KeyColumns[d.Key]
+				key := keysource.Integers(x.Keys[i][1].(int64)+1+row, 1, k.Layout)[0]
+				numbered = append(numbered, execution.RecordedKey{Table: t.Table, Column: k.Name, Row: int(row), Key: k.Reported(key)})
+			}
+		}
+	}
+	return numbered
+}
+
+// Record notes the keys of the execution with what became of them.
+func Record(x *execution.Execution, err error) {
+	if x.Recording.Recorder == nil {
+		return
+	}
+	keys := RecordedKeys(x)
+	if !x.Plan.Alone() {
+		ending{x, err}.noteTogether(keys)
+		x.Recording.Write(keys)
+		return
+	}
+	o := execution.OutcomeUnknown
+	if err != nil {
+		o = ending{x, err}.outcome()
+	}
+	for i := range keys {
+		keys[i].Outcome = o
+		if err == nil && len(x.Fate.Rows) == len(keys) {
+			keys[i].Outcome = x.Fate.Rows[i]
+		}
+	}
+	x.Recording.Write(keys)
+}
+
+// RecordedKeys returns the keys that the execution drew, in row order.
+func RecordedKeys(x *execution.Execution) []execution.RecordedKey {
+	var recorded []execution.RecordedKey
+	for _, p := range x.Plan.Filled(x.Holes) {
+		if x.Plan.Inserts[p.Insert].Explained {
+			continue
+		}
+		t := keys.TableOf(&x.Plan.Inserts[p.Insert])
+		k := &t.KeyColumns[p.Key]
+		recorded = append(recorded, execution.RecordedKey{
+			Table:  t.Table,
+			Column: k.Name,
+			Row:    p.Row,
+			Key:    k.Reported(x.Keys[p.Draw][p.N]),
+		})
+	}
+	return append(recorded, numberedKeys(x)...)
+}

@@ -1,0 +1,66 @@
+package outcome
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+)
+
+// unknownRows describes tables that the catalog has not shown.
+var unknownRows = new(keys.RowFacts)
+
+// RowFactsOf returns what is known of the rows of the execution's table. It asks the
+// catalog once; if that fails, nothing is known, and it is asked again after a while.
+func RowFactsOf(ctx context.Context, x *execution.Execution) *keys.RowFacts {
+	t := keys.TableOf(&x.Plan.Inserts[0])
+	return readRowFacts(ctx, x, execution.AsidePatience, &t.GateOf(&x.Conn.Conn).RowsPausedUntil, keys.RecheckPause)
+}
+
+// triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
+// done. It waits for less and asks again later: a pool may have no connection to spare
+// for keyfill.
+func triggerFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
+	t := keys.TableOf(&x.Plan.Inserts[0])
+	return readRowFacts(ctx, x, execution.FoundPatience, &t.GateOf(&x.Conn.Conn).TriggersPausedUntil, execution.AskedAgain)
+}
+
+func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration, pausedUntil *atomic.Int64, pause time.Duration) *keys.RowFacts {
+	gate := keys.TableOf(&x.Plan.Inserts[0]).GateOf(&x.Conn.Conn)
+	if f := gate.Rows.Load(); f != nil {
+		return f
+	}
+	if time.Now().UnixNano() < pausedUntil.Load() {
+		return unknownRows
+	}
+	f, err := askRowFacts(ctx, x, patience)
+	if err != nil {
+		pausedUntil.Store(time.Now().Add(pause).UnixNano())
+		return unknownRows
+	}
+	gate.Rows.Store(f)
+	return f
+}
+
+// askRowFacts asks the catalog.
+func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration) (*keys.RowFacts, error) {
+	c, t := x.Conn, keys.TableOf(&x.Plan.Inserts[0])
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	d := c.DB.AnyEngine().Dialect
+	found, err := c.DB.CatalogTable(ctx, &c.Conn, d, t.Rule.Schema, t.Rule.Name)
+	if NoteAsked(ctx, x, err); err != nil {
+		return nil, err
+	}
+	return keys.NewRowFacts(d, t, found), nil
+}
+
+// NoteAsked handles the error of a question about a statement that has succeeded: where
+// the transaction has ended by then, the statement has failed.
+func NoteAsked(ctx context.Context, x *execution.Execution, err error) {
+	if x.Fate.Gone == nil {
+		x.Fate.Gone = UndoneBehind(ctx, x.Conn, err)
+	}
+}

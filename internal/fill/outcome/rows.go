@@ -1,0 +1,309 @@
+package outcome
+
+import (
+	"context"
+	"database/sql/driver"
+	"io"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// observedRows are the rows of an INSERT that is recorded: as the caller reads
+// them, the keys in them are noted. An error behind them may say that a key is in
+// use. It is made only for a caller who asked for a record and for keys that
+// can be in use, so that all other rows are the driver's own.
+type observedRows struct {
+	ForwardedRows
+	x      *execution.Execution
+	keys   []execution.RecordedKey // as sent, in row order
+	places map[any]int             // of keys
+	column int                     // of the key among the result's columns; -1
+	seen   []any                   // the keys that came back
+	rows   int
+	ended  bool
+
+	suspect func(error) // gives up what is reserved if the error is a duplicate key
+}
+
+// Observe notes the keys as unknown and watches the rows.
+func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driver.Rows {
+	o := &observedRows{ForwardedRows: ForwardedRows{rows}, x: x, column: -1, suspect: func(err error) { Suspect(ctx, x, err) }}
+	if !x.Batched {
+		x.Conn.Unread = append(x.Conn.Unread, x)
+	}
+	if x.Recording.Recorder == nil {
+		return withColumns(o)
+	}
+	o.keys = RecordedKeys(x)
+	if !x.Plan.ByFunction() {
+		x.Recording.Write(o.keys)
+	}
+	t := keys.TableOf(&x.Plan.Inserts[0])
+	if x.Plan.Alone() && len(t.KeyColumns) == 1 && x.Plan.ReturnsKey(t.KeyColumns[0].Name) {
+		d := x.Plan.Dialect()
+		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
+			return d.Fold(name, true) == t.KeyColumns[0].Name
+		})
+	}
+	o.places = make(map[any]int, len(o.keys))
+	for i, k := range o.keys {
+		o.places[k.Key] = i
+	}
+	return withColumns(o)
+}
+
+func (o *observedRows) Next(dest []driver.Value) error {
+	err := o.Rows.Next(dest)
+	if o.advanced(err) && o.column >= 0 && o.column < len(dest) {
+		o.key(dest[o.column])
+	}
+	return err
+}
+
+// advanced notes what a step to the next row has ended in, and reports whether
+// that is a row whose key is to be noted.
+func (o *observedRows) advanced(err error) bool {
+	switch {
+	case o.ended:
+	case err == nil:
+		o.rows++
+		return true
+	case err == io.EOF:
+		o.finish()
+	default:
+		o.fail(err)
+	}
+	return false
+}
+
+// Close ends the rows. What QueryRow and a caller who leaves early have read is
+// stored unless the driver, which reads on to the end, finds an error there: a
+// deferred constraint of PostgreSQL and SQLite, a later row of MariaDB.
+func (o *observedRows) Close() error {
+	err := o.Rows.Close()
+	switch {
+	case o.ended:
+	case err != nil:
+		o.fail(err)
+	case o.x.Plan.Alone() && o.undoesRows():
+		o.ended = true
+		o.setAll(execution.OutcomeUnknown)
+		o.count(keys.CauseConflict)
+		o.write()
+	case o.x.Plan.Inserts[0].Rows >= 0 && o.rows >= o.x.Plan.Inserts[0].Rows, !o.x.Plan.Alone():
+		o.finish()
+	default:
+		o.ended = true
+		o.count(keys.CauseUnended)
+		o.write()
+	}
+	return err
+}
+
+// fail notes an error behind some of the rows: MariaDB and SQL Server give each
+// back before they have stored the next.
+func (o *observedRows) fail(err error) {
+	o.ended = true
+	switch {
+	case ending{o.x, err}.isUndone():
+		o.x.Recording.Recorder.Lose(o.x)
+	default:
+		o.x.Handed.Store(true) // the error may be about its keys
+		if !o.x.Batched {      // else the connection is not free to ask anything
+			o.suspect(err)
+		}
+	}
+	o.countAs(func(in *rewrite.Insert) Verdict { return Account{o.x}.failure(in, err) })
+	if o.x.Plan.Alone() {
+		o.setAll(ending{o.x, err}.outcome())
+	} else if o.keys != nil {
+		ending{o.x, err}.noteTogether(o.keys)
+	}
+	o.write()
+}
+
+// key notes the key of the row that was read last. Nothing is called stored before
+// the rows have ended.
+func (o *observedRows) key(v driver.Value) {
+	switch key := o.came(v).(type) {
+	case uuid.UUID, string, int64:
+		o.seen = append(o.seen, key)
+		if i, ok := o.places[key]; ok {
+			o.keys[i].Outcome = execution.OutcomeStored
+		} else if o.x.Plan.ByFunction() {
+			t := keys.TableOf(&o.x.Plan.Inserts[0])
+			o.keys = append(o.keys, execution.RecordedKey{Table: t.Table, Column: t.KeyColumns[0].Name, Row: o.rows - 1, Key: key, Outcome: execution.OutcomeStored})
+		}
+	default:
+		// Not a key after all: the number of rows has to decide.
+		o.column = -1
+	}
+}
+
+// came returns a key that the engine gave back in the type that a Recorder
+// shows.
+func (o *observedRows) came(v driver.Value) any {
+	k := &keys.TableOf(&o.x.Plan.Inserts[0]).KeyColumns[0]
+	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
+		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
+		// unless the DSN says "guid conversion".
+		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
+		if _, sent := o.places[uuid.UUID(b)]; !sent {
+			return text
+		}
+	}
+	return k.Reported(v)
+}
+
+// finish notes the outcomes at the end of the rows.
+func (o *observedRows) finish() {
+	o.ended = true
+	in := &o.x.Plan.Inserts[0]
+	switch {
+	case !o.x.Plan.Alone():
+		// The rows are of any statement; others may be still to come.
+		if o.keys != nil && o.x.Plan.Statements == 1 {
+			ending{x: o.x}.noteTogether(o.keys)
+		}
+	case o.undoesRows():
+		o.setAll(execution.OutcomeUnknown)
+	case o.column < 0:
+		o.setAll(o.counted(in))
+	case len(o.seen) == in.Rows:
+		// One row came back for each that was sent, in their order: a trigger
+		// or an upsert may have put another key there.
+		for i := range o.keys {
+			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], execution.OutcomeStored
+		}
+	default:
+		left := execution.OutcomeNotStored
+		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
+			// A trigger took the row, perhaps to another table, or the column is
+			// of the source of a MERGE.
+			left = execution.OutcomeUnknown
+		}
+		for i := range o.keys {
+			if o.keys[i].Outcome != execution.OutcomeStored {
+				o.keys[i].Outcome = left
+			}
+		}
+	}
+	o.countEnded()
+	o.write()
+}
+
+// undoesRows reports whether a later row of the statement may have replaced an
+// earlier one that came back, or given it another key.
+func (o *observedRows) undoesRows() bool {
+	in := &o.x.Plan.Inserts[0]
+	return (in.Replaces || in.UpdatesKey || o.x.OwnConflicts()) && in.Rows != 1
+}
+
+// setAll gives every key the same outcome.
+func (o *observedRows) setAll(outcome execution.Outcome) {
+	for i := range o.keys {
+		o.keys[i].Outcome = outcome
+	}
+}
+
+// counted is the outcome when the rows lack the key's column: their number
+// decides.
+func (o *observedRows) counted(in *rewrite.Insert) execution.Outcome {
+	switch {
+	case in.Query != nil:
+	case in.Conflict == rewrite.ConflictUpdate:
+	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
+		return execution.OutcomeNotStored
+	case in.Returning && o.rows == in.Rows && !o.isTriggered():
+		return execution.OutcomeStored
+	case !in.Returning && in.Conflict == rewrite.ConflictError && o.keepsRows():
+		return execution.OutcomeStored
+	}
+	return execution.OutcomeUnknown
+}
+
+// isTriggered reports whether the table is known to have a trigger that may have given
+// rows other keys.
+func (o *observedRows) isTriggered() bool {
+	f := keys.TableOf(&o.x.Plan.Inserts[0]).GateOf(&o.x.Conn.Conn).Rows.Load()
+	return f != nil && f.Triggered
+}
+
+// keepsRows reports whether the table is known to store every row of an INSERT that
+// succeeds: no trigger of its own leaves one out.
+func (o *observedRows) keepsRows() bool {
+	x := o.x
+	f := execution.FactsOf(x.Conn, keys.TableOf(&x.Plan.Inserts[0]))
+	return f != nil && f.Rows != nil && f.Rows.Stays
+}
+
+// write copies the keys into the recorders.
+func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
+
+// countEnded counts what became of the INSERTs, at the end of the rows.
+func (o *observedRows) countEnded() {
+	x := o.x
+	o.countAs(func(in *rewrite.Insert) Verdict {
+		v := Verdict{Cause: keys.CauseCount}
+		switch {
+		case !x.Plan.Alone():
+			return Account{x}.Verdict(in, nil)
+		case o.undoesRows():
+			v.Cause = keys.CauseConflict
+		case in.Conflict == rewrite.ConflictUpdate:
+			// What came back may be the key of a row that was there.
+		case len(o.keys) > 0 && !x.Plan.Counts():
+			return settledKeys(in, o.keys)
+		case in.Query != nil:
+			if in.Returning && in.Conflict == rewrite.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Rows[0] {
+				v.Outcome = execution.OutcomeStored
+			}
+		default:
+			v.Outcome = o.counted(in)
+		}
+		if in.Conflict != rewrite.ConflictError {
+			v.Cause = keys.CauseConflict
+		}
+		return v
+	})
+}
+
+// settledKeys is settled for the keys of a recorder.
+func settledKeys(in *rewrite.Insert, keys []execution.RecordedKey) Verdict {
+	rows := make([]execution.Outcome, len(keys))
+	for i := range keys {
+		rows[i] = keys[i].Outcome
+	}
+	return settled(in, rows)
+}
+
+// count counts the INSERTs as not known.
+func (o *observedRows) count(cause keys.Cause) {
+	o.countAs(func(*rewrite.Insert) Verdict { return Verdict{Cause: cause} })
+}
+
+// countAs counts the INSERTs by a verdict on each, once.
+func (o *observedRows) countAs(on func(*rewrite.Insert) Verdict) {
+	CountUnread(o.x, on)
+}
+
+// CountUnread counts the INSERTs of an execution whose rows have ended, unless that was
+// done before.
+func CountUnread(x *execution.Execution, on func(*rewrite.Insert) Verdict) {
+	unread := &x.Conn.Unread
+	if i := slices.Index(*unread, x); i >= 0 {
+		*unread = slices.Delete(*unread, i, i+1)
+		Account{x}.countLate(on)
+	}
+}
+
+func (o *observedRows) NextResultSet() error {
+	o.ended = true
+	o.count(keys.CauseText)
+	return o.ForwardedRows.NextResultSet()
+}

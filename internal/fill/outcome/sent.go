@@ -1,0 +1,64 @@
+package outcome
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// noteAttempt notes an execution that was sent, with the driver's answer. a may be nil.
+func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
+	e := ending{x, err}
+	switch {
+	case a == nil:
+		return
+	case err != nil && !e.isUndone():
+		a.Other = a.Other || e.outcome() != execution.OutcomeNotStored
+		return
+	case !x.IsRepeatable() || len(a.Sent) == execution.MaxSent:
+		a.Other = true
+		return
+	}
+	x.Args = execution.OwnArgs(x.Args)
+	a.Sent = append(a.Sent, x)
+	if err == nil {
+		a.Keyed = append(a.Keyed, x)
+		a.Other = a.Other || KeyedBy(x) < 0 || !x.Conn.Place.Asked || x.Conn.Place.At.Answer != a.Place
+	}
+}
+
+// KeyedBy returns the index of a draw whose keys prove, where all of them are in the table,
+// that an execution has stored each of its rows; -1 where there is none.
+func KeyedBy(x *execution.Execution) int {
+	in := &x.Plan.Inserts[0]
+	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Conflict != rewrite.ConflictError {
+		return -1
+	}
+	for i, d := range x.Plan.Draws {
+		if in.Target.Keys[d.Key].Scope == nil && x.Holes.Counts[i] == in.Rows {
+			return i
+		}
+	}
+	return -1
+}
+
+// NoteSent keeps an execution that was sent, with the driver's answer, for the retry of
+// its transaction.
+func NoteSent(x *execution.Execution, err error) {
+	c := x.Conn
+	noteAttempt(c.Attempt, x, err)
+	if x.Recording.Recorder == nil || c.Tx != session.Inside || !x.IsRepeatable() || err != nil && !(ending{x, err}).isUndone() {
+		return
+	}
+	o := &c.Recorded
+	if o.Ends != c.Ends {
+		o.Clear()
+		o.Ends = c.Ends
+	}
+	if len(o.Executions) < execution.MaxLost && !slices.Contains(o.Executions, x) {
+		x.Args = execution.OwnArgs(x.Args)
+		o.Executions = append(o.Executions, x)
+	}
+}

@@ -1,0 +1,60 @@
+package outcome
+
+import (
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Tell tells the tracer what became of one INSERT of the execution.
+func (a Account) Tell(e *execution.Event, in *rewrite.Insert, v Verdict) {
+	if a.X.Trace.To != nil {
+		a.X.Trace.To.Say(a.traced(e, in, v))
+	}
+}
+
+// tellRows tells who wants to know before the rows of the execution are read. Where one of
+// them panics, the rows are closed.
+func (a Account) tellRows(rows driver.Rows) {
+	if !a.X.Trace.To.IsOfRows() {
+		return
+	}
+	told := false
+	defer func() {
+		if !told {
+			_ = rows.Close() // it is gone with the panic
+		}
+	}()
+	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+		a.X.Trace.To.SayTo(true, a.traced(e, in, Verdict{Cause: keys.CauseRows}))
+	})
+	told = true
+}
+
+// traced is what is told of one INSERT of the execution.
+func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execution.Traced {
+	x := a.X
+	told := execution.Traced{
+		Entry: e.Owner.Rule.Entry, Table: e.Table, Action: e.Action, Offset: -1, Keys: e.Keys,
+		Way: x.Way(), Joined: x.Joined, Outcome: v.Outcome, Failed: v.Failed,
+	}
+	if v.Failed || v.Outcome == execution.OutcomeUnknown {
+		told.Cause = v.Cause.String()
+	}
+	if e.Action == rewrite.Fill {
+		k := x.SourceOf(in)
+		told.Kind, told.Source = k.Rule.Source.Kind, keys.SourceName(e.Owner.Rule.Entry, &k.Rule)
+		if x.Trace.Waits != nil {
+			told.Blocks = *x.Trace.Waits
+		}
+	}
+	return told
+}
+
+// traceFailure tells of an INSERT that got no key, and is not sent.
+func (a Account) traceFailure(e *execution.Event, in *rewrite.Insert, cause keys.Cause) {
+	e.Keys = 0
+	a.Tell(e, in, Verdict{execution.OutcomeNotStored, true, cause})
+}

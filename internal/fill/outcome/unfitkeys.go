@@ -1,0 +1,83 @@
+package outcome
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// noteUnfit finds out whether a statement has failed since a key column does not take the
+// keys of its source: the engine, or the driver, has refused the statement, and the catalog
+// says that the column has another type.
+func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
+	if x.Kept || x.Plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
+		return
+	}
+	f := unfitFacts(ctx, x)
+	t := keys.TableOf(&x.Plan.Inserts[0])
+	for i, d := range x.Plan.Draws {
+		if d.Insert == 0 && x.Holes.Counts[i] > 0 && d.Key < len(f.Unfit) && f.Unfit[d.Key] != nil {
+			x.Fate.Unfit = true
+			keys.NoteUnfit(ctx, x.Conn.DB.DrawingFor(&x.Conn.Conn, t, d.Key), f.Unfit[d.Key])
+		}
+	}
+}
+
+// mayBeUnfit reports whether an error may be about the type of a value. A driver that
+// encodes values by the column's type, as pgx does, refuses one without the engine.
+func mayBeUnfit(x *execution.Execution, err error) bool {
+	var network net.Error
+	switch {
+	case err == nil, execution.IsBadConn(err), x.Fate.Gone != nil, x.Fate.Undone:
+		return false
+	case sqlcode.Answered(err):
+		class := sqlcode.ClassOf(x.Plan.Dialect(), err)
+		return (class == dialect.ErrorOther || class == dialect.ErrorRefused) && !isOfRow(x.Plan.Dialect(), err)
+	}
+	return !errors.As(err, &network) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// rowErrors are the errors of a row that the engine has understood, and does not take: a NULL,
+// a check, a foreign key, a trigger. Some columns take keys that do not suit them.
+var rowErrors = map[dialect.Family][]int{
+	dialect.FamilyMySQL:     {1048, 1364, 1442, 1452, 1644, 3819, 4025},
+	dialect.FamilySQLite:    {275, 787, 1299, 1811},
+	dialect.FamilySQLServer: {515, 547, 50000},
+	dialect.FamilyOracle:    {1400, 2290, 2291},
+}
+
+// isOfRow reports whether an error is one of rowErrors. PostgreSQL has classes of its own for
+// them: integrity constraints, and what functions raise.
+func isOfRow(d *dialect.Dialect, err error) bool {
+	code, _ := sqlcode.Of(err)
+	return strings.HasPrefix(code.State, "23") || strings.HasPrefix(code.State, "P0") || slices.Contains(rowErrors[d.Family], code.Number)
+}
+
+// unfitFacts returns what the catalog tells of the rows of the execution's table. Unless it
+// has told that the columns take their keys, it is asked, and again after a while; that
+// answer is believed for nothing else: the table may be mended before the next INSERT.
+func unfitFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
+	gate := keys.TableOf(&x.Plan.Inserts[0]).GateOf(&x.Conn.Conn)
+	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {
+		return f
+	}
+	if f := gate.Refused.Load(); f != nil && time.Now().UnixNano() < gate.RefusedUntil.Load() {
+		return f
+	}
+	f, err := askRowFacts(ctx, x, execution.FoundPatience)
+	if err != nil {
+		f = unknownRows
+	}
+	gate.Refused.Store(f)
+	gate.RefusedUntil.Store(time.Now().Add(execution.AskedAgain).UnixNano())
+	return f
+}

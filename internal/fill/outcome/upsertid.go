@@ -1,0 +1,162 @@
+package outcome
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// changedID returns the id of the row that an upsert of one row has changed, as
+// MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where it is not
+// found. A row of another unique value can be the only one in the way where the
+// table has one other unique index, and is found by the values that the statement
+// has for its columns.
+func (a Answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+	t := a.table
+	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
+		return 0
+	}
+	if affected == 1 && a.x.Conn.DB.Found.Counts() {
+		return 0 // it may have been left as it is
+	}
+	columns, ok := f.OtherUnique(t.LastIDKey)
+	if !ok {
+		return 0
+	}
+	values, ok := a.valuesOf(columns)
+	if !ok {
+		return 0
+	}
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
+}
+
+// broughtID returns the key that the last row has brought, where none of the keys that were
+// filled is stored, as MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where
+// that row may be left out. If the table has the key behind an upsert, the row is stored, or
+// it has changed the row of that key, which is the plain driver's answer, too.
+func (a Answer) broughtID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+	t := a.table
+	others := a.in.Rows - len(a.x.Fate.Rows)
+	if a.x.Plan.Dialect().LastRowID {
+		return a.broughtRowID(ctx, f)
+	}
+	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
+		slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
+		return 0
+	}
+	brought := a.x.Plan.Brought(a.x.Args, a.x.Holes, 0, t.LastIDKey)
+	if len(brought) != others || brought[others-1].Row != a.in.Rows-1 || brought[others-1].Integer == 0 {
+		return 0
+	}
+	key := brought[others-1].Integer
+	switch all := affected == int64(others); {
+	case a.in.Conflict == rewrite.ConflictSkip && all, a.in.LeavesRow && all && !a.x.Conn.DB.Found.Counts():
+		return key
+	case a.in.Conflict != rewrite.ConflictUpdate:
+		return 0
+	}
+	column := f.Columns[t.LastIDKey]
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	return a.idWhere(ctx, column, []string{column}, []driver.Value{key})
+}
+
+// broughtRowID is broughtID for SQLite, whose last rowid may be that of a row that has brought
+// its key.
+func (a Answer) broughtRowID(ctx context.Context, f *keys.RowFacts) int64 {
+	t := a.table
+	own, err := a.res.LastInsertId()
+	if err != nil || own == 0 || !f.Stays || a.in.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.Conn, t) || slices.Contains(a.x.Fate.Rows, execution.OutcomeStored) ||
+		!slices.ContainsFunc(a.x.Plan.Brought(a.x.Args, a.x.Holes, 0, t.LastIDKey), func(b rewrite.Brought) bool { return b.Integer == own }) {
+		return 0
+	}
+	column := f.Columns[t.LastIDKey]
+	ctx, cancel := execution.Aside(ctx)
+	defer cancel()
+	return a.idWhere(ctx, column, []string{column}, []driver.Value{own})
+}
+
+// valuesOf returns the values that the row of the statement has for columns, where
+// they are arguments or plain literals and none is NULL.
+func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
+	t := a.table
+	p, ok := t.Gate.Values.Get(a.x.Query)
+	if !ok {
+		d := a.x.Plan.Dialect()
+		target := t.Target
+		target.Keys = slices.Clone(t.Keys)
+		folded := make([]string, len(columns))
+		for i, c := range columns {
+			folded[i] = d.Fold(c, true)
+		}
+		// Values of a row are read for keys that are numbered within its columns.
+		target.Keys[t.LastIDKey].Scope = folded
+		p = rewrite.Compile(d, func(schema, name string) *rewrite.Target {
+			if name != t.Rule.Name {
+				return nil
+			}
+			return &target
+		}, a.x.Query)
+		t.Gate.Values.Put(a.x.Query, p)
+	}
+	if p.Action != rewrite.Fill && !p.AtExecution || len(p.Inserts) != 1 {
+		return nil, false
+	}
+	h, err := p.Holes(a.x.Args)
+	if err != nil {
+		return nil, false
+	}
+	rows, err := p.Scopes(a.x.Args, h, 0, t.LastIDKey)
+	if err != nil || len(rows) != 1 {
+		return nil, false
+	}
+	return rows[0], true
+}
+
+// idWhere returns the id of the row with these values, 0 where there is not one.
+// The statement has locked it.
+func (a Answer) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
+	d := a.x.Plan.Dialect()
+	lock := d.Latest.Lock
+	if a.x.Conn.Tx != session.Inside {
+		lock = d.Latest.NoWait
+	}
+	var args []any
+	condition, ok := parentCondition(d, columns, values)
+	if ok {
+		condition = strings.TrimSuffix(condition, " AND ")
+	} else {
+		var parts []string
+		for i, c := range columns {
+			parts = append(parts, d.QuoteIdent(c)+" = ?")
+			args = append(args, values[i])
+		}
+		condition = strings.Join(parts, " AND ")
+	}
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), a.in.TableText, condition, lock)
+	var found []int64
+	err := dbconn.Query(ctx, a.x.Conn.Own(), query, args, func(row []any) error {
+		n, ok := session.IntegerOf(row[0])
+		if !ok {
+			return errOtherKey
+		}
+		found = append(found, n)
+		return nil
+	})
+	if NoteAsked(ctx, a.x, err); err != nil || len(found) != 1 {
+		return 0
+	}
+	return found[0]
+}

@@ -1,0 +1,50 @@
+package outcome
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Where a value of the only row of VALUES is a set, PostgreSQL stores several rows.
+// The values are written so that the engine refuses one: see rewrite.Plan.GuardsSets.
+
+// SetRefused returns err, or the refusal that it means where the engine found that a
+// value is a set.
+func SetRefused(p *rewrite.Plan, err error) error {
+	if err == nil || !p.GuardsSets() {
+		return err
+	}
+	// "set-returning functions are not allowed in COALESCE", in any language.
+	if c, ok := sqlcode.Of(err); !ok || c.State != "0A000" || !strings.Contains(err.Error(), "COALESCE") {
+		return err
+	}
+	r := p.Refused(rewrite.ErrSet)
+	return keys.TableOf(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
+}
+
+// errStoredMore is returned when the engine has stored a row of VALUES as several rows.
+var errStoredMore = anchor.New("rows", "the engine stored more rows than the statement has, so that several may have one key: look for a rule that inserts into the table, and undo the statement")
+
+// storedMore is the error for a statement with VALUES that has stored more rows than
+// it has. What is reserved for its keys is given up.
+func (a Answer) storedMore(ctx context.Context) error {
+	p, c := a.x.Plan, a.x.Conn
+	if !p.Dialect().Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == rewrite.ConflictConditional {
+		return nil
+	}
+	if n, err := a.res.RowsAffected(); err != nil || n <= int64(a.in.Rows) {
+		return nil
+	}
+	for i, d := range p.Draws {
+		if a.x.Holes.Counts[i] > 0 && a.table.KeyColumns[d.Key].Source == nil {
+			c.DB.DrawingFor(&c.Conn, a.table, d.Key).DropBlock(ctx)
+		}
+	}
+	return a.table.KeyError(0, errStoredMore)
+}

@@ -1,0 +1,214 @@
+package outcome
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Verdict is what became of a filled INSERT, as it is counted: all of its keys are
+// stored, none is, or it is not known, for the cause.
+type Verdict struct {
+	Outcome execution.Outcome
+	Failed  bool // it ended in an error
+	Cause   keys.Cause
+}
+
+// AddTo counts the verdict of n statements.
+func (v Verdict) AddTo(o *keys.Outcomes, n uint64) {
+	switch {
+	case v.Outcome == execution.OutcomeStored:
+		o.Stored.Add(n)
+	case v.Outcome == execution.OutcomeUnknown:
+		o.AddUnknown(v.Cause, n)
+	case v.Failed:
+		o.AddFailed(v.Cause, n)
+	default:
+		o.LeftOut.Add(n)
+	}
+}
+
+// Account counts what becomes of an execution.
+type Account struct{ X *execution.Execution }
+
+// failure is the verdict of an execution whose statement has ended in err.
+func (a Account) failure(in *rewrite.Insert, err error) Verdict {
+	return Verdict{ending{a.X, err}.outcomeOf(in), true, a.causeOf(err)}
+}
+
+// causeOf returns the cause of a failure.
+func (a Account) causeOf(err error) keys.Cause {
+	cause := execution.CauseOf(err)
+	if a.X.Fate.Unfit {
+		return keys.CauseColumn
+	}
+	if cause != keys.CauseEngine && (a.X.Fate.Undone || a.X.Fate.Gone != nil) {
+		return keys.CauseTransaction
+	}
+	return cause
+}
+
+// Verdict is what became of one INSERT of an execution that has succeeded. The result is
+// nil where the statement gives rows, which are not read here.
+func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
+	switch {
+	case in.Explained:
+		return Verdict{Outcome: execution.OutcomeNotStored}
+	case !a.X.Plan.Alone():
+		return Verdict{Outcome: ending{x: a.X}.together(in), Cause: keys.CauseText}
+	case a.X.Fate.Rows != nil:
+		return settled(in, a.X.Fate.Rows)
+	case res == nil:
+		return Verdict{Cause: keys.CauseRows}
+	}
+	got := AnswerTo(a.X, res)
+	affected := got.affected()
+	if in.Query != nil {
+		return got.selected(affected)
+	}
+	o, open := got.proven(affected)
+	if o == execution.OutcomeUnknown && open {
+		if f := got.table.GateOf(&a.X.Conn.Conn).Rows.Load(); f != nil && f.Stays {
+			o = got.byCount(affected)
+		}
+	}
+	return Verdict{Outcome: o, Cause: got.causeOpen(affected)}
+}
+
+// settled is the verdict of an INSERT whose rows were looked at.
+func settled(in *rewrite.Insert, rows []execution.Outcome) Verdict {
+	v := Verdict{Outcome: execution.OutcomeStored, Cause: keys.CauseCount}
+	if in.Conflict != rewrite.ConflictError {
+		v.Cause = keys.CauseConflict
+	}
+	for i, o := range rows {
+		if i == 0 {
+			v.Outcome = o
+		} else if o != v.Outcome {
+			v.Outcome = execution.OutcomeUnknown // some are stored, or one is not known
+		}
+	}
+	return v
+}
+
+// selected is the verdict of an INSERT whose rows come from a query.
+func (a Answer) selected(affected int64) Verdict {
+	v := Verdict{Cause: a.causeOpen(affected)}
+	switch {
+	case a.isOpen():
+	case a.x.Plan.ByFunction():
+		// The engine has made the keys of the rows that there were.
+		if v.Outcome = execution.OutcomeStored; affected == 0 {
+			v.Outcome = execution.OutcomeNotStored
+		}
+	case affected == a.x.Rows[0]:
+		v.Outcome = execution.OutcomeStored
+	}
+	return v
+}
+
+// causeOpen returns why the answer leaves open what became of the rows.
+func (a Answer) causeOpen(affected int64) keys.Cause {
+	switch {
+	case a.in.Conflict != rewrite.ConflictError || a.x.OwnConflicts():
+		return keys.CauseConflict
+	case a.in.Returning && affected < 0:
+		return keys.CauseRows
+	}
+	return keys.CauseCount
+}
+
+// Count adds the execution to the statistics when the driver has taken its statement,
+// with what became of it. One that ends in driver.ErrBadConn is sent again, and counted
+// then. The result is nil where the statement gives rows.
+func (a Account) Count(res driver.Result, err error) {
+	switch {
+	case execution.IsBadConn(err):
+		return
+	case a.X.Refused != nil:
+		a.X.Conn.DB.Stats.Note(execution.WithTracer(context.Background(), a.X.Trace.To.Say), a.X.Query, *a.X.Refused, err)
+		return
+	}
+	a.CountAs(func(in *rewrite.Insert) Verdict {
+		if err != nil {
+			return a.failure(in, err)
+		}
+		return a.Verdict(in, res)
+	})
+}
+
+// eachInsert calls a function for each INSERT of the execution, with what it counts as.
+func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
+	defer keys.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
+	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Rows)
+	f(&first, &a.X.Plan.Inserts[0])
+	for i := range first.Rest {
+		f(&first.Rest[i], &a.X.Plan.Inserts[i+1])
+	}
+}
+
+// CountAs counts the execution, which has ended, by the verdict on each INSERT that got
+// keys.
+func (a Account) CountAs(on func(*rewrite.Insert) Verdict) {
+	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+		t := a.X.Conn.DB.Tally.Of(e.Owner)
+		if e.Action != rewrite.Fill {
+			t.Kept.Add(1)
+			if a.X.Trace.To != nil {
+				a.Tell(e, in, on(in))
+			}
+			return
+		}
+		t.Keys.Add(uint64(e.Keys))
+		v := on(in)
+		v.AddTo(&t.Ended, 1)
+		a.Tell(e, in, v)
+	})
+}
+
+// CountBegun counts the execution, whose outcome is counted by countLate.
+func (a Account) CountBegun() {
+	a.eachInsert(func(e *execution.Event, _ *rewrite.Insert) {
+		t := a.X.Conn.DB.Tally.Of(e.Owner)
+		if e.Action != rewrite.Fill {
+			t.Kept.Add(1)
+			return
+		}
+		t.Keys.Add(uint64(e.Keys))
+		t.Begun.Add(1)
+	})
+}
+
+// countLate counts what became of an execution that was counted as begun.
+func (a Account) countLate(on func(*rewrite.Insert) Verdict) {
+	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+		if e.Action != rewrite.Fill && a.X.Trace.To == nil {
+			return
+		}
+		v := on(in)
+		if e.Action == rewrite.Fill {
+			v.AddTo(&a.X.Conn.DB.Tally.Of(e.Owner).Late, 1)
+		}
+		a.Tell(e, in, v)
+	})
+}
+
+// CountNoKey counts the INSERTs of an execution that is not sent, since it got no key. A
+// refusal is counted as such, and what ends in driver.ErrBadConn is sent again.
+func (a Account) CountNoKey(err error) {
+	var r *rewrite.Refusal
+	if err == nil || err == driver.ErrSkip || execution.IsBadConn(err) || errors.As(err, &r) {
+		return
+	}
+	cause := keys.CauseOfNoKey(err)
+	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+		if e.Action == rewrite.Fill {
+			a.X.Conn.DB.Tally.Of(e.Owner).AddNoKey(cause)
+			a.traceFailure(e, in, cause)
+		}
+	})
+}

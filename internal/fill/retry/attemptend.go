@@ -1,0 +1,46 @@
+package retry
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// errAttemptEnded is the error of an attempt whose transaction the engine has ended at an
+// error that the function has not returned: a part of it is gone, and another part may be
+// stored.
+var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: the engine has ended the transaction before its COMMIT, at an error such as a deadlock, and what was sent since may be stored: look for it, and return such an error from the function")
+
+// beforeCommit proves that the transaction is open, where the engine may have ended it
+// without a word, and asks for its number, where the engine tells by it what became of the
+// transaction. After an error nothing may be committed: the transaction has ended, or its
+// connection was lost.
+func beforeCommit(ctx context.Context, a *execution.Attempt, c *execution.Conn) error {
+	d := c.DB.Dialect()
+	if a.Saved && !a.Parts {
+		err := c.ExecSavepoint(ctx, d.Transactions.Probe, execution.AttemptSavepoint)
+		switch {
+		case err == nil:
+		case sqlcode.Is(err, d.Transactions.Ended):
+			a.Parts = true
+			return errAttemptEnded
+		case !sqlcode.Answered(err):
+			return err
+		}
+	}
+	a.Other = a.Other || c.Ends != a.Ends || c.Tx != session.Inside
+	if !a.Other && len(a.Keyed) > 0 && c.DB.Numbered.IsTold() {
+		row, err := c.QueryRow(ctx, d.Transactions.Number, nil)
+		switch {
+		case err == nil:
+			a.Number = session.TextOf(row[0])
+		case !sqlcode.Answered(err):
+			return err
+		}
+	}
+	a.State.Store(execution.AttemptCommitting)
+	return nil
+}

@@ -1,0 +1,103 @@
+package retry
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// ErrCommitUnknown is in the error of a transaction that may be stored: package keyfill
+// describes it under the same name.
+var ErrCommitUnknown = anchor.New("commit-unknown", "keyfill: the COMMIT got no answer, and the transaction may be stored: look for its rows before you run it again")
+
+// ErrNotOurs is returned for a database that was not opened through keyfill.
+var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
+
+// RunTx runs a function in a transaction and commits it, and makes that again after an
+// error that says that the transaction may succeed then, so many times at most.
+func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f func(*sql.Tx) error) error {
+	var a *execution.Attempt
+	for tries := 1; ; tries++ {
+		a = execution.NextAttempt(a)
+		again, err := run(ctx, a, db, opts, f)
+		if !again || tries == attempts || !session.Pause(ctx, tries-1) {
+			return err
+		}
+	}
+}
+
+// run makes the attempt once, and reports whether it has surely stored nothing and may
+// succeed when it is made again.
+func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOptions, f func(*sql.Tx) error) (again bool, err error) {
+	tx, err := db.BeginTx(context.WithValue(ctx, execution.AttemptKey{}, a), opts)
+	if err != nil {
+		return a.Db != nil && a.IsTransient(err), err
+	}
+	ends := false
+	defer func() {
+		if !ends { // f panics
+			_ = tx.Rollback()
+		}
+	}()
+	if a.Db == nil {
+		return false, ErrNotOurs
+	}
+	err = f(tx)
+	ends = true
+	if err != nil {
+		rolledBack := tx.Rollback()
+		return ctx.Err() == nil && a.State.Load() == execution.AttemptRolledBack && !a.Parts && isOver(a, err, rolledBack), err
+	}
+	return commit(ctx, a, tx)
+}
+
+// commit commits the attempt, and answers for the engine where no answer comes.
+func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, err error) {
+	err = tx.Commit()
+	switch a.State.Load() {
+	case execution.AttemptCommitted: // if need be by f
+		return false, nil
+	case execution.AttemptCommitting:
+	default:
+		// The context has ended, or f has rolled it back, or its connection was lost.
+		return ctx.Err() == nil && !a.Parts && isLost(err, err), err
+	}
+	if a.IsUndone(err) {
+		return a.IsTransient(err), err
+	}
+	switch fateOfCommit(ctx, a) {
+	case commitStored:
+		return false, nil
+	case commitUndone:
+		return ctx.Err() == nil, err
+	}
+	return false, anchor.Lastf("commit-unknown", "%w: %w", ErrCommitUnknown, err)
+}
+
+// isOver reports whether a transaction whose function has failed stores nothing, and may
+// succeed when it is made again. rolledBack is the error of its Rollback.
+func isOver(a *execution.Attempt, err, rolledBack error) bool {
+	if a.Db.IsUndone(err) {
+		return true // some engines have ended it themselves, and refuse the ROLLBACK
+	}
+	ended := rolledBack == nil || errors.Is(rolledBack, sql.ErrTxDone)
+	return ended && a.IsTransient(err) || isLost(err, rolledBack)
+}
+
+// isLost reports whether an error says that the connection of a transaction was lost,
+// given the error of its end: a connection that answers is there.
+func isLost(err, end error) bool {
+	if end == nil || sqlcode.Answered(end) || errors.Is(end, sql.ErrTxDone) {
+		return false
+	}
+	code, _ := sqlcode.Of(err)
+	return code.Lost || sqlcode.IsNetwork(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, end) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}

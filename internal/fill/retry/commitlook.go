@@ -1,0 +1,193 @@
+package retry
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// A COMMIT that got no answer may have stored the transaction, or may store it yet: the
+// server need not have noticed that its client is gone. What became of it is asked on
+// another connection.
+//
+// A key that is there was stored by this transaction alone. A key that is not there proves
+// little: another transaction may have deleted its row. Only what the engine says of the
+// transaction itself proves that it has stored nothing.
+
+// How long the answer to a COMMIT is looked for: longer where the transaction is known to
+// be open still, and for a moment where the engine does not say whether it is.
+const (
+	lookFor       = 30 * time.Second
+	lookAfterTime = 5 * time.Second // behind the end of the caller's context
+	lookShortly   = 2 * time.Second
+)
+
+// commitFate is what became of a transaction whose COMMIT got no answer.
+type commitFate uint8
+
+const (
+	commitUnknown commitFate = iota
+	commitStored             // every row that it was to store is there
+	commitUndone             // the engine says that it has stored nothing, and never will
+	commitOpen               // it has not ended yet
+)
+
+// fateOfCommit finds out what became of the attempt.
+func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
+	latest := &a.Db.Dialect().Latest
+	if a.Other || len(a.Keyed) == 0 || latest.Dirty && latest.Wait == "" {
+		return commitUnknown
+	}
+	caller := ctx
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookFor)
+	defer cancel()
+	stop := context.AfterFunc(caller, func() { time.AfterFunc(lookAfterTime, cancel) })
+	defer stop()
+	l := commitLook{Attempt: a, since: time.Now()}
+	defer l.close()
+	for tries := 0; ; tries++ {
+		fate, err := l.ask(ctx)
+		if err == nil && fate != commitOpen {
+			return fate
+		}
+		if err != nil {
+			l.close()
+		}
+		if !session.Pause(ctx, tries) {
+			return commitUnknown
+		}
+	}
+}
+
+// commitLook looks for what an attempt has stored.
+type commitLook struct {
+	*execution.Attempt
+	conn  *execution.Conn // of its own; nil before it is open
+	since time.Time
+}
+
+func (l *commitLook) close() {
+	if l.conn != nil {
+		_ = l.conn.Conn.Close() // nothing was changed on it
+		l.conn = nil
+	}
+}
+
+// ask asks once. An error means that it may be asked again, on another connection.
+func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
+	if l.conn == nil {
+		c := new(execution.Conn)
+		if err := Connect(ctx, c, l.Db, l.Db.OwnConnector()); err != nil {
+			return commitUnknown, err
+		}
+		l.conn = c
+	}
+	switch at, err := l.conn.PlaceNow(ctx); {
+	case err != nil:
+		return commitUnknown, err
+	case at.Answer != l.Place:
+		return commitUnknown, nil // a name may mean another table here
+	}
+	ended, tells, err := l.ended(ctx)
+	if err != nil || ended != commitStored {
+		return ended, err
+	}
+	for _, x := range l.Keyed {
+		stored, err := l.isStored(ctx, x)
+		switch {
+		case err != nil:
+			return commitUnknown, err
+		case stored:
+		case !tells && time.Since(l.since) < lookShortly:
+			return commitOpen, nil // perhaps
+		default:
+			return commitUnknown, nil
+		}
+	}
+	return commitStored, nil
+}
+
+// ended asks whether the transaction has ended: commitStored says that it may have
+// committed, and that no query shows what it has not committed. tells says that the engine
+// knows that it has ended.
+func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, err error) {
+	d := l.Db.Dialect()
+	if l.Number != "" {
+		row, err := l.conn.QueryRow(ctx, execution.FateOf(&d.Transactions, l.Number), nil)
+		if err != nil {
+			return commitUnknown, false, err
+		}
+		switch session.TextOf(row[0]) {
+		case "aborted":
+			return commitUndone, true, nil
+		case "in progress":
+			return commitOpen, true, nil
+		}
+		return commitStored, true, nil
+	}
+	if d.Latest.Wait == "" {
+		return commitStored, false, nil
+	}
+	var asked []string
+	for _, x := range l.Keyed {
+		// Not each table of a transaction need have an engine that locks rows.
+		if table := x.Plan.Inserts[0].TableText; !slices.Contains(asked, table) {
+			asked = append(asked, table)
+			if fate, err := l.waits(ctx, x); err != nil || fate != commitStored {
+				return fate, err == nil, err
+			}
+		}
+	}
+	return commitStored, true, nil
+}
+
+// waits asks for a row of an execution. A row that is stored, and not committed, keeps
+// others waiting.
+func (l *commitLook) waits(ctx context.Context, x *execution.Execution) (commitFate, error) {
+	d := l.Db.Dialect()
+	q, ok := newKeyInquiry(ctx, x, l.conn)
+	if !ok {
+		return commitUnknown, nil
+	}
+	_, err := q.Run(ctx, 0, q.Where(q.Groups[0].Parent, q.Groups[0].At[:1])+d.Latest.Wait)
+	switch {
+	case err == nil:
+		return commitStored, nil
+	case !sqlcode.Answered(err):
+		return commitUnknown, err
+	case sqlcode.ClassOf(d, err) == dialect.ErrorLock:
+		return commitOpen, nil
+	}
+	return commitUnknown, nil
+}
+
+// isStored reports whether every key of an execution is in its table.
+func (l *commitLook) isStored(ctx context.Context, x *execution.Execution) (bool, error) {
+	q, ok := newKeyInquiry(ctx, x, l.conn)
+	if !ok {
+		return false, nil
+	}
+	err := q.Plain(ctx, true)
+	return err == nil && !slices.ContainsFunc(q.Found, func(o execution.Outcome) bool { return o != execution.OutcomeStored }), err
+}
+
+// newKeyInquiry prepares to ask on a connection for the keys of an execution, one for each
+// of its rows. It reports false where they cannot be asked for.
+func newKeyInquiry(ctx context.Context, x *execution.Execution, c *execution.Conn) (*outcome.Inquiry, bool) {
+	draw := outcome.KeyedBy(x)
+	if draw < 0 {
+		return nil, false
+	}
+	y := &execution.Execution{Conn: c, Plan: x.Plan, Query: x.Query, Args: x.Args, Holes: x.Holes, Keys: x.Keys, Values: x.Values}
+	f := outcome.RowFactsOf(ctx, y)
+	if !f.Shown {
+		return nil, false
+	}
+	return outcome.NewInquiry(y, f, draw)
+}

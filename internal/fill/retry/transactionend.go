@@ -1,0 +1,86 @@
+package retry
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// transactionEnd is told of the end of each transaction of BeginTx on a connection.
+type transactionEnd struct{ conn *execution.Conn }
+
+// Connect opens c by the driver, and asks it what has to be known before it is used.
+func Connect(ctx context.Context, c *execution.Conn, db *execution.Database, parent driver.Connector) error {
+	err := c.Connect(ctx, db, parent)
+	c.OnEnd = transactionEnd{c}
+	return err
+}
+
+// BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
+func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
+	c, o := e.conn, &e.conn.Recorded
+	c.Drawn.BeforeCommit(&c.Conn)
+	if a := c.Attempt; a != nil {
+		a.BeforeEnd(ctx, c)
+		if commits {
+			if err := beforeCommit(ctx, a, c); err != nil {
+				return err
+			}
+		}
+	}
+	if len(o.Executions) == 0 {
+		return nil
+	}
+	o.Whole = o.Ends == c.Ends && c.Tx == session.Inside
+	if o.Whole && !commits {
+		ctx, cancel := execution.Aside(ctx)
+		defer cancel()
+		if !c.IsProvenOpen(ctx) {
+			dropStored(ctx, c, o)
+		}
+	}
+	return nil
+}
+
+// dropStored drops what may be stored, where the engine has ended the transaction before:
+// it has undone what was sent until then, and has committed by itself what came behind.
+func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
+	asks := c.Tx == session.Outside && !c.DB.Detached
+	o.Executions = slices.DeleteFunc(o.Executions, func(x *execution.Execution) bool {
+		if !asks {
+			return true
+		}
+		q, ok := newKeyInquiry(ctx, x, c)
+		if !ok || q.Plain(ctx, true) != nil {
+			return true
+		}
+		return slices.ContainsFunc(q.Found, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored })
+	})
+}
+
+// AfterEnd is called with the driver's answer to the Commit or Rollback. Where the
+// transaction has stored nothing, its executions wait for their retry.
+func (e transactionEnd) AfterEnd(ctx context.Context, commits bool, err error) {
+	c, o := e.conn, &e.conn.Recorded
+	c.Drawn.AfterCommit(commits && err == nil)
+	c.Numbers.Last = nil // a trigger that was deferred may have drawn a number
+	if a := c.Attempt; a != nil {
+		c.Attempt = nil
+		a.AfterEnd(ctx, c, commits, err)
+	}
+	undone := err == nil || !sqlcode.Answered(err) // a connection that is lost has sent no COMMIT
+	if commits {
+		undone = c.DB.IsUndone(err)
+	}
+	if o.Whole && undone {
+		for _, x := range o.Executions {
+			x.Recording.Recorder.Lose(x)
+		}
+	}
+	o.Whole = false
+	o.Clear()
+}
