@@ -97,7 +97,7 @@ func (f simFile) store() *store.Store {
 func (f simFile) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	rows := f.s.rows.At(f.store())
 	if f.c.Open() {
-		rows = rows.Whole()
+		rows = rows.AllOrNone()
 	}
 	r, err := rows.Reserve(simdb.Doing(ctx, seqReserve, 0), n, seen)
 	if err == nil && r.First < seen && f.s.Stats().Fetches > 0 {

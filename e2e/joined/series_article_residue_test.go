@@ -117,7 +117,7 @@ func endOfResidues(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 	within := func(r *reserver.Reserver, f func(*reserver.Reserver)) {
 		harness.OnConn(t, s, func(_ context.Context, _ *sql.Conn, c driver.Conn) {
 			harness.SqlOn(t, c, beginOf(s))
-			f(r.At(store.Within(s.Dialect, c)).Whole())
+			f(r.At(store.Within(s.Dialect, c)).AllOrNone())
 			harness.SqlOn(t, c, "ROLLBACK")
 		})
 	}

@@ -163,7 +163,7 @@ func takeInTransactions(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 	t.Helper()
 	harness.OnConn(t, s, func(ctx context.Context, _ *sql.Conn, c driverConn) {
 		r := reserver.New(harness.StoreOf(t, s), q)
-		on, within := r.At(store.On(s.Dialect, c)), r.At(store.Within(s.Dialect, c)).Whole()
+		on, within := r.At(store.On(s.Dialect, c)), r.At(store.Within(s.Dialect, c)).AllOrNone()
 		take := func(r *reserver.Reserver, want int64) {
 			t.Helper()
 			got, err := r.Reserve(ctx, 10, want)
@@ -233,7 +233,7 @@ func atLimit(t *testing.T, s *harness.Scratch, q sequence.Sequence, limit int64)
 	if got, err := r.Reserve(ctx, 4, 0); err != nil || got.First != first {
 		t.Errorf("%+v, %v; want %d", got, err, first)
 	}
-	if _, err := r.Whole().Reserve(ctx, 7, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
+	if _, err := r.AllOrNone().Reserve(ctx, 7, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
 		t.Errorf("7 of 6: %v", err)
 	}
 	if got, err := r.Reserve(ctx, 7, 0); err != nil || got.First != first+4 {

@@ -103,7 +103,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		creates := r
 		q.Max = 20
 		r = reserver.New(harness.StoreOf(t, s), q)
-		if _, err := r.Whole().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
+		if _, err := r.AllOrNone().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("10 of 9: %v", err)
 		}
 		if got, err := r.Reserve(ctx, 1, 0); !errors.Is(err, keysource.ErrExhausted) {

@@ -31,7 +31,7 @@ func (r *connRow) at(g *Conn) keysource.At {
 	rows := r.rows.At(store.On(r.dialect, g.Own()))
 	at.Reserver = committing{r, g, rows}
 	if at.Open {
-		rows = r.rows.At(store.Within(r.dialect, g.Own())).Whole()
+		rows = r.rows.At(store.Within(r.dialect, g.Own())).AllOrNone()
 		at.Reserver = openRows{rows}
 	}
 	if r.ranked {
@@ -69,7 +69,7 @@ func (c committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Res
 	for {
 		err = c.commit(ctx, func(rows *reserver.Reserver) error {
 			// A transaction that waited for another store would keep others from writing.
-			r, err = rows.Hasty().Reserve(ctx, n, seen)
+			r, err = rows.NoWait().Reserve(ctx, n, seen)
 			return err
 		})
 		if err != upstream.ErrNoBlock {

@@ -72,7 +72,7 @@ func (r *joinedRow) within(ctx context.Context, g *Conn) (*reserver.Reserver, er
 	if r.row.Table == nil && r.row.Procedure == "" {
 		err = mayReserve(ctx, g)
 	}
-	return r.rows.At(st).Whole(), err
+	return r.rows.At(st).AllOrNone(), err
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.

@@ -41,7 +41,7 @@ type Ongoing struct {
 // and the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	r := withinConn(d, c)
-	if words := &r.Engine.Proof; !tx.Ours || !words.Loyal {
+	if words := &r.Engine.Proof; !tx.Ours || !words.TellsEnd {
 		r.Proof = &Prover{words, r.Conn, tx}
 	}
 	return r
@@ -69,7 +69,7 @@ func (p *Prover) AddTo(text string) string {
 	case p == nil:
 		return text
 	case p.words.Condition == "":
-		return p.words.Front + text
+		return p.words.Prefix + text
 	}
 	const returning = "\nRETURNING "
 	text, answer, found := strings.Cut(text, returning)

@@ -46,24 +46,24 @@ func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 // lent is a connector that is not closed with its pool.
 type lent struct {
 	connector driver.Connector
-	greetings []string // each connection begins with the first of them that the server takes
+	setup     []string // each connection begins with the first of them that the server takes
 	prepares  bool     // what the driver takes only so: see [dbconn.Preparing]
 	late      *lateConns
 }
 
 func newLent(c driver.Connector, d *dialect.Dialect) *lent {
-	l := &lent{connector: c, greetings: engine.Of(d).Greetings, prepares: d.Family == dialect.FamilyPostgreSQL}
-	l.late = newLateConns(l.greeted)
+	l := &lent{connector: c, setup: engine.Of(d).Setup, prepares: d.Family == dialect.FamilyPostgreSQL}
+	l.late = newLateConns(l.setUp)
 	return l
 }
 
-// Connect returns a connection that has greeted the server.
+// Connect returns a connection that is set up.
 func (l *lent) Connect(ctx context.Context) (driver.Conn, error) {
 	return l.late.connect(ctx)
 }
 
-// greeted makes a connection.
-func (l *lent) greeted(ctx context.Context) (driver.Conn, error) {
+// setUp makes a connection, and sends the statement that it begins with.
+func (l *lent) setUp(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
 	if err != nil {
 		return nil, sqlcode.Connecting(err)
@@ -71,7 +71,7 @@ func (l *lent) greeted(ctx context.Context) (driver.Conn, error) {
 	if l.prepares {
 		c = dbconn.Preparing(c)
 	}
-	for _, greeting := range l.greetings {
+	for _, greeting := range l.setup {
 		if _, err = dbconn.Exec(ctx, c, greeting, nil); err == nil || IsBroken(err) || ctx.Err() != nil {
 			break
 		}

@@ -68,7 +68,7 @@ func (f *Refused) Unwrap() []error {
 // another query at once and refuses this one again. It does not ask inside a
 // transaction that the error may have aborted.
 func (r *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if r.Inside && !r.Engine.Sturdy || ctx.Err() != nil {
+	if r.Inside && !r.Engine.ErrorsKeepTransaction || ctx.Err() != nil {
 		return err
 	}
 	switch class := sqlcode.ClassOf(r.Dialect, err); {

@@ -4,58 +4,135 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// New returns the tables of the database behind db. Each reservation commits
-// by itself. The pool is not closed by the store.
-func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
+// Store runs statements in one database, where [New], [On], [Within] or [Joined] says,
+// and tells what their errors mean (refusal.go). Each type that keeps something in the
+// database holds one. A Store of [New] is safe for concurrent use; a Store of [On] or
+// [Within] is not, as its connection is not.
+type Store struct {
+	Dialect *dialect.Dialect
+	Engine  *engine.Engine
+	Conn    Conn
+	Server  *ServerIdentity
+	Found   *Found // of a pool; others share none
+	Random  Random
 
-// NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
-// tries again. The function must be safe for concurrent use.
-func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
-	p := pool{db, d, random, engine.Of(d).BindsTexts}
-	r := newStore(d, p)
-	if d.Family == dialect.FamilyPostgreSQL {
-		r = newStore(d, &emptyPath{pool: p})
+	Pooled bool // conn is ours, not the application's
+	Inside bool // in a transaction that is not ours
+
+	// Proof proves that the transaction is open; nil where nothing is to be proven.
+	Proof *Prover
+}
+
+// Random returns a number from 0 to n-1, as rand.Int64N does. It is safe for concurrent use.
+type Random func(n int64) int64
+
+func newStore(d *dialect.Dialect, c Conn) *Store {
+	e := engine.Of(d)
+	return &Store{Dialect: d, Engine: e, Conn: c, Server: &ServerIdentity{engine: e, conn: c}, Found: new(Found), Random: rand.Int64N}
+}
+
+// on returns the same store on another way to its connection.
+func (r *Store) on(c Conn) *Store {
+	other := *r
+	other.Conn, other.Server, other.Proof = c, r.Server.on(c), r.Proof.on(c)
+	return &other
+}
+
+// By returns the same store on a connection of the application, on which no transaction is
+// open.
+func (r *Store) By(c driver.Conn) *Store { return r.on(driverConn{c}) }
+
+// InTransaction returns the store of a transaction of our own.
+func (r *Store) InTransaction(c Conn) *Store {
+	other := r.on(c)
+	other.Inside, other.Proof = true, nil
+	return other
+}
+
+// Update runs an UPDATE and returns its answer once it has committed, nil where
+// no row fits. Within a transaction of the application it commits with that.
+func (r *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+	if u.Into != nil {
+		return r.updateInto(ctx, u, v)
 	}
-	r.Pooled, r.Random = true, random
-	return r
+	query, err := r.Server.PutInto(ctx, u.Text)
+	if err != nil {
+		return nil, err
+	}
+	return r.Conn.Query(ctx, r.Proof.AddTo(query), u.Bind(v))
 }
 
-// On returns the tables as seen by one connection, on which no transaction is
-// open. Each reservation commits by itself: when the method returns without an
-// error, it has. The store is good for as long as the connection is.
-func On(d *dialect.Dialect, c driver.Conn) *Store {
-	return onConn(d, driverConn{c})
+// updateInto runs an update of an engine that gives the answer in arguments.
+func (r *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+	integers, texts := make([]int64, len(u.Into)), make([]string, len(u.Into))
+	args := u.Bind(v)
+	for i, k := range u.Into {
+		if k == engine.IntegerKind {
+			args = append(args, sql.Out{Dest: &integers[i]})
+		} else {
+			args = append(args, sql.Out{Dest: &texts[i]})
+		}
+	}
+	n, err := r.Conn.Exec(ctx, u.Text, args)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if n > 1 {
+		return nil, ErrRows
+	}
+	row := make([]any, len(u.Into))
+	for i, k := range u.Into {
+		if k == engine.IntegerKind {
+			row[i] = integers[i]
+		} else {
+			row[i] = texts[i]
+		}
+	}
+	return row, nil
 }
 
-// Within returns the tables as seen by one connection inside the transaction
-// that is open on it. A reservation commits with the transaction, so that its
-// integers must not be used outside of it. An error of a statement is the
-// transaction's: PostgreSQL has then aborted it.
-func Within(d *dialect.Dialect, c driver.Conn) *Store {
-	return withinConn(d, c)
+// Probe reads a table of keyfill's.
+func (r *Store) Probe(ctx context.Context, table string) error {
+	_, err := r.Conn.Query(ctx, ProbeText(table), nil)
+	return err
 }
 
-func onConn(d *dialect.Dialect, c Conn) *Store {
-	r := newStore(d, c)
-	// What belongs to a transaction, or stays in one file, needs no identity;
-	// and a question that the engine cannot answer would abort the
-	// transaction.
-	r.Server.Know(noServer)
-	return r
+// ProbeAll reads all tables of keyfill's at once.
+func (r *Store) ProbeAll(ctx context.Context) error {
+	_, err := r.Conn.Query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
+	return err
 }
 
-func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
-	r := onConn(d, openTx{driverConn{c}})
-	r.Inside = true
-	return r
+// CanRead reports whether a table of keyfill's is there, and the user may read it. The error
+// of a query says neither where it may have another answer the next time: a lock that was
+// waited for in vain, a connection that broke.
+func (r *Store) CanRead(ctx context.Context, table string) (bool, error) {
+	err := r.Probe(ctx, table)
+	if err == nil {
+		return true, nil
+	}
+	err = r.Judge(ctx, ErrTables, err, ProbeText(table), nil)
+	if errors.Is(err, ErrTables) || errors.Is(err, ErrRights) {
+		return false, nil
+	}
+	return false, err
 }
 
-// Prove returns nil where a transaction is open, for a store of [Joined], and
-// [ErrEnded] where none is. It is nil where the engine has no way to tell.
-func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
+// ProbeText returns the query that reads a table of keyfill's, and no row of it.
+func ProbeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
+
+// Literal returns a text as it is written into a statement.
+func (r *Store) Literal(text string) string {
+	if r.Dialect.Lexis.BackslashEscapes {
+		text = strings.ReplaceAll(text, `\`, `\\`)
+	}
+	return r.Engine.Quote + strings.ReplaceAll(text, "'", "''") + "'"
+}

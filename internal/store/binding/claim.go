@@ -63,7 +63,7 @@ func (c Claim) binding() *Binding {
 func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err error) {
 	r, d := s, Binder{s}
 	if r.Inside {
-		if !r.Engine.Sturdy {
+		if !r.Engine.ErrorsKeepTransaction {
 			return false, false, nil
 		}
 		// A transaction that has read before it writes does not wait for another
@@ -139,7 +139,7 @@ func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	return Binder{s}.CheckAll(ctx, c.binding())
 }
 
-// LookMax is [Store.LookClaim] for the greatest key and one: it is keysource.ErrExhausted
+// LookMax is [Claim.Look] for the greatest key and one: it is keysource.ErrExhausted
 // where the greatest key is last, or greater.
 func (c Claim) LookMax(ctx context.Context, s *store.Store, last int64) error {
 	if err := c.Look(ctx, s); err != nil || c.Column.Unranked {

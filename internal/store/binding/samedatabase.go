@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// tokenRow is the row in which [Store.Shares] leaves a token. It is no state and no claim.
+// tokenRow is the row in which [Shares] leaves a token. It is no state and no claim.
 const (
 	tokenRow        = "keyfill same database"
 	tokenParameters = "token"

@@ -30,12 +30,12 @@ type Engine struct {
 	Now    string // the server's time, as it is stored
 	Random string // a random text of at most 40 characters
 
-	Sturdy bool // a statement that fails leaves its transaction open
+	ErrorsKeepTransaction bool // a statement that fails leaves its transaction open
 
-	LooksFirst bool // one statement may ask for all that opening a sequence asks for
+	OpensAtOnce bool // one statement may ask for all that opening a sequence asks for
 
-	Gaps bool   // an UPDATE that finds no row locks those that could be made in its place
-	Past string // what makes a SELECT pass over rows that are locked, where it would wait
+	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made in its place
+	SkipLocked string // what makes a SELECT pass over rows that are locked, where it would wait
 
 	Lock string // of a table and a column, see Lock; "" for none
 
@@ -43,19 +43,19 @@ type Engine struct {
 
 	Series SeriesWords
 
-	// Greetings are statements of which a connection of our own sends one first:
+	// Setup are statements of which a connection of our own sends one first:
 	// the first that the server accepts.
-	Greetings []string
+	Setup []string
 
 	// BindsTexts says that on a connection of our own arguments are written into
 	// the text. A driver that prepares would take three round trips for one, and
 	// what goes wrong while its statement is closed, nobody is told.
 	BindsTexts bool
 
-	// AnswersID says that reserve, on a connection of our own, answers with
+	// ReturnsLastInsertID says that reserve, on a connection of our own, answers with
 	// LAST_INSERT_ID and the number of rows, to a caller who knows the row.
 	// Elsewhere the row is read, and replaced where it is still the same.
-	AnswersID bool
+	ReturnsLastInsertID bool
 
 	// OnServer follows reserve where the server is compared too, which is the last argument.
 	// It is untrue where the statement itself would be replicated, as text.
@@ -240,7 +240,7 @@ func Of(d *dialect.Dialect) *Engine {
 type Proof struct {
 	Condition string // is true where one is open, in the WHERE of an UPDATE
 	Mark      string // makes the condition true until the transaction ends
-	Front     string // stands in front of a statement, which it lets run where one is open
+	Prefix    string // stands in front of a statement, which it lets run where one is open
 	Begin     string // fails where one is open, with begun in the error
 	Begun     string
 	End       string // undoes begin
@@ -251,7 +251,7 @@ type Proof struct {
 	// Create makes the row of a parent, as engine.create does, where one is open.
 	Create Statement
 
-	// Loyal says that the engine ends no transaction but by an error that the
+	// TellsEnd says that the engine ends no transaction but by an error that the
 	// statement in hand gets, or by a statement that ends it.
-	Loyal bool
+	TellsEnd bool
 }

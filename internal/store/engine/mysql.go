@@ -89,18 +89,18 @@ var mysql = Engine{
 	// Galera documentation): without it, the greatest key and the row may be older
 	// than what this process has reserved on another node, and look as if the store
 	// had gone back. Servers without the variable refuse the first of the two.
-	Greetings:  []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
-	BindsTexts: true,
-	AnswersID:  true,
+	Setup:               []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
+	BindsTexts:          true,
+	ReturnsLastInsertID: true,
 	Series: SeriesWords{
 		Later: "UTC_TIMESTAMP(6) + INTERVAL {later} * 1000 MICROSECOND",
 		Past:  "'1970-01-01 00:00:00'",
 		Mark:  "?",
 	},
-	LooksFirst: true,
+	OpensAtOnce: true,
 	// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
 	// have both found no row, neither can make one.
-	Gaps: true,
+	LocksGaps: true,
 	Read: Statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
 		[]param{pName},

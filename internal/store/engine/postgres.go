@@ -66,12 +66,12 @@ var postgres = Engine{
 		Mark:   "$",
 		Number: "CAST(%s AS bigint)",
 	},
-	LooksFirst: true,
+	OpensAtOnce: true,
 	Proof: Proof{
 		Condition: "current_setting('keyfill.tx', true) = '1'",
 		Mark:      "SELECT set_config('keyfill.tx', '1', true)",
 		Ask:       "SELECT CASE WHEN current_setting('keyfill.tx', true) = '1' THEN 1 ELSE 0 END",
-		Loyal:     true,
+		TellsEnd:  true,
 	},
 	Read: Statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = $1`,

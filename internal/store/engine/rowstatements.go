@@ -37,7 +37,7 @@ type Wording struct {
 type Answering uint8
 
 const (
-	answerID        Answering = iota // by LAST_INSERT_ID: see engine.answersID
+	answerID        Answering = iota // by LAST_INSERT_ID: see Engine.ReturnsLastInsertID
 	answerReturning                  // UPDATE … RETURNING
 	answerOutput                     // UPDATE … OUTPUT … WHERE
 	answerInto                       // UPDATE … RETURNING … INTO
@@ -74,7 +74,7 @@ type RowStatements struct {
 	Read    Statement // value, version and server
 	Locked  Statement // read, with a lock on the row
 	Lock    string    // to be run before locked; "" for none
-	Reserve Update    // answers value, and server where it can; see engine.answersID
+	Reserve Update    // answers value, and server where it can; see Engine.ReturnsLastInsertID
 	Swap    Statement // value for value; changes one row or none
 	Advance Statement
 }

@@ -47,11 +47,11 @@ var sqlite = Engine{
 	PRIMARY KEY (name, series_first)
 ) WITHOUT ROWID`,
 	},
-	Quote:      "'",
-	Now:        "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-	Random:     "lower(hex(randomblob(16)))",
-	LooksFirst: true,
-	Sturdy:     true,
+	Quote:                 "'",
+	Now:                   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+	Random:                "lower(hex(randomblob(16)))",
+	OpensAtOnce:           true,
+	ErrorsKeepTransaction: true,
 	// A transaction that has read before it writes does not wait for another
 	// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
 	Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",

@@ -63,10 +63,10 @@ CREATE TABLE keyfill_series (
 	// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL
 	// reference, "Table Hints". What is locked by the transaction that asks is seen
 	// by itself.
-	Past: " WITH (READCOMMITTEDLOCK, READPAST)",
+	SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
 	Proof: Proof{
-		Front: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",
-		Ask:   "SELECT CASE WHEN @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THEN 1 ELSE 0 END",
+		Prefix: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",
+		Ask:    "SELECT CASE WHEN @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THEN 1 ELSE 0 END",
 	},
 	Read: Statement{
 		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = @p1`,

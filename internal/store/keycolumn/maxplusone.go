@@ -98,10 +98,10 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 	// The lock is held to the end of the transaction: where that is open behind it,
 	// it is held. Where there is a mutex, that has proven it, and where the question
 	// for the key takes the lock, the same batch does.
-	text, proves := k.about(way.max), r.Proof != nil && r.Engine.Proof.Front != ""
+	text, proves := k.about(way.max), r.Proof != nil && r.Engine.Proof.Prefix != ""
 	switch {
 	case proves:
-		text = r.Engine.Proof.Front + text
+		text = r.Engine.Proof.Prefix + text
 	case !way.mutex:
 		if err := r.Proof.Prove(ctx); err != nil {
 			return 0, err

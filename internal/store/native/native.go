@@ -146,14 +146,14 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	if err != nil {
 		return keysource.Reservation{}, err
 	}
-	got, err := r.reserve(ctx, q, n, seen)
+	got, err := r.drawEnough(ctx, q, n, seen)
 	if err != nil {
 		r.opened.CompareAndSwap(q, nil) // the mistake may have been mended by then
 	}
 	return got, err
 }
 
-func (r *Reserver) reserve(ctx context.Context, q *opened, n, seen int64) (keysource.Reservation, error) {
+func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (keysource.Reservation, error) {
 	block := r.native.Block
 	need := (n-1)/block + 1
 	want := need

@@ -18,11 +18,11 @@ func spareRow(state string) string { return store.ShortName(state + " (spare)") 
 // blockRows are the rows of a [Reserver].
 type blockRows struct{ *Reserver }
 
-func (r blockRows) NeedsAll() bool { return r.whole }
+func (r blockRows) NeedsAll() bool { return r.allOrNone }
 
 func (r blockRows) IsOurs() bool { return r.store.Pooled }
 
-func (r blockRows) MayWait() bool { return !r.hasty }
+func (r blockRows) MayWait() bool { return !r.noWait }
 
 func (r blockRows) BlockEnd() int64 { return r.sequence.End() }
 

@@ -39,7 +39,7 @@ type firstLooker struct {
 func (l firstLooker) may() bool {
 	r, q := l.store, l.q
 	switch {
-	case !r.Engine.LooksFirst, !r.Pooled && !r.Engine.Sturdy:
+	case !r.Engine.OpensAtOnce, !r.Pooled && !r.Engine.ErrorsKeepTransaction:
 		return false // an error would end the application's transaction
 	case q.IsForeign(), q.Procedure != "", q.Upstream != nil, q.HoldsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.ClaimsAt != nil:
 		return false

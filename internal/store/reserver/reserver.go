@@ -26,10 +26,10 @@ import (
 // row when it is first used, and anew after it was missing. It is safe for
 // concurrent use and must not be copied.
 type Reserver struct {
-	store    *store.Store
-	sequence sequence.Sequence
-	whole    bool // never fewer than asked for
-	hasty    bool // does not wait for the upstream
+	store     *store.Store
+	sequence  sequence.Sequence
+	allOrNone bool // never fewer than asked for
+	noWait    bool // does not wait for the upstream
 
 	// All reservers that At returns share these.
 	opened *atomic.Bool
@@ -78,20 +78,20 @@ func (r *Reserver) Knowing(other *Reserver) *Reserver {
 	return &knowing
 }
 
-// Whole returns a Reserver of the same row that reserves all integers that it
+// AllOrNone returns a Reserver of the same row that reserves all integers that it
 // is asked for, or none. Fewer integers than one statement needs would be lost
 // when its transaction commits.
-func (r *Reserver) Whole() *Reserver {
+func (r *Reserver) AllOrNone() *Reserver {
 	other := *r
-	other.whole = true
+	other.allOrNone = true
 	return &other
 }
 
-// Hasty returns a Reserver of the same row that returns [upstream.ErrNoBlock] in the place of
+// NoWait returns a Reserver of the same row that returns [upstream.ErrNoBlock] in the place of
 // waiting for the upstream of the sequence: see [upstream.Upstream.Await].
-func (r *Reserver) Hasty() *Reserver {
+func (r *Reserver) NoWait() *Reserver {
 	other := *r
-	other.hasty = true
+	other.noWait = true
 	return &other
 }
 
@@ -117,11 +117,11 @@ func (r *Reserver) Back(next, least int64) error {
 // Upstream returns the upstream of the sequence, nil for none.
 func (r *Reserver) Upstream() *upstream.Upstream { return r.sequence.Upstream }
 
-// Reserve is [Store.Reserve] with two differences. A row that stands below seen is
+// Reserve is [sequence.Reserve] with two differences. A row that stands below seen is
 // an answer and not an error. Where fewer than n integers are left up to the Max
 // of the sequence, or up to the greatest integer of its key table's column,
 // Reserve reserves these, and N says how many, except for a Reserver of
-// [Reserver.Whole]. A sequence with an upstream takes another block then.
+// [Reserver.AllOrNone]. A sequence with an upstream takes another block then.
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if u := r.sequence.Upstream; u != nil {
 		return u.Reserve(ctx, blockRows{r}, n, seen)
@@ -138,7 +138,7 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 	again := true // to open a row that has gone
 	for asked := n; ; {
-		got, err := r.reserve(ctx, n, seen)
+		got, err := r.ask(ctx, n, seen)
 		if err != nil && r.store.Pooled && again && r.lost(ctx, err) {
 			again = false
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
@@ -158,7 +158,7 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 			return keysource.Reservation{}, r.row().BelowOne(e.Next)
 		case e.Err == store.ErrBack:
 			return keysource.Reservation{First: e.Next, Server: e.Server}, nil
-		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.whole:
+		case e.Err == keysource.ErrExhausted && 0 < left && left < n && !r.allOrNone:
 			n = left
 			continue
 		case e.Err == store.ErrNoRow && again && !r.store.Pooled:
@@ -235,15 +235,15 @@ func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 // row returns the row, with the statements that opening it has found.
 func (r *Reserver) row() *sequence.Row { return sequence.NewRow(r.store, &r.sequence, r.form.Load()) }
 
-// reserve asks once.
-func (r *Reserver) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+// ask reserves once.
+func (r *Reserver) ask(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch {
 	case n < 1:
 		return keysource.Reservation{}, keysource.ErrCount
-	case r.whole:
-		return r.row().ReserveAll(ctx, n, seen)
+	case r.allOrNone:
+		return r.row().TakeAll(ctx, n, seen)
 	}
-	return r.row().ReserveOutside(ctx, n, seen)
+	return r.row().TakeOutside(ctx, n, seen)
 }
 
 // Bind binds a shared sequence to one more column, as opening the sequence
@@ -271,7 +271,7 @@ func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	return err
 }
 
-// Advance is [Store.Advance].
+// Advance is [sequence.Advance].
 func (r *Reserver) Advance(ctx context.Context, to int64) error {
 	if err := r.Open(ctx); err != nil {
 		return err

@@ -33,8 +33,8 @@ func TestWhole(t *testing.T) {
 		asks string // the last UPDATE is for this many
 	}{
 		{reserver.New(st, q), "1 = 3"},
-		{reserver.New(st, q).Whole(), "1 = 5"},
-		{reserver.New(st, q).Whole().At(st), "1 = 5"},
+		{reserver.New(st, q).AllOrNone(), "1 = 5"},
+		{reserver.New(st, q).AllOrNone().At(st), "1 = 5"},
 	} {
 		f.Lines()
 		_, err := c.row.Reserve(context.Background(), 5, 0)

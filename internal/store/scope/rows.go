@@ -58,9 +58,9 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 	if err := store.LockOfRows(s.store).TakeFirst(ctx); err != nil {
 		return got, err
 	}
-	if !s.store.Engine.Gaps {
+	if !s.store.Engine.LocksGaps {
 		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
-		if got, err := s.reserveRow(ctx, row, n); got.First > 0 || err != nil {
+		if got, err := s.takeFrom(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
 		}
 	}
@@ -72,7 +72,7 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 		return got, s.scope.exhausted(stored.Next)
 	case stored != nil:
 		// It may have been made since the UPDATE.
-		if got, err := s.reserveRow(ctx, row, n); got.First > 0 || err != nil {
+		if got, err := s.takeFrom(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
 		}
 	}
@@ -83,7 +83,7 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 	if err := s.create(ctx, row, values, least); err != nil {
 		return got, err
 	}
-	got, err = s.reserveRow(ctx, row, n)
+	got, err = s.takeFrom(ctx, row, n)
 	if got.First == 0 && err == nil {
 		if err = s.store.Proof.Prove(ctx); err == nil {
 			err = s.scope.exhausted(0)
@@ -135,11 +135,11 @@ func (s *Rows) row(values []any) *sequence.Sequence {
 	return &sequence.Sequence{Name: s.scope.RowFor(values), Columns: []store.Column{s.scope.Column}, Max: s.scope.Max}
 }
 
-// reserveRow reserves n integers of a row; First is 0 where there is no row, or
+// takeFrom takes n integers of a row; First is 0 where there is no row, or
 // they are not left.
-func (s *Rows) reserveRow(ctx context.Context, row *sequence.Sequence, n int64) (got keysource.Reservation, err error) {
-	if s.store.Engine.AnswersID {
-		return sequence.ReserveInTransaction(ctx, s.store, row, n)
+func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (got keysource.Reservation, err error) {
+	if s.store.Engine.ReturnsLastInsertID {
+		return sequence.TakeInTransaction(ctx, s.store, row, n)
 	}
 	if err := s.store.Proof.Prepare(ctx); err != nil {
 		return got, err
@@ -206,7 +206,7 @@ func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	latest, err := keycolumn.Of(s.scope.Latest, s.scope.Column).MaxKeyWithin(limited, columns, s.store.Engine.Past, within)
+	latest, err := keycolumn.Of(s.scope.Latest, s.scope.Column).MaxKeyWithin(limited, columns, s.store.Engine.SkipLocked, within)
 	switch {
 	case err == nil:
 		return max(greatest, latest), nil

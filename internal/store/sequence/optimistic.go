@@ -7,11 +7,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// swapper reserves by reading the row, and replacing it where it is still the same.
-type swapper struct{ row *Row }
+// replacement reserves by reading the row, and replacing it where it is still the same.
+type replacement struct{ row *Row }
 
-// reserve is [Store.Reserve]. No lock is held between the SELECT and the UPDATE.
-func (s swapper) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+// take is [Reserve]. No lock is held between the SELECT and the UPDATE.
+func (s replacement) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r, swap := s.row.q, s.row.store, s.row.Form.Swap
 	for try := range store.SwapTries {
 		if try > 0 {

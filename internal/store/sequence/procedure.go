@@ -13,9 +13,9 @@ import (
 // procedureCall reserves by the procedure of a sequence.
 type procedureCall struct{ row *Row }
 
-// reserve is [Store.Reserve]. Fewer than n of the integers may be up to the
+// take is [Reserve]. Fewer than n of the integers may be up to the
 // sequence's limit.
-func (p procedureCall) reserve(ctx context.Context, n int64) (keysource.Reservation, error) {
+func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation, error) {
 	q, r := p.row.q, p.row.store
 	if r.Inside && r.Engine.CallCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
@@ -98,7 +98,7 @@ func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	if errors.Is(failed, store.ErrRows) {
 		return q.Fail(store.ErrProcedure, "it has answered with more than one row")
 	}
-	if store.IsBroken(failed) || store.IsRolledBack(r.Dialect, failed) || ctx.Err() != nil || r.Inside && !r.Engine.Sturdy {
+	if store.IsBroken(failed) || store.IsRolledBack(r.Dialect, failed) || ctx.Err() != nil || r.Inside && !r.Engine.ErrorsKeepTransaction {
 		return r.Failed(q.Name, failed)
 	}
 	if q.readable() {
@@ -135,7 +135,7 @@ func (p procedureCall) advance(ctx context.Context, next int64) error {
 		}
 		at = stored.Next
 	} else {
-		got, err := p.reserve(ctx, 1)
+		got, err := p.take(ctx, 1)
 		if err != nil {
 			return err
 		}
@@ -144,6 +144,6 @@ func (p procedureCall) advance(ctx context.Context, next int64) error {
 	if at >= next {
 		return nil
 	}
-	_, err := p.reserve(ctx, next-at)
+	_, err := p.take(ctx, next-at)
 	return err
 }

@@ -41,43 +41,44 @@ func Reserve(ctx context.Context, s *store.Store, q Sequence, n, seen int64) (ke
 	if err != nil {
 		return keysource.Reservation{}, err
 	}
-	return row.ReserveAll(ctx, n, seen)
+	return row.TakeAll(ctx, n, seen)
 }
 
-// ReserveAll is [Store.Reserve].
-func (s *Row) ReserveAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	got, err := s.ReserveOutside(ctx, n, seen)
+// TakeAll is [Reserve].
+func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	got, err := s.TakeOutside(ctx, n, seen)
 	if err == nil && got.First > s.Limit()-n+1 {
 		return keysource.Reservation{}, s.Exhausted(got.First)
 	}
 	return got, err
 }
 
-// reserve is reserveAll, but that some of the integers which a procedure has
-// reserved may be beyond the limit.
-func (s *Row) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+// take chooses how integers are taken from the row. It is [Row.TakeAll], but that it takes
+// integers of the range that the sequence skips, and that a procedure may have taken some
+// beyond the limit.
+func (s *Row) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch r := s.store; {
 	case s.q.Procedure != "":
-		return procedureCall{s}.reserve(ctx, n)
+		return procedureCall{s}.take(ctx, n)
 	case s.q.IsOptimistic() && !r.Inside:
-		return swapper{s}.reserve(ctx, n, seen)
+		return replacement{s}.take(ctx, n, seen)
 	case s.Form != nil && s.Form.Lockless:
 		return keysource.Reservation{}, s.q.Fail(store.ErrKeyEngine, "")
-	case s.q.Codec != nil, r.Engine.AnswersID && !readsOwnID(r):
-		return swapper{s}.reserveLocked(ctx, n, seen)
+	case s.q.Codec != nil, r.Engine.ReturnsLastInsertID && !readsOwnID(r):
+		return replacement{s}.takeLocked(ctx, n, seen)
 	}
-	return singleUpdate{s}.reserve(ctx, n, seen)
+	return singleUpdate{s}.take(ctx, n, seen)
 }
 
 // Advance raises the next value of a sequence to next, the lowest integer that
 // is not known to be in use. It never lowers it, and does nothing where there
-// is no row. As with [Store.Reserve], it has committed when it returns. A
+// is no row. As with [Reserve], it has committed when it returns. A
 // procedure raises it by reserving.
 func Advance(ctx context.Context, s *store.Store, q Sequence, next int64) error {
 	return AdvanceRow(ctx, s, &q, next)
 }
 
-// AdvanceRow is [Store.Advance].
+// AdvanceRow is [Advance].
 func AdvanceRow(ctx context.Context, r *store.Store, q *Sequence, next int64) error {
 	row, err := RowOf(ctx, r, q)
 	if err != nil {
@@ -86,7 +87,7 @@ func AdvanceRow(ctx context.Context, r *store.Store, q *Sequence, next int64) er
 	return row.Advance(ctx, next)
 }
 
-// Advance is [Store.Advance].
+// Advance is [Advance].
 func (s *Row) Advance(ctx context.Context, next int64) error {
 	switch {
 	case s.q.Procedure != "":
@@ -131,6 +132,6 @@ func (s *Row) advanceCoded(ctx context.Context, next int64) error {
 	if err != nil || row == nil || row.Next >= next {
 		return err
 	}
-	_, err = s.reserve(ctx, next-row.Next, 0)
+	_, err = s.take(ctx, next-row.Next, 0)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // Row is the row of a sequence, in keyfill_sequences or in a key table. It
 // reads the row, and says whether integers can be taken from it. How they are taken,
-// [singleUpdate], [swapper] and [procedureCall] know.
+// [singleUpdate], [replacement] and [procedureCall] know.
 type Row struct {
 	store *store.Store
 	q     *Sequence
@@ -47,7 +47,7 @@ func StatementsOf(ctx context.Context, r *store.Store, q *Sequence) (*engine.Row
 	switch {
 	case q.Table != nil:
 		return keyTableCatalog{r, q}.learn(ctx)
-	case q.IsOptimistic(), r.Engine.AnswersID && q.Procedure == "":
+	case q.IsOptimistic(), r.Engine.ReturnsLastInsertID && q.Procedure == "":
 		return r.Engine.OwnForm(), nil
 	}
 	return nil, nil

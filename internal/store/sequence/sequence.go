@@ -81,7 +81,7 @@ type Sequence struct {
 	PastCounter bool
 
 	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
-	// of its column may go on below it: [Store.Open] gives each of them an end there,
+	// of its column may go on below it: [reserver.Open] gives each of them an end there,
 	// and is [store.ErrStartAt] where one has reserved integers from there on. It is for a
 	// sequence that is not Shared, whose row is in keyfill_sequences.
 	StartAt int64
@@ -124,7 +124,7 @@ type Sequence struct {
 	// from all others. The greatest key counts for nothing.
 	Codec Codec
 
-	// OnBehind says what [Store.Open] does about a next value that is not above
+	// OnBehind says what [reserver.Open] does about a next value that is not above
 	// the greatest key in the columns. The empty one is an error. A [reserver.Reserver]
 	// does not compare: its source does.
 	OnBehind keysource.Remedy

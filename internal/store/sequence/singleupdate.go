@@ -18,8 +18,8 @@ type singleUpdate struct{ row *Row }
 // then found fit.
 const reserveTries = 3
 
-// reserve is [Store.Reserve].
-func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+// take is [Reserve].
+func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r := s.row.q, s.row.store
 	u, offset, limit := r.Engine.Reserve, int64(0), q.Greatest()
 	if q.Table != nil {
@@ -28,7 +28,7 @@ func (s singleUpdate) reserve(ctx context.Context, n, seen int64) (keysource.Res
 	floor := max(seen, 1)
 	v := q.rowValues()
 	v.Count, v.Floor = n, floor-offset
-	if r.Engine.AnswersID && q.Table == nil && q.known == nil {
+	if r.Engine.ReturnsLastInsertID && q.Table == nil && q.known == nil {
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
@@ -102,7 +102,7 @@ func readsOwnID(r *store.Store) bool { return r.Pooled && !r.Inside }
 // the UPDATE compares the server too.
 func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	q, r := s.row.q, s.row.store
-	if !r.Engine.AnswersID {
+	if !r.Engine.ReturnsLastInsertID {
 		return r.Update(ctx, u, v)
 	}
 	known := lastRead(q)

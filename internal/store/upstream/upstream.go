@@ -194,7 +194,7 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 // errLevel is returned where other processes have changed the rows each time.
 var errLevel = anchor.New("contention", "other processes have put each block into use before this one could: take larger blocks by upstream_block or upstream_lasts")
 
-// ErrNoBlock is returned by a [reserver.Reserver.Hasty] reserver that would have to wait for the
+// ErrNoBlock is returned by a reserver.Reserver that is not to wait, and would have to wait for the
 // upstream.
 var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
 
@@ -236,7 +236,7 @@ func (u *Upstream) await(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// Await waits for the block that a [reserver.Reserver.Hasty] reserver lacked.
+// Await waits for the block that a reserver.Reserver lacked that was not to wait.
 func (u *Upstream) Await(ctx context.Context) error {
 	u.mu.Lock()
 	fetching, ready := u.fetching, u.hand.End > 0

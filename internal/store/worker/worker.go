@@ -41,7 +41,7 @@ type Worker struct {
 
 // Mark raises the mark of a worker to until, in milliseconds since 1970, and
 // returns what it was before: 0 for one that was never raised. It is never
-// lowered. As with [Store.Reserve], it has committed when it returns.
+// lowered. As with [sequence.Reserve], it has committed when it returns.
 //
 // The time from before to until is the caller's, and nobody else's who asks
 // here: marks are raised one after the other. Nothing is where before is not
@@ -50,7 +50,7 @@ func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before in
 	return mark(ctx, s, w, until, 0)
 }
 
-// mark is [Store.Mark] for who knows what the mark probably is, or 0.
+// mark is [Mark] for who knows what the mark probably is, or 0.
 func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (before int64, err error) {
 	if err := store.CheckName(w.Name); err != nil {
 		return 0, err
@@ -150,7 +150,7 @@ var _ keysource.Marker = (*Marker)(nil)
 // New returns the row of a worker. It does no I/O.
 func New(s *store.Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
 
-// Mark is [Store.Mark]; before the first one the tables are looked for, and the
+// Mark is [Mark]; before the first one the tables are looked for, and the
 // state is bound to its columns: another state's column is [store.ErrTaken].
 func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	if err := m.open(ctx); err != nil {

@@ -49,7 +49,7 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 // has a state for the column. It does not look where an error would end the
 // application's transaction.
 func (o opener) checkForeign(ctx context.Context) error {
-	if o.store.Inside && !o.store.Engine.Sturdy {
+	if o.store.Inside && !o.store.Engine.ErrorsKeepTransaction {
 		return nil
 	}
 	switch there, err := o.store.CanRead(ctx, engine.SequencesTable); {

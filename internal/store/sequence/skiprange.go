@@ -7,11 +7,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ReserveOutside is reserve, whose integers are not of the range that the sequence skips.
-// Integers that meet the range are given up as a whole, and the row is moved behind it.
-func (s *Row) ReserveOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+// TakeOutside takes integers that are not of the range which the sequence skips. It gives
+// up all that it has taken if one of them is, and moves the row to after the range.
+func (s *Row) TakeOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	for range reserveTries {
-		got, err := s.reserve(ctx, n, seen)
+		got, err := s.take(ctx, n, seen)
 		if err != nil || got.First < seen || !s.q.Skip.Meets(got.First, n) {
 			return got, err
 		}

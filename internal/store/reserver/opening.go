@@ -24,7 +24,7 @@ type Row struct {
 // Open makes sure that a sequence can be used: it has a row, or gets one where
 // Create says so, the row serves its column with its parameters, and the next
 // value is above the keys in use. It is to be called before the first
-// [Store.Reserve]; by how many processes at once does not matter.
+// [sequence.Reserve]; by how many processes at once does not matter.
 //
 // What is wrong with the row is an [*store.Error]; what no row could be is [store.ErrName]
 // or keysource.ErrOptions; tables that are not there are [store.ErrTables], a column
@@ -80,7 +80,7 @@ type opening struct {
 	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read first
 }
 
-// open is [Store.Open] but for the comparison with the greatest key.
+// open is [Open] but for the comparison with the greatest key.
 func (o opener) open(ctx context.Context) (opening, error) {
 	return o.openKnowing(ctx, nil)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// reserveLocked is reserve where the row stays locked from the SELECT to the end of
+// takeLocked is take where the row stays locked from the SELECT to the end of
 // the transaction: for a number that no UPDATE can work out.
-func (s swapper) reserveLocked(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
+func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
 	r := s.row.store
 	read, err := s.lockedText(ctx)
 	if err != nil {
@@ -42,11 +42,11 @@ func (s swapper) reserveLocked(ctx context.Context, n, seen int64) (got keysourc
 	return got, nil
 }
 
-// ReserveInTransaction reserves n integers of a row of keyfill_sequences in the transaction that
+// TakeInTransaction takes n integers of a row of keyfill_sequences in the transaction that
 // is open on the connection of a store, for an engine whose UPDATE does not answer. First is
 // 0 where there is no row, or it does not have as many left.
-func ReserveInTransaction(ctx context.Context, r *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
-	swap := swapper{NewRow(r, q, r.Engine.OwnForm())}
+func TakeInTransaction(ctx context.Context, r *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
+	swap := replacement{NewRow(r, q, r.Engine.OwnForm())}
 	read, err := swap.lockedText(ctx)
 	if err != nil {
 		return got, err
@@ -62,12 +62,12 @@ func ReserveInTransaction(ctx context.Context, r *store.Store, q *Sequence, n in
 }
 
 // lockedText returns the query that reads the row and locks it.
-func (s swapper) lockedText(ctx context.Context) (string, error) {
+func (s replacement) lockedText(ctx context.Context) (string, error) {
 	return s.row.store.Server.PutInto(ctx, s.row.Form.Locked.Text)
 }
 
 // readLocked reads the row by the query of lockedText.
-func (s swapper) readLocked(ctx context.Context, c store.Conn, query string) (*staterow.Row, error) {
+func (s replacement) readLocked(ctx context.Context, c store.Conn, query string) (*staterow.Row, error) {
 	answer, err := c.Query(ctx, query, s.row.Form.Locked.Bind(s.row.q.rowValues()))
 	if err != nil {
 		return nil, s.row.manyRows(err)
@@ -77,7 +77,7 @@ func (s swapper) readLocked(ctx context.Context, c store.Conn, query string) (*s
 
 // replace sets the next value of a row that is locked, where it is still as it was
 // read. That one row has changed is the proof of the reservation.
-func (s swapper) replace(ctx context.Context, c store.Conn, stored *staterow.Row, next int64) error {
+func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow.Row, next int64) error {
 	v, err := s.row.replacing(stored, next)
 	if err != nil {
 		return err

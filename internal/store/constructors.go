@@ -1,0 +1,61 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"math/rand/v2"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/store/engine"
+)
+
+// New returns the tables of the database behind db. Each reservation commits
+// by itself. The pool is not closed by the store.
+func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
+
+// NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
+// tries again. The function must be safe for concurrent use.
+func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
+	p := pool{db, d, random, engine.Of(d).BindsTexts}
+	r := newStore(d, p)
+	if d.Family == dialect.FamilyPostgreSQL {
+		r = newStore(d, &emptyPath{pool: p})
+	}
+	r.Pooled, r.Random = true, random
+	return r
+}
+
+// On returns the tables as seen by one connection, on which no transaction is
+// open. Each reservation commits by itself: when the method returns without an
+// error, it has. The store is good for as long as the connection is.
+func On(d *dialect.Dialect, c driver.Conn) *Store {
+	return onConn(d, driverConn{c})
+}
+
+// Within returns the tables as seen by one connection inside the transaction
+// that is open on it. A reservation commits with the transaction, so that its
+// integers must not be used outside of it. An error of a statement is the
+// transaction's: PostgreSQL has then aborted it.
+func Within(d *dialect.Dialect, c driver.Conn) *Store {
+	return withinConn(d, c)
+}
+
+func onConn(d *dialect.Dialect, c Conn) *Store {
+	r := newStore(d, c)
+	// What belongs to a transaction, or stays in one file, needs no identity;
+	// and a question that the engine cannot answer would abort the
+	// transaction.
+	r.Server.Know(noServer)
+	return r
+}
+
+func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
+	r := onConn(d, openTx{driverConn{c}})
+	r.Inside = true
+	return r
+}
+
+// Prove returns nil where a transaction is open, for a store of [Joined], and
+// [ErrEnded] where none is. It is nil where the engine has no way to tell.
+func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
