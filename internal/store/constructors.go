@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// New returns the tables of the database behind db. Each reservation commits
+// New returns the store of the database that db connects to. Each reservation commits
 // by itself. The pool is not closed by the store.
 func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
 
@@ -26,14 +26,14 @@ func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Stor
 	return r
 }
 
-// On returns the tables as seen by one connection, on which no transaction is
+// On returns the store as one connection sees it, on which no transaction is
 // open. Each reservation commits by itself: when the method returns without an
 // error, it has. The store is good for as long as the connection is.
 func On(d *dialect.Dialect, c driver.Conn) *Store {
 	return onConn(d, driverConn{c})
 }
 
-// Within returns the tables as seen by one connection inside the transaction
+// Within returns the store as one connection sees it inside the transaction
 // that is open on it. A reservation commits with the transaction, so that its
 // integers must not be used outside of it. An error of a statement is the
 // transaction's: PostgreSQL has then aborted it.

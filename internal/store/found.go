@@ -9,7 +9,7 @@ import (
 // concurrent use.
 type Found struct {
 	once  atomic.Bool
-	drops *atomic.Uint64 // counts the tables that the process itself has dropped; nil: nobody does
+	drops *atomic.Uint64 // counts the tables that the process itself has dropped; nil: it drops none
 	at    atomic.Uint64  // drops when the tables were found last
 
 	first atomic.Pointer[time.Time] // look that has found the tables missing; nil: none
@@ -46,8 +46,8 @@ func (f *Found) SinceFirst() time.Duration {
 	return now.Sub(*first)
 }
 
-// IsLost reports whether the tables that are missing were there before, and nobody in this
-// process has dropped any since.
+// IsLost reports whether the tables that are missing were there before, and this
+// process has dropped none since.
 func (f *Found) IsLost() bool {
 	return f.once.Load() && (f.drops == nil || f.at.Load() == f.drops.Load())
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // hiddenPostgreSQL asks which schema of the search path holds keyfill's tables and may not
-// be used by the current user, who does not find them: PostgreSQL 18 documentation, section
+// be used by the current user, which does not find them: PostgreSQL 18 documentation, section
 // 5.10.3. The setting has the names as they were written.
 const hiddenPostgreSQL = `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
 FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('search_path'), ',')) WITH ORDINALITY AS w (name, place)

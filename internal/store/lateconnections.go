@@ -55,7 +55,7 @@ type connMade struct {
 // connecting is a connection that is being made.
 type connecting struct{ since time.Time }
 
-// readyConn is a connection that nobody waits for.
+// readyConn is a connection that no call waits for.
 type readyConn struct {
 	conn  driver.Conn
 	timer *time.Timer // closes it
@@ -109,7 +109,7 @@ func (l *lateConns) cover(ctx context.Context) {
 	}
 }
 
-// leave ends the wait of who has no time any more.
+// leave removes w after its context ended.
 func (l *lateConns) leave(w *connWaiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +128,7 @@ func (l *lateConns) run(ctx context.Context, c *connecting) {
 	defer cancel()
 	stop := context.AfterFunc(l.open, cancel)
 	defer stop()
-	// Whoever waits for this one in silence gets another one.
+	// If this one takes too long, another one is begun.
 	again := time.AfterFunc(connectAgain, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -144,21 +144,21 @@ func (l *lateConns) run(ctx context.Context, c *connecting) {
 		l.hand(conn)
 		return
 	}
-	// What was begun before somebody has asked tells him nothing.
+	// A dial that began before the waiter arrived does not fail it.
 	if len(l.waiting) > 0 && !l.waiting[0].since.After(c.since) {
 		l.first().done <- connMade{err: err}
 	}
 	l.cover(ctx)
 }
 
-// first takes who waits for the longest time. The caller holds mu.
+// first removes and returns the longest waiter. The caller holds mu.
 func (l *lateConns) first() (w *connWaiter) {
 	w, l.waiting = l.waiting[0], l.waiting[1:]
 	return w
 }
 
-// hand gives a connection to who waits for the longest time, or keeps it for a while. The
-// caller holds mu.
+// hand gives a connection to the longest waiter, or keeps it for a while. The caller holds
+// mu.
 func (l *lateConns) hand(conn driver.Conn) {
 	if len(l.waiting) > 0 { // the pool itself looks at whether it was closed
 		l.first().done <- connMade{conn: conn}
@@ -173,7 +173,7 @@ func (l *lateConns) hand(conn driver.Conn) {
 	l.ready = append(l.ready, r)
 }
 
-// drop closes a connection that nobody has asked for.
+// drop closes a connection that no call has asked for.
 func (l *lateConns) drop(r *readyConn) {
 	l.mu.Lock()
 	i := slices.Index(l.ready, r)
@@ -186,7 +186,8 @@ func (l *lateConns) drop(r *readyConn) {
 	}
 }
 
-// close gives up what is being made, and closes what nobody has asked for.
+// close gives up the connections that are being made, and closes those that no call has
+// asked for.
 func (l *lateConns) close() {
 	l.end()
 	l.mu.Lock()

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrEnded is returned by a store of [Joined] when no transaction is open on its
-// connection: the engine has ended it, at a deadlock or a conflict, or somebody has
+// connection: the engine has ended it, at a deadlock or a conflict, or a statement has
 // committed it. Nothing was reserved.
 var ErrEnded = anchor.New("transaction-ended", "the transaction has ended")
 
@@ -26,14 +26,14 @@ type Ongoing struct {
 	marked bool // proof.mark has run; it may have been undone since
 }
 
-// Joined returns the tables as [Within] does, for a transaction that somebody else
-// may have ended. It reserves by statements that change nothing where no
+// Joined returns the tables as [Within] does, for a transaction that may have
+// ended without keyfill. It reserves by statements that change nothing where no
 // transaction is open; they answer with [ErrEnded]:
 //
 //	MariaDB       the UPDATE asks @@in_transaction
 //	PostgreSQL    the UPDATE asks for a setting that is the transaction's alone
-//	SQLite        BEGIN has to fail in front of the UPDATE
-//	SQL Server    the UPDATE stands behind IF @@TRANCOUNT > 0
+//	SQLite        BEGIN has to fail before the UPDATE
+//	SQL Server    the UPDATE stands after IF @@TRANCOUNT > 0
 //	MySQL         nothing tells; see [dialect.Transactions].Probe
 //	Oracle        a change opens a transaction, if the driver does not commit it
 //

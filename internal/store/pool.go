@@ -14,7 +14,7 @@ import (
 
 const (
 	// poolConns is how many connections a pool has at most: one for the block
-	// that somebody waits for, one for the others.
+	// that a statement waits for, one for the others.
 	poolConns = 2
 
 	// poolIdle is the time for which an unused connection is kept.
@@ -25,7 +25,7 @@ const (
 // [New]: at most two in use, opened when they are needed and closed when they have not
 // been for half a minute. Nothing is connected before the first use, and what
 // the application does with its own connections, of which there may be one, is
-// no hindrance. Whoever made the pool closes it; the connector stays open. Of the
+// no hindrance. The caller closes the pool; the connector stays open. Of the
 // connector's errors nothing is shown but the engine's code and what the network
 // says: the rest may hold the DSN.
 //

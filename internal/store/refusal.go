@@ -47,8 +47,8 @@ func (r *Store) Refuse(meaning, err error) error {
 	return &Refused{meaning, err}
 }
 
-// Refusal returns what it means that a store's server refuses a connection until somebody mends
-// something; nil where the error does not say so.
+// Refusal returns the meaning of an error by which a store's server refuses connections until
+// its configuration changes; nil for other errors.
 func Refusal(d *dialect.Dialect, err error) error {
 	var refused *Refused
 	if errors.As((&Store{Dialect: d}).Refuse(nil, err), &refused) {

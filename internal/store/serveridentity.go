@@ -18,7 +18,8 @@ type ServerIdentity struct {
 	// found.
 	known atomic.Pointer[string]
 
-	// AsksAfter says that a statement cannot compare the identity: it is asked for behind it.
+	// AsksAfter says that a statement cannot compare the identity, which is asked for after
+	// it.
 	AsksAfter atomic.Bool
 
 	// last is what the server has answered to that, for an engine that says it only when it

@@ -70,8 +70,8 @@ func (d Binder) CheckTaken(ctx context.Context, b *Binding, c store.Column) erro
 	return err
 }
 
-// taker is checkTaken, which returns the name of the other state's row too, "" where the
-// error is none of the three.
+// taker is [Binder.CheckTaken], which returns the name of the other state's row too; the
+// name is empty if the error is none of the three.
 func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name string, err error) {
 	own := b.RowFor(c)
 	v := engine.Values{Name: b.Row, Binding: own, Table: c.TableName(), Column: c.Name}
@@ -174,7 +174,7 @@ func (d Binder) Bind(ctx context.Context, b *Binding) (made bool, err error) {
 	return len(all) > 0, nil
 }
 
-// checkUnbound is checkTaken for a state whose row, nil or a candidate, does not bind it to a
+// checkUnbound is [Binder.CheckTaken] for a state whose row, nil or a candidate, does not bind it to a
 // column yet.
 func (d Binder) checkUnbound(ctx context.Context, b *Binding, c store.Column, row *staterow.Row) error {
 	switch {
@@ -198,8 +198,7 @@ func (b *Binding) checkRow(row *staterow.Row, c store.Column) error {
 	return nil
 }
 
-// orRemoved returns the error of the statement that should have made a row which
-// is not there.
+// orRemoved returns err, or [staterow.ErrRemoved] if err is nil.
 func orRemoved(err error) error {
 	if err == nil {
 		return staterow.ErrRemoved

@@ -28,7 +28,7 @@ type Claim struct {
 	Parameters string
 }
 
-// ClaimOfMax is the claim of whoever takes the greatest key of a column and one.
+// ClaimOfMax is the claim of a source that takes the greatest key of a column and one.
 // Where there is a mutex, its row has the name that [keycolumn.MutexName] returns.
 func ClaimOfMax(c store.Column) Claim { return Claim{Column: c} }
 
@@ -59,7 +59,7 @@ func (c Claim) binding() *Binding {
 // made it: inside a transaction that is undone with it.
 //
 // Where there is no such table nothing is noted, nor where it may be read but not
-// written: whoever comes later does not find out then.
+// written: a state that is opened later does not find the claim then.
 func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err error) {
 	r, d := s, Binder{s}
 	if r.Inside {

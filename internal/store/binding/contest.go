@@ -35,9 +35,9 @@ func isCandidate(row *staterow.Row) bool {
 func namesColumn(row *staterow.Row) bool { return row.Column != "" }
 
 // contend binds a state to a column by its row, which is a candidate. It returns [store.ErrTaken],
-// or what checkTaken returns else, where another state has the column. createErr is the error
-// of the statement that made the row: of two who make it at once, Oracle gives one the error
-// of the unique key, and the row is there all the same.
+// or what [Binder.CheckTaken] returns else, where another state has the column. createErr is the error
+// of the statement that made the row: if two processes make it at once, Oracle gives one of
+// them the error of the unique key, and the row is there all the same.
 func (d Binder) contend(ctx context.Context, b *Binding, c store.Column, createErr error) error {
 	name := b.RowFor(c)
 	for range contestTries {
@@ -83,7 +83,7 @@ func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, 
 	return d.change(ctx, b, name, own, store.Column{})
 }
 
-// Keep is checkTaken for a row of a state that names the column itself: candidates lose it.
+// Keep is [Binder.CheckTaken] for a row of a state that names the column itself: candidates lose it.
 // A row that was made by the caller is removed again where another state has the column.
 func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *staterow.Row) error {
 	for range contestTries {
@@ -133,8 +133,8 @@ func (d Binder) changeIf(ctx context.Context, b *Binding, before *staterow.Row, 
 	return nil
 }
 
-// remove deletes the row of a state that nothing has used since it was made. Who may not
-// delete leaves it. In a transaction no other process is opening a state.
+// remove deletes the row of a state that nothing has used since it was made. A user that
+// may not delete leaves it. In a transaction no other process is opening a state.
 func (d Binder) remove(ctx context.Context, b *Binding, made *staterow.Row) {
 	if made == nil || d.Store.Inside || b.StartAt > 0 {
 		return

@@ -12,7 +12,7 @@ import (
 )
 
 // Two sequences may number one column while each has integers of its own: one ends
-// where the other begins. The end stands in the row of the first, behind its incarnation,
+// where the other begins. The end stands in the row of the first, after its incarnation,
 // so that each statement that reserves compares it or answers with it. No process has to
 // know of the end beforehand, and no two rows have to be read at the same moment.
 //
@@ -51,12 +51,12 @@ func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v e
 		return "", d.Store.Failed(b.State, err)
 	}
 	// A state that begins above this one's end was made when that end was there: the row
-	// of this one has to be read behind the other's name.
+	// of this one has to be read after the other's name.
 	own, err := staterow.Read(ctx, d.Store, b.Row)
 	if err != nil {
 		return "", err
 	}
-	// All of them are looked at before one gets its end: who is refused gives none.
+	// All of them are looked at before one gets its end: a state that is refused gives none.
 	looking := *b
 	looking.Looks = true
 	for _, b := range []*Binding{&looking, b} {
@@ -176,7 +176,7 @@ func (d Binder) giveEnd(ctx context.Context, b *Binding, name string, other *sta
 	if err := d.mark(ctx, b, name, other.Incarnation, staterow.WithEnd(other.Incarnation, b.StartAt), b.StartAt); err != nil {
 		return false, err
 	}
-	// What the row holds is the proof, whoever has written it.
+	// What the row holds is the proof, whichever process has written it.
 	other, err := staterow.Read(ctx, d.Store, name)
 	if err != nil || other == nil {
 		return err == nil, err

@@ -35,7 +35,7 @@ type Engine struct {
 	OpensAtOnce bool // one statement may ask for all that opening a sequence asks for
 
 	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made in its place
-	SkipLocked string // what makes a SELECT pass over rows that are locked, where it would wait
+	SkipLocked string // the words by which a SELECT leaves out locked rows, if it would wait for them
 
 	Lock string // of a table and a column, see Lock; "" for none
 
@@ -49,11 +49,11 @@ type Engine struct {
 
 	// BindsTexts says that on a connection of our own arguments are written into
 	// the text. A driver that prepares would take three round trips for one, and
-	// what goes wrong while its statement is closed, nobody is told.
+	// would not report an error of closing the statement.
 	BindsTexts bool
 
 	// ReturnsLastInsertID says that reserve, on a connection of our own, answers with
-	// LAST_INSERT_ID and the number of rows, to a caller who knows the row.
+	// LAST_INSERT_ID and the number of rows, to a caller that knows the row.
 	// Elsewhere the row is read, and replaced where it is still the same.
 	ReturnsLastInsertID bool
 

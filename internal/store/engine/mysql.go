@@ -8,8 +8,8 @@ import (
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
 // Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and
-// a SELECT behind the UPDATE proves nothing: the node of a Galera cluster may end
-// the transaction between the two for another node's, which nobody is told where
+// a SELECT after the UPDATE proves nothing: the node of a Galera cluster may end
+// the transaction between the two for another node's, and reports it to no client if
 // the next packet is COM_STMT_CLOSE, and the SELECT then reads what the other node
 // has stored. Of 4,755 integers that were reserved so on three nodes, 113 were given
 // out twice. What is trusted is therefore only what the UPDATE itself answers:
@@ -19,7 +19,7 @@ import (
 //     (MySQL 8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's
 //     incarnation stands in the WHERE, and so does the server. With
 //     binlog_format=STATEMENT a replica would compare its own name there: the
-//     condition is untrue then, and the server is asked for behind the UPDATE.
+//     condition is untrue then, and the server is asked for after the UPDATE.
 //   - On the application's, where LAST_INSERT_ID(expr) would change what it reads,
 //     and for several values at once, the row is read and then replaced where it is
 //     still the same, and one row must have changed. SELECT … FOR UPDATE reads what
@@ -151,7 +151,7 @@ WHERE name = ? AND worker = ? AND reserved_until = ?`,
 	MaxKey:  "SELECT MAX(%s)%s FROM %s",
 	Counter: "SHOW CREATE TABLE {table}",
 	// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
-	// server of either may be behind the driver.
+	// server of either may answer the driver.
 	HiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
 WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
 	LastNumber: "SELECT CAST(auto_increment AS SIGNED) - 1 FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}",

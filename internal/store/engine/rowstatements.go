@@ -198,7 +198,7 @@ func (e *Engine) composeReserve(k *KeyTableColumns) Update {
 	case answerReturning:
 		c.add("\nRETURNING ", k.Value, ", {server}")
 	case answerInto:
-		// The values that come back stand behind all others.
+		// The values that come back stand after all others.
 		c.add(fmt.Sprintf("\nRETURNING %s INTO :%d", k.Value, len(c.args)+1))
 		u.Into = []Kind{IntegerKind}
 	}

@@ -11,7 +11,7 @@ import "math"
 //
 // READCOMMITTEDLOCK has the UPDATE wait for the row and read what was committed
 // last, also where row versions are on ("Table hints (Transact-SQL)"). MERGE
-// takes the range of a missing name with HOLDLOCK, so that two who make one row
+// takes the range of a missing name with HOLDLOCK, so that two transactions that make one row
 // wait for each other; it ends in a semicolon ("MERGE (Transact-SQL)").
 var sqlserver = Engine{
 	Tables: [...]string{

@@ -61,7 +61,7 @@ func (k *KeyColumn) namesIn(query string) string {
 }
 
 // lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
-// behind whose columns the options of the table have the next one. Statistics of MySQL 8
+// after whose columns the options of the table have the next one. Statistics of MySQL 8
 // may be a day old. shown says that the text has the options: under the sql_mode ANSI,
 // and on MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
 func lastCounted(v any) (n int64, shown bool, err error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // KeyColumn is a key column of the application's, as it is seen where its [store.Store]
-// is: which keys the column holds, and who may write them. Nothing is written into
+// is: which keys the column holds, and the locks for its table. Nothing is written into
 // it.
 type KeyColumn struct {
 	Store  *store.Store

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// greatestLocked is how the greatest key of a column is read so that nobody who
-// reads it in the same way gets the same before the transaction has ended. In its
+// greatestLocked is how the greatest key of a column is read so that no other transaction
+// that reads it in the same way gets the same key before this one has ended. In its
 // texts %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are hidden.
 type greatestLocked struct {
 	// lock is sent before; "" for nothing. Its only argument is a number that
@@ -22,7 +22,7 @@ type greatestLocked struct {
 
 	max string // gives the greatest key
 
-	// mutex says that the query does not lock out others who insert behind the
+	// mutex says that the query does not lock out others that insert after the
 	// greatest key, or into an empty table. A row of keyfill_sequences is changed
 	// first, and others wait for that change.
 	mutex bool
@@ -30,15 +30,15 @@ type greatestLocked struct {
 
 // greatestOf are the ways of all engines, by the dialect's name.
 var greatestOf = map[string]*greatestLocked{
-	// SELECT … FOR UPDATE reads what was committed last, and locks the gap behind
-	// the greatest key, by which two who read it wait for each other until one is
+	// SELECT … FOR UPDATE reads what was committed last, and locks the gap after
+	// the greatest key, by which two that read it wait for each other until one is
 	// the victim of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and
 	// 17.7.5. The row keeps them apart.
 	dialect.MySQL().Name:   {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 	dialect.MariaDB().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 
 	// FOR UPDATE is not allowed with an aggregate, and a row that it waited for is
-	// not the greatest any more. A statement behind the lock sees what was committed
+	// not the greatest any more. A statement after the lock sees what was committed
 	// last under READ COMMITTED, and under the other levels if it is the first:
 	// PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
 	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
@@ -68,8 +68,8 @@ func MutexName(c store.Column) string {
 }
 
 // LockedMaxKey returns the greatest key, 0 in an empty table, on a store of
-// [store.Within]. Whoever asks in the same way waits until the transaction has
-// ended. Some engines keep out those who insert without keyfill; elsewhere the
+// [store.Within]. Another transaction that asks in the same way waits until this one
+// has ended. Some engines keep out those that insert without keyfill; elsewhere the
 // unique index keeps a key from being stored twice:
 //
 //	PostgreSQL       waits for pg_advisory_xact_lock; under REPEATABLE READ and
@@ -79,7 +79,7 @@ func MutexName(c store.Column) string {
 //	                 about was changed
 //	SQLite           takes the lock to write
 //	SQL Server       locks the end of the index
-//	Oracle           locks the table against all who write
+//	Oracle           locks the table against all changes
 //
 // Errors are the driver's own.
 func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
@@ -95,7 +95,7 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	// The lock is held to the end of the transaction: where that is open behind it,
+	// The lock is held to the end of the transaction: where that is open after it,
 	// it is held. Where there is a mutex, that has proven it, and where the question
 	// for the key takes the lock, the same batch does.
 	text, proves := k.about(way.max), r.Proof != nil && r.Engine.Proof.Prefix != ""

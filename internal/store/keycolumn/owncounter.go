@@ -14,7 +14,7 @@ type Counter struct {
 	// Next is the next number that it gives, 0 where that cannot be told.
 	Next int64
 
-	// Sequence is the sequence of PostgreSQL behind it, as it is written in SQL; Cache is
+	// Sequence is the sequence of PostgreSQL that counts, as it is written in SQL; Cache is
 	// how many of its numbers a session reserves in advance, and Max its greatest number.
 	Sequence   string
 	Cache, Max int64

@@ -132,7 +132,7 @@ func (r *Reserver) wrongNodes(q *opened, increment int64) error {
 // or belongs to a state in keyfill_sequences.
 func (r *Reserver) checkColumn(ctx context.Context, q *opened, c store.Column) error {
 	fail := func(cause error, format string, args ...any) *store.Error { return r.fail(q, cause, format, args...) }
-	// Who has no such table, has no such state.
+	// Without such a table there is no such state.
 	b := &binding.Binding{State: q.State(), Exclusive: r.native.Exclusive, Fail: fail}
 	if err := (binding.Binder{Store: r.states}).CheckTaken(ctx, b, c); errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrBegun) {
 		return err

@@ -24,8 +24,8 @@ import (
 // what is expected of it. There are some in PostgreSQL, MariaDB (10.3 and
 // later), SQL Server and Oracle.
 //
-// The sequence counts by Block: it has INCREMENT BY Block, and who draws v from
-// it owns v to v+Block−1. So several programs may draw from one, as long as each
+// The sequence counts by Block: it has INCREMENT BY Block, and a program that draws
+// v from it owns v to v+Block−1. So several programs may draw from one, as long as each
 // of them counts up from v, and none down to it: what Hibernate calls the
 // optimizer pooled-lo, not pooled.
 type Sequence struct {
@@ -42,7 +42,7 @@ type Sequence struct {
 	Block int64
 
 	// Exclusive says that what the columns draw from by themselves does not
-	// matter: nobody inserts without a key.
+	// matter: no program inserts without a key.
 	Exclusive bool
 }
 

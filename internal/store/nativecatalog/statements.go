@@ -136,7 +136,7 @@ ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3
 		}
 		return "", "", false
 	},
-	// pg_sequence_parameters answers with what holds when it is called, behind
+	// pg_sequence_parameters answers with what holds when it is called, after
 	// nextval, whose lock keeps it so; a SELECT of pg_sequence would answer with
 	// what held when the statement began to wait for an ALTER SEQUENCE.
 	Draw: Text{`SELECT nextval(CAST(CAST($1 AS text) AS regclass)),

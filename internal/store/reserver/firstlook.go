@@ -25,7 +25,7 @@ type firstLook struct {
 }
 
 // firstLookHolds is how long an answer is taken for what is there. It is used by the call
-// behind the one that has asked.
+// after the one that has asked.
 const firstLookHolds = time.Second
 
 // firstLooker looks at a sequence.

@@ -74,7 +74,7 @@ type opener struct {
 // opening holds the results of opening a sequence.
 type opening struct {
 	row      Row
-	known    bool                  // row is
+	known    bool           // whether the row was read
 	greatest int64                 // key in the columns, 0 where there is none to be compared with
 	bound    bool                  // the sequence was bound to a column
 	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read first
@@ -85,7 +85,7 @@ func (o opener) open(ctx context.Context) (opening, error) {
 	return o.openKnowing(ctx, nil)
 }
 
-// openKnowing is open for who has looked at the sequence; look may be nil.
+// openKnowing is open for a caller that has looked at the sequence; look may be nil.
 func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, err error) {
 	q := o.q
 	if err := q.Check(o.store.Dialect); err != nil {
@@ -241,7 +241,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 		return nil, nil, false, o.store.Failed(q.Name, createErr)
 	}
 	if createErr != nil {
-		// Of two who make it at once, Oracle gives one the error of the unique
+		// If two processes make it at once, Oracle gives one of them the error of the unique
 		// key. The row of the other is as good when it is no lower.
 		if err := sequence.AdvanceRow(ctx, o.store, q, start); err != nil {
 			return nil, nil, false, o.store.Failed(q.Name, createErr)

@@ -12,8 +12,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// A state may be kept in a store without SQL, where nothing is known of columns.
-// What such a state is to be above is asked here, in the database of [sequence.Sequence].At.
+// A state may be kept in a store without SQL, where nothing is known of columns. The greatest
+// key, which such a state must exceed, is read here, in the database of
+// [sequence.Sequence].At.
 
 // elsewhere stands for keyfill_sequences in errors about such a state.
 const elsewhere = "its store"

@@ -220,7 +220,7 @@ const remadeGap = 100
 // resume returns the sequence as it is opened: a row that was removed, while this
 // process had reserved up to seen, is made again above that. On a connection of the
 // application the transaction that had made it may have been rolled back instead,
-// and nobody has anything of it: a seen of 1 says that nothing was reserved.
+// and no process has anything of it: a seen of 1 says that nothing was reserved.
 func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 	q := r.sequence
 	if r.once.Load() && (seen > 1 || seen > 0 && r.store.Pooled) {
@@ -363,8 +363,8 @@ func (r *Reserver) openAs(ctx context.Context, q sequence.Sequence) error {
 	}
 	r.form.Store(o.form)
 	if o.bound && r.store.Inside {
-		// What binds it may be rolled back, and nobody would notice: the next
-		// one looks again.
+		// What binds it may be rolled back without notice: the next call
+		// looks again.
 		return nil
 	}
 	r.once.Store(true)

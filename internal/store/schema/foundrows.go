@@ -16,7 +16,7 @@ var errNoRows = anchor.New("answer", "there is no row to ask about")
 // MySQL and MariaDB does. The flag shows only in that count, so CountsFound
 // updates a row of the tables without a change. It fails where they have none.
 func (s *Schema) CountsFound(ctx context.Context) (bool, error) {
-	for _, table := range engine.Tables[:2] { // whoever has series has a sequence too
+	for _, table := range engine.Tables[:2] { // where there are series, there is a sequence too
 		row, err := s.store.Conn.Query(ctx, "SELECT MIN(name) FROM "+table, nil)
 		if err != nil {
 			return false, s.store.Failed(table, err)

@@ -20,8 +20,8 @@ type Schema struct{ store *store.Store }
 func Of(s *store.Store) *Schema { return &Schema{s} }
 
 // Ensure creates the tables that are missing. Where all are there it needs
-// no right but to read them. keyfill_series may stay missing, since most have no
-// series: who may create no tables then needs the other two only. Several
+// no right but to read them. keyfill_series may stay missing, since most policies
+// have no series: a user that may not create tables needs the other two only. Several
 // processes may call it at once.
 //
 // Statements that create tables commit the transaction they stand in on MySQL,
@@ -57,7 +57,7 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 				return err
 			}
 			if !stays {
-				break // somebody else has made them
+				break // another process has made them
 			}
 		}
 		if i == 0 { // beside the first table, which can be used, the others may be made
@@ -66,8 +66,8 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 			}
 		}
 		if _, err := s.store.Conn.Exec(ctx, s.store.Engine.Tables[i], nil); err != nil {
-			// PostgreSQL gives one of two who create a table at once the
-			// error of a unique key, IF NOT EXISTS or not; the table is
+			// If two processes create a table at once, PostgreSQL gives one of
+			// them the error of a unique key, IF NOT EXISTS or not; the table is
 			// there when it does.
 			probed := s.store.Probe(ctx, table)
 			switch {
@@ -87,8 +87,8 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 	return nil
 }
 
-// EnsureClaims creates keyfill_sequences where it is missing, if that is allowed:
-// who needs it for claims alone goes on without it.
+// EnsureClaims creates keyfill_sequences where it is missing, if that is allowed. A caller
+// that needs it for claims alone goes on without it.
 func (s *Schema) EnsureClaims(ctx context.Context) {
 	if s.store.Inside {
 		return

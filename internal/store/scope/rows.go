@@ -155,8 +155,8 @@ func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (g
 	return keysource.Reservation{First: next - n, Server: staterow.Server(answer[1], answer[2])}, nil
 }
 
-// create makes the row of a parent. Whoever makes it at the same time waits for the
-// end of this transaction.
+// create makes the row of a parent. Another transaction that makes it at the same time
+// waits until this one has ended.
 func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any, least int64) error {
 	// The row is locked first, and raised then: what was read before could be old.
 	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: scopeParameters}
@@ -193,8 +193,8 @@ func (s *Rows) advance(ctx context.Context, row *sequence.Sequence, next int64) 
 
 // greatest returns the greatest key of a parent, as the store sees it, with what its
 // transaction has stored, or as it was committed last. Where the answer itself says that it
-// is of all rows that are committed, nobody else is asked: a connection more could wait for
-// this transaction.
+// is of all rows that are committed, the other view is not asked: a connection more could
+// wait for this transaction.
 func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	columns, k := s.scope.Within, keycolumn.Of(s.store, s.scope.Column)
 	greatest, err := k.MaxKeyWithin(ctx, columns, "", within)

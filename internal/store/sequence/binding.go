@@ -14,7 +14,7 @@ func (q *Sequence) Binding() *binding.Binding {
 	}
 }
 
-// LookedAt is binding for who changes nothing.
+// LookedAt is [Sequence.Binding] for a caller that changes nothing.
 func (q *Sequence) LookedAt() *binding.Binding {
 	b := q.Binding()
 	b.Looks = true

@@ -26,7 +26,7 @@ import (
 //	             takes over, and a restore to a point in time, change
 //	MySQL        @@server_uuid
 //	MariaDB      @@server_id, @@hostname and @@port
-//	SQL Server   @@SERVERNAME: the replica behind a listener
+//	SQL Server   @@SERVERNAME: the replica that a listener has chosen
 //	Oracle       DB_UNIQUE_NAME: the primary or a standby
 //	SQLite       nothing: there is no server
 //

@@ -77,7 +77,8 @@ type Sequence struct {
 	// greatest key, is [store.ErrBelow] unless each counter stands there.
 	Below int64
 
-	// PastCounter says that the counters are not asked, for who looks at what is wrong besides.
+	// PastCounter says that the counters are not asked, for a caller that looks for other
+	// faults.
 	PastCounter bool
 
 	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
@@ -86,8 +87,8 @@ type Sequence struct {
 	// sequence that is not Shared, whose row is in keyfill_sequences.
 	StartAt int64
 
-	// Skip are integers that the sequence does not give, since somebody else does who
-	// keeps to them. No greatest key is among them.
+	// Skip are integers that the sequence does not give, since another program gives
+	// them, and no others. No greatest key is among them.
 	Skip store.Range
 
 	EnsureSchema bool // missing tables are created; not within a transaction
@@ -130,7 +131,7 @@ type Sequence struct {
 	OnBehind keysource.Remedy
 
 	// Upstream fetches the blocks of a sequence whose Parameters are [upstream.Parameters],
-	// for a [reserver.Reserver]; nil for who only looks at its row.
+	// for a [reserver.Reserver]; nil for a caller that only looks at its row.
 	Upstream *upstream.Upstream
 
 	// known is the row as it was last read, for a [reserver.Reserver]; nil for one that is read

@@ -48,7 +48,7 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		if answer != nil {
 			got, err := s.reserved(ctx, answer, offset, n, floor)
 			if err == nil && q.Table == nil && s.isBeyondEnd(answer, got, n) {
-				continue // these are nobody's: another state begins below them
+				continue // these are lost: another state begins below them
 			}
 			return got, err
 		}
@@ -92,7 +92,7 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 }
 
 // readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a
-// statement. The connection has to be our own, so that nobody else reads it, and
+// statement. The connection has to be our own, so that the application does not read it, and
 // outside of transactions, so that the answer also says that the statement has
 // committed.
 func readsOwnID(r *store.Store) bool { return r.Pooled && !r.Inside }
@@ -129,7 +129,7 @@ func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Valu
 	}
 	server, err := r.Server.After(ctx)
 	if err != nil || server != before {
-		// Another server has taken over, and nobody knows which of the two has reserved. The
+		// Another server has taken over, and it is not known which of the two has reserved. The
 		// integers are lost: the source would not compare those of a server that it takes
 		// for the one before.
 		return nil, err

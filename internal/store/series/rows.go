@@ -306,7 +306,7 @@ func (r *Rows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) 
 			return keysource.Series{}, err
 		}
 		if !taken {
-			continue // somebody else was faster
+			continue // another owner was faster
 		}
 		now, err := r.row(ctx, free.First)
 		if err != nil || now.Own {

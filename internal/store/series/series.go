@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Options says which series of keyfill_series are meant, and who owns those that
-// are taken. Sequence and Owner are needed.
+// Options name series in keyfill_series, and the owner of those that are
+// taken. Sequence and Owner are needed.
 type Options struct {
 	// Sequence is the counter of new series, a row of keyfill_sequences: its
 	// next value is the first integer of the next one. It binds the series to

@@ -21,10 +21,10 @@ const (
 	advanceLimit = 4 * time.Second
 )
 
-// next sees to the next block: it installs the block in hand, or starts to fetch one.
+// next installs the block in hand, or starts to fetch one.
 func (u *Upstream) next(ctx context.Context, rows Rows, l Level, n int64) {
 	if u.inHand(l) {
-		_ = u.put(ctx, rows) // the next one who needs a block sees the error
+		_ = u.put(ctx, rows) // the next call that needs a block returns the error
 		return
 	}
 	u.fetch(rows, n)

@@ -10,7 +10,7 @@ import (
 // A sequence may have its integers from another store, the upstream, in blocks: its row
 // then stands in the middle between that store and the processes. Two rows of
 // keyfill_sequences hold two blocks. The row of the sequence has the block in use: where
-// it stands in next_value, and where it ends behind its incarnation, as a row beside
+// it stands in next_value, and where it ends after its incarnation, as a row beside
 // another sequence has its end. A second row, "orders.id (spare)", has the next block.
 //
 // Each of the two is changed by one UPDATE that compares the incarnation, in which the end
@@ -97,7 +97,7 @@ type Rows interface {
 
 	// Install writes a block into the second row, and turn puts that block into use. They
 	// report false, and have changed nothing, where a row is not as it was read. After an
-	// error nobody knows.
+	// error the rows may have been changed or not.
 	Install(ctx context.Context, was Level, b Block) (bool, error)
 	Turn(ctx context.Context, was Level) (bool, error)
 
@@ -107,8 +107,8 @@ type Rows interface {
 	// BlockEnd returns the end of the block in use, as the last answer has shown it.
 	BlockEnd() int64
 
-	// NeedsAll reports whether a reservation of fewer integers is of no use, isOurs whether
-	// the rows can be used at any time, and mayWait whether a call may wait for the upstream.
+	// NeedsAll reports whether a reservation of fewer integers is of no use, IsOurs whether
+	// the rows can be used at any time, and MayWait whether a call may wait for the upstream.
 	NeedsAll() bool
 	IsOurs() bool
 	MayWait() bool

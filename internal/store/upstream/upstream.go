@@ -1,6 +1,6 @@
 // Package upstream gets the integers of a sequence from another store, block by block, and
-// keeps one block in reserve. It decides when to fetch a block and when to put it into use;
-// the two rows with the blocks are behind the interface [Rows], which package reserver
+// keeps one block in reserve. It decides when to fetch a block and when to put it into use.
+// It changes the two rows with the blocks by the interface [Rows], which package reserver
 // implements over keyfill_sequences and a simulation over its own database.
 package upstream
 
@@ -252,7 +252,8 @@ func (u *Upstream) Await(ctx context.Context) error {
 	return u.await(ctx, fetching)
 }
 
-// used notes that integers of the block in use were reserved, and sees to the next block.
+// used records that integers of the block in use were reserved, and gets the next block if
+// that is due.
 func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 	u.mu.Lock()
 	u.known.Next = max(u.known.Next, b.End)
@@ -267,7 +268,7 @@ func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 	}
 	l, err := rows.ReadLevel(ctx)
 	if err != nil {
-		return // the integers are good, and the next one who needs a block sees the error
+		return // the integers are good, and the next call that needs a block returns the error
 	}
 	u.note(l)
 	if !l.hasSpare() && known {
@@ -284,7 +285,7 @@ func (u *Upstream) passes(b Block) bool {
 	return (b.First-first)/step != (b.End-first)/step
 }
 
-// note notes what the rows say.
+// note records what the rows say.
 func (u *Upstream) note(l Level) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -340,7 +341,7 @@ func (u *Upstream) inHand(l Level) bool {
 	return u.hand.End > 0
 }
 
-// take takes the block in hand, which nobody gets after that.
+// take removes and returns the block in hand.
 func (u *Upstream) take() Block {
 	u.mu.Lock()
 	defer u.mu.Unlock()

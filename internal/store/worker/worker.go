@@ -23,7 +23,7 @@ import (
 type Worker struct {
 	Name   string // of the source's state: 1 to 190 characters
 	Number int64
-	Owner  string // who raises the mark, at most 190 characters; for people who look
+	Owner  string // the process that raises the mark, at most 190 characters; for people
 
 	// Columns are the columns that the keys go to. A [Marker] binds the state to
 	// them, as a [sequence.Sequence] that is shared is bound: in keyfill_sequences.
@@ -43,14 +43,15 @@ type Worker struct {
 // returns what it was before: 0 for one that was never raised. It is never
 // lowered. As with [sequence.Reserve], it has committed when it returns.
 //
-// The time from before to until is the caller's, and nobody else's who asks
-// here: marks are raised one after the other. Nothing is where before is not
+// The time from before to until is the caller's alone: marks are raised one after the
+// other. Nothing is where before is not
 // below until.
 func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before int64, err error) {
 	return mark(ctx, s, w, until, 0)
 }
 
-// mark is [Mark] for who knows what the mark probably is, or 0.
+// mark is [Mark] for a caller that knows what the mark probably is; known is 0 if it does
+// not.
 func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (before int64, err error) {
 	if err := store.CheckName(w.Name); err != nil {
 		return 0, err
@@ -65,8 +66,8 @@ func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (be
 		if enrolErr != nil && r.Inside {
 			return 0, enrolErr
 		}
-		// Of two who enrol one worker at once, Oracle gives one the error of
-		// the unique key; the row is there all the same.
+		// If two processes enrol one worker at once, Oracle gives one of them the
+		// error of the unique key; the row is there all the same.
 		for try := 1; err == nil && row == nil; try++ {
 			if row, err = raise(ctx, r, v, 0); row != nil || err != nil {
 				break
