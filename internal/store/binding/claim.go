@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Claim says which state fills a column, where no row of keyfill_sequences does:
+// Claim says which state fills a column, where the row of the state does not say so:
 // the state is a table or procedure of the application's, a sequence of the engine,
 // the greatest key, the clock, or in another database.
 type Claim struct {
@@ -54,8 +54,8 @@ func (c Claim) binding() *Binding {
 	return b
 }
 
-// Claim notes a claim in keyfill_sequences. It is [store.ErrTaken] where another state
-// fills the column. noted says that the row is there, and made that this call has
+// Note writes the claim into keyfill_sequences. It returns [store.ErrTaken] where another
+// state fills the column. noted says that the row is there, and made that this call has
 // made it: inside a transaction that is undone with it.
 //
 // Where there is no such table nothing is noted, nor where it may be read but not
@@ -130,8 +130,8 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 	return true, made, nil
 }
 
-// LookClaim says whether the column of a claim is another state's. Without
-// keyfill_sequences there is none that could be known.
+// Look returns [store.ErrTaken] where another state has the column of the claim. Without
+// keyfill_sequences no other state can be known.
 func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	if s.Probe(ctx, engine.SequencesTable) != nil {
 		return nil
@@ -139,7 +139,7 @@ func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	return Binder{s}.CheckAll(ctx, c.binding())
 }
 
-// LookMax is [Claim.Look] for the greatest key and one: it is keysource.ErrExhausted
+// LookMax is [Claim.Look] for a claim of [ClaimOfMax]. It also returns keysource.ErrExhausted
 // where the greatest key is last, or greater.
 func (c Claim) LookMax(ctx context.Context, s *store.Store, last int64) error {
 	if err := c.Look(ctx, s); err != nil || c.Column.Unranked {

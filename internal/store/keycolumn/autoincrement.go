@@ -42,8 +42,8 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// LastNumber returns a query for what counted returns, "" where no query tells it for sure:
-// the statistics of MySQL 8 may be a day old.
+// LastNumber returns a query for the number that [KeyColumn.Counted] returns. It is empty
+// where no query tells that for sure: the statistics of MySQL 8 may be a day old.
 func (k *KeyColumn) LastNumber(ctx context.Context) string {
 	e := k.Store.Engine
 	if e.HiddenCounter != "" {

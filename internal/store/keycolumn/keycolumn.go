@@ -106,7 +106,7 @@ func (k *KeyColumn) Lock(ctx context.Context) error {
 	return store.LockOf(k.Store, k.Table(), k.Name()).Take(ctx)
 }
 
-// LockFirst is Lock in front of statements that fail themselves when something is
+// LockFirst is Lock before statements that fail themselves when something is
 // wrong with the table, and then say what; it leaves such errors to them. Only a
 // lock that was interrupted is an error here, since SQLite may have ended the
 // transaction then, and what follows would be committed by itself.

@@ -58,7 +58,7 @@ var greatestOf = map[string]*greatestLocked{
 // transaction before [KeyColumn.LockedMaxKey].
 func NeedsMutex(d *dialect.Dialect) bool { return greatestOf[d.Name].mutex }
 
-// MutexName returns the name of that row for a column.
+// MutexName returns the name of the row that [NeedsMutex] is about.
 func MutexName(c store.Column) string {
 	name := "maxplusone " + c.String()
 	if utf8.RuneCountInString(name) <= store.MaxName {

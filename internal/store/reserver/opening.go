@@ -74,7 +74,7 @@ type opener struct {
 // opening holds the results of opening a sequence.
 type opening struct {
 	row      Row
-	known    bool           // whether the row was read
+	known    bool                  // whether the row was read
 	greatest int64                 // key in the columns, 0 where there is none to be compared with
 	bound    bool                  // the sequence was bound to a column
 	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read first

@@ -12,8 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// Schema is the tables of keyfill's themselves, and the procedure beside them:
-// whether they are there, and how they are made.
+// Schema looks for keyfill's tables and its procedure, and creates them.
 type Schema struct{ store *store.Store }
 
 // Of returns the tables of a store.
@@ -43,7 +42,7 @@ func (s *Schema) EnsureFor(ctx context.Context, columns []*keycolumn.KeyColumn) 
 	return s.MakeMissing(ctx, columns)
 }
 
-// MakeMissing is ensureFor where one of the tables is likely to be missing.
+// MakeMissing is [Schema.EnsureFor] where one of the tables is likely to be missing.
 func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn) error {
 	stays := false
 	for i, table := range engine.Tables {

@@ -21,8 +21,8 @@ func (q *Sequence) LookedAt() *binding.Binding {
 	return b
 }
 
-// ForeignState returns the [binding.Claim].State of a sequence that is in no table of this
-// package. It names the key table or the procedure that knows the next integer: of two
+// ForeignState returns the [binding.Claim].State of a sequence that is in none of
+// keyfill's tables. It names the key table or the procedure that knows the next integer: of two
 // states that have the same one, neither gives what the other has given.
 func (q *Sequence) ForeignState() string {
 	if q.Table == nil {

@@ -108,7 +108,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 // IsOptimistic reports whether the row is replaced, without a lock, where it is as it was read.
 func (q *Sequence) IsOptimistic() bool { return q.Lock == LockOptimistic }
 
-// IsForeign reports whether the state is in no table of this package.
+// IsForeign reports whether the state is in none of keyfill's tables.
 func (q *Sequence) IsForeign() bool {
 	return q.Table != nil || q.Procedure != "" && q.Procedure != store.ReserveProcedure
 }

@@ -44,7 +44,7 @@ func Reserve(ctx context.Context, s *store.Store, q Sequence, n, seen int64) (ke
 	return row.TakeAll(ctx, n, seen)
 }
 
-// TakeAll is [Reserve].
+// TakeAll takes n consecutive integers, as [Reserve] does.
 func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	got, err := s.TakeOutside(ctx, n, seen)
 	if err == nil && got.First > s.Limit()-n+1 {
@@ -78,7 +78,7 @@ func Advance(ctx context.Context, s *store.Store, q Sequence, next int64) error 
 	return AdvanceRow(ctx, s, &q, next)
 }
 
-// AdvanceRow is [Advance].
+// AdvanceRow is [Advance] for a sequence that remembers its row.
 func AdvanceRow(ctx context.Context, r *store.Store, q *Sequence, next int64) error {
 	row, err := RowOf(ctx, r, q)
 	if err != nil {
@@ -87,7 +87,7 @@ func AdvanceRow(ctx context.Context, r *store.Store, q *Sequence, next int64) er
 	return row.Advance(ctx, next)
 }
 
-// Advance is [Advance].
+// Advance raises the next value, as the function [Advance] does.
 func (s *Row) Advance(ctx context.Context, next int64) error {
 	switch {
 	case s.q.Procedure != "":
@@ -110,7 +110,7 @@ func (s *Row) Advance(ctx context.Context, next int64) error {
 	return nil
 }
 
-// Raise is advance, but locks no row that is not raised, where the engine can do that: a
+// Raise is [Row.Advance], but locks no row that is not raised, where the engine can do that: a
 // transaction that sees what was committed when it began would fail at such a row.
 func (s *Row) Raise(ctx context.Context, next int64) error {
 	st := s.store.Engine.Raise

@@ -12,8 +12,8 @@ import (
 )
 
 // Row is the row of a sequence, in keyfill_sequences or in a key table. It
-// reads the row, and says whether integers can be taken from it. How they are taken,
-// [singleUpdate], [replacement] and [procedureCall] know.
+// reads the row, and says whether integers can be taken from it. [singleUpdate],
+// [replacement] and [procedureCall] take them.
 type Row struct {
 	store *store.Store
 	q     *Sequence

@@ -59,12 +59,12 @@ type Sequence struct {
 	// key in the columns.
 	Start int64
 
-	// least and gap are set for a row that was there before and is made again: it
-	// begins by gap above least and above the greatest key, whichever is greater.
+	// Least and Gap are set for a row that was there before and is made again: it
+	// begins by Gap above Least or above the greatest key, whichever is greater.
 	Least, Gap int64
 
-	// Afresh says that least is nothing where the columns hold no key: row and keys were
-	// cleared together.
+	// Afresh says that Least does not count where the columns hold no key: row and keys
+	// were cleared together.
 	Afresh bool
 
 	// Max is the greatest integer to be reserved; 0 is the greatest there is,
@@ -213,10 +213,10 @@ func (q *Sequence) Greatest() int64 {
 	return last
 }
 
-// last is max whatever the row says.
+// last is [Sequence.Greatest] whatever the row says.
 func (q *Sequence) last() int64 { return min(cmp.Or(q.Max, math.MaxInt64), store.MaxReserved) }
 
-// Ceiling is max, and for a sequence with an upstream the last integer of all its blocks.
+// Ceiling is [Sequence.Greatest], and for a sequence with an upstream the last integer of all its blocks.
 func (q *Sequence) Ceiling() int64 {
 	if q.HoldsBlocks() {
 		return q.last()

@@ -56,7 +56,7 @@ func (s Columns) Greatest(ctx context.Context) (key int64, ranked bool, err erro
 	return s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.KeysEnd(), s.q.Skip) })
 }
 
-// GreatestFrom is greatest of the keys from from to to, both included.
+// GreatestFrom is [Columns.Greatest] of the keys from from to to, both included.
 func (s Columns) GreatestFrom(ctx context.Context, from, to int64) (int64, error) {
 	if from <= 1 && to == math.MaxInt64 {
 		key, ranked, err := s.Greatest(ctx)

@@ -110,8 +110,8 @@ func (u *Upstream) block(size int64) (Block, error) {
 	}
 }
 
-// Advance is [reserver.Reserver.Advance]: the upstream is raised before the row, unless the row's
-// own blocks reach as far.
+// Advance raises the next value of the row. It raises the upstream first, unless the blocks
+// of the row reach as far.
 func (u *Upstream) Advance(ctx context.Context, rows Rows, to int64) error {
 	l, err := rows.ReadLevel(ctx)
 	if err != nil {
@@ -214,10 +214,8 @@ func (u *Upstream) Stats() Stats {
 	u.mu.Lock()
 	st := Stats{Left: u.known.left(), Block: u.size, Err: u.failed}
 	u.mu.Unlock()
-	if s, ok := u.blocks.(*keysource.Sequence); ok {
-		from := s.Stats()
-		st.Fetches, st.Errors = int64(from.Fetching.Fetches), int64(from.Fetching.Errors)
-		st.Err = cmp.Or(from.Err, st.Err)
-	}
+	from := u.blocks.Stats()
+	st.Fetches, st.Errors = int64(from.Fetching.Fetches), int64(from.Fetching.Errors)
+	st.Err = cmp.Or(from.Err, st.Err)
 	return st
 }

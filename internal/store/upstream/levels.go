@@ -84,18 +84,18 @@ func (l Level) installed(b Block) Level {
 	return l
 }
 
-// Block are the integers from first to end, which is not one of them.
+// Block are the integers from First to End, which is not one of them.
 type Block struct{ First, End int64 }
 
 // Rows are the two rows of a sequence with an upstream.
 type Rows interface {
-	// ReserveRow is [reserver.Reserver.Reserve] from the block in use.
+	// ReserveRow reserves from the block in use, and N says how many where fewer are left.
 	ReserveRow(ctx context.Context, n, seen int64) (keysource.Reservation, error)
 
 	// ReadLevel reads both rows.
 	ReadLevel(ctx context.Context) (Level, error)
 
-	// Install writes a block into the second row, and turn puts that block into use. They
+	// Install writes a block into the second row, and Turn puts that block into use. They
 	// report false, and have changed nothing, where a row is not as it was read. After an
 	// error the rows may have been changed or not.
 	Install(ctx context.Context, was Level, b Block) (bool, error)

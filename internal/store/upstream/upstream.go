@@ -73,9 +73,9 @@ const (
 // for concurrent use and must not be copied.
 type Upstream struct {
 	o      Options
-	blocks blockSource
-	start  atomic.Int64 // where a state begins that is not there
-	floor  atomic.Int64 // the end of the blocks that the database is known to have had
+	blocks *keysource.Sequence // gives the integers of the upstream
+	start  atomic.Int64        // where a state begins that is not there
+	floor  atomic.Int64        // the end of the blocks that the database is known to have had
 
 	ended context.Context // when it is closed
 	close context.CancelFunc
@@ -97,14 +97,7 @@ type blockUse struct {
 	since time.Time
 }
 
-// blockSource gives the integers of the upstream, as a [keysource.Sequence] does.
-type blockSource interface {
-	Reserve(ctx context.Context, n int64) (int64, error)
-	Advance(ctx context.Context, to int64) error
-	Close(ctx context.Context) error
-}
-
-// New does no I/O.
+// New returns an Upstream. It does no I/O.
 func New(o Options) (*Upstream, error) {
 	o.Max = min(cmp.Or(o.Max, math.MaxInt64), store.MaxReserved)
 	o.Lasts = cmp.Or(o.Lasts, defaultUpstreamLasts)
@@ -149,7 +142,8 @@ func (u *Upstream) Close(ctx context.Context) error {
 	return err
 }
 
-// Reserve is [reserver.Reserver.Reserve].
+// Reserve reserves n integers from the block in use. Where the block has fewer left, it puts
+// the next one into use, or waits for the upstream.
 func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keysource.Reservation, error) {
 	for range upstreamTries {
 		got, err := rows.ReserveRow(ctx, n, seen)
@@ -194,8 +188,7 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 // errLevel is returned where other processes have changed the rows each time.
 var errLevel = anchor.New("contention", "other processes have put each block into use before this one could: take larger blocks by upstream_block or upstream_lasts")
 
-// ErrNoBlock is returned by a reserver.Reserver that is not to wait, and would have to wait for the
-// upstream.
+// ErrNoBlock is returned where no block has integers left, and [Rows.MayWait] reports false.
 var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
 
 // supply sees to it that the second row gets a block, where neither row has an integer
@@ -236,7 +229,7 @@ func (u *Upstream) await(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// Await waits for the block that a reserver.Reserver lacked that was not to wait.
+// Await waits for a block after [ErrNoBlock].
 func (u *Upstream) Await(ctx context.Context) error {
 	u.mu.Lock()
 	fetching, ready := u.fetching, u.hand.End > 0

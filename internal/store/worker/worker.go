@@ -176,8 +176,8 @@ func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error
 	return before, err
 }
 
-// lost reports whether an error says that the table of marks has gone since, and it may
-// be made again, which the next [Marker.open] does.
+// lost reports whether an error says that the table of marks is missing, and the table may
+// be made again. The next [Marker.open] makes it.
 func (m *Marker) lost(ctx context.Context, err error) bool {
 	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.Dialect, err) != dialect.ErrorNoObject {
 		return false
@@ -238,8 +238,8 @@ func (w *Worker) fail(cause error, format string, args ...any) *store.Error {
 	return &store.Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), Workers: true}
 }
 
-// LookWorker says of the state of a worker whether its columns are another state's,
-// and whether the tables are there, as a [Marker] would before its first mark.
+// Look returns the error that a [Marker] would return before its first mark: that another
+// state has a column of the worker, or that the tables are not there.
 func (w *Worker) Look(ctx context.Context, s *store.Store) error {
 	if err := store.CheckName(w.Name); err != nil {
 		return err
