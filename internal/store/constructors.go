@@ -17,10 +17,11 @@ func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.I
 // NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
 // tries again. The function must be safe for concurrent use.
 func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Store {
-	p := pool{db, d, random, engine.Of(d).BindsTexts}
+	e := engine.Of(d)
+	p := pool{db, d, random, e.BindsTexts}
 	r := newStore(d, p)
-	if d.Family == dialect.FamilyPostgreSQL {
-		r = newStore(d, &emptyPath{pool: p})
+	if e.Holders != "" {
+		r = newStore(d, &emptyPath{pool: p, holders: e.Holders})
 	}
 	r.Pooled, r.Random = true, random
 	return r

@@ -16,16 +16,11 @@ import (
 // of each table, keyfill's tables are named with the one schema that has them. Otherwise
 // only the schemas of the path count: another program may have tables of its own.
 
-// holders asks for the schemas that have keyfill's tables, where the search path is empty.
-const holders = `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
-AND pg_catalog.cardinality(pg_catalog.current_schemas(false)) = 0
-ORDER BY n.nspname`
-
 // emptyPath is a pool whose statements name the schema of keyfill's tables, once one of
 // them did not find these and the search path was empty.
 type emptyPath struct {
 	pool
+	holders string // as in engine.Engine
 
 	mu     sync.Mutex
 	schema string // "" for none
@@ -51,7 +46,7 @@ func (p *emptyPath) finds(ctx context.Context, query string, err error) bool {
 	if err == nil || sqlcode.ClassOf(p.dialect, err) != dialect.ErrorNoObject || !strings.Contains(query, "keyfill_") {
 		return false
 	}
-	found, err := p.pool.Rows(ctx, holders, nil)
+	found, err := p.pool.Rows(ctx, p.holders, nil)
 	if err != nil {
 		return false
 	}
@@ -121,17 +116,17 @@ func (s *Store) Alone(ctx context.Context) string {
 // nowhere returns an error where keyfill's tables are missing because the search path is
 // empty. Where that cannot be asked nothing is known of it.
 func (r *Store) nowhere(ctx context.Context, err error) error {
-	if r.Dialect.Family != dialect.FamilyPostgreSQL || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
+	if r.Engine.PathLength == "" || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
 		return nil
 	}
-	row, failed := r.Conn.Query(ctx, "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))", nil)
+	row, failed := r.Conn.Query(ctx, r.Engine.PathLength, nil)
 	if failed != nil || len(row) != 1 {
 		return nil
 	}
 	if n, failed := Integer(row[0]); failed != nil || n > 0 {
 		return nil
 	}
-	found, failed := r.Conn.Rows(ctx, holders, nil)
+	found, failed := r.Conn.Rows(ctx, r.Engine.Holders, nil)
 	if failed != nil {
 		return nil
 	}

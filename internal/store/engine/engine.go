@@ -99,6 +99,20 @@ type Engine struct {
 	// an answer.
 	LastNumber string
 
+	// HiddenSchema asks for the schema of the search path that holds keyfill's tables and may
+	// not be used by the user, and for the user; empty where the user finds such tables.
+	HiddenSchema string
+
+	// PathLength asks how many schemas the search path has, and Holders for the schemas that
+	// have keyfill's tables where it has none. Both are empty for an engine whose sessions
+	// have a schema of their own in any case.
+	PathLength, Holders string
+
+	// OwnLocks asks how many locks the transaction holds for which others wait: when they
+	// read the tables whose names stand for %[1]s, and when they draw from a sequence. It is
+	// empty for an engine without such locks.
+	OwnLocks string
+
 	Words Wording // for the statements about a key table
 
 	Call                 string // of a procedure; "" where there are none

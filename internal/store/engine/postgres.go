@@ -133,6 +133,29 @@ AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_foreign_table)
 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class c WHERE c.oid = CAST(%s AS regclass) AND c.relkind IN ('r', 'p'))
 AND version() NOT LIKE '%%-YB-%%' THEN 1 ELSE 0 END`,
 	Hides: "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
+	// A user that may not use a schema does not find its tables: PostgreSQL 18 documentation,
+	// section 5.10.3. The setting has the names as they were written.
+	HiddenSchema: `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
+FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('search_path'), ',')) WITH ORDINALITY AS w (name, place)
+JOIN pg_catalog.pg_namespace n ON pg_catalog.btrim(w.name) IN (n.nspname, pg_catalog.quote_ident(n.nspname), '"' || n.nspname || '"')
+OR pg_catalog.lower(pg_catalog.btrim(w.name)) = n.nspname OR pg_catalog.btrim(w.name) IN ('$user', '"$user"') AND n.nspname = current_user
+JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p')
+WHERE NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+ORDER BY w.place LIMIT 1`,
+	PathLength: "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))",
+	Holders: `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
+AND pg_catalog.cardinality(pg_catalog.current_schemas(false)) = 0
+ORDER BY n.nspname`,
+	// "Explicit Locking" and pg_locks of the manual.
+	OwnLocks: `SELECT COUNT(CASE WHEN c.relkind <> 'S' THEN 1 END), COUNT(CASE WHEN c.relkind = 'S' THEN 1 END)
+FROM pg_catalog.pg_locks l
+JOIN pg_catalog.pg_class c ON c.oid = l.relation AND c.relpersistence <> 't'
+LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid
+LEFT JOIN pg_catalog.pg_class p ON p.oid = i.inhparent
+WHERE l.locktype = 'relation' AND l.pid = pg_catalog.pg_backend_pid() AND l.granted
+AND CASE c.relkind WHEN 'S' THEN l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+ELSE l.mode = 'AccessExclusiveLock' AND (c.relname IN (%[1]s) OR p.relname IN (%[1]s)) END`,
 	Words: Wording{
 		Place: "$%d",
 		// Without it, an argument would be of the column's type.

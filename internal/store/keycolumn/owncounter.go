@@ -3,8 +3,8 @@ package keycolumn
 import (
 	"cmp"
 	"context"
+	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/nativecatalog"
 )
@@ -28,7 +28,7 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	case k.Column.Counted && k.Store.Engine.Counter != "":
 		last, err := k.Counted(ctx)
 		return Counter{Next: last + min(1, store.MaxNext-last)}, err
-	case k.Column.Live && k.Store.Dialect.Name == dialect.PostgreSQL().Name:
+	case k.Column.Live:
 		return k.drawnFrom(ctx)
 	}
 	return Counter{}, nil
@@ -43,6 +43,9 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 // PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	natives := nativecatalog.Of(k.Store)
+	if natives.Statements == nil || natives.Statements.Cache == "" {
+		return Counter{}, nil
+	}
 	own, worked, err := natives.Own(ctx, k.Column)
 	if err != nil || own == nil || worked {
 		return Counter{}, err
@@ -51,8 +54,7 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	if err != nil || facts == nil || facts.Cycles || facts.Increment < 1 {
 		return Counter{}, err
 	}
-	row, err := k.askSequence(ctx, own, "SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text)"+
-		" FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST("+k.Store.Literal(own.Quoted)+" AS regclass)")
+	row, err := k.askSequence(ctx, own, strings.Replace(natives.Statements.Cache, "{sequence}", k.Store.Literal(own.Quoted), 1))
 	if err != nil || row == nil {
 		return Counter{}, err
 	}

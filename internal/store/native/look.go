@@ -5,7 +5,6 @@ import (
 	"context"
 	"math"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/nativecatalog"
 	"github.com/keyfill/keyfill/internal/store/sequence"
@@ -24,7 +23,8 @@ func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
 	if found.Greatest, found.IsRanked, err = sequence.ColumnsOf(r.store, &served).Greatest(ctx); err != nil {
 		return found, err
 	}
-	facts, err := nativecatalog.Of(r.store).Facts(ctx, q.Name)
+	catalog := nativecatalog.Of(r.store)
+	facts, err := catalog.Facts(ctx, q.Name)
 	if err != nil || facts == nil {
 		return found, err
 	}
@@ -32,9 +32,10 @@ func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
 	switch {
 	case facts.Last > 0:
 		found.Next = facts.Last + min(step, store.MaxNext-facts.Last)
-	case r.store.Dialect.Family == dialect.FamilyPostgreSQL:
-		// Nothing was drawn: PostgreSQL says where it will begin.
-		row, err := r.store.Conn.Query(ctx, "SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)", []any{q.Quoted})
+	case catalog.Statements.Start.Text != "":
+		// Nothing was drawn.
+		start := catalog.Statements.Start
+		row, err := r.store.Conn.Query(ctx, start.Text, start.Bind(nativecatalog.Args{Name: q.Name}))
 		if err == nil && row != nil {
 			found.Next, err = store.Integer(row[0])
 		}

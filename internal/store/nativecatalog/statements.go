@@ -18,6 +18,15 @@ type Statements struct {
 	facts Text // answers increment, MAXVALUE, whether it cycles, whether sessions cache, the last value
 	own   Text // of a column: what reads takes
 
+	// Start, of an engine that tells no last value before the first draw, answers where
+	// a sequence begins; empty for others.
+	Start Text
+
+	// Cache answers for the sequence whose name stands for {sequence} as a literal: how many
+	// values a session draws in advance, whether the user may read the sequence, and the
+	// user. It is empty where sequences are not the counters of columns.
+	Cache string
+
 	NoCycle string // what ALTER SEQUENCE calls it
 
 	// Draw answers the value, the increment, what tells the sequence from
@@ -97,6 +106,9 @@ func (e *Statements) Ranges(count int64) int64 {
 // regclass; identity and OWNED BY are told by pg_get_serial_sequence.
 var postgres = Statements{
 	NoCycle: "NO CYCLE",
+	Start: Text{`SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)`,
+		[]func(Args) any{quotedArg}},
+	Cache: `SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text) FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST({sequence} AS regclass)`,
 	find: Text{`SELECT CAST(n.nspname AS text), CAST(c.relname AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
