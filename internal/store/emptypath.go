@@ -115,24 +115,24 @@ func (s *Store) Alone(ctx context.Context) string {
 
 // nowhere returns an error where keyfill's tables are missing because the search path is
 // empty. Where that cannot be asked nothing is known of it.
-func (r *Store) nowhere(ctx context.Context, err error) error {
-	if r.Engine.PathLength == "" || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
+func (s *Store) nowhere(ctx context.Context, err error) error {
+	if s.Engine.PathLength == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil
 	}
-	row, failed := r.Conn.Query(ctx, r.Engine.PathLength, nil)
+	row, failed := s.Conn.Query(ctx, s.Engine.PathLength, nil)
 	if failed != nil || len(row) != 1 {
 		return nil
 	}
 	if n, failed := Integer(row[0]); failed != nil || n > 0 {
 		return nil
 	}
-	found, failed := r.Conn.Rows(ctx, r.Engine.Holders, nil)
+	found, failed := s.Conn.Rows(ctx, s.Engine.Holders, nil)
 	if failed != nil {
 		return nil
 	}
 	names := make([]string, len(found))
 	for i, row := range found {
-		names[i] = r.Dialect.QuoteIdent(Text(row[0]))
+		names[i] = s.Dialect.QuoteIdent(Text(row[0]))
 	}
 	where := "no schema has them: create them in one, or name a store: whose DSN has a search_path"
 	if len(names) > 0 {

@@ -14,15 +14,15 @@ import (
 // HiddenTables returns an error where keyfill's tables are not missing, as err says, but in a
 // schema that the user may not use: others made beside them would give the same numbers.
 // Where that cannot be asked nothing is known of it.
-func (r *Store) HiddenTables(ctx context.Context, err error) error {
-	if r.Engine.HiddenSchema == "" || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject || r.Inside {
+func (s *Store) HiddenTables(ctx context.Context, err error) error {
+	if s.Engine.HiddenSchema == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil
 	}
-	row, failed := r.Conn.Query(ctx, r.Engine.HiddenSchema, nil)
+	row, failed := s.Conn.Query(ctx, s.Engine.HiddenSchema, nil)
 	if failed != nil || len(row) != 2 {
-		return r.nowhere(ctx, err)
+		return s.nowhere(ctx, err)
 	}
-	schema, user := r.Dialect.QuoteIdent(Text(row[0])), r.Dialect.QuoteIdent(Text(row[1]))
+	schema, user := s.Dialect.QuoteIdent(Text(row[0])), s.Dialect.QuoteIdent(Text(row[1]))
 	grants := fmt.Sprintf("GRANT USAGE ON SCHEMA %s TO %s; GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %s",
 		schema, user, schema+"."+strings.Join(engine.Tables[:], ", "+schema+"."), user)
 	return &Refused{ErrRights, anchor.Errorf("state-tables", "the schema %s of the search path holds them, which the user may not use: run %s", schema, grants)}

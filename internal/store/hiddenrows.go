@@ -10,11 +10,11 @@ import (
 // whether that is so: PostgreSQL 18 documentation, sections 5.9 and 9.27.
 
 // HidesRows returns the second value of a question about a table: 1 where rows may be hidden.
-func (r *Store) HidesRows(table string) string {
-	if r.Engine.Hides == "" {
+func (s *Store) HidesRows(table string) string {
+	if s.Engine.Hides == "" {
 		return ""
 	}
-	return ", " + fmt.Sprintf(r.Engine.Hides, NameLiteral(table))
+	return ", " + fmt.Sprintf(s.Engine.Hides, NameLiteral(table))
 }
 
 // NameLiteral returns a name, such as that of a table as it is written in a query, as a
@@ -25,8 +25,8 @@ func NameLiteral(table string) string { return "E'" + escapes.Replace(table) + "
 var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")
 
 // AreHidden reports whether that value is 1 in an answer.
-func (r *Store) AreHidden(row []any) (bool, error) {
-	if r.Engine.Hides == "" || len(row) != 2 {
+func (s *Store) AreHidden(row []any) (bool, error) {
+	if s.Engine.Hides == "" || len(row) != 2 {
 		return false, nil
 	}
 	n, err := Integer(row[1])

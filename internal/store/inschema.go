@@ -15,8 +15,8 @@ func (s *Store) In(schema string) *Store {
 }
 
 // NamedSchema returns the schema of a store of [Store.In], "" for others.
-func (r *Store) NamedSchema() string {
-	if q, ok := r.Conn.(qualified); ok {
+func (s *Store) NamedSchema() string {
+	if q, ok := s.Conn.(qualified); ok {
 		return q.schema
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 )
 
+// Bounds of what a row holds.
 const (
 	MaxName = 190 // characters of the name of a row
 

@@ -25,8 +25,8 @@ type Refused struct {
 // Refuse returns a final error of the engine as a refusal, any other error as
 // it is. meaning says what the refusal means where the class of the error does
 // not tell.
-func (r *Store) Refuse(meaning, err error) error {
-	class := sqlcode.ClassOf(r.Dialect, err)
+func (s *Store) Refuse(meaning, err error) error {
+	class := sqlcode.ClassOf(s.Dialect, err)
 	var connecting *sqlcode.ConnectError
 	switch {
 	case !class.Final():
@@ -67,24 +67,24 @@ func (f *Refused) Unwrap() []error {
 // it is final. Where no code tells, the error is a refusal if the server answers
 // another query at once and refuses this one again. It does not ask inside a
 // transaction that the error may have aborted.
-func (r *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
-	if r.Inside && !r.Engine.ErrorsKeepTransaction || ctx.Err() != nil {
+func (s *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
+	if s.Inside && !s.Engine.ErrorsKeepTransaction || ctx.Err() != nil {
 		return err
 	}
-	switch class := sqlcode.ClassOf(r.Dialect, err); {
+	switch class := sqlcode.ClassOf(s.Dialect, err); {
 	case class.Final():
 		if meaning == ErrTables {
-			if hidden := r.HiddenTables(ctx, err); hidden != nil {
+			if hidden := s.HiddenTables(ctx, err); hidden != nil {
 				return hidden
 			}
 		}
-		return r.Refuse(meaning, err)
-	case class != dialect.ErrorOther, IsBroken(err), r.Server.ask(ctx, noServer) != nil:
+		return s.Refuse(meaning, err)
+	case class != dialect.ErrorOther, IsBroken(err), s.Server.ask(ctx, noServer) != nil:
 		return err
 	}
 	// Drivers have many words for a connection that broke, after which the next
 	// one is as good as new.
-	if _, again := r.Conn.Query(ctx, query, args); again == nil || IsBroken(again) || IsRolledBack(r.Dialect, again) || ctx.Err() != nil {
+	if _, again := s.Conn.Query(ctx, query, args); again == nil || IsBroken(again) || IsRolledBack(s.Dialect, again) || ctx.Err() != nil {
 		return err
 	}
 	return &Refused{meaning, err}
@@ -115,21 +115,21 @@ var errBroke = anchor.New("store-down", "the connection broke")
 // connection gets a context, and is never a driver.ErrBadConn, which would make
 // database/sql throw away the application's; where the engine says that it is final,
 // it is a refusal.
-func (r *Store) Failed(name string, err error) error { return r.FailedAs(ErrTables, name, err) }
+func (s *Store) Failed(name string, err error) error { return s.FailedAs(ErrTables, name, err) }
 
 // FailedAs is failed, with what a refusal means. An error that names it stays as it is.
-func (r *Store) FailedAs(meaning error, name string, err error) error {
+func (s *Store) FailedAs(meaning error, name string, err error) error {
 	var known *named
 	if errors.As(err, &known) && known.name == name {
 		return err
 	}
 	var refused *Refused
 	if !errors.As(err, &refused) {
-		class := sqlcode.ClassOf(r.Dialect, err)
-		if !r.Pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !r.Dialect.OneWriter) {
+		class := sqlcode.ClassOf(s.Dialect, err)
+		if !s.Pooled && class != dialect.ErrorNoRight && (class != dialect.ErrorReadOnly || !s.Dialect.OneWriter) {
 			return err
 		}
-		err = r.Refuse(meaning, err)
+		err = s.Refuse(meaning, err)
 	}
 	if errors.Is(err, driver.ErrBadConn) {
 		return fmt.Errorf("using %q: %w: %v", name, errBroke, err)
@@ -147,26 +147,26 @@ func (e *named) Unwrap() error { return e.error }
 
 // RefuseGone returns the error of a statement about a state as a refusal where it says
 // that the table is not there, any other as it is.
-func (r *Store) RefuseGone(meaning, err error) error {
+func (s *Store) RefuseGone(meaning, err error) error {
 	var refused *Refused
-	if errors.As(err, &refused) || sqlcode.ClassOf(r.Dialect, err) != dialect.ErrorNoObject {
+	if errors.As(err, &refused) || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject {
 		return err
 	}
-	return r.Refuse(meaning, err)
+	return s.Refuse(meaning, err)
 }
 
 // ToldGone returns the error of a statement about keyfill_sequences, on a connection of the
 // application, as a refusal where the table is not there, any other as it is. SQLite has no
 // number for that error: the table is read once more.
-func (r *Store) ToldGone(ctx context.Context, name string, err error) error {
+func (s *Store) ToldGone(ctx context.Context, name string, err error) error {
 	var refused *Refused
 	switch {
 	case err == nil || errors.As(err, &refused):
 		return err
-	case r.Dialect.Name == dialect.SQLite().Name:
-		return r.Failed(name, r.Judge(ctx, ErrTables, err, ProbeText(engine.SequencesTable), nil))
-	case sqlcode.ClassOf(r.Dialect, err) == dialect.ErrorNoObject:
-		return r.Failed(name, r.Refuse(ErrTables, err))
+	case s.Dialect.Name == dialect.SQLite().Name:
+		return s.Failed(name, s.Judge(ctx, ErrTables, err, ProbeText(engine.SequencesTable), nil))
+	case sqlcode.ClassOf(s.Dialect, err) == dialect.ErrorNoObject:
+		return s.Failed(name, s.Refuse(ErrTables, err))
 	}
 	return err
 }

@@ -40,9 +40,9 @@ func newStore(d *dialect.Dialect, c Conn) *Store {
 }
 
 // on returns the same store on another way to its connection.
-func (r *Store) on(c Conn) *Store {
-	other := *r
-	other.Conn, other.Server, other.Proof = c, r.Server.on(c), r.Proof.on(c)
+func (s *Store) on(c Conn) *Store {
+	other := *s
+	other.Conn, other.Server, other.Proof = c, s.Server.on(c), s.Proof.on(c)
 	return &other
 }
 
@@ -51,27 +51,27 @@ func (r *Store) on(c Conn) *Store {
 func (r *Store) By(c driver.Conn) *Store { return r.on(driverConn{c}) }
 
 // InTransaction returns the store of a transaction of our own.
-func (r *Store) InTransaction(c Conn) *Store {
-	other := r.on(c)
+func (s *Store) InTransaction(c Conn) *Store {
+	other := s.on(c)
 	other.Inside, other.Proof = true, nil
 	return other
 }
 
 // Update runs an UPDATE and returns its answer once it has committed, nil where
 // no row fits. Within a transaction of the application it commits with that.
-func (r *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+func (s *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	if u.Into != nil {
-		return r.updateInto(ctx, u, v)
+		return s.updateInto(ctx, u, v)
 	}
-	query, err := r.Server.PutInto(ctx, u.Text)
+	query, err := s.Server.PutInto(ctx, u.Text)
 	if err != nil {
 		return nil, err
 	}
-	return r.Conn.Query(ctx, r.Proof.AddTo(query), u.Bind(v))
+	return s.Conn.Query(ctx, s.Proof.AddTo(query), u.Bind(v))
 }
 
 // updateInto runs an update of an engine that gives the answer in arguments.
-func (r *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
+func (s *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	integers, texts := make([]int64, len(u.Into)), make([]string, len(u.Into))
 	args := u.Bind(v)
 	for i, k := range u.Into {
@@ -81,7 +81,7 @@ func (r *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values
 			args = append(args, sql.Out{Dest: &texts[i]})
 		}
 	}
-	n, err := r.Conn.Exec(ctx, u.Text, args)
+	n, err := s.Conn.Exec(ctx, u.Text, args)
 	if err != nil || n == 0 {
 		return nil, err
 	}
@@ -100,26 +100,26 @@ func (r *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values
 }
 
 // Probe reads a table of keyfill's.
-func (r *Store) Probe(ctx context.Context, table string) error {
-	_, err := r.Conn.Query(ctx, ProbeText(table), nil)
+func (s *Store) Probe(ctx context.Context, table string) error {
+	_, err := s.Conn.Query(ctx, ProbeText(table), nil)
 	return err
 }
 
 // ProbeAll reads all tables of keyfill's at once.
-func (r *Store) ProbeAll(ctx context.Context) error {
-	_, err := r.Conn.Query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
+func (s *Store) ProbeAll(ctx context.Context) error {
+	_, err := s.Conn.Query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
 	return err
 }
 
 // CanRead reports whether a table of keyfill's is there, and the user may read it. The error
 // of a query says neither where it may have another answer the next time: a lock that was
 // waited for in vain, a connection that broke.
-func (r *Store) CanRead(ctx context.Context, table string) (bool, error) {
-	err := r.Probe(ctx, table)
+func (s *Store) CanRead(ctx context.Context, table string) (bool, error) {
+	err := s.Probe(ctx, table)
 	if err == nil {
 		return true, nil
 	}
-	err = r.Judge(ctx, ErrTables, err, ProbeText(table), nil)
+	err = s.Judge(ctx, ErrTables, err, ProbeText(table), nil)
 	if errors.Is(err, ErrTables) || errors.Is(err, ErrRights) {
 		return false, nil
 	}
@@ -130,9 +130,9 @@ func (r *Store) CanRead(ctx context.Context, table string) (bool, error) {
 func ProbeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
 
 // Literal returns a text as it is written into a statement.
-func (r *Store) Literal(text string) string {
-	if r.Dialect.Lexis.BackslashEscapes {
+func (s *Store) Literal(text string) string {
+	if s.Dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
-	return r.Engine.Quote + strings.ReplaceAll(text, "'", "''") + "'"
+	return s.Engine.Quote + strings.ReplaceAll(text, "'", "''") + "'"
 }

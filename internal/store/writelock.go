@@ -16,16 +16,16 @@ type writeLock struct {
 
 // LockOf returns the lock of a table, by a column of it. Both are as they are
 // written in SQL.
-func LockOf(r *Store, table, column string) writeLock {
-	if r.Engine.Lock == "" {
-		return writeLock{r, ""}
+func LockOf(s *Store, table, column string) writeLock {
+	if s.Engine.Lock == "" {
+		return writeLock{s, ""}
 	}
-	return writeLock{r, fmt.Sprintf(r.Engine.Lock, table, column)}
+	return writeLock{s, fmt.Sprintf(s.Engine.Lock, table, column)}
 }
 
 // LockOfRows returns the lock of the table of sequences.
-func LockOfRows(r *Store) writeLock {
-	return LockOf(r, r.Dialect.QuoteIdent(engine.SequencesTable), r.Dialect.QuoteIdent("next_value"))
+func LockOfRows(s *Store) writeLock {
+	return LockOf(s, s.Dialect.QuoteIdent(engine.SequencesTable), s.Dialect.QuoteIdent("next_value"))
 }
 
 // Take takes the lock.

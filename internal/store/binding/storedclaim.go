@@ -19,14 +19,14 @@ type StoredClaim struct {
 func (c StoredClaim) IsOf(column store.Column) bool { return column.String() == c.Column.String() }
 
 // ClaimsOf returns the claims of all columns for a state, in the database of the claims.
-func ClaimsOf(ctx context.Context, r *store.Store, state string) ([]StoredClaim, error) {
+func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim, error) {
 	// The names of the rows begin with this, and go on with a space, or with the hyphen
 	// before the hash of a name that is too long.
 	begin := store.CutName(state)
-	query := r.Engine.RowsBetween()
-	rows, err := r.Conn.Rows(ctx, query.Text, query.Bind(engine.Values{Name: begin + " ", Binding: begin + "."}))
+	query := s.Engine.RowsBetween()
+	rows, err := s.Conn.Rows(ctx, query.Text, query.Bind(engine.Values{Name: begin + " ", Binding: begin + "."}))
 	if err != nil {
-		return nil, r.Failed(state, err)
+		return nil, s.Failed(state, err)
 	}
 	var claims []StoredClaim
 	for _, row := range rows {
@@ -39,7 +39,7 @@ func ClaimsOf(ctx context.Context, r *store.Store, state string) ([]StoredClaim,
 			one.Column.Schema, one.Column.Table = schema, name
 		}
 		if one.Next, err = store.Integer(row[1]); err != nil {
-			return nil, r.Failed(one.Name, err)
+			return nil, s.Failed(one.Name, err)
 		}
 		claims = append(claims, one)
 	}

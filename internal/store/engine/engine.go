@@ -225,6 +225,7 @@ func (st Statement) Bind(v Values) []any {
 // Kind is the type of a value that comes back.
 type Kind uint8
 
+// The kinds of values that come back.
 const (
 	IntegerKind Kind = iota
 	TextKind

@@ -39,6 +39,7 @@ type Reply struct {
 	Late     error // that follows the rows
 }
 
+// The errors of statements, and of rows that are read to their end.
 var (
 	ErrRefused = errors.New("refused")
 	ErrLate    = errors.New("late")
@@ -111,11 +112,16 @@ func (c connector) Close() error          { c.fake.Closed++; return nil }
 // BareConn has nothing that a driver need not have.
 type BareConn struct{ F *DB }
 
+// Prepare is of [driver.Conn].
 func (c BareConn) Prepare(query string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return bareStmt{c.F, query}, nil
 }
+
+// Close is of [driver.Conn].
 func (c BareConn) Close() error { return nil }
+
+// Begin is of [driver.Conn].
 func (c BareConn) Begin() (driver.Tx, error) {
 	c.F.note("begin")
 	return fakeTx{c.F}, nil
@@ -138,9 +144,12 @@ func (s bareStmt) Query(args []driver.Value) (driver.Rows, error) {
 // OldConn has Exec and Query, from before contexts.
 type OldConn struct{ BareConn }
 
+// Exec is of [driver.Execer].
 func (c OldConn) Exec(q string, args []driver.Value) (driver.Result, error) {
 	return exec(c.F, q, named(args))
 }
+
+// Query is of [driver.Queryer].
 func (c OldConn) Query(q string, args []driver.Value) (driver.Rows, error) {
 	return query(c.F, q, named(args))
 }
@@ -151,13 +160,20 @@ type FullConn struct{ BareConn }
 // FullOf returns a connection that has everything.
 func FullOf(f *DB) FullConn { return FullConn{BareConn{f}} }
 
+// ExecContext is of [driver.ExecerContext].
 func (c FullConn) ExecContext(_ context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
 	return exec(c.F, q, args)
 }
+
+// QueryContext is of [driver.QueryerContext].
 func (c FullConn) QueryContext(_ context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	return query(c.F, q, args)
 }
+
+// BeginTx is of [driver.ConnBeginTx].
 func (c FullConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return c.Begin() }
+
+// PrepareContext is of [driver.ConnPrepareContext].
 func (c FullConn) PrepareContext(_ context.Context, q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return fullStmt{bareStmt{c.F, q}}, nil
@@ -183,9 +199,12 @@ func (s fullStmt) QueryContext(_ context.Context, args []driver.NamedValue) (dri
 // SkipConn wants every statement to be prepared, as go-sql-driver does.
 type SkipConn struct{ FullConn }
 
+// ExecContext is of [driver.ExecerContext].
 func (c SkipConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
 	return nil, driver.ErrSkip
 }
+
+// QueryContext is of [driver.QueryerContext].
 func (c SkipConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	return nil, driver.ErrSkip
 }
@@ -193,6 +212,7 @@ func (c SkipConn) QueryContext(context.Context, string, []driver.NamedValue) (dr
 // PickyConn has statements that convert, and one that checks, arguments.
 type PickyConn struct{ BareConn }
 
+// Prepare is of [driver.Conn].
 func (c PickyConn) Prepare(q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return pickyStmt{bareStmt{c.F, q}}, nil
@@ -205,6 +225,7 @@ func (s pickyStmt) ColumnConverter(int) driver.ValueConverter { return driver.St
 // CheckedConn has statements that check arguments before the connection does.
 type CheckedConn struct{ SkipConn }
 
+// PrepareContext is of [driver.ConnPrepareContext].
 func (c CheckedConn) PrepareContext(_ context.Context, q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return checkedStmt{fullStmt{bareStmt{c.F, q}}}, nil

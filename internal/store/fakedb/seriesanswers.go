@@ -14,6 +14,7 @@ type SeriesAnswers struct {
 	counted          bool
 }
 
+// Answer answers a statement.
 func (a *SeriesAnswers) Answer(query string) Reply {
 	has := func(part string) bool { return strings.Contains(query, part) }
 	row := func(values ...driver.Value) Reply { return Reply{Rows: [][]driver.Value{values}} }

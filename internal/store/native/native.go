@@ -103,10 +103,10 @@ func (r *Reserver) byTurns(v value) bool {
 }
 
 // New returns the way to a sequence of the engine. It does no I/O.
-func New(r *store.Store, n Sequence) *Reserver {
+func New(s *store.Store, n Sequence) *Reserver {
 	n.Columns = slices.Clone(n.Columns)
 	n.Block = max(n.Block, 1)
-	return &Reserver{store: r, states: r, native: n}
+	return &Reserver{store: s, states: s, native: n}
 }
 
 // Within returns the same sequence as the transaction of s finds it, which may have

@@ -33,7 +33,7 @@ type Catalog struct {
 }
 
 // Of returns the catalog that a store can ask.
-func Of(r *store.Store) Catalog { return Catalog{r, statementsOf[r.Dialect.Name]} }
+func Of(s *store.Store) Catalog { return Catalog{s, statementsOf[s.Dialect.Name]} }
 
 // Find returns the name of a sequence as it is found, nil where there is
 // none.

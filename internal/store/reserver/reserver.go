@@ -43,13 +43,13 @@ type Reserver struct {
 var _ keysource.Reserver = (*Reserver)(nil)
 
 // New returns the row of a sequence. It does no I/O.
-func New(r *store.Store, q sequence.Sequence) *Reserver {
+func New(s *store.Store, q sequence.Sequence) *Reserver {
 	if q.Table != nil {
 		table := *q.Table
 		q.Table = &table
 	}
 	q.KeepRow()
-	return &Reserver{store: r, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), first: new(atomic.Pointer[firstLook])}
+	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), first: new(atomic.Pointer[firstLook])}
 }
 
 // At returns the same row as another view of the database finds it: a store of

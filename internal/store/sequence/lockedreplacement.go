@@ -45,17 +45,17 @@ func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysour
 // TakeInTransaction takes n integers of a row of keyfill_sequences in the transaction that
 // is open on the connection of a store, for an engine whose UPDATE does not answer. First is
 // 0 where there is no row, or it does not have as many left.
-func TakeInTransaction(ctx context.Context, r *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
-	swap := replacement{NewRow(r, q, r.Engine.OwnForm())}
+func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
+	swap := replacement{NewRow(s, q, s.Engine.OwnForm())}
 	read, err := swap.lockedText(ctx)
 	if err != nil {
 		return got, err
 	}
-	stored, err := swap.readLocked(ctx, r.Conn, read)
+	stored, err := swap.readLocked(ctx, s.Conn, read)
 	if err != nil || stored == nil || stored.Next > q.Greatest()-n+1 {
 		return got, err
 	}
-	if err := swap.replace(ctx, r.Conn, stored, stored.Next+n); err != nil {
+	if err := swap.replace(ctx, s.Conn, stored, stored.Next+n); err != nil {
 		return got, err
 	}
 	return keysource.Reservation{First: stored.Next, Server: stored.Server}, nil

@@ -79,8 +79,8 @@ func Advance(ctx context.Context, s *store.Store, q Sequence, next int64) error 
 }
 
 // AdvanceRow is [Advance] for a sequence that remembers its row.
-func AdvanceRow(ctx context.Context, r *store.Store, q *Sequence, next int64) error {
-	row, err := RowOf(ctx, r, q)
+func AdvanceRow(ctx context.Context, s *store.Store, q *Sequence, next int64) error {
+	row, err := RowOf(ctx, s, q)
 	if err != nil {
 		return err
 	}

@@ -25,30 +25,30 @@ type Row struct {
 
 // NewRow returns the row of a sequence. form has its statements, nil for those of the
 // engine.
-func NewRow(r *store.Store, q *Sequence, form *engine.RowStatements) *Row {
-	return &Row{r, q, form}
+func NewRow(s *store.Store, q *Sequence, form *engine.RowStatements) *Row {
+	return &Row{s, q, form}
 }
 
 // RowOf returns the row of a sequence with its statements. It does not read the row.
-func RowOf(ctx context.Context, r *store.Store, q *Sequence) (*Row, error) {
-	if err := q.checkTable(r.Dialect); err != nil {
+func RowOf(ctx context.Context, s *store.Store, q *Sequence) (*Row, error) {
+	if err := q.checkTable(s.Dialect); err != nil {
 		return nil, err
 	}
-	form, err := StatementsOf(ctx, r, q)
+	form, err := StatementsOf(ctx, s, q)
 	if err != nil {
 		return nil, err
 	}
-	return &Row{r, q, form}, nil
+	return &Row{s, q, form}, nil
 }
 
 // StatementsOf returns the statements for a sequence whose row is read before it is
 // changed, or is in a key table; nil for others.
-func StatementsOf(ctx context.Context, r *store.Store, q *Sequence) (*engine.RowStatements, error) {
+func StatementsOf(ctx context.Context, s *store.Store, q *Sequence) (*engine.RowStatements, error) {
 	switch {
 	case q.Table != nil:
-		return keyTableCatalog{r, q}.learn(ctx)
-	case q.IsOptimistic(), r.Engine.ReturnsLastInsertID && q.Procedure == "":
-		return r.Engine.OwnForm(), nil
+		return keyTableCatalog{s, q}.learn(ctx)
+	case q.IsOptimistic(), s.Engine.ReturnsLastInsertID && q.Procedure == "":
+		return s.Engine.OwnForm(), nil
 	}
 	return nil, nil
 }

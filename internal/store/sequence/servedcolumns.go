@@ -19,11 +19,11 @@ type Columns struct {
 }
 
 // ColumnsOf returns the columns of a sequence.
-func ColumnsOf(r *store.Store, q *Sequence) Columns {
+func ColumnsOf(s *store.Store, q *Sequence) Columns {
 	if q.At != nil {
 		return Columns{q.At, q}
 	}
-	return Columns{r, q}
+	return Columns{s, q}
 }
 
 // all returns each of the columns.

@@ -95,7 +95,7 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 // statement. The connection has to be our own, so that the application does not read it, and
 // outside of transactions, so that the answer also says that the statement has
 // committed.
-func readsOwnID(r *store.Store) bool { return r.Pooled && !r.Inside }
+func readsOwnID(s *store.Store) bool { return s.Pooled && !s.Inside }
 
 // update is [store.Store.Update], also for an engine that answers with an integer alone
 // where the row's incarnation is known. Where it is known on which server that was read,

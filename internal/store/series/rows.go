@@ -34,12 +34,12 @@ type Rows struct {
 var _ keysource.SeriesStore = (*Rows)(nil)
 
 // New returns the series of an owner. It does no I/O.
-func New(r *store.Store, o Options) *Rows {
+func New(s *store.Store, o Options) *Rows {
 	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
 	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
 	err := o.check()
 	o.Sequence.Parameters = fmt.Sprintf("series=%d", o.Size)
-	return &Rows{store: r, series: o, counter: reserver.New(r, o.Sequence), err: err}
+	return &Rows{store: s, series: o, counter: reserver.New(s, o.Sequence), err: err}
 }
 
 // At returns the same series as another view of the database finds them: a store

@@ -24,22 +24,22 @@ type Row struct {
 }
 
 // Read returns the row of a name, nil when there is none.
-func Read(ctx context.Context, r *store.Store, name string) (*Row, error) {
-	query, err := r.Server.PutInto(ctx, r.Engine.Read.Text)
+func Read(ctx context.Context, s *store.Store, name string) (*Row, error) {
+	query, err := s.Server.PutInto(ctx, s.Engine.Read.Text)
 	if err != nil {
-		return nil, r.Failed(name, err)
+		return nil, s.Failed(name, err)
 	}
-	args := r.Engine.Read.Bind(engine.Values{Name: name})
-	row, err := r.Conn.Query(ctx, query, args)
+	args := s.Engine.Read.Bind(engine.Values{Name: name})
+	row, err := s.Conn.Query(ctx, query, args)
 	switch {
 	case err != nil:
-		return nil, r.Failed(name, r.Judge(ctx, store.ErrTables, err, query, args))
+		return nil, s.Failed(name, s.Judge(ctx, store.ErrTables, err, query, args))
 	case row == nil:
 		return nil, nil
 	}
 	stored, err := Of([6]any(row))
 	if err != nil {
-		return nil, r.Failed(name, err)
+		return nil, s.Failed(name, err)
 	}
 	return stored, nil
 }
@@ -62,10 +62,10 @@ func Of(row [6]any) (*Row, error) {
 }
 
 // Make makes a row, or raises the next value of one that is there.
-func Make(ctx context.Context, r *store.Store, name string, next int64, table, column, parameters string) error {
-	create := r.Engine.Create
+func Make(ctx context.Context, s *store.Store, name string, next int64, table, column, parameters string) error {
+	create := s.Engine.Create
 	v := engine.Values{Name: name, Next: next, Table: table, Column: column, Parameters: parameters}
-	_, err := r.Conn.Exec(ctx, create.Text, create.Bind(v))
+	_, err := s.Conn.Exec(ctx, create.Text, create.Bind(v))
 	return err
 }
 

@@ -52,7 +52,7 @@ func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before in
 
 // mark is [Mark] for a caller that knows what the mark probably is; known is 0 if it does
 // not.
-func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (before int64, err error) {
+func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (before int64, err error) {
 	if err := store.CheckName(w.Name); err != nil {
 		return 0, err
 	}
@@ -60,28 +60,28 @@ func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (be
 		return 0, fmt.Errorf("%w: worker %q has an owner of more than %d characters", keysource.ErrOptions, w.Name, store.MaxName)
 	}
 	v := engine.Values{Name: w.Name, Worker: w.Number, Owner: w.Owner, Until: until}
-	row, err := raise(ctx, r, v, known)
+	row, err := raise(ctx, s, v, known)
 	if err == nil && row == nil {
-		_, enrolErr := r.Conn.Exec(ctx, r.Engine.Enrol.Text, r.Engine.Enrol.Bind(v))
-		if enrolErr != nil && r.Inside {
+		_, enrolErr := s.Conn.Exec(ctx, s.Engine.Enrol.Text, s.Engine.Enrol.Bind(v))
+		if enrolErr != nil && s.Inside {
 			return 0, enrolErr
 		}
 		// If two processes enrol one worker at once, Oracle gives one of them the
 		// error of the unique key; the row is there all the same.
 		for try := 1; err == nil && row == nil; try++ {
-			if row, err = raise(ctx, r, v, 0); row != nil || err != nil {
+			if row, err = raise(ctx, s, v, 0); row != nil || err != nil {
 				break
 			}
-			if enrolErr != nil || try == staterow.SeenTries || r.Inside || store.Pause(ctx, r.Random, try) != nil {
+			if enrolErr != nil || try == staterow.SeenTries || s.Inside || store.Pause(ctx, s.Random, try) != nil {
 				err = cmp.Or(enrolErr, staterow.ErrRemoved)
 			}
 		}
 	}
 	if err != nil {
-		return 0, r.Failed(w.Name, r.Judge(ctx, store.ErrTables, err, store.ProbeText(engine.WorkersTable), nil))
+		return 0, s.Failed(w.Name, s.Judge(ctx, store.ErrTables, err, store.ProbeText(engine.WorkersTable), nil))
 	}
 	if before, err = store.Integer(row[0]); err != nil {
-		return 0, r.Failed(w.Name, err)
+		return 0, s.Failed(w.Name, err)
 	}
 	return before, nil
 }
@@ -89,26 +89,26 @@ func mark(ctx context.Context, r *store.Store, w Worker, until, known int64) (be
 // raise raises a mark and answers with what it was before; nil where there is no
 // row. Where a mark is read before it is changed, one that is known is not read
 // first: the change itself proves it.
-func raise(ctx context.Context, r *store.Store, v engine.Values, known int64) ([]any, error) {
-	if r.Engine.MarkRead.Text == "" {
-		return r.Update(ctx, r.Engine.Mark, v)
+func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
+	if s.Engine.MarkRead.Text == "" {
+		return s.Update(ctx, s.Engine.Mark, v)
 	}
 	if 0 < known && known < v.Until.(int64) {
-		if row, err := raiseFrom(ctx, r, v, known); row != nil || err != nil {
+		if row, err := raiseFrom(ctx, s, v, known); row != nil || err != nil {
 			return row, err
 		}
 	}
-	read := r.Engine.MarkRead
-	if r.Inside {
-		read.Text += r.Engine.Words.LockEnd
+	read := s.Engine.MarkRead
+	if s.Inside {
+		read.Text += s.Engine.Words.LockEnd
 	}
 	for try := range store.SwapTries {
 		if try > 0 {
-			if err := store.Pause(ctx, r.Random, try); err != nil {
+			if err := store.Pause(ctx, s.Random, try); err != nil {
 				return nil, err
 			}
 		}
-		row, err := r.Conn.Query(ctx, read.Text, read.Bind(v))
+		row, err := s.Conn.Query(ctx, read.Text, read.Bind(v))
 		if err != nil || row == nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func raise(ctx context.Context, r *store.Store, v engine.Values, known int64) ([
 		if err != nil || before >= v.Until.(int64) {
 			return row, err // nothing to raise, and nothing is anybody's
 		}
-		if row, err := raiseFrom(ctx, r, v, before); row != nil || err != nil {
+		if row, err := raiseFrom(ctx, s, v, before); row != nil || err != nil {
 			return row, err
 		}
 	}
@@ -125,9 +125,9 @@ func raise(ctx context.Context, r *store.Store, v engine.Values, known int64) ([
 
 // raiseFrom raises a mark that is before, and answers with that; nil where the mark is
 // another one.
-func raiseFrom(ctx context.Context, r *store.Store, v engine.Values, before int64) ([]any, error) {
+func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int64) ([]any, error) {
 	v.Old = before
-	changed, err := r.Conn.Exec(ctx, r.Engine.Mark.Text, r.Engine.Mark.Bind(v))
+	changed, err := s.Conn.Exec(ctx, s.Engine.Mark.Text, s.Engine.Mark.Bind(v))
 	switch {
 	case err != nil || changed == 0:
 		return nil, err
