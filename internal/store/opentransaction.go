@@ -80,8 +80,8 @@ func (p *Prover) AddTo(text string) string {
 	return text
 }
 
-// Prepare does what has to be done in front of a statement that proves, or
-// proves it, where no statement can.
+// Prepare runs before a statement that proves the transaction: it sets the mark, or proves
+// the transaction itself where no statement can.
 func (p *Prover) Prepare(ctx context.Context) error {
 	switch {
 	case p == nil:

@@ -137,7 +137,7 @@ func (s *Store) FailedAs(meaning error, name string, err error) error {
 	return &named{name, fmt.Errorf("using %q: %w", name, err)}
 }
 
-// named is an error that names what was used.
+// named is an error whose text has the name of the row, or of the column, that was used.
 type named struct {
 	name string
 	error

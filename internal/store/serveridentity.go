@@ -34,7 +34,7 @@ const noServer = "''"
 // from others.
 func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }
 
-// on returns what is known of the server, on another way to its connection.
+// on returns the identity of the same server, by another way to its connection.
 func (s *ServerIdentity) on(c Conn) *ServerIdentity {
 	other := &ServerIdentity{engine: s.engine, conn: c}
 	other.known.Store(s.known.Load())

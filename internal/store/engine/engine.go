@@ -255,7 +255,7 @@ func Of(d *dialect.Dialect) *Engine {
 type Proof struct {
 	Condition string // is true where one is open, in the WHERE of an UPDATE
 	Mark      string // makes the condition true until the transaction ends
-	Prefix    string // stands in front of a statement, which it lets run where one is open
+	Prefix    string // stands before a statement, which it lets run where one is open
 	Begin     string // fails where one is open, with begun in the error
 	Begun     string
 	End       string // undoes begin

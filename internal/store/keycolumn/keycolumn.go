@@ -14,8 +14,8 @@ import (
 )
 
 // KeyColumn is a key column of the application's, as it is seen where its [store.Store]
-// is: which keys the column holds, and the locks for its table. Nothing is written into
-// it.
+// is. It answers which keys the column holds, and takes locks of its table. Nothing is
+// written into the column.
 type KeyColumn struct {
 	Store  *store.Store
 	Column store.Column

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// Look says of a sequence of the engine what the first draw would say, and draws
-// nothing. A sequence whose last value is below the greatest key is [store.ErrBehind].
+// Look returns the state of the sequence, and the error that the first draw would return. It
+// draws nothing. A sequence whose last value is below the greatest key is [store.ErrBehind].
 func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
 	q, err := r.open(ctx)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Look says of a sequence what [Open] would say, and changes nothing: neither
+// Look returns the state of a sequence, and the error that [Open] would return. It changes
+// nothing: neither
 // tables nor rows are made, and a state that is behind is [store.ErrBehind] unless its remedy
 // is to warn or to advance. A state that Open would make is looked at as it would be made.
 func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Looked, error) {
@@ -73,7 +74,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 	return found, found.Behind(o.row(), true)
 }
 
-// LookUnmade says of a sequence what [Look] will say when keyfill's tables were
+// LookUnmade returns the error that [Look] returns of a sequence once keyfill's tables were
 // made, and hold nothing yet.
 func LookUnmade(ctx context.Context, s *store.Store, q sequence.Sequence) error {
 	if q.Create {

@@ -273,8 +273,8 @@ func (q *Sequence) rowValues() engine.Values {
 	return v
 }
 
-// Meaning returns what it means that the engine refuses a statement about the row
-// of a sequence.
+// Meaning returns the error that a refused statement about the row of the sequence stands
+// for.
 func (q *Sequence) Meaning() error {
 	if q.Table != nil {
 		return store.ErrKeyTable

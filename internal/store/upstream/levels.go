@@ -28,7 +28,7 @@ import (
 // an upstream. A process whose policy names none does not use its row.
 const Parameters = "upstream"
 
-// Level is what the two rows of a sequence with an upstream say.
+// Level is the state of the two rows of a sequence with an upstream.
 type Level struct {
 	Next  int64  // the lowest integer of the block in use that is not reserved
 	Block string // the incarnation of the first row
