@@ -125,9 +125,8 @@ func IsRolledBack(d *dialect.Dialect, err error) bool {
 	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
 }
 
-// again calls do, and calls it again if the engine has rolled it back, which has then changed
-// nothing.
-// When three nodes of a Galera cluster change one row, two of three
+// again calls do, and calls it again if the engine has rolled it back, which has then
+// changed nothing. When three nodes of a Galera cluster change one row, two of three
 // transactions are rolled back.
 func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {

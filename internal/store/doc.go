@@ -79,9 +79,9 @@
 // stands in the incarnation, so that every statement that reserves compares it or
 // answers with it, also in processes that have not heard of the other sequence.
 //
-// A row that binds a state stays when the policy no longer says that the state serves the column,
-// since another process may still fill the column from it. To give the column
-// to another state, remove it. While it is there, the row of the state is not made again
+// A row that binds a state stays when the policy no longer says that the state serves the
+// column, since another process may still fill the column from it. To give the column to
+// another state, remove it. While it is there, the row of the state is not made again
 // when that is gone: see [ErrRowGone] and [ErrGone].
 //
 // A sequence whose integers come from another store in blocks has a second row, with the

@@ -108,13 +108,12 @@ var errBroke = anchor.New("store-down", "the connection broke")
 
 // Failed returns the error of a statement about the row of a name.
 //
-// On a connection of the application the driver's error is returned as it is,
-// unless it is known what it means: that a right is missing, or that the file of
-// SQLite takes no change, is nothing that the application's INSERT alone would show,
-// as a transaction that only reads is. That of our own
-// connection gets a context, and is never a driver.ErrBadConn, which would make
-// database/sql throw away the application's; where the engine says that it is final,
-// it is a refusal.
+// On a connection of the application the driver's error is returned as it is, unless it
+// is known what it means: that a right is missing, or that the file of SQLite takes no
+// change, is nothing that the application's INSERT alone would show, as a transaction
+// that only reads is. That of our own connection gets a context, and is never a
+// driver.ErrBadConn, which would make database/sql throw away the application's; where
+// the engine says that it is final, it is a refusal.
 func (s *Store) Failed(name string, err error) error { return s.FailedAs(ErrTables, name, err) }
 
 // FailedAs is failed, with what a refusal means. An error that names it stays as it is.
@@ -174,7 +173,8 @@ func (s *Store) ToldGone(ctx context.Context, name string, err error) error {
 // unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
 const unknownVariable = 1193
 
-// IsUnknownVariable reports whether MySQL or MariaDB has refused a variable that it does not know.
+// IsUnknownVariable reports whether MySQL or MariaDB has refused a variable that it does
+// not know.
 func IsUnknownVariable(err error) bool {
 	code, ok := sqlcode.Of(err)
 	return ok && code.Number == unknownVariable

@@ -63,8 +63,9 @@ func (d Binder) CheckAll(ctx context.Context, b *Binding) error {
 	return nil
 }
 
-// CheckTaken returns [store.ErrTaken] when another state is bound to a column and may give the
-// same integers; for a sequence with StartAt it is [store.ErrStartAt], and beside one [store.ErrBegun].
+// CheckTaken returns [store.ErrTaken] when another state is bound to a column and may
+// give the same integers; for a sequence with StartAt it is [store.ErrStartAt], and
+// beside one [store.ErrBegun].
 func (d Binder) CheckTaken(ctx context.Context, b *Binding, c store.Column) error {
 	_, err := d.taker(ctx, b, c)
 	return err
@@ -174,8 +175,8 @@ func (d Binder) Bind(ctx context.Context, b *Binding) (made bool, err error) {
 	return len(all) > 0, nil
 }
 
-// checkUnbound is [Binder.CheckTaken] for a state whose row, nil or a candidate, does not bind it to a
-// column yet.
+// checkUnbound is [Binder.CheckTaken] for a state whose row, nil or a candidate, does not
+// bind it to a column yet.
 func (d Binder) checkUnbound(ctx context.Context, b *Binding, c store.Column, row *staterow.Row) error {
 	switch {
 	case row != nil && row.Parameters != b.Parameters:

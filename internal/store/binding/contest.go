@@ -16,9 +16,10 @@ import (
 // the bound row has won, and of two candidates the one with the lesser name. A candidate that
 // has lost names no column any more. It may be taken for a candidate again later.
 //
-// Each of these changes compares the incarnation that was read before the others were looked
-// for, and a candidate that has lost gets a new one. So a candidate that was looked at before another one was made is
-// either bound by then, or cannot be bound any more.
+// Each of these changes compares the incarnation that was read before the others were
+// looked for, and a candidate that has lost gets a new one. So a candidate that was
+// looked at before another one was made is either bound by then, or cannot be bound any
+// more.
 //
 // A state's own row, which names the column too, is bound from the beginning. Two of them, of
 // different states, are deleted both if they find each other.
@@ -34,10 +35,11 @@ func isCandidate(row *staterow.Row) bool {
 // namesColumn reports whether a row names a column.
 func namesColumn(row *staterow.Row) bool { return row.Column != "" }
 
-// contend binds a state to a column by its row, which is a candidate. It returns [store.ErrTaken],
-// or what [Binder.CheckTaken] returns else, where another state has the column. createErr is the error
-// of the statement that made the row: if two processes make it at once, Oracle gives one of
-// them the error of the unique key, and the row is there all the same.
+// contend binds a state to a column by its row, which is a candidate. It returns
+// [store.ErrTaken], or what [Binder.CheckTaken] returns else, where another state has the
+// column. createErr is the error of the statement that made the row: if two processes
+// make it at once, Oracle gives one of them the error of the unique key, and the row is
+// there all the same.
 func (d Binder) contend(ctx context.Context, b *Binding, c store.Column, createErr error) error {
 	name := b.RowFor(c)
 	for range contestTries {
@@ -83,8 +85,9 @@ func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, 
 	return d.change(ctx, b, name, own, store.Column{})
 }
 
-// Keep is [Binder.CheckTaken] for a row of a state that names the column itself: candidates lose it.
-// A row that was made by the caller is removed again where another state has the column.
+// Keep is [Binder.CheckTaken] for a row of a state that names the column itself:
+// candidates lose it. A row that was made by the caller is removed again where another
+// state has the column.
 func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *staterow.Row) error {
 	for range contestTries {
 		other, taken := d.taker(ctx, b, c)

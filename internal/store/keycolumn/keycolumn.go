@@ -88,8 +88,8 @@ func (k *KeyColumn) Name() string { return k.Store.Dialect.QuoteIdent(k.Column.N
 // Table returns the name of the column's table for a statement.
 func (k *KeyColumn) Table() string { return k.Column.TableIn(k.Store.Dialect) }
 
-// AllShown returns [store.ErrHiddenRows] where the engine need not have shown the user every row
-// to the last question.
+// AllShown returns [store.ErrHiddenRows] where the engine need not have shown the user
+// every row to the last question.
 func (k *KeyColumn) AllShown() error {
 	if !k.Hidden {
 		return nil

@@ -12,8 +12,9 @@ import (
 )
 
 // greatestLocked is how the greatest key of a column is read so that no other transaction
-// that reads it in the same way gets the same key before this one has ended. In its
-// texts %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are hidden.
+// that reads it in the same way gets the same key before this one has ended. In its texts
+// %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are
+// hidden.
 type greatestLocked struct {
 	// lock is sent before; "" for nothing. Its only argument is a number that
 	// stands for the column, where hash says so.

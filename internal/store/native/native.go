@@ -46,16 +46,16 @@ type Sequence struct {
 	Exclusive bool
 }
 
-// Reserver draws from a sequence of the engine, for a
-// [keysource.Sequence] with the same Block. It looks at the sequence when it is
-// first used, and again after an error. It is safe for concurrent use and must
-// not be copied.
+// Reserver draws from a sequence of the engine, for a [keysource.Sequence] with the same
+// Block. It looks at the sequence when it is first used, and again after an error. It is
+// safe for concurrent use and must not be copied.
 //
 // What may make a key come out twice is an [*store.Error] before the first draw:
-// [store.ErrIncrement], [store.ErrNodes], [store.ErrCycle], [store.ErrUnordered], [store.ErrOtherSequence]. One below 1 is [store.ErrBelowOne]. The increment
-// is looked at again with each draw, so that one that is changed meanwhile
-// stops this process too. Those that hold values from before the change go on
-// with them: an increment that is made smaller needs a RESTART above all keys.
+// [store.ErrIncrement], [store.ErrNodes], [store.ErrCycle], [store.ErrUnordered],
+// [store.ErrOtherSequence]. One below 1 is [store.ErrBelowOne]. The increment is looked
+// at again with each draw, so that one that is changed meanwhile stops this process too.
+// Those that hold values from before the change go on with them: an increment that is
+// made smaller needs a RESTART above all keys.
 //
 // # Caveats
 //

@@ -11,10 +11,10 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Look returns the state of a sequence, and the error that [Open] would return. It changes
-// nothing: neither
-// tables nor rows are made, and a state that is behind is [store.ErrBehind] unless its remedy
-// is to warn or to advance. A state that Open would make is looked at as it would be made.
+// Look returns the state of a sequence, and the error that [Open] would return. It
+// changes nothing: neither tables nor rows are made, and a state that is behind is
+// [store.ErrBehind] unless its remedy is to warn or to advance. A state that Open would
+// make is looked at as it would be made.
 func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Looked, error) {
 	o := opener{store: s, q: &q}
 	if err := q.Check(s.Dialect); err != nil {

@@ -20,8 +20,9 @@ import (
 const elsewhere = "its store"
 
 // First returns the first integer of a sequence whose state is not there, and is kept
-// elsewhere. An [*store.Error] says why it is not to be made: [store.ErrNoRow], [store.ErrFresh],
-// [store.ErrStart], [store.ErrGone], [store.ErrUnread] or keysource.ErrExhausted.
+// elsewhere. An [*store.Error] says why it is not to be made: [store.ErrNoRow],
+// [store.ErrFresh], [store.ErrStart], [store.ErrGone], [store.ErrUnread] or
+// keysource.ErrExhausted.
 func First(ctx context.Context, q sequence.Sequence) (int64, error) {
 	fail := func(cause error) (int64, error) {
 		e := q.Fail(cause, "")
@@ -71,11 +72,11 @@ func claimRows(q *sequence.Sequence) (rows []string) {
 	return rows
 }
 
-// unused returns the integer from which on a state that is not there may begin, as far as the
-// claims of all columns that it fills say: above the keys of those that are not columns of
-// the sequence. It returns [store.ErrGone] where a claim says that the state was used,
-// [store.ErrUnread] where such keys cannot be read, and [store.ErrFresh] where there are some and they
-// are not the sequence's integers.
+// unused returns the integer from which on a state that is not there may begin, as far as
+// the claims of all columns that it fills say: above the keys of those that are not
+// columns of the sequence. It returns [store.ErrGone] where a claim says that the state
+// was used, [store.ErrUnread] where such keys cannot be read, and [store.ErrFresh] where
+// there are some and they are not the sequence's integers.
 func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	if q.ClaimsAt == nil {
 		return 0, nil
@@ -117,8 +118,8 @@ func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 	return column
 }
 
-// greatestOfClaim returns the greatest key in the column of a claim, for a sequence whose state is
-// not there.
+// greatestOfClaim returns the greatest key in the column of a claim, for a sequence whose
+// state is not there.
 func greatestOfClaim(ctx context.Context, c binding.StoredClaim, q *sequence.Sequence) (int64, error) {
 	other := *q
 	other.Columns = []store.Column{columnFor(c, q)}

@@ -11,10 +11,11 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// wasThere returns [store.ErrRowGone] if the row of a Shared sequence is not there, and is still
-// bound to a column. If the rows of the columns are deleted too, or the table is dropped, the sequence begins
-// anew. The row of a sequence that is not Shared names its column itself, so that nothing is
-// left of it. A row with blocks of an upstream gets another block, above all others.
+// wasThere returns [store.ErrRowGone] if the row of a Shared sequence is not there, and
+// is still bound to a column. If the rows of the columns are deleted too, or the table is
+// dropped, the sequence begins anew. The row of a sequence that is not Shared names its
+// column itself, so that nothing is left of it. A row with blocks of an upstream gets
+// another block, above all others.
 func (o opener) wasThere(ctx context.Context) error {
 	q := o.q
 	if !q.Shared || q.HoldsBlocks() {

@@ -216,7 +216,8 @@ func (q *Sequence) Greatest() int64 {
 // last is [Sequence.Greatest] whatever the row says.
 func (q *Sequence) last() int64 { return min(cmp.Or(q.Max, math.MaxInt64), store.MaxReserved) }
 
-// Ceiling is [Sequence.Greatest], and for a sequence with an upstream the last integer of all its blocks.
+// Ceiling is [Sequence.Greatest], and for a sequence with an upstream the last integer of
+// all its blocks.
 func (q *Sequence) Ceiling() int64 {
 	if q.HoldsBlocks() {
 		return q.last()

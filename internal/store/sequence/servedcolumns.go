@@ -129,8 +129,8 @@ func (s Columns) AllShown(ctx context.Context) error {
 	return nil
 }
 
-// NoStart returns [store.ErrStart], with the index by which the greatest key would be found where a
-// column has none.
+// NoStart returns [store.ErrStart], with the index by which the greatest key would be
+// found where a column has none.
 func (s Columns) NoStart() *store.Error {
 	e := s.q.Fail(store.ErrStart, "")
 	for _, k := range s.all() {

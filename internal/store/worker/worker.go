@@ -44,8 +44,7 @@ type Worker struct {
 // lowered. As with [sequence.Reserve], it has committed when it returns.
 //
 // The time from before to until is the caller's alone: marks are raised one after the
-// other. Nothing is where before is not
-// below until.
+// other. Nothing is where before is not below until.
 func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before int64, err error) {
 	return mark(ctx, s, w, until, 0)
 }
