@@ -36,6 +36,9 @@ func TestConnectionLimit(t *testing.T) {
 				time.Sleep(time.Millisecond)
 			}
 			found, _ := lookWith(t, s, policy, u.at)
+			if n := len(ruled(found, "not-looked")); n > 0 {
+				t.Errorf("%+v, want that all is looked at", found)
+			}
 			got := ruled(found, "connection-limit")
 			if severity == "" && len(got) == 0 {
 				return
@@ -50,6 +53,8 @@ func TestConnectionLimit(t *testing.T) {
 		limit(1)
 		want(sequencePolicy, check.Error, "one connection at a time")
 		want("  notes: {column: id, source: uuidv7}\n", "", "")
+		// It has no state, and its first INSERT asks for the greatest key.
+		want("  orders: {column: id, source: {kind: snowflake, worker: 3, store: none}}\n", check.Error, "one connection at a time")
 		limit(-1)
 		want(sequencePolicy, "", "")
 		if s.IsPostgres() {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/keyfill/keyfill/dialect"
 )
@@ -22,9 +23,12 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`,
 // database may have with what keyfill needs beside the application's own.
 func (c *checker) lookAtConnectionLimit() error {
 	one := c.stores[""]
-	if one == nil || one.bad || len(c.usesOf("")) == 0 {
+	// The catalog is asked on a connection of keyfill's too, wherever the state is.
+	asks := slices.ContainsFunc(c.targets, func(t *target) bool { return t.table.AsksCatalog })
+	if one == nil || one.bad {
 		return nil
 	}
+	needs := asks || len(c.usesOf("")) > 0
 	query := limitQueries[one.dialect.Family]
 	if query == "" {
 		return nil
@@ -33,6 +37,9 @@ func (c *checker) lookAtConnectionLimit() error {
 	if err := one.db.QueryRowContext(c.ctx, query).Scan(&limit); err != nil {
 		if c.ctx.Err() != nil {
 			return err
+		}
+		if !needs {
+			return nil
 		}
 		// Some servers hide their roles, and some that speak MySQL's protocol lack the
 		// variable: INSERTs work there.
@@ -43,6 +50,8 @@ func (c *checker) lookAtConnectionLimit() error {
 	}
 	switch {
 	case limit < 0:
+	case !needs:
+		one.single = limit < 2
 	case limit < 2:
 		one.single = true
 		f := Finding{Severity: Error, Rule: ruleConnectionLimit,
