@@ -1,9 +1,11 @@
 package apps_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/check"
 )
 
 // TestIdentityFilled: nothing is said of a column that the engine fills in a way of its own,
@@ -32,4 +34,31 @@ func TestIdentityFilled(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestIdentityHidden: MySQL shows a trigger to users with the right TRIGGER alone, so that
+// without it nobody knows whether one fills the column. MariaDB, which runs here in its place,
+// shows it to all users of the table.
+func TestIdentityHidden(t *testing.T) {
+	t.Parallel()
+	const policy = "  orders: {column: id, source: identity}\n"
+	s := harness.MySQLDefault.Scratch(t)
+	executeAll(t, s, "CREATE TABLE orders (id CHAR(36) NOT NULL PRIMARY KEY, a INT)")
+	for _, c := range []struct{ right, dialect, class string }{
+		{"SELECT, INSERT ON orders", "mysql", check.Unknown},
+		{"SELECT, INSERT, TRIGGER ON orders", "mysql", check.FirstInsert},
+		{"SELECT, INSERT ON orders", "mariadb", check.FirstInsert},
+	} {
+		u := newUser(t, s, c.right)
+		found, _ := lookWith(t, s, policy+"dialect: "+c.dialect+"\n", u.at)
+		got := ruled(found, "no-default")
+		if len(got) != 1 || got[0].Class != c.class || (c.class == check.Unknown) != strings.Contains(got[0].Message, "TRIGGER") {
+			t.Errorf("%s, %s: %+v, want class %q", c.right, c.dialect, found, c.class)
+		}
+	}
+	executeAll(t, s, "CREATE TRIGGER makes BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = UUID()")
+	u := newUser(t, s, "SELECT, INSERT ON orders")
+	if found, _ := lookWith(t, s, policy, u.at); len(ruled(found, "no-default")) > 0 {
+		t.Errorf("with a trigger: %+v", found)
+	}
 }

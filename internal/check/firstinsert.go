@@ -73,11 +73,25 @@ func (c *checker) lookAtIdentity(found *catalog.Listed, entry policy.Entry) {
 		if c.refusesNull(found, col) {
 			class = FirstInsert
 		}
+		triggers := "the table has no trigger"
+		if c.hidesTriggers(found) {
+			class, triggers = Unknown, "whether the table has a trigger is not shown without the right TRIGGER on it"
+		}
 		// The program may bring all keys.
 		c.add(Finding{Severity: Warning, Rule: ruleNoDefault, Table: found.Name, Column: col.Name, Line: key.Line, Class: class,
-			Message: fmt.Sprintf("the policy leaves the keys to the engine (source: identity), which does not fill the column: %s has no default and no counter, and the table has no trigger", col.Type),
+			Message: fmt.Sprintf("the policy leaves the keys to the engine (source: identity), which does not fill the column: %s has no default and no counter, and %s", col.Type, triggers),
 			Remedy:  "in the policy, for table " + entry.Name + ": another source; or have the program bring each key, or the engine fill the column"})
 	}
+}
+
+// hidesTriggers reports whether the user may lack the right to be shown the triggers of a table:
+// MySQL shows them with the right TRIGGER alone, MariaDB to all users of the table.
+func (c *checker) hidesTriggers(t *catalog.Listed) bool {
+	if c.d.Name != dialect.MySQL().Name || c.o.Overview != nil {
+		return false
+	}
+	read, err := catalog.Read(c.ctx, c.d, c.q, c.d.Fold(t.Schema, true), c.d.FoldTable(t.Name, true))
+	return err != nil || read.InsertTriggers == catalog.Unknown
 }
 
 // refusesNull reports whether the engine refuses a row that has no value for a column without
