@@ -11,7 +11,7 @@ import (
 func (s *Row) IsReservedOnce() bool {
 	q, r := s.q, s.store
 	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
-		!r.Engine.AnswersID && r.Engine.Reserve.Into == nil && r.Server.IsKnown()
+		!r.Engine.ReturnsLastInsertID && r.Engine.Reserve.Into == nil && r.Server.IsKnown()
 }
 
 // ReserveOnce reserves n integers by that UPDATE. It sends nothing else, and returns
