@@ -192,6 +192,7 @@ var arrows = map[string][]string{
 	"internal/gosql":       {},
 	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
+	"internal/knots":       {},
 	"internal/reference":   {module + "/policy"},
 	"internal/storetest":   {module + "/internal/testturn", module + "/keysource"},
 	"internal/testbrowser": {},
