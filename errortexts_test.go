@@ -186,7 +186,7 @@ func literalText(e ast.Expr) (string, bool) {
 }
 
 // tools are the folders whose errors only those read who work on this repository.
-var tools = []string{"bench", "faults", "judge", "release", "suites", "internal/corpus", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach"}
+var tools = []string{"bench", "faults", "judge", "release", "suites", "internal/corpus", "internal/knots", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach"}
 
 // hiddenPrefixes begin no text: they name a package that users do not see.
 var hiddenPrefixes = regexp.MustCompile(`^(catalog|store|dbconn|sqlcode|drivers|session|keys|fill|explain|rewrite): `)

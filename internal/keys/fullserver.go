@@ -101,7 +101,7 @@ type lentRow struct {
 }
 
 func (r lentRow) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
-	return r.rows.ReserveBy(ctx, r.on.Own(), n, seen)
+	return reserver.ReserveBy(ctx, r.rows, r.on.Own(), n, seen)
 }
 
 // Advance sends nothing: Reserve finds no row that stands below to.

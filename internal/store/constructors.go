@@ -60,3 +60,7 @@ func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
 // Prove returns nil where a transaction is open, for a store of [Joined], and
 // [ErrEnded] where none is. It is nil where the engine has no way to tell.
 func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
+
+// By returns the store of s on a connection of the application, on which no transaction is
+// open.
+func By(s *Store, c driver.Conn) *Store { return s.on(driverConn{c}) }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -45,10 +44,6 @@ func (s *Store) on(c Conn) *Store {
 	other.Conn, other.Server, other.Proof = c, s.Server.on(c), s.Proof.on(c)
 	return &other
 }
-
-// By returns the same store on a connection of the application, on which no transaction is
-// open.
-func (r *Store) By(c driver.Conn) *Store { return r.on(driverConn{c}) }
 
 // InTransaction returns the store of a transaction of our own.
 func (s *Store) InTransaction(c Conn) *Store {
