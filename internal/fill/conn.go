@@ -16,7 +16,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	if a == nil {
 		return c.Conn.BeginTx(ctx, opts)
 	}
-	a.Db, a.Other = c.DB, c.DB.Detached // where stores are stood in for, the engine is asked nothing
+	a.DB, a.Other = c.DB, c.DB.Detached // where stores are stood in for, the engine is asked nothing
 	if !a.Other {
 		at, err := c.PlaceNow(ctx)
 		if a.Other = err != nil; err == nil {

@@ -47,7 +47,7 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 		c.Parked.Park(x)
 		return nil, driver.ErrSkip
 	}
-	res, err := executor.ExecutorOf(x).Exec(ctx, executor.Direct{Conn: &c.Conn})
+	res, err := executor.Of(x).Exec(ctx, executor.Direct{Conn: &c.Conn})
 	if err == driver.ErrSkip {
 		c.Parked.Park(x)
 		return nil, err
@@ -78,7 +78,7 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 		c.Parked.Park(x)
 		return nil, driver.ErrSkip
 	}
-	rows, err := executor.ExecutorOf(x).Query(ctx, executor.Direct{Conn: &c.Conn})
+	rows, err := executor.Of(x).Query(ctx, executor.Direct{Conn: &c.Conn})
 	if err == driver.ErrSkip {
 		c.Parked.Park(x)
 		return nil, err

@@ -197,7 +197,7 @@ func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int
 	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Conflict != rewrite.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
 		return nil, affected
 	}
-	return outcome.WithSeveral(outcome.OwnResult{Result: res, Id: id}), affected
+	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id}), affected
 }
 
 // count counts an execution that has succeeded. affected is as answer returns it. Most

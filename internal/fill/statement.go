@@ -138,7 +138,7 @@ func (s *statement) execOnce(ctx context.Context, args []driver.NamedValue) (dri
 		return session.ExecStmt(ctx, s.Stmt, args)
 	}
 	x.Trace.Prepared = true
-	res, err := executor.ExecutorOf(x).Exec(ctx, s)
+	res, err := executor.Of(x).Exec(ctx, s)
 	res, err = outcome.Executed(ctx, x, res, err)
 	x.Release(err)
 	return res, err
@@ -176,7 +176,7 @@ func (s *statement) queryOnce(ctx context.Context, args []driver.NamedValue) (dr
 		return session.QueryStmt(ctx, s.Stmt, args)
 	}
 	x.Trace.Prepared = true
-	rows, err := executor.ExecutorOf(x).Query(ctx, s)
+	rows, err := executor.Of(x).Query(ctx, s)
 	return outcome.Queried(ctx, x, rows, err)
 }
 

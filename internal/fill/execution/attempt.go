@@ -15,7 +15,7 @@ import (
 // in it, and the keys of the attempts before. Its connection writes to it while the
 // transaction is open.
 type Attempt struct {
-	Db     *Database    // nil where the transaction was not begun on a connection of keyfill's
+	DB     *Database    // nil where the transaction was not begun on a connection of keyfill's
 	before []*Execution // of the attempts before, whose keys were not handed over yet
 	filled int          // executions that were to get keys so far
 
@@ -44,6 +44,7 @@ const (
 // MaxSent bounds the executions of one attempt whose keys are kept.
 const MaxSent = 10_000
 
+// AttemptKey is the key of a context that holds the attempt of its transaction.
 type AttemptKey struct{}
 
 // AttemptOf returns the attempt that a transaction is begun for, nil for most.
@@ -91,7 +92,7 @@ func (a *Attempt) Retry(x *Execution) bool {
 
 // NoteOther notes a text that is sent, or prepared, as it came. a may be nil.
 func (a *Attempt) NoteOther(query string) {
-	if a != nil && !session.IsRead(a.Db.Dialect(), query) {
+	if a != nil && !session.IsRead(a.DB.Dialect(), query) {
 		a.Other = true
 	}
 }
@@ -167,7 +168,7 @@ func (a *Attempt) IsUndone(err error) bool {
 	if a.undone {
 		return true
 	}
-	d := a.Db.Dialect()
+	d := a.DB.Dialect()
 	class := sqlcode.ClassOf(d, err)
 	if !sqlcode.Answered(err) || class == dialect.ErrorPassing {
 		return false
@@ -178,7 +179,7 @@ func (a *Attempt) IsUndone(err error) bool {
 // IsTransient reports whether a transaction that met an error of the engine may succeed
 // when it is made again.
 func (a *Attempt) IsTransient(err error) bool {
-	return sqlcode.ClassOf(a.Db.Dialect(), err).Transient()
+	return sqlcode.ClassOf(a.DB.Dialect(), err).Transient()
 }
 
 // FateOf returns the question what became of a transaction.

@@ -96,6 +96,7 @@ type Recorded struct {
 	Whole      bool   // no event but the Commit or Rollback of now can have stored them
 }
 
+// Clear forgets all of them.
 func (o *Recorded) Clear() {
 	clear(o.Executions)
 	o.Executions = o.Executions[:0]

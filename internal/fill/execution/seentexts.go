@@ -81,6 +81,7 @@ type SeenText struct {
 // longestSeen bounds the texts that are remembered: 4 MB in all.
 const longestSeen = 4096
 
+// NewSeenTexts returns the texts that were seen of a database: none.
 func NewSeenTexts(tables *keys.Tables) *SeenTexts {
 	return &SeenTexts{tables: tables, seed: maphash.MakeSeed()}
 }

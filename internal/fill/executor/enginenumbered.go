@@ -206,7 +206,7 @@ func execByQuery(ctx context.Context, via execution.Sender, x *execution.Executi
 	if err != nil {
 		return nil, nil, err
 	}
-	return outcome.OwnResult{Result: driver.RowsAffected(0), Id: 0}, read.(*bufferedRows).sets, nil
+	return outcome.OwnResult{Result: driver.RowsAffected(0), Key: 0}, read.(*bufferedRows).sets, nil
 }
 
 // storedByQuery returns how many rows an INSERT has stored whose rows were read, and the

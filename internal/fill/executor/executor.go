@@ -14,6 +14,7 @@ import (
 // Direct sends executions to the driver's connection.
 type Direct struct{ Conn *execution.Conn }
 
+// SendExec sends a statement without rows.
 func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Result, error) {
 	c := d.Conn
 	res, err := c.ExecContext(ctx, x.Text, x.Sent)
@@ -23,6 +24,7 @@ func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Re
 	return res, err
 }
 
+// SendQuery sends a statement that gives rows.
 func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.Rows, error) {
 	c := d.Conn
 	rows, err := c.QueryContext(ctx, x.Text, x.Sent)
@@ -156,8 +158,8 @@ func (t *Transactional) choose(ctx context.Context) error {
 	return t.take(ctx)
 }
 
-// ExecutorOf returns the executor of an execution that has its keys.
-func ExecutorOf(x *execution.Execution) execution.Executor {
+// Of returns the executor of an execution that has its keys.
+func Of(x *execution.Execution) execution.Executor {
 	if x.How == nil {
 		return autonomous{x}
 	}

@@ -37,6 +37,7 @@ type InsertSelect struct {
 	saved  bool // our savepoint (rowsSavepoint) is set
 }
 
+// Exec counts the rows, and sends the statement.
 func (s *InsertSelect) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
 	return sendCounted(ctx, s, true, func() (driver.Result, error) {
 		if countsByRows(s.X) {
@@ -49,6 +50,7 @@ func (s *InsertSelect) Exec(ctx context.Context, via execution.Sender) (driver.R
 	})
 }
 
+// Query is Exec for a statement that gives rows.
 func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) {
 		rows, err := via.SendQuery(ctx, s.X)

@@ -39,6 +39,7 @@ type Transactional struct {
 	tries     session.Again // of our transaction
 }
 
+// Exec sends the statement in the transaction of its keys, and commits that if it is ours.
 func (t *Transactional) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
 	res, err := sendJoined(ctx, t, true, func() (res driver.Result, err error) {
 		if t.within != nil && countsByRows(t.X) {
@@ -59,6 +60,7 @@ func (t *Transactional) Exec(ctx context.Context, via execution.Sender) (driver.
 	return res, err
 }
 
+// Query is Exec for a statement that gives rows.
 func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	rows, err := sendJoined(ctx, t, false, func() (driver.Rows, error) { return via.SendQuery(ctx, t.X) })
 	if err != nil {

@@ -17,6 +17,7 @@ type Answer struct {
 	res   driver.Result
 }
 
+// AnswerTo returns the answer res of the driver to x.
 func AnswerTo(x *execution.Execution, res driver.Result) Answer {
 	in := &x.Plan.Inserts[0]
 	return Answer{x: x, in: in, table: keys.TableOf(in), res: res}

@@ -9,10 +9,11 @@ import (
 // was not stored, or when the engine does not tell.
 type OwnResult struct {
 	driver.Result
-	Id int64
+	Key int64
 }
 
-func (r OwnResult) LastInsertId() (int64, error) { return r.Id, nil }
+// LastInsertId returns the key.
+func (r OwnResult) LastInsertId() (int64, error) { return r.Key, nil }
 
 // severalResults are what go-sql-driver/mysql tells of each statement of a text, to
 // callers who execute it through sql.Conn.Raw.
@@ -21,24 +22,25 @@ type severalResults interface {
 	AllLastInsertIds() []int64
 }
 
-// ownResults is an ownResult whose driver also gives the results of each statement.
+// ownResults is an OwnResult whose driver also gives the results of each statement.
 type ownResults struct {
 	OwnResult
 	each severalResults
 }
 
+// AllRowsAffected is the driver's.
 func (r ownResults) AllRowsAffected() []int64 { return r.each.AllRowsAffected() }
 
 // AllLastInsertIds ends with our key, as LastInsertId gives it.
 func (r ownResults) AllLastInsertIds() []int64 {
 	ids := slices.Clone(r.each.AllLastInsertIds())
 	if len(ids) > 0 {
-		ids[len(ids)-1] = r.Id
+		ids[len(ids)-1] = r.Key
 	}
 	return ids
 }
 
-// WithSeveral makes an ownResult an ownResults if its driver also gives the results of
+// WithSeveral makes an OwnResult an ownResults if its driver also gives the results of
 // each statement. Any other result comes back as it is.
 func WithSeveral(res driver.Result) driver.Result {
 	own, ok := res.(OwnResult)

@@ -38,7 +38,7 @@ func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f
 func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOptions, f func(*sql.Tx) error) (again bool, err error) {
 	tx, err := db.BeginTx(context.WithValue(ctx, execution.AttemptKey{}, a), opts)
 	if err != nil {
-		return a.Db != nil && a.IsTransient(err), err
+		return a.DB != nil && a.IsTransient(err), err
 	}
 	ends := false
 	defer func() {
@@ -46,7 +46,7 @@ func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOpti
 			_ = tx.Rollback()
 		}
 	}()
-	if a.Db == nil {
+	if a.DB == nil {
 		return false, ErrNotOurs
 	}
 	err = f(tx)
@@ -84,7 +84,7 @@ func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, 
 // isOver reports whether a transaction whose function has failed stores nothing, and may
 // succeed when it is made again. rolledBack is the error of its Rollback.
 func isOver(a *execution.Attempt, err, rolledBack error) bool {
-	if a.Db.IsUndone(err) {
+	if a.DB.IsUndone(err) {
 		return true // some engines have ended it themselves, and refuse the ROLLBACK
 	}
 	ended := rolledBack == nil || errors.Is(rolledBack, sql.ErrTxDone)

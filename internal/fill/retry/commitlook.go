@@ -40,7 +40,7 @@ const (
 
 // fateOfCommit finds out what became of the attempt.
 func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
-	latest := &a.Db.Dialect().Latest
+	latest := &a.DB.Dialect().Latest
 	if a.Other || len(a.Keyed) == 0 || latest.Dirty && latest.Wait == "" {
 		return commitUnknown
 	}
@@ -83,7 +83,7 @@ func (l *commitLook) close() {
 func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	if l.conn == nil {
 		c := new(execution.Conn)
-		if err := Connect(ctx, c, l.Db, l.Db.OwnConnector()); err != nil {
+		if err := Connect(ctx, c, l.DB, l.DB.OwnConnector()); err != nil {
 			return commitUnknown, err
 		}
 		l.conn = c
@@ -117,7 +117,7 @@ func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 // committed, and that no query shows what it has not committed. tells says that the engine
 // knows that it has ended.
 func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, err error) {
-	d := l.Db.Dialect()
+	d := l.DB.Dialect()
 	if l.Number != "" {
 		row, err := l.conn.QueryRow(ctx, execution.FateOf(&d.Transactions, l.Number), nil)
 		if err != nil {
@@ -150,7 +150,7 @@ func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, er
 // waits asks for a row of an execution. A row that is stored, and not committed, keeps
 // others waiting.
 func (l *commitLook) waits(ctx context.Context, x *execution.Execution) (commitFate, error) {
-	d := l.Db.Dialect()
+	d := l.DB.Dialect()
 	q, ok := newKeyInquiry(ctx, x, l.conn)
 	if !ok {
 		return commitUnknown, nil
