@@ -19,7 +19,7 @@ var counting = map[string]map[string]string{
 		"plainRun.counts": "{ return r.tableTally() }",
 	},
 	"internal/fill/execution/trace.go": {
-		"isWatched": "{ return false }",
+		"IsWatched": "{ return false }",
 		"WatchOf":   "{ return Watch{} }",
 	},
 }
