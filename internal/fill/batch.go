@@ -15,8 +15,8 @@ import (
 )
 
 // A batch is several texts that are sent together, as pgx sends them: the first answer
-// comes behind the last text, and the connection takes nothing else in between. All that
-// there is to ask is asked before or behind the batch. The engine stores all of a batch,
+// comes after the last text, and the connection takes nothing else in between. All that
+// there is to ask is asked before or after the batch. The engine stores all of a batch,
 // or nothing, unless one of its texts ends a transaction.
 
 // Batch is the texts of one batch. Like its connection, it belongs to one goroutine.
@@ -186,7 +186,7 @@ func (b *Batch) Abandon(ctx context.Context) {
 // Finish ends the batch, when the connection is free again. The error is the batch's:
 // nothing of it is stored then, unless a text of it has ended a transaction. Finish
 // returns the error of a statement that has done something else than it was sent for.
-// Where a tracer panics, the texts behind are ended and counted all the same, and no
+// If a tracer panics, the texts after it are ended and counted all the same, and no
 // tracer is told of them.
 func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
@@ -259,7 +259,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 		outcome.Account{X: x}.Count(nil, err)
 		outcome.NoteSent(x, err)
 		if !q.rows || err != nil {
-			outcome.Record(x, err) // as unknown without an error: nobody has read the answer
+			outcome.Record(x, err) // as unknown if there is no error: the caller has not read the answer
 		}
 		return err
 	}

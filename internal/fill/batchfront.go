@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// passes notes a text of the batch, behind which the next one runs.
+// passes notes a text of the batch, after which the next one runs.
 func (b *Batch) passes(q *queuedText) {
 	d, f := b.conn.DB.Dialect(), &b.front
 	left := rewrite.Leaves(d, q.query)
@@ -33,7 +33,7 @@ func (b *Batch) passes(q *queuedText) {
 }
 
 // forget drops what was asked, or followed, while the texts were added: it is true of the
-// session before the batch, or behind it.
+// session before the batch, or after it.
 func (b *Batch) forget() {
 	if b.front.Place || b.front.Columns || b.front.Settings {
 		for i := range b.queued {

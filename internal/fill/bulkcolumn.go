@@ -28,7 +28,7 @@ import (
 type bulkColumn struct {
 	name string
 	kind string // of a key's type, in capital letters; "" where it is not told
-	// precision of a key's DECIMAL without places behind the point; 0 for others.
+	// precision of a key's DECIMAL without decimal places; 0 for others.
 	precision int64
 }
 

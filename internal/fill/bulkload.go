@@ -39,7 +39,7 @@ type bulkLoad struct {
 	broken error // the driver's last, if that is no answer of the engine
 
 	last  *execution.Execution
-	trace *execution.Tracer // of its last row; nil where nobody traces
+	trace *execution.Tracer // of its last row; nil if no tracer is set
 
 	follows execution.Following // of its rows
 
@@ -144,7 +144,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	return x, nil
 }
 
-// note records the keys of a row: what becomes of them is known at the end of
+// note records the keys of a row: whether they are stored is known at the end of
 // the load.
 func (l *bulkLoad) note(x *execution.Execution) {
 	if x.Holes.Any() {
@@ -219,7 +219,7 @@ func (l *bulkLoad) countLate(v outcome.Verdict) {
 
 // failed handles an error of the driver. An error of the engine ends the whole load,
 // whichever row it is about. Behind another error the load may go on, or the connection is
-// broken and nobody knows what the engine has stored.
+// broken and it is not known what the engine has stored.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.follows = execution.Following{}
 	if !sqlcode.Answered(err) {

@@ -40,7 +40,7 @@ func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// Close closes the connection. Rows that nobody has closed have ended with it.
+// Close closes the connection, and counts the rows that the caller has left open.
 func (c *Conn) Close() error {
 	for len(c.Unread) > 0 {
 		outcome.CountUnread(c.Unread[0], func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Cause: keys.CauseUnended} })
@@ -49,7 +49,7 @@ func (c *Conn) Close() error {
 }
 
 // ResetSession is called before the connection is used again: what was parked
-// on it belongs to a caller who is gone.
+// on it belongs to a caller that has given it back.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Parked.Clear()
 	c.Recorded.Clear()

@@ -17,7 +17,7 @@ type loadedRun struct {
 	at, n    int
 }
 
-// add adds n keys. The keys of a load stand one behind the other in its recorders,
+// add adds n keys. The keys of a load stand one after the other in its recorders,
 // unless others come in between.
 func (k *loadedKeys) add(from execution.Note, n int) {
 	if i, ok := k.newest[from.Recorder]; ok {

@@ -38,7 +38,7 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 }
 
 // suitsPlain reports whether the plain executor may run: the transaction has changed no
-// tables and is not one that is made again, the table's facts are known, and nobody
+// tables and is not one that is made again, the table's facts are known, and no caller
 // records keys or traces.
 func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool {
 	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)

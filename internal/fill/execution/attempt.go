@@ -53,7 +53,7 @@ func AttemptOf(ctx context.Context) *Attempt {
 	return a
 }
 
-// NextAttempt returns the attempt behind another one, which has stored nothing. a may be
+// NextAttempt returns the attempt after another one, which has stored nothing. a may be
 // nil.
 func NextAttempt(a *Attempt) *Attempt {
 	if a == nil {
@@ -62,7 +62,7 @@ func NextAttempt(a *Attempt) *Attempt {
 	return &Attempt{before: slices.Concat(a.Sent, a.before)}
 }
 
-// AttemptSavepoint is the name of ours, which nobody else uses.
+// AttemptSavepoint is the name of keyfill's savepoint, which no application uses.
 const AttemptSavepoint = "keyfill_attempt"
 
 // Retry gives an execution the keys of the same statement in an attempt before, and
@@ -127,7 +127,7 @@ func (n *numbered) Ask(ctx context.Context, c *Conn) {
 }
 
 // BeforeEnd notes whether a text has ended the transaction before. Not each text that may
-// have done so has, such as DDL that has failed, and joined keys leave it unknown behind a
+// have done so has, such as DDL that has failed, and joined keys leave it unknown after a
 // deadlock.
 func (a *Attempt) BeforeEnd(ctx context.Context, c *Conn) {
 	a.Parts = c.Ends != a.Ends && c.Tx != session.Unknown
@@ -143,7 +143,7 @@ func (a *Attempt) BeforeEnd(ctx context.Context, c *Conn) {
 // has left open is rolled back: SQLite leaves it so where the database is busy.
 //
 // PostgreSQL answers ROLLBACK to the COMMIT of a transaction in which a statement has
-// failed, of which drivers make errors of their own. A connection that is in use behind
+// failed, of which drivers make errors of their own. A connection that is in use after
 // such an error has read the answer.
 func (a *Attempt) AfterEnd(ctx context.Context, c *Conn, commits bool, err error) {
 	aborts := c.DB.Dialect().ErrorsAbort

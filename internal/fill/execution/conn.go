@@ -49,7 +49,7 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 	}
 	c.Wrap(conn, db)
 	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		// On a connection that nobody has used: later the question would change
+		// On a connection that was not used yet: later the question would change
 		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
 		// again when it matters.
 		_, _ = c.AskEngine(ctx)

@@ -61,7 +61,7 @@ type Execution struct {
 
 // fate is what is known of the rows of an execution that was sent.
 type fate struct {
-	Rows    []Outcome // of the plan's places; nil where nobody asked
+	Rows    []Outcome // of the plan's places; nil if the engine was not asked
 	Changed int64     // the key of a stored row for LastInsertId: see answer.settle
 	Asked   bool      // the executor has asked already, before it ended the transaction
 	Undone  bool      // what was drawn was undone, and so is what was stored
@@ -79,7 +79,7 @@ func (c *Conn) NewExecution(ctx context.Context, p *rewrite.Plan, query string, 
 	return x
 }
 
-// Watch notes who wants to know of the execution under a context.
+// Watch notes the recorder and the tracer of a context.
 func (x *Execution) Watch(ctx context.Context) {
 	w := WatchOf(ctx)
 	x.Recording.Recorder, x.Trace.To = w.recorder, w.Tracer

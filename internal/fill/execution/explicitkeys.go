@@ -16,7 +16,7 @@ type Brought struct {
 	Numbers  keys.Follower
 	Explicit rewrite.Explicit
 	Told     bool  // the policy says follow_explicit
-	Raised   int64 // the key above which a bulk load, or rows behind it, have raised it already
+	Raised   int64 // the key above which a bulk load, or later rows, have raised it already
 }
 
 // Raise makes later keys greater than one that was brought.
@@ -30,11 +30,11 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 // A sequence that follows explicit keys is raised above those that an INSERT brings,
 // as AUTO_INCREMENT is: when the INSERT has succeeded, once for a statement, and before
 // the caller sees the answer. An INSERT that fails moves nothing, whatever its key, but
-// where rows behind that key go on above it: see mixed.
+// where rows after that key go on above it: see mixed.
 //
 // Between the INSERT and the raise others may draw the key that was brought, as they
 // may when they hold it in a block: theirs is a duplicate-key error. A process that
-// compares the numbering with the table in between finds it behind, and so does one
+// compares the numbering with the table in between finds it too low, and so does one
 // that starts after this one was killed there: such a source has on_behind: advance
 // unless its policy says otherwise.
 //
@@ -57,7 +57,7 @@ type Following struct {
 func (f *Following) Any() bool { return len(f.Behind) > 0 }
 
 // IsBefore reports whether the numberings that belong to transactions are raised in the
-// transaction of the INSERT; else they are raised behind it, by themselves.
+// transaction of the INSERT; else they are raised after it, by themselves.
 func (f *Following) IsBefore(p *rewrite.Plan) bool {
 	return !f.Apart && slices.ContainsFunc(f.Behind, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
 		f.Conn.Tx != session.Unknown && p.Statements == 1
@@ -118,7 +118,7 @@ func (f *Following) RaiseSoFar(ctx context.Context) error {
 }
 
 // RaiseBefore raises the numberings of the execution's transaction before its INSERT.
-// One that is raised behind the INSERT is locked here where the engine does that, since
+// One that is raised after the INSERT is locked here where the engine does that, since
 // every draw locks it first.
 func (f *Following) RaiseBefore(ctx context.Context) error {
 	for i := range f.Before {
@@ -135,7 +135,7 @@ func (f *Following) RaiseBefore(ctx context.Context) error {
 	return nil
 }
 
-// isStored reports whether a numbering is raised behind the INSERT.
+// isStored reports whether a numbering is raised after the INSERT.
 func (f *Following) isStored(b *Brought) bool {
 	return slices.ContainsFunc(f.Stored, func(o Brought) bool { return o.Numbers == b.Numbers && o.Table == b.Table && o.Key == b.Key })
 }

@@ -13,7 +13,7 @@ type Front struct {
 	Settings bool // the settings of the session
 	Texts    []string
 
-	Path  []string // the search path that the last of them has set, until somebody asks for it
+	Path  []string // the search path that the last of them has set, until it is asked for
 	Begun bool     // one of them has begun a transaction that none has ended
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// maxParked bounds what a long transaction can leave behind by executions whose
+// maxParked bounds what a long transaction can leave in memory by executions whose
 // arguments equal none when they come back.
 const maxParked = 64
 

@@ -38,7 +38,7 @@ type Recorder struct {
 
 // recording says where the keys of an execution are recorded.
 type recording struct {
-	Recorder *Recorder // the innermost; nil where nobody records
+	Recorder *Recorder // the innermost; nil if none is set
 	Notes    []Note    // where the keys stand in the recorders; nil before they do
 }
 

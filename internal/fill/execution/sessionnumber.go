@@ -37,7 +37,7 @@ func (db *Database) watchesNumbers() bool {
 type SessionNumbers struct {
 	conn *Conn
 
-	// last is what the engine would remember of the last INSERT; nil for nothing, as behind
+	// last is what the engine would remember of the last INSERT; nil for nothing, as after
 	// most statements.
 	Last *sessionNumber
 	room sessionNumber

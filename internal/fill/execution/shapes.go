@@ -8,10 +8,10 @@ import (
 )
 
 // maxShapes bounds the shapes that are counted, since a program may make up texts. All
-// statements behind the first 10,000 shapes count as one more.
+// statements after the first 10,000 shapes count as one more.
 const maxShapes = 10000
 
-// otherShapes stands in the log for all shapes behind the first 10,000.
+// otherShapes stands in the log for all shapes after the first 10,000.
 const otherShapes = "…"
 
 // shapes counts statements that are logged by the shape of their text. It is safe for
@@ -23,7 +23,7 @@ type shapes struct {
 
 // shapeKey is what statements have in common that are logged once.
 type shapeKey struct {
-	shape  string // "" for those behind the first maxShapes
+	shape  string // empty for those after the first maxShapes
 	table  string
 	reason rewrite.Reason
 	sent   bool // unfilled

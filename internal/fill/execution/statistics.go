@@ -23,7 +23,7 @@ func Cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
 	return mode
 }
 
-// Statistics counts what becomes of the INSERTs of a database, and logs those that are
+// Statistics counts the INSERTs of a database by what was done with them, and logs those that are
 // refused or go out unfilled: once for each shape of a text, and again when that has come
 // ten times as often. It is safe for concurrent use.
 type Statistics struct {

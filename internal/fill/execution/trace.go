@@ -26,11 +26,11 @@ type Traced struct {
 	Cause   string
 }
 
-// Watch is who wants to know, under a context, what is done with a statement. One look at
+// Watch holds the recorder and the tracer of a context. One look at
 // the context finds both.
 type Watch struct {
-	recorder *Recorder // the innermost; nil where nobody records
-	Tracer   *Tracer   // the innermost; nil where nobody traces
+	recorder *Recorder // the innermost; nil if none is set
+	Tracer   *Tracer   // the innermost; nil if none is set
 }
 
 // Tracer tells a program of each INSERT under a context.
@@ -42,7 +42,7 @@ type Tracer struct {
 
 type watchKey struct{}
 
-// WatchOf returns who wants to know under a context.
+// WatchOf returns the recorder and the tracer of a context.
 func WatchOf(ctx context.Context) Watch {
 	w, _ := ctx.Value(watchKey{}).(*Watch)
 	if w == nil {
@@ -51,7 +51,7 @@ func WatchOf(ctx context.Context) Watch {
 	return *w
 }
 
-// IsWatched reports whether somebody wants to know under a context.
+// IsWatched reports whether a context has a recorder or a tracer.
 func IsWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
 
 // WithTracer returns a context under which tell is told of each INSERT, and the tracers of
@@ -82,7 +82,7 @@ func Untraced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, watchKey{}, &Watch{recorder: w.recorder})
 }
 
-// Say tells the tracer and those around it. A nil one tells nobody.
+// Say reports an event to t and to those around it; it does nothing if t is nil.
 func (t *Tracer) Say(e Traced) { t.SayTo(false, e) }
 
 // SayTo tells the tracers that are told before rows are read, or the others.

@@ -12,10 +12,10 @@ import (
 
 // bufferedRows are the rows of an INSERT whose keys belong to its transaction, or which
 // raises a numbering. They were read, and what was begun for them has ended, before the caller got the first
-// one: database/sql closes rows by itself when their context ends, and tells nobody
+// one: database/sql closes rows by itself when their context ends, and tells no caller
 // the error, so that a row could be shown whose commit has failed.
 type bufferedRows struct {
-	sets []resultSet // the one that is read, and those behind it
+	sets []resultSet // the one that is read, and those after it
 }
 
 // resultSet is a result that was read.

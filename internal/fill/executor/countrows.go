@@ -62,7 +62,7 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 		case beside:
 			n = withSpare(n)
 		case s.counts > 1:
-			n += n/8 + 1 // somebody else is adding rows
+			n += n/8 + 1 // another program is adding rows
 		}
 		s.X.Rows[i] = n
 	}
@@ -266,7 +266,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 	return n, UnlessOld(ctx, c, s.X.Plan, err)
 }
 
-// noSavepoints is MySQL's error of a SAVEPOINT behind a change of a table whose engine has
+// noSavepoints is MySQL's error of a SAVEPOINT after a change of a table whose engine has
 // none, such as Aria: "ER_CHECK_NOT_IMPLEMENTED" in the server error reference.
 const noSavepoints = 1178
 
@@ -355,7 +355,7 @@ func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 
 // UnlessOld turns an error of a statement that numbers rows into a refusal if the server
 // is too old for it. Such a server may lack WITH, and then cannot answer the question
-// for its version that stands behind one.
+// for its version that stands after one.
 func UnlessOld(ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error) error {
 	d := p.Dialect()
 	n := &d.Numbering

@@ -26,7 +26,7 @@ import (
 //
 // The engine does not stop at the last key that was reserved, and a function that the
 // query calls through a view, or a trigger, may take the first one for a row of another
-// table. So the INSERT stands in a transaction of its own, or behind a savepoint in the
+// table. So the INSERT stands in a transaction of its own, or after a savepoint in the
 // application's, and is undone where more rows were stored than were counted, or where
 // the engine says that it began with another number.
 type engineNumbered struct {
@@ -85,7 +85,7 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 	}
 	if n.counts++; n.counts > 1 {
 		rows = max(rows, n.stored)
-		rows += rows/8 + 1 // somebody else is adding rows
+		rows += rows/8 + 1 // another program is adding rows
 	}
 	x.Rows = map[int]int64{0: rows}
 	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Rows, nil, x.Conn, nil)
@@ -116,7 +116,7 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	}
 	row, err := c.QueryRow(ctx, query, args)
 	if err != nil {
-		return 0, err // a savepoint may be set, behind which nothing was changed
+		return 0, err // a savepoint may be set, after which nothing was changed
 	}
 	n.saved = n.own == nil
 	rows, ok := session.IntegerOf(row[0])
@@ -136,7 +136,7 @@ func (t textTransaction) Commit() error { return t.end("COMMIT") }
 
 func (t textTransaction) Rollback() error { return t.end("ROLLBACK") }
 
-// end ends the transaction, even for a caller who has gone.
+// end ends the transaction, even if the caller's context has ended.
 func (t textTransaction) end(text string) error {
 	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Own(), text, nil)
 	return err
@@ -296,7 +296,7 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 		return err
 	}
 	n.saved = false
-	ctx = context.WithoutCancel(ctx) // for a caller who has gone, too
+	ctx = context.WithoutCancel(ctx) // also if the caller's context has ended
 	err := n.x.Conn.ExecSavepoint(ctx, n.x.Plan.Dialect().Transactions.Undo, rowsSavepoint)
 	if err != nil {
 		n.x.Conn.MarkUnknown()

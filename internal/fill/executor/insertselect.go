@@ -26,7 +26,7 @@ const maxCounts = 3
 // three times.
 var errRowsGrew = anchor.New("rows", "its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
 
-// rowsSavepoint is the name of ours, which nobody else uses.
+// rowsSavepoint is the name of keyfill's savepoint, which no application uses.
 const rowsSavepoint = "keyfill_rows"
 
 // InsertSelect executes statements with an INSERT whose rows come from a query. The rows
@@ -75,7 +75,7 @@ func (s *InsertSelect) lost(err error) bool {
 
 // toSavepoint undoes what was done since our savepoint, which stays.
 func (s *InsertSelect) toSavepoint(ctx context.Context) error {
-	// What was done has to be undone, even for a caller who has gone.
+	// What was done has to be undone, even if the caller's context has ended.
 	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), s.X.Plan.Dialect().Transactions.Undo, rowsSavepoint)
 }
 
@@ -100,7 +100,7 @@ func (s *InsertSelect) giveUp(ctx context.Context, err error) error {
 
 // sendCounted sends an execution's statement, and again when it had more rows than
 // were counted. whole says that the answer has no rows that are still to come, so
-// that something can be sent behind it.
+// that something can be sent after it.
 func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send func() (T, error)) (T, error) {
 	var none T
 	if s.X.Plan.CountsBeside() {

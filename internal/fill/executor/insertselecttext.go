@@ -14,7 +14,7 @@ import (
 // The query of an INSERT … SELECT may stand in a text of several statements, where
 // PostgreSQL undoes all of it when one fails. Its rows are counted before the text is
 // sent, so that statements in front of it, and other writers, may change them: some
-// keys more are reserved. A row too many is an error of the engine, behind which
+// keys more are reserved. A row too many is an error of the engine, after which
 // nothing of the text is stored, and which is the caller's: what else the text does
 // is not done twice.
 

@@ -16,7 +16,7 @@ func (t *Transactional) proveBefore(ctx context.Context) error {
 	return t.X.Conn.ProveBefore(ctx, t.own != nil)
 }
 
-// proveBehind proves behind the drawing that the transaction has been open since
+// proveBehind proves after the drawing that the transaction has been open since
 // proveBefore, for the INSERT that is sent next.
 func (t *Transactional) proveBehind(ctx context.Context) error {
 	return t.X.Conn.ProveAfter(ctx)

@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// keysSavepoint is the name of ours, which nobody else uses.
+// keysSavepoint is the name of keyfill's savepoint, which no application uses.
 const keysSavepoint = "keyfill_keys"
 
 // Transactional executes statements whose keys are drawn in their transaction: the one
@@ -173,7 +173,7 @@ func (t *Transactional) beginOwn(ctx context.Context) error {
 	var opts driver.TxOptions
 	if t.Needs.Latest && t.X.Plan.Dialect().Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock,
-		// would fix what the ones behind it see.
+		// would fix what the later ones see.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
 	own, err := session.BeginOwn(ctx, &c.Conn.Conn, opts)
@@ -199,7 +199,7 @@ func (t *Transactional) Leave(ctx context.Context, err error) error {
 	if err != nil {
 		t.X.Conn.Drawn.Forget()
 	}
-	// What was begun has to end, even for a caller who has gone.
+	// What was begun has to end, even if the caller's context has ended.
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case t.own != nil:

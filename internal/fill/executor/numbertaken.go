@@ -18,7 +18,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A number that keyfill draws may belong to a row that somebody else has numbered: the
+// A number that keyfill draws may belong to a row that another program has numbered: the
 // engine for a NULL, in the block of another process; a trigger; a program without
 // keyfill. An INSERT fails then, unless it leaves out the rows that are there already: its
 // row would be lost without a word. In a table that others number too, the engine is asked

@@ -25,7 +25,7 @@ func (t *Transactional) take(ctx context.Context) error {
 }
 
 // giveUp is deferred while a transaction of ours may be open. Where the driver
-// panics, nobody would end that one, and the application may go on with the
+// panics, that one would stay open, and the application may go on with the
 // connection.
 func giveUp(c *execution.Conn, panics *bool) {
 	if *panics {
@@ -184,7 +184,7 @@ func (t *Transactional) reads() bool {
 }
 
 // again reports whether the transaction of an execution, which is undone and was
-// ours, is to be made again after an error. It waits a while first: those who met
+// ours, is to be made again after an error. It waits a while first: transactions that met
 // would meet again.
 func (t *Transactional) again(ctx context.Context, err error) bool {
 	return t.transient(err) && t.tries.Wait(ctx, err)

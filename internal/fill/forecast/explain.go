@@ -50,7 +50,7 @@ func explained(e *keys.Engine, query string, version [2]int) (explain.Explanatio
 	return ex, err
 }
 
-// explanation says what becomes of a query by its plan. refused is why it is not sent
+// explanation says what is done with a query by its plan. refused is why it is not sent
 // although the plan is to fill it, nil where it is sent as foreseen.
 func explanation(p *rewrite.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
@@ -153,7 +153,7 @@ const unfilledMark = "unfilled: "
 // INSERT.
 const reasonBeside = "another INSERT of the text is refused, and a text is filled as a whole or not at all"
 
-// refusedBeside returns what becomes of the INSERTs of a text of which one is refused, nil
+// refusedBeside returns what is done with the INSERTs of a text of which one is refused, nil
 // where it has no other.
 func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.Insert) {
 	own := explain.Insert{
@@ -187,7 +187,7 @@ func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.
 	return all
 }
 
-// several returns what becomes of each of several INSERTs.
+// several returns what is done with each of several INSERTs.
 func several(p *rewrite.Plan) []explain.Insert {
 	all := make([]explain.Insert, len(p.Inserts))
 	for i := range p.Inserts {

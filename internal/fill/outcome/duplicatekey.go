@@ -30,7 +30,7 @@ func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 }
 
 // GiveUpBlocks gives up what is reserved for a column if the duplicate is a key that we
-// have made, since more of it may be in use: somebody else fills the column, or the
+// have made, since more of it may be in use: another program fills the column, or the
 // store went back.
 func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	c := d.X.Conn

@@ -85,10 +85,10 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 	return key, err == nil, nil
 }
 
-// followSavepoint is the name of ours, which nobody else uses.
+// followSavepoint is the name of keyfill's savepoint, which no application uses.
 const followSavepoint = "keyfill_follow"
 
-// AskAside asks behind a savepoint, where an error would end the transaction.
+// AskAside asks after a savepoint where an error would end the transaction.
 func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, ask func() bool) (found bool) {
 	control := func(text string) error {
 		_, err := dbconn.Exec(ctx, c.Own(), strings.Replace(text, "%", followSavepoint, 1), nil)

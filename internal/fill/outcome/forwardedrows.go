@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// ForwardedRows are a driver's rows for those who watch them. They have every
+// ForwardedRows are a driver's rows for a type that watches them. They have every
 // optional method; where the driver's lack one they answer as database/sql assumes
 // then, so nothing is lost or gained.
 type ForwardedRows struct{ driver.Rows }

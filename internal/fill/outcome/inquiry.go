@@ -193,7 +193,7 @@ func (q *Inquiry) behindSavepoint(ctx context.Context, inside bool) error {
 	return errors.Join(err, x.Conn.ExecSavepoint(ctx, t.Release, askSavepoint))
 }
 
-// askSavepoint is the name of ours, which nobody else uses.
+// askSavepoint is the name of keyfill's savepoint, which no application uses.
 const askSavepoint = "keyfill_ask"
 
 // maxListed is how many keys a query names.
@@ -253,7 +253,7 @@ func (q *Inquiry) value(n int) driver.Value {
 }
 
 // consecutive reports whether keys are consecutive integers of no parent, between
-// which nobody else has any.
+// which no other program has any.
 func (q *Inquiry) consecutive(g group) bool {
 	if g.Parent != "" || !q.key.IsAdjacent() {
 		return false

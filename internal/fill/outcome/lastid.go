@@ -231,7 +231,7 @@ func (l lastID) numberedResult() driver.Result {
 
 // firstNumbered returns the first key of an INSERT … SELECT that the table has, on
 // SQLite the last one, where its rows need not all be stored; 0 where there is none
-// or nobody wants to know.
+// or no caller reads it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 	d := slices.IndexFunc(a.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == a.table.LastIDKey })
 	if d < 0 || !a.tellsID() || a.in.Conflict == rewrite.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {

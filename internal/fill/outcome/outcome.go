@@ -18,7 +18,7 @@ import (
 // at 0, or at the count of another statement.
 
 // Settle finds out what became of the rows of an Exec that has succeeded, if
-// somebody wants to know. A transaction of ours is still open then.
+// a caller wants to know. A transaction of ours is still open then.
 func (a Answer) Settle(ctx context.Context) {
 	a.x.Fate.Rows, a.x.Fate.Changed, a.x.Fate.Gone = nil, 0, nil
 	if a.x.Kept {
@@ -65,7 +65,7 @@ func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64
 	}
 }
 
-// isWanted reports whether somebody wants to know what became of each row: a
+// isWanted reports whether a caller wants to know which rows were stored: a
 // recorder, or LastInsertId of a statement that need not store its first row.
 func (a Answer) isWanted() bool {
 	if a.x.Recording.Recorder != nil {

@@ -16,7 +16,7 @@ type OwnResult struct {
 func (r OwnResult) LastInsertId() (int64, error) { return r.Key, nil }
 
 // severalResults are what go-sql-driver/mysql tells of each statement of a text, to
-// callers who execute it through sql.Conn.Raw.
+// callers that execute it through sql.Conn.Raw.
 type severalResults interface {
 	AllRowsAffected() []int64
 	AllLastInsertIds() []int64

@@ -14,8 +14,8 @@ import (
 )
 
 // observedRows are the rows of an INSERT that is recorded: as the caller reads
-// them, the keys in them are noted. An error behind them may say that a key is in
-// use. It is made only for a caller who asked for a record and for keys that
+// them, the keys in them are noted. An error after them may say that a key is in
+// use. It is made only for a caller that asked for a record and for keys that
 // can be in use, so that all other rows are the driver's own.
 type observedRows struct {
 	ForwardedRows
@@ -81,7 +81,7 @@ func (o *observedRows) advanced(err error) bool {
 	return false
 }
 
-// Close ends the rows. What QueryRow and a caller who leaves early have read is
+// Close ends the rows. What QueryRow and a caller that leaves early have read is
 // stored unless the driver, which reads on to the end, finds an error there: a
 // deferred constraint of PostgreSQL and SQLite, a later row of MariaDB.
 func (o *observedRows) Close() error {
@@ -105,7 +105,7 @@ func (o *observedRows) Close() error {
 	return err
 }
 
-// fail notes an error behind some of the rows: MariaDB and SQL Server give each
+// fail notes an error after some of the rows: MariaDB and SQL Server give each
 // back before they have stored the next.
 func (o *observedRows) fail(err error) {
 	o.ended = true

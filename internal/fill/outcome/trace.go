@@ -15,7 +15,7 @@ func (a Account) Tell(e *execution.Event, in *rewrite.Insert, v Verdict) {
 	}
 }
 
-// tellRows tells who wants to know before the rows of the execution are read. Where one of
+// tellRows tells the tracers that want to know before the rows of the execution are read. Where one of
 // them panics, the rows are closed.
 func (a Account) tellRows(rows driver.Rows) {
 	if !a.X.Trace.To.IsOfRows() {

@@ -44,7 +44,7 @@ func (a Answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64)
 
 // broughtID returns the key that the last row has brought, where none of the keys that were
 // filled is stored, as MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where
-// that row may be left out. If the table has the key behind an upsert, the row is stored, or
+// that row may be left out. If the table has the key after an upsert, the row is stored, or
 // it has changed the row of that key, which is the plain driver's answer, too.
 func (a Answer) broughtID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
 	t := a.table

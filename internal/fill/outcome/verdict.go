@@ -32,7 +32,7 @@ func (v Verdict) AddTo(o *keys.Outcomes, n uint64) {
 	}
 }
 
-// Account counts what becomes of an execution.
+// Account counts whether the rows of an execution were stored.
 type Account struct{ X *execution.Execution }
 
 // failure is the verdict of an execution whose statement has ended in err.

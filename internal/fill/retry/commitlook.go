@@ -24,7 +24,7 @@ import (
 // be open still, and for a moment where the engine does not say whether it is.
 const (
 	lookFor       = 30 * time.Second
-	lookAfterTime = 5 * time.Second // behind the end of the caller's context
+	lookAfterTime = 5 * time.Second // after the end of the caller's context
 	lookShortly   = 2 * time.Second
 )
 

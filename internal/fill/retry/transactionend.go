@@ -47,7 +47,7 @@ func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 }
 
 // dropStored drops what may be stored, where the engine has ended the transaction before:
-// it has undone what was sent until then, and has committed by itself what came behind.
+// it has undone what was sent until then, and has committed by itself what came after.
 func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
 	asks := c.Tx == session.Outside && !c.DB.Detached
 	o.Executions = slices.DeleteFunc(o.Executions, func(x *execution.Execution) bool {
