@@ -255,7 +255,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 		}
 	}
 	if q.rows || !q.read {
-		err := executor.Leave(ctx, x, outcome.RaiseBehind(ctx, &x.Follows))
+		err := executor.Leave(ctx, x, outcome.RaiseAfter(ctx, &x.Follows))
 		outcome.Account{X: x}.Count(nil, err)
 		outcome.NoteSent(x, err)
 		if !q.rows || err != nil {

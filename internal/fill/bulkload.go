@@ -177,7 +177,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		l.failed(ctx, err)
 		return res, err
 	}
-	if err := outcome.RaiseBehind(ctx, &l.follows); err != nil {
+	if err := outcome.RaiseAfter(ctx, &l.follows); err != nil {
 		l.failed(ctx, err)
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (l *bulkLoad) countLate(v outcome.Verdict) {
 }
 
 // failed handles an error of the driver. An error of the engine ends the whole load,
-// whichever row it is about. Behind another error the load may go on, or the connection is
+// whichever row it is about. After another error the load may go on, or the connection is
 // broken and it is not known what the engine has stored.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.follows = execution.Following{}

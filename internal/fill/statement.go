@@ -230,7 +230,7 @@ func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
 }
 
 // CheckNamedValue asks whom database/sql would ask: the driver's statement,
-// else its connection. Behind driver.ErrSkip it goes on with ColumnConverter.
+// else its connection. After driver.ErrSkip it goes on with ColumnConverter.
 func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 	c, ok := s.Stmt.(driver.NamedValueChecker)
 	if !ok {

@@ -38,7 +38,7 @@ var readsOfState = map[string]string{
 	"executor.unfitStandIn":     asOpen,  // without a database
 	"execution.IsBefore":        asOpen,  // join settles then
 	"outcome.outcome":           asOpen,
-	"outcome.UndoneBehind":      asOpen,
+	"outcome.UndoneAfter":       asOpen,
 	"outcome.GreatestStored":    asOpen,
 	"executor.chooseUntold":     asOpen, // join settles then
 	"executor.countTaken":       asOpen,

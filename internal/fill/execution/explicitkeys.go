@@ -47,38 +47,38 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 // Following holds the numberings that an execution raises above the keys that it brings.
 type Following struct {
 	Conn   *Conn
-	Behind []Brought // raised after the statement, and after its transaction if it is ours
+	After  []Brought // raised after the statement, and after its transaction if it is ours
 	Before []Brought // raised in its transaction, before it
 	Stored []Brought // raised there after the INSERT, above the keys it stored
 	Apart  bool      // none is raised before: see isBefore
 }
 
 // Any reports whether something is raised after the statement.
-func (f *Following) Any() bool { return len(f.Behind) > 0 }
+func (f *Following) Any() bool { return len(f.After) > 0 }
 
 // IsBefore reports whether the numberings that belong to transactions are raised in the
 // transaction of the INSERT; else they are raised after it, by themselves.
 func (f *Following) IsBefore(p *rewrite.Plan) bool {
-	return !f.Apart && slices.ContainsFunc(f.Behind, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
+	return !f.Apart && slices.ContainsFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
 		f.Conn.Tx != session.Unknown && p.Statements == 1
 }
 
 // IsUntold reports whether no numbering is followed because the policy says follow_explicit.
 // An INSERT that brings its keys does not fail then because none can be raised.
 func (f *Following) IsUntold() bool {
-	return !slices.ContainsFunc(slices.Concat(f.Before, f.Behind), func(b Brought) bool { return b.Told })
+	return !slices.ContainsFunc(slices.Concat(f.Before, f.After), func(b Brought) bool { return b.Told })
 }
 
 // LeaveJoined forgets the numberings that belong to transactions.
 func (f *Following) LeaveJoined() {
 	f.Before, f.Stored = nil, nil
-	f.Behind = slices.DeleteFunc(f.Behind, func(b Brought) bool { return b.Numbers.IsJoined() })
+	f.After = slices.DeleteFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() })
 }
 
 // Of returns what is brought for a column and raised by itself, nil where it is nothing.
 func (f *Following) Of(t *keys.Table, key int) *Brought {
-	for i := range f.Behind {
-		if b := &f.Behind[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
+	for i := range f.After {
+		if b := &f.After[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
 			return b
 		}
 	}
@@ -88,13 +88,13 @@ func (f *Following) Of(t *keys.Table, key int) *Brought {
 // Add adds what a row of a bulk load brings.
 func (f *Following) Add(row Following) {
 	f.Conn = row.Conn
-	for _, b := range row.Behind {
-		i := slices.IndexFunc(f.Behind, func(o Brought) bool { return o.Numbers == b.Numbers })
+	for _, b := range row.After {
+		i := slices.IndexFunc(f.After, func(o Brought) bool { return o.Numbers == b.Numbers })
 		if i < 0 {
-			f.Behind = append(f.Behind, b)
+			f.After = append(f.After, b)
 			continue
 		}
-		f.Behind[i].Explicit.Add(b.Explicit)
+		f.After[i].Explicit.Add(b.Explicit)
 	}
 }
 
@@ -103,8 +103,8 @@ func (f *Following) Add(row Following) {
 // A key that the engine alone can read is guessed here, since the connection takes no
 // question while the load lasts.
 func (f *Following) RaiseSoFar(ctx context.Context) error {
-	for i := range f.Behind {
-		b := &f.Behind[i]
+	for i := range f.After {
+		b := &f.After[i]
 		key := max(b.Explicit.Sure, b.Explicit.Guess)
 		if key <= b.Raised {
 			continue

@@ -188,5 +188,5 @@ func (a autonomous) Exec(ctx context.Context, via execution.Sender) (driver.Resu
 
 func (a autonomous) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	rows, err := via.SendQuery(ctx, a.x)
-	return raiseBehindRows(ctx, &a.x.Follows, rows, err)
+	return raiseAfterRows(ctx, &a.x.Follows, rows, err)
 }

@@ -66,12 +66,12 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 			if b.Numbers == nil {
 				continue
 			}
-			at := slices.IndexFunc(f.Behind, func(o execution.Brought) bool { return o.Numbers == b.Numbers && o.Table == t })
+			at := slices.IndexFunc(f.After, func(o execution.Brought) bool { return o.Numbers == b.Numbers && o.Table == t })
 			if at < 0 {
-				f.Behind = append(f.Behind, b)
+				f.After = append(f.After, b)
 				continue
 			}
-			f.Behind[at].Explicit.Add(b.Explicit)
+			f.After[at].Explicit.Add(b.Explicit)
 		}
 	}
 	return f, nil
@@ -96,7 +96,7 @@ func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
 	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
 	})
-	for _, b := range f.Behind {
+	for _, b := range f.After {
 		if !b.Numbers.IsJoined() {
 			continue
 		}
@@ -108,7 +108,7 @@ func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
 		}
 		f.Before = append(f.Before, b)
 	}
-	f.Behind = slices.DeleteFunc(f.Behind, func(b execution.Brought) bool { return b.Numbers.IsJoined() })
+	f.After = slices.DeleteFunc(f.After, func(b execution.Brought) bool { return b.Numbers.IsJoined() })
 }
 
 // RaiseStored raises the numberings of the execution's transaction above the keys that
@@ -137,9 +137,9 @@ func RaiseStored(ctx context.Context, f *execution.Following) error {
 	return nil
 }
 
-// raiseBehindRows is raiseBehind for a statement that gives rows: they are read before
+// raiseAfterRows is raiseAfter for a statement that gives rows: they are read before
 // the caller gets the first one.
-func raiseBehindRows(ctx context.Context, f *execution.Following, rows driver.Rows, err error) (driver.Rows, error) {
+func raiseAfterRows(ctx context.Context, f *execution.Following, rows driver.Rows, err error) (driver.Rows, error) {
 	if err != nil || !f.Any() {
 		return rows, err
 	}
@@ -147,7 +147,7 @@ func raiseBehindRows(ctx context.Context, f *execution.Following, rows driver.Ro
 	if err != nil {
 		return nil, err
 	}
-	if err := outcome.RaiseBehind(ctx, f); err != nil {
+	if err := outcome.RaiseAfter(ctx, f); err != nil {
 		return nil, err
 	}
 	return read, nil

@@ -60,7 +60,7 @@ func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.
 		}
 		return rows, err
 	})
-	return raiseBehindRows(ctx, &s.X.Follows, rows, err)
+	return raiseAfterRows(ctx, &s.X.Follows, rows, err)
 }
 
 // lost reports whether an error has ended what the transaction can do, our

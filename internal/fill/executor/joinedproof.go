@@ -16,9 +16,9 @@ func (t *Transactional) proveBefore(ctx context.Context) error {
 	return t.X.Conn.ProveBefore(ctx, t.own != nil)
 }
 
-// proveBehind proves after the drawing that the transaction has been open since
+// proveAfter proves after the drawing that the transaction has been open since
 // proveBefore, for the INSERT that is sent next.
-func (t *Transactional) proveBehind(ctx context.Context) error {
+func (t *Transactional) proveAfter(ctx context.Context) error {
 	return t.X.Conn.ProveAfter(ctx)
 }
 

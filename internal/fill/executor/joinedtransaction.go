@@ -82,7 +82,7 @@ func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver
 	if err != nil {
 		return nil, t.within.told(ctx, err)
 	}
-	if err := outcome.RaiseBehind(ctx, follows); err != nil {
+	if err := outcome.RaiseAfter(ctx, follows); err != nil {
 		return nil, err
 	}
 	return read, nil

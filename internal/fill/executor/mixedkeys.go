@@ -67,7 +67,7 @@ func (m mixed) Give(ctx context.Context, room []driver.Value, t *keys.Table, i, 
 // Where the counter cannot be told, a number that both give is a duplicate-key error.
 func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
 	follows := &m.x.Follows
-	for _, b := range slices.Concat(follows.Before, follows.Behind) {
+	for _, b := range slices.Concat(follows.Before, follows.After) {
 		k := &t.KeyColumns[i]
 		column := execution.FactsOf(m.x.Conn, t).Columns[i].StoreColumn(t.Rule, k, false)
 		if b.Table != t || b.Key != i || !column.Counted {

@@ -111,7 +111,7 @@ func (s skipping) Query(ctx context.Context, via execution.Sender) (driver.Rows,
 		if goesOn, err := s.settle(ctx, stored, again); err != nil {
 			return nil, err
 		} else if !goesOn {
-			return raiseBehindRows(ctx, &s.x.Follows, read, nil)
+			return raiseAfterRows(ctx, &s.x.Follows, read, nil)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (s skipping) avoidTaken(ctx context.Context) error {
 	}
 	switch found, err := s.countTaken(ctx, ""); {
 	case err != nil:
-		return outcome.UndoneBehind(ctx, s.x.Conn, err)
+		return outcome.UndoneAfter(ctx, s.x.Conn, err)
 	case found > 0:
 		return s.drawAgain(ctx)
 	}

@@ -94,7 +94,7 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.proveBehind(ctx); err != nil {
+	if err := t.proveAfter(ctx); err != nil {
 		return err
 	}
 	t.X.Keys = drawn

@@ -18,7 +18,7 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 		}
 	}
 	if err == nil {
-		if err = RaiseBehind(ctx, &x.Follows); err != nil {
+		if err = RaiseAfter(ctx, &x.Follows); err != nil {
 			res, x.Fate.Gone = nil, err
 		}
 	}

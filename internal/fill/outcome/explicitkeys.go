@@ -42,7 +42,7 @@ func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (f
 		} else {
 			raise()
 		}
-		return err, UndoneBehind(ctx, c, err)
+		return err, UndoneAfter(ctx, c, err)
 	}
 	limited, cancel := context.WithTimeout(ctx, execution.AsidePatience)
 	defer cancel()
@@ -105,13 +105,13 @@ func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, a
 	return found
 }
 
-// RaiseBehind raises the numberings above the keys that a successful INSERT brought. If
+// RaiseAfter raises the numberings above the keys that a successful INSERT brought. If
 // raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
 // good. Only if the failure ended the INSERT's transaction, and so removed the row, is
 // it returned.
-func RaiseBehind(ctx context.Context, f *execution.Following) error {
-	for i := range f.Behind {
-		b := &f.Behind[i]
+func RaiseAfter(ctx context.Context, f *execution.Following) error {
+	for i := range f.After {
+		b := &f.After[i]
 		if !b.Explicit.Open && b.Raised >= b.Explicit.Sure {
 			continue // for the keys of other rows
 		}
@@ -134,21 +134,21 @@ func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
 		return
 	}
 	kept := execution.Following{Conn: f.Conn}
-	for _, b := range f.Behind {
+	for _, b := range f.After {
 		b.Explicit = rewrite.Explicit{Open: true}
-		kept.Behind = append(kept.Behind, b)
+		kept.After = append(kept.After, b)
 	}
-	_ = RaiseBehind(ctx, &kept) // the error of the INSERT says that the transaction has ended
+	_ = RaiseAfter(ctx, &kept) // the error of the INSERT says that the transaction has ended
 }
 
 // ErrEnded is returned when the transaction of an INSERT has ended before it.
 var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
 
-// UndoneBehind takes the error of what was asked, or done, after a statement succeeded.
+// UndoneAfter takes the error of what was asked, or done, after a statement succeeded.
 // It returns an error if the transaction has ended: the statement's rows are gone, and
 // what is sent next would commit by itself. It returns nil if the transaction is still
 // open, or can only be rolled back, since its COMMIT will then report that.
-func UndoneBehind(ctx context.Context, c *execution.Conn, err error) error {
+func UndoneAfter(ctx context.Context, c *execution.Conn, err error) error {
 	switch {
 	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:
 		return nil

@@ -139,7 +139,7 @@ func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	case latest.Lock == "":
 		return q.Plain(ctx, true)
 	case x.Plan.Dialect().ErrorsAbort && !outside:
-		return q.behindSavepoint(ctx, inside)
+		return q.afterSavepoint(ctx, inside)
 	case latest.Gaps && leads && len(q.Found) == 1 && (inside || outside):
 		// A row that the statement has stored is locked already.
 		lock := latest.Lock
@@ -173,9 +173,9 @@ func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 	return nil
 }
 
-// behindSavepoint asks where an error of the engine would end the transaction.
+// afterSavepoint asks where an error of the engine would end the transaction.
 // inside says that one is open, else it is not known.
-func (q *Inquiry) behindSavepoint(ctx context.Context, inside bool) error {
+func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
 	t := &x.Plan.Dialect().Transactions
 	if err := x.Conn.ExecSavepoint(ctx, t.Set, askSavepoint); err != nil {

@@ -61,6 +61,6 @@ func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Dura
 // the transaction has ended by then, the statement has failed.
 func NoteAsked(ctx context.Context, x *execution.Execution, err error) {
 	if x.Fate.Gone == nil {
-		x.Fate.Gone = UndoneBehind(ctx, x.Conn, err)
+		x.Fate.Gone = UndoneAfter(ctx, x.Conn, err)
 	}
 }
