@@ -37,7 +37,7 @@ func TestIdentityFilled(t *testing.T) {
 }
 
 // TestIdentityHidden: MySQL shows a trigger to users with the right TRIGGER alone, so that
-// without it nobody knows whether one fills the column. MariaDB, which runs here in its place,
+// the catalog does not tell others whether one fills the column. MariaDB, which runs here in its place,
 // shows it to all users of the table.
 func TestIdentityHidden(t *testing.T) {
 	t.Parallel()

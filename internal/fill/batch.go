@@ -144,7 +144,7 @@ func (b *Batch) together(p *rewrite.Plan, detail string) error {
 }
 
 // Sent notes the keys of a batch that is about to be sent, in the order of its texts:
-// what became of them may be known in another one.
+// whether they were stored may be known in another one.
 func (b *Batch) Sent() {
 	for i := range b.queued {
 		x := b.queued[i].x

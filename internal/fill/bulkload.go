@@ -206,7 +206,7 @@ func (l *bulkLoad) Close() error {
 	return err
 }
 
-// countLate counts what became of the rows that were filled since the load began.
+// countLate counts the outcome of the rows that were filled since the load began.
 func (l *bulkLoad) countLate(v outcome.Verdict) {
 	if l.filled > 0 {
 		t := keys.TableOf(&l.plan.Inserts[0])

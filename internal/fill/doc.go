@@ -1,5 +1,5 @@
 // Package fill does one execution of a statement: it decides whether keys are
-// filled, draws them, sends the changed statement, and says what became of the rows.
+// filled, draws them, sends the changed statement, and says which rows were stored.
 // Package keyfill calls it for each text that may concern a configured table.
 //
 // A [Database] is what works for one database and is safe for concurrent use. A

@@ -5,7 +5,7 @@ import (
 )
 
 // loadedKeys says where the keys of a bulk load stand in the recorders, until it is
-// known what became of them.
+// known whether they were stored.
 type loadedKeys struct {
 	runs   []loadedRun
 	newest map[*execution.Recorder]int // for each recorder, the index of its last run

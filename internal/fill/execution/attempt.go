@@ -97,7 +97,8 @@ func (a *Attempt) NoteOther(query string) {
 	}
 }
 
-// numbered is whether the engine tells the number of a transaction and what became of it.
+// numbered says whether the engine tells the number of a transaction, and by it whether that
+// has committed.
 // Engines that only speak as PostgreSQL does may tell neither.
 type numbered struct{ told atomic.Uint32 }
 
@@ -182,7 +183,7 @@ func (a *Attempt) IsTransient(err error) bool {
 	return sqlcode.ClassOf(a.DB.Dialect(), err).Transient()
 }
 
-// FateOf returns the question what became of a transaction.
+// FateOf returns the question whether a transaction has committed.
 func FateOf(t *dialect.Transactions, number string) string {
 	return strings.Replace(t.Fate, "%", number, 1)
 }

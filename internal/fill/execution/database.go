@@ -5,7 +5,7 @@ import (
 )
 
 // Database is keyfill at work on one database: its engine, settings and sources, the
-// texts that were seen, and what became of them.
+// texts that were seen, and the counts of their outcomes.
 type Database struct {
 	*keys.Tables
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Outcome is what became of a row.
+// Outcome says whether a row was stored.
 type Outcome uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	OutcomeNotStored
 )
 
-// RecordedKey is one key that was sent, and what became of it.
+// RecordedKey is one key that was sent, and the outcome of its row.
 type RecordedKey struct {
 	Table   string // in the case in which the engine compares names
 	Column  string

@@ -14,7 +14,7 @@ import (
 // Plain executes an INSERT whose only key needs nothing of the transaction, which is
 // what most statements are: the key is drawn, bound and sent. An execution is made
 // when the driver answers with driver.ErrSkip or an error, and when a caller asks
-// what became of the rows.
+// which rows were stored.
 type Plain struct {
 	Plan  *rewrite.Plan
 	In    *rewrite.Insert

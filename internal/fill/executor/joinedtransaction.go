@@ -88,7 +88,7 @@ func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver
 	return read, nil
 }
 
-// Ask finds out what became of the rows while the transaction is still open.
+// Ask finds out which rows were stored while the transaction is still open.
 func (t *Transactional) Ask(ctx context.Context, res driver.Result) {
 	outcome.AnswerTo(t.X, res).Settle(ctx)
 	t.X.Fate.Asked = true

@@ -11,13 +11,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// What became of the rows of an INSERT is said by the statement itself where it
+// Which rows of an INSERT were stored is said by the statement itself where it
 // proves it, else by the table, which is asked for the keys. The count of affected
 // rows alone proves little: MySQL and MariaDB answer 1 for an upsert that sets NULL
 // over NULL in a column with a default, and where rows come back drivers leave it
 // at 0, or at the count of another statement.
 
-// Settle finds out what became of the rows of an Exec that has succeeded, if
+// Settle finds out which rows of an Exec that has succeeded were stored, if
 // a caller wants to know. A transaction of ours is still open then.
 func (a Answer) Settle(ctx context.Context) {
 	a.x.Fate.Rows, a.x.Fate.Changed, a.x.Fate.Gone = nil, 0, nil
@@ -77,7 +77,7 @@ func (a Answer) isWanted() bool {
 	return !a.idiomTells() && !a.rowIDTells()
 }
 
-// proven returns what became of the rows if the statement alone proves it. Otherwise
+// proven returns the outcomes of the rows if the statement alone proves them. Otherwise
 // the outcome is unknown; open says whether asking the table may tell more.
 func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
@@ -160,7 +160,7 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// inTable returns what became of the rows as the table tells it.
+// inTable returns the outcomes of the rows as the table tells them.
 func (a Answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) []execution.Outcome {
 	places := a.x.Plan.Filled(a.x.Holes)
 	fates := make([]execution.Outcome, len(places))

@@ -27,7 +27,7 @@ func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 	return numbered
 }
 
-// Record notes the keys of the execution with what became of them.
+// Record notes the keys of the execution with their outcomes.
 func Record(x *execution.Execution, err error) {
 	if x.Recording.Recorder == nil {
 		return

@@ -245,7 +245,7 @@ func (o *observedRows) keepsRows() bool {
 // write copies the keys into the recorders.
 func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
 
-// countEnded counts what became of the INSERTs, at the end of the rows.
+// countEnded counts the outcome of each INSERT at the end of the rows.
 func (o *observedRows) countEnded() {
 	x := o.x
 	o.countAs(func(in *rewrite.Insert) Verdict {

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Tell tells the tracer what became of one INSERT of the execution.
+// Tell reports the outcome of one INSERT of the execution to the tracer.
 func (a Account) Tell(e *execution.Event, in *rewrite.Insert, v Verdict) {
 	if a.X.Trace.To != nil {
 		a.X.Trace.To.Say(a.traced(e, in, v))

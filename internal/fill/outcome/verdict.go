@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Verdict is what became of a filled INSERT, as it is counted: all of its keys are
+// Verdict is the outcome of a filled INSERT, as it is counted: all of its keys are
 // stored, none is, or it is not known, for the cause.
 type Verdict struct {
 	Outcome execution.Outcome
@@ -52,7 +52,7 @@ func (a Account) causeOf(err error) keys.Cause {
 	return cause
 }
 
-// Verdict is what became of one INSERT of an execution that has succeeded. The result is
+// Verdict returns the outcome of one INSERT of an execution that has succeeded. The result is
 // nil where the statement gives rows, which are not read here.
 func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
 	switch {
@@ -111,7 +111,7 @@ func (a Answer) selected(affected int64) Verdict {
 	return v
 }
 
-// causeOpen returns why the answer leaves open what became of the rows.
+// causeOpen returns why the answer does not tell which rows were stored.
 func (a Answer) causeOpen(affected int64) keys.Cause {
 	switch {
 	case a.in.Conflict != rewrite.ConflictError || a.x.OwnConflicts():
@@ -123,7 +123,7 @@ func (a Answer) causeOpen(affected int64) keys.Cause {
 }
 
 // Count adds the execution to the statistics when the driver has taken its statement,
-// with what became of it. One that ends in driver.ErrBadConn is sent again, and counted
+// with its outcome. One that ends in driver.ErrBadConn is sent again, and counted
 // then. The result is nil where the statement gives rows.
 func (a Account) Count(res driver.Result, err error) {
 	switch {
@@ -183,7 +183,7 @@ func (a Account) CountBegun() {
 	})
 }
 
-// countLate counts what became of an execution that was counted as begun.
+// countLate counts the outcome of an execution that was counted as begun.
 func (a Account) countLate(on func(*rewrite.Insert) Verdict) {
 	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
 		if e.Action != rewrite.Fill && a.X.Trace.To == nil {

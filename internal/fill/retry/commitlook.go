@@ -13,7 +13,7 @@ import (
 )
 
 // A COMMIT that got no answer may have stored the transaction, or may store it yet: the
-// server need not have noticed that its client is gone. What became of it is asked on
+// server need not have noticed that its client is gone. Whether it has committed is asked on
 // another connection.
 //
 // A key that is there was stored by this transaction alone. A key that is not there proves
@@ -28,7 +28,7 @@ const (
 	lookShortly   = 2 * time.Second
 )
 
-// commitFate is what became of a transaction whose COMMIT got no answer.
+// commitFate says whether a transaction has committed whose COMMIT got no answer.
 type commitFate uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	commitOpen               // it has not ended yet
 )
 
-// fateOfCommit finds out what became of the attempt.
+// fateOfCommit asks the engine whether the attempt has committed.
 func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
 	latest := &a.DB.Dialect().Latest
 	if a.Other || len(a.Keyed) == 0 || latest.Dirty && latest.Wait == "" {

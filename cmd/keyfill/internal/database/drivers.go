@@ -33,8 +33,8 @@ func Drivers() (names []string) {
 	return names
 }
 
-// DialectOf returns the dialect that a driver speaks, nil if the driver is not known. For
-// MariaDB it is that of MySQL.
+// DialectOf returns the dialect that a driver speaks, nil if the driver is not known. A
+// driver of MySQL gives the dialect of MySQL, also for MariaDB.
 func DialectOf(driver string) *dialect.Dialect {
 	for _, one := range known {
 		if one.name == driver {

@@ -180,8 +180,8 @@ func plainText(r io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(unpacked, headSize), nil
 }
 
-// unpackError returns an error that says what to do if err is that of a compressed file which
-// is cut off or changed. It returns other errors as they are.
+// unpackError explains the error of reading a compressed file that is truncated or changed.
+// It returns other errors as they are.
 func unpackError(err error) error {
 	var corrupt flate.CorruptInputError
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) || errors.As(err, &corrupt) {

@@ -9,7 +9,7 @@ type Error struct{ error }
 // Wrap makes an error one of the command line.
 func Wrap(err error) error { return &Error{err} }
 
-// Errorf returns an Error; its arguments are those of fmt.Errorf.
+// Errorf returns an Error with a text that is formatted as by fmt.Errorf.
 func Errorf(format string, args ...any) error {
 	return Wrap(fmt.Errorf(format, args...))
 }
