@@ -128,7 +128,9 @@ func TestRetryStops(t *testing.T) {
 	if err != serialization || runs != 1 {
 		t.Errorf("%v after %d attempts", err, runs)
 	}
-	rolledBack := len(d.took("rollback"))
+	// A database of its own: database/sql rolls back in the background where a context ends.
+	d = &fakeDriver{strength: contexts}
+	db = open(t, d, sequences("postgres"))
 	func() {
 		defer func() {
 			if recover() == nil {
@@ -137,8 +139,8 @@ func TestRetryStops(t *testing.T) {
 		}()
 		_ = keyfill.Retry(context.Background(), db, func(*sql.Tx) error { panic("of the program") })
 	}()
-	if n := len(d.took("rollback")) - rolledBack; n != 1 {
-		t.Errorf("%d rollbacks behind a panic", n)
+	if n := len(d.took("rollback")); n != 1 {
+		t.Errorf("%d rollbacks after a panic", n)
 	}
 	plain := sql.OpenDB(&fakeConnector{d})
 	defer plain.Close()
