@@ -1,10 +1,13 @@
 package policy
 
+var belowField = of("below", "The first integer that the sequence does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives the integers from there on. The engine is asked whether its counter stands there. Left out, the column has no such counter.",
+	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000)
+
 // leastBelow leaves a sequence one integer, 1.
 const leastBelow = 2
 
 // checkBelow checks the field below of the sequence at p.
-func (m *mistakes) checkBelow(p place, s Source) {
+func checkBelow(m *mistakes, p place, s Source) {
 	at := p.in("below")
 	switch {
 	case s.Below == 0 && !m.has(at):

@@ -3,19 +3,12 @@ package policy
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 )
 
 // version is the version of the format that is read.
 const version = 1
-
-// sourceNamePattern matches the name of a source. A name has no dot, so that
-// no name is also the name of a table's own state.
-const sourceNamePattern = `^[A-Za-z0-9_-]+$`
-
-var sourceName = regexp.MustCompile(sourceNamePattern)
 
 // checker finds what is wrong with the meaning of a configuration, as far as the
 // dialect makes no difference.
@@ -53,7 +46,7 @@ func (k checker) check() {
 		if kindByName(name) != nil {
 			k.wrong(p, "this is the name of a kind; take another")
 		}
-		k.checkSource(p, c.Sources[name])
+		checkSource(k.mistakes, p, c.Sources[name])
 		k.checkStoreOf(p, c.Sources[name])
 	}
 	tables := place{}.in("tables")
@@ -207,7 +200,7 @@ func (k checker) source(p place, key Key) Source {
 		k.wrong(at, "a name and a source in place; take one")
 		return Source{}
 	case key.InPlace != nil:
-		k.checkSource(at, *key.InPlace)
+		checkSource(k.mistakes, at, *key.InPlace)
 	}
 	s, ok := k.config.resolve(key)
 	_, named := k.config.Sources[key.Source]
@@ -217,7 +210,7 @@ func (k checker) source(p place, key Key) Source {
 	case named:
 		// It is checked where it stands.
 	case ok:
-		k.checkSource(at, s) // a kind that needs more than its name
+		checkSource(k.mistakes, at, s) // a kind that needs more than its name
 	case !k.unread[place{}.in("sources")]:
 		k.wrongField(at, unknownSource(key.Source, slices.Sorted(maps.Keys(k.config.Sources))))
 	}
@@ -234,17 +227,6 @@ func unknownSource(got string, names []string) string {
 	return msg
 }
 
-// integerKinds returns the names of the kinds that make integers.
-func integerKinds() []string {
-	var names []string
-	for _, k := range kinds {
-		if k.integer {
-			names = append(names, k.name)
-		}
-	}
-	return names
-}
-
 // resolve returns the source of key; false when its name is neither an entry
 // of Sources nor a kind.
 func (c *Config) resolve(key Key) (Source, bool) {
@@ -259,15 +241,4 @@ func (c *Config) resolve(key Key) (Source, bool) {
 		name = defaultKind
 	}
 	return Source{Kind: name}, kindByName(name) != nil
-}
-
-// kindsWith returns the names of the kinds that have a field.
-func kindsWith(field string) []string {
-	var names []string
-	for _, k := range kinds {
-		if slices.Contains(k.fields, field) {
-			names = append(names, k.name)
-		}
-	}
-	return names
 }

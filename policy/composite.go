@@ -7,10 +7,30 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
+var compositeKind = kind{
+	name:      KindComposite,
+	doc:       "20 or 24 digits of a worker's number or another spread, and the time in UTC",
+	guarantee: Guarantee{Unique: Unique, Ordered: OrderedInSpread},
+	stateful:  true,
+	layouts:   asText,
+	layout:    dialect.SequentialAsString,
+	fields: []*sourceField{
+		nameField, storeField, ensureSchemaField, exclusiveField,
+		workerField, workerEnvField, workerOrdinalField, workerLeaseField, spreadField, lengthField,
+	},
+	check:    checkComposite,
+	suit:     namer.suitComposite,
+	defaults: completeComposite,
+	open:     ofDatabase,
+}
+
+var spreadField = of("spread", "The name of a value from 0 to 999 that comes with the execution, instead of a worker's number. Left out, keys begin with the worker's number.",
+	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Spread }).as("user")
+
 var compositeLengths = []int{20, 24}
 
-func (m *mistakes) checkComposite(p place, s Source) {
-	m.checkState(p, s)
+func checkComposite(m *mistakes, p place, s Source) {
+	checkState(m, p, s)
 	switch {
 	case s.Store == StoreNone && s.EnsureSchema:
 		m.wrong(p.in("ensure_schema"), "it has no use without a store; leave it out")
@@ -24,7 +44,7 @@ func (m *mistakes) checkComposite(p place, s Source) {
 	if s.Spread != "" && !sourceName.MatchString(s.Spread) {
 		m.wrong(p.in("spread"), "the name of a value is of ASCII letters, digits, _ and -")
 	}
-	m.checkWorker(p, s)
+	checkWorker(m, p, s)
 }
 
 // suitComposite checks the composite at p for a dialect.

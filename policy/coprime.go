@@ -9,6 +9,35 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
+var coprimeKind = kind{
+	name:      KindCoprime,
+	doc:       "short text of a fixed length, spread over all that there is",
+	guarantee: Guarantee{Unique: Unique, Ordered: NotOrdered},
+	stateful:  true,
+	layouts:   asText,
+	layout:    dialect.SequentialAsString,
+	fields:    slices.Concat(counterFields, []*sourceField{lengthField, alphabetField, kField, growField, collationField}),
+	check:     checkCoprime,
+	suit:      namer.suitCoprime,
+	defaults:  completeCoprime,
+	open:      ofDatabase,
+}
+
+var lengthField = of("length", "How many characters a key has; a composite has 20 or 24. Left out, it is 20 for a composite; a coprime has to say it.",
+	judged(1), func(s *Source) *int { return &s.Length }).as(6, 24)
+
+var alphabetField = of("alphabet", "The characters of a key: base62, base32, or the characters themselves. Left out, it is base62 where text compares by case (PostgreSQL, Oracle, SQLite, collation: binary) and base32 elsewhere.",
+	text, func(s *Source) *string { return &s.Alphabet }).as("base32")
+
+var kField = of("k", "By how much a key differs from the one before, as a number without a divisor in common with the number of keys. Left out, keyfill chooses it.",
+	atLeast[int64](1), func(s *Source) *int64 { return &s.K }).as(202652143553)
+
+var growField = of("grow", "Whether keys have one character more when all keys of length are used.",
+	boolean, func(s *Source) *bool { return &s.Grow }).byDefault(false).as(true)
+
+var collationField = of("collation", "How the column compares text. binary: byte for byte. Left out, it compares as the engine does where nothing else is said.",
+	word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }).as("binary")
+
 // caseless are the engines whose text compares without case under the collation
 // that a column has where nothing else is said: MySQL 8.4 manual, 12.3.1;
 // MariaDB Knowledge Base, "Setting Character Sets and Collations"; Microsoft
@@ -17,8 +46,8 @@ var caseless = []string{dialect.MySQL().Name, dialect.MariaDB().Name, dialect.SQ
 
 var collationWords = []string{CollationBinary}
 
-func (m *mistakes) checkCoprime(p place, s Source) {
-	m.checkCounter(p, s)
+func checkCoprime(m *mistakes, p place, s Source) {
+	checkCounter(m, p, s)
 	checkWord(m, p, "collation", s.Collation, collationWords)
 	switch at := p.in("length"); {
 	case s.Length == 0 && !m.has(at):
@@ -26,7 +55,7 @@ func (m *mistakes) checkCoprime(p place, s Source) {
 	case s.Length < 1:
 		m.wrong(at, "%d is less than 1", s.Length)
 	case s.Alphabet != "":
-		m.checkSteps(p, s)
+		checkSteps(m, p, s)
 	}
 	if s.Table == nil {
 		return
@@ -46,7 +75,7 @@ func (m *mistakes) checkCoprime(p place, s Source) {
 
 // checkSteps checks which keys the coprime at p makes, when its alphabet is known.
 // It adds one option after the other, so that each mistake has a place.
-func (m *mistakes) checkSteps(p place, s Source) {
+func checkSteps(m *mistakes, p place, s Source) {
 	all := s.coprimeOptions()
 	some := keysource.CoprimeOptions{Length: 1, Alphabet: all.Alphabet}
 	for _, step := range []struct {
@@ -87,7 +116,7 @@ func nearestStep(o keysource.CoprimeOptions) int64 {
 func (n namer) suitCoprime(m *mistakes, p place, s Source) {
 	n.suitCounter(m, p, s)
 	before := len(m.list)
-	m.checkSteps(p, s)
+	checkSteps(m, p, s)
 	if len(m.list) > before {
 		return
 	}

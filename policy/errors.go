@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/keysource"
 )
 
 // Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and
@@ -136,4 +138,10 @@ func (m *mistakes) err() error {
 		errs[i] = e
 	}
 	return errors.Join(errs...)
+}
+
+// reason returns the text of an error about options without the prefix that calls it
+// one.
+func reason(err error) string {
+	return strings.TrimPrefix(anchor.Plain(err.Error()), anchor.Plain(keysource.ErrOptions.Error())+": ")
 }

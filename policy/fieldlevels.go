@@ -6,21 +6,18 @@ import (
 	"strings"
 )
 
-// fieldLevels are the names of the fields that the file, a table and a source have: who
-// writes a field on the wrong level is told where it belongs.
-type fieldLevels struct{ file, table, source []string }
-
-func newFieldLevels() *fieldLevels {
-	return &fieldLevels{fieldNames(headings(configFields)), fieldNames(headings(tableFields())), fieldNames(headings(sourceFields))}
+// fieldLevels are the names that the file knows on each of its levels: who writes a field
+// on the wrong level is told where it belongs.
+type fieldLevels struct {
+	file, table, source []string            // the names of the fields
+	kinds               []string            // the names of the kinds
+	kindsWith           map[string][]string // those of the kinds that have a field of a source
 }
 
 // belongs returns the end of a message about a field that the mapping at a place does not
 // have: where it belongs, and how it is written there. It is "" where no level of the file
 // has the field.
 func (l *fieldLevels) belongs(p place, name string) string {
-	if l == nil {
-		return ""
-	}
 	isKey := p.field == "keys"
 	isTable := p.section == "tables" && (p.field == "" || isKey)
 	isSource := p.section == "sources" && p.field == "" || p.section == "tables" && (p.field == "source" || strings.HasSuffix(p.field, ".source"))
@@ -28,7 +25,7 @@ func (l *fieldLevels) belongs(p place, name string) string {
 		return ""
 	}
 	inSource := func() string {
-		if with := kindsWith(name); len(with) > 0 {
+		if with := l.kindsWith[name]; len(with) > 0 {
 			kind := with[0]
 			if slices.Contains(with, KindSequence) {
 				kind = KindSequence

@@ -1,12 +1,25 @@
 package policy
 
 import (
+	"encoding/json"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/keyfill/keyfill/dialect"
 )
+
+func newFieldLevels() *fieldLevels {
+	l := &fieldLevels{
+		file: fieldNames(headings(configFields)), table: fieldNames(headings(tableFields())),
+		source: fieldNames(headings(sourceFields)), kinds: kindNames(),
+		kindsWith: make(map[string][]string),
+	}
+	for _, name := range l.source {
+		l.kindsWith[name] = kindsWith(name)
+	}
+	return l
+}
 
 // The fields that a file may hold. The reader accepts the fields of these tables, and
 // the JSON Schema is made of them.
@@ -95,7 +108,7 @@ func tableFields() []field[Table] {
 	return []field[Table]{
 		bind("column", "The key column, written as in SQL. Left out, keys names all key columns.",
 			text, func(t *Table) *string { return &t.Column }).as("id"),
-		sourceField(func(t *Table) (*string, **Source) { return &t.Source, &t.InPlace }),
+		sourceEntry(func(t *Table) (*string, **Source) { return &t.Source, &t.InPlace }),
 		bind("layout", layoutDoc, layoutShape, func(t *Table) *dialect.Layout { return &t.Layout }).as("binary"),
 		bind("max_bits", bitsDoc, maxBitsShape, func(t *Table) *int { return &t.MaxBits }).byDefault(63).as(31),
 		bind("last_insert_id", "How the application learns an integer key. session: by LAST_INSERT_ID() and by LastInsertId; result: by LastInsertId alone; off: LastInsertId is the driver's own. Left out, it is session on MySQL and MariaDB, result on SQLite and off elsewhere.",
@@ -116,7 +129,7 @@ func tableFields() []field[Table] {
 func keyFields() []field[Key] {
 	return []field[Key]{
 		must("column: id", bind("column", "The key column, written as in SQL.", text, func(k *Key) *string { return &k.Column })).as("tag"),
-		sourceField(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
+		sourceEntry(func(k *Key) (*string, **Source) { return &k.Source, &k.InPlace }),
 		bind("layout", layoutDoc, layoutShape, func(k *Key) *dialect.Layout { return &k.Layout }).as("binary"),
 		bind("max_bits", bitsDoc, maxBitsShape, func(k *Key) *int { return &k.MaxBits }).byDefault(63).as(31),
 		bind("last_insert_id", "How the application learns an integer key of this column, in the words of the table's last_insert_id.",
@@ -126,8 +139,8 @@ func keyFields() []field[Key] {
 	}
 }
 
-// sourceField returns the field "source", which is a name or a source in place.
-func sourceField[T any](to func(t *T) (name *string, inPlace **Source)) field[T] {
+// sourceEntry returns the field "source", which is a name or a source in place.
+func sourceEntry[T any](to func(t *T) (name *string, inPlace **Source)) field[T] {
 	inPlace := sourceShape()
 	return field[T]{
 		heading: heading{name: "source", schema: schema{
@@ -168,4 +181,14 @@ func dialectNames() []string {
 		names = append(names, d.Name)
 	}
 	return names
+}
+
+// generateSchema returns what keyfill.schema.json has to hold.
+func generateSchema() ([]byte, error) {
+	s := objectSchema(headings(configFields)).
+		with("$schema", "https://json-schema.org/draft/2020-12/schema").
+		with("title", "keyfill").
+		with("description", "Which columns are keys and which sources make them.")
+	text, err := json.MarshalIndent(s, "", "  ")
+	return append(text, '\n'), err
 }

@@ -2,21 +2,14 @@ package policy
 
 import "slices"
 
-// KeyTable is an existing table that holds the states of sources, as other
-// programs have made it and still use it. Its names are written as in SQL.
-type KeyTable struct {
-	Name    string
-	Key     string // the column that names the source of a row; "" when the table has one row
-	Row     string // what stands in Key; "" stands for the name of the state
-	Value   string // the column of the number; of a coprime, of the last key as one
-	Stored  string // [StoredNext] or [StoredLast]
-	Version string // the column that counts changes, for [LockOptimistic]; "" when there is none
-}
+var tableField = of("table", "An existing table that holds the state, as other programs have made it. Left out, it is keyfill's own table.",
+	optional(keyTableShape()), func(s *Source) **KeyTable { return &s.Table }).
+	as(schema{"name": "KEYS", "key": "tableName", "value": "serial", "stored": "last"})
 
 var storedWords = []string{StoredNext, StoredLast}
 
 // checkKeyTable checks the table of the source at p.
-func (m *mistakes) checkKeyTable(p place, s Source) {
+func checkKeyTable(m *mistakes, p place, s Source) {
 	at, t := p.in("table"), s.Table
 	for _, f := range []struct{ name, value, why string }{
 		{"name", t.Name, "which table is it?"},
@@ -30,8 +23,8 @@ func (m *mistakes) checkKeyTable(p place, s Source) {
 	if t.Stored != "" && !slices.Contains(storedWords, t.Stored) {
 		m.wrongField(at.in("stored"), unknownWord(fieldWhat("stored"), t.Stored, storedWords))
 	}
-	m.checkKeyColumns(at, s)
-	m.checkKeyRow(at, s)
+	checkKeyColumns(m, at, s)
+	checkKeyRow(m, at, s)
 	if s.EnsureSchema {
 		m.wrong(p.in("ensure_schema"), "it makes keyfill's own tables, and this one is yours; leave it out")
 	}
@@ -44,7 +37,7 @@ func (m *mistakes) checkKeyTable(p place, s Source) {
 }
 
 // checkKeyColumns checks the columns of the table at p.
-func (m *mistakes) checkKeyColumns(p place, s Source) {
+func checkKeyColumns(m *mistakes, p place, s Source) {
 	t := s.Table
 	var seen []string
 	for _, f := range []struct{ name, value string }{{"key", t.Key}, {"value", t.Value}, {"version", t.Version}} {
@@ -59,7 +52,7 @@ func (m *mistakes) checkKeyColumns(p place, s Source) {
 }
 
 // checkKeyRow checks which row of the table at p is the source's.
-func (m *mistakes) checkKeyRow(p place, s Source) {
+func checkKeyRow(m *mistakes, p place, s Source) {
 	t := s.Table
 	name, _ := parseTemplate(s.Name) // which is checked elsewhere
 	several := name.has(wordSchema) || name.has(wordTable) || name.has(wordValue)
@@ -86,59 +79,6 @@ func (n namer) suitKeyTable(m *mistakes, p place, t KeyTable) {
 			m.wrong(p.in(f.name), "%s twice; leave one of the two", show(f.value))
 		}
 		seen[folded] = true
-	}
-}
-
-// keyRow is a row of a table of the application's.
-type keyRow struct {
-	store, table, row string
-}
-
-// rowOf returns the row of a source whose state is called name; false when that
-// is in keyfill's own table.
-func (n namer) rowOf(s Source, name string) (keyRow, bool) {
-	if s.Table == nil {
-		return keyRow{}, false
-	}
-	parts, _ := n.parse(s.Table.Name) // which was checked
-	var texts []string
-	for _, part := range parts {
-		texts = append(texts, part.text)
-	}
-	r := keyRow{store: s.Store, table: n.join(texts...)}
-	switch {
-	case s.Table.Key == "":
-	case s.Table.Row != "":
-		r.row = s.Table.Row
-	default:
-		r.row = name
-	}
-	return r, true
-}
-
-// checkRows refuses rows that two states would share: each would begin above
-// the keys of its own columns alone.
-func (k *compiler) checkRows() {
-	states := make(map[keyRow]string)
-	for _, u := range k.uses {
-		key, s := *u.key(), u.key().Source
-		if s.Table == nil {
-			continue
-		}
-		if u.isGlob() && (s.Table.Key == "" || s.Table.Row != "") && key.name == nil {
-			k.wrong(u.at.in("source"), "the tables of a glob would share a row; say key and leave row out, or name the source under sources:")
-			continue
-		}
-		if u.isGlob() && key.name == nil {
-			continue
-		}
-		k.policy.nameState(u.entry, &key, k.fullName(u.entry))
-		state := key.name.String()
-		row, _ := k.names.rowOf(s, state)
-		if other, ok := states[row]; ok && other != state {
-			k.wrong(u.at.in("source"), "its row in the table is also the row of the state %s; name one source under sources: and let both use it", showState(other))
-		}
-		states[row] = state
 	}
 }
 

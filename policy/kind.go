@@ -26,8 +26,10 @@ const (
 	KindIdentity     = "identity"     // the engine makes the key
 )
 
-// kind is one way to make keys. A new one is an entry of kinds, and of
-// sourceFields for each field of its own.
+// kind is one way to make keys. Each is declared in the file of its name, with the fields
+// that it alone reads, their checks and defaults; a field that several kinds read is in the
+// file of its own name, or of what it is about. A new kind is listed in kinds, a new field
+// in ownFields.
 type kind struct {
 	name string
 	doc  string
@@ -50,7 +52,7 @@ type kind struct {
 	guarantee Guarantee
 
 	// fields are the fields of the source, besides kind, that it reads.
-	fields []string
+	fields []*sourceField
 
 	// check reports what is wrong with the fields of s, which stands at p. The
 	// dialect makes no difference. A nil check says that there can be none.
@@ -68,28 +70,15 @@ type kind struct {
 	open func(Source, keysource.Env) (keysource.Source, error)
 }
 
-// defaultKind is the kind where a table names no source.
-const defaultKind = KindUUIDv7
-
 var layouts = []dialect.Layout{
 	dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd,
 }
 
-// kindByName returns the kind called name, or nil.
-func kindByName(name string) *kind {
-	if i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name }); i >= 0 {
-		return &kinds[i]
-	}
-	return nil
-}
+// asText is the layout of keys that are text, or decimal text.
+var asText = []dialect.Layout{dialect.SequentialAsString}
 
-func kindNames() []string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
-	}
-	return names
-}
+// reads reports whether the sources of kind k read a field.
+func (k *kind) reads(f *sourceField) bool { return slices.Contains(k.fields, f) }
 
 // isIdentity reports whether the engine makes the keys.
 func (k *kind) isIdentity() bool { return k.open == nil }
@@ -113,23 +102,6 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 	return fillAll
 }
 
-// withDefaultSchema returns s, which is of kind k, as ensure_schema: true of the file completes it. isNamed says
-// that its state has a name that other entries and files may use: a misspelt one would
-// begin a second state, so that its row is made only where the source itself says so.
-func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
-	switch {
-	case s.EnsureSchema, s.saysNoSchema, !slices.Contains(k.fields, "ensure_schema"):
-		return s
-	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // where it would be an error
-		return s
-	}
-	s.EnsureSchema = true
-	if isNamed && s.Create == nil && slices.Contains(k.fields, "create") {
-		s.Create = new(false)
-	}
-	return s
-}
-
 // complete returns a copy of s, which is of kind k, with its defaults for a
 // dialect; nil when that is not known.
 func (k *kind) complete(s Source, d *dialect.Dialect) Source {
@@ -139,4 +111,9 @@ func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 		k.defaults(&s, d)
 	}
 	return s
+}
+
+// ofDatabase is the error about a source whose state a database has to hold.
+func ofDatabase(s Source, _ keysource.Env) (keysource.Source, error) {
+	return nil, &Error{Msg: "a " + s.Kind + " needs a database: fill the table through one that is opened with it"}
 }

@@ -7,7 +7,21 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-func (m *mistakes) checkMaxPlusOne(p place, s Source) {
+var maxPlusOneKind = kind{
+	name: KindMaxPlusOne,
+	doc:  "the greatest key of the table and one, which the deletion of the last row gives again",
+	// Of two that ask at once without a lock both may get a key, and a key that
+	// was the greatest and is deleted comes again.
+	guarantee: Guarantee{Unique: NotUnique, Ordered: Ordered, Contiguous: true, GapFree: true},
+	integer:   true,
+	stateful:  true,
+	fields:    []*sourceField{lockField, ensureSchemaField, exclusiveField},
+	check:     checkMaxPlusOne,
+	defaults:  completeMaxPlusOne,
+	open:      ofDatabase,
+}
+
+func checkMaxPlusOne(m *mistakes, p place, s Source) {
 	switch {
 	case slices.Contains(counterLocks, s.Lock):
 		m.wrong(p.in("lock"), "maxplusone has no row to lock; say range or none")

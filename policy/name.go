@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -172,22 +173,25 @@ func (n namer) join(parts ...string) string {
 	return b.String()
 }
 
-// ParseName splits the name of one table, written as in the file, and folds it
-// as [Policy.Match] takes it; schema is "" for a bare name. The error is an
-// [*Error]: a glob names no one table.
-func (p *Policy) ParseName(name string) (schema, table string, err error) {
-	parts, msg := p.names.parse(name)
+// suitName checks a name of one or more parts, which stands at p.
+func (n namer) suitName(m *mistakes, p place, name string) {
+	parts, msg := n.parse(name)
+	if msg == "" && slices.ContainsFunc(parts, func(part pattern) bool { return part.wild }) {
+		msg = "* and ? stand for other characters in tables' names only; write " + n.hint(name)
+	}
 	if msg != "" {
-		return "", "", &Error{Table: name, Msg: msg}
+		m.wrong(p, "%s", msg)
 	}
-	for _, part := range parts {
-		if part.wild {
-			return "", "", &Error{Table: name, Msg: "is a glob: name one table"}
-		}
-	}
-	n := len(parts)
-	if n > 1 {
-		schema = parts[n-2].text
-	}
-	return schema, parts[n-1].text, nil
 }
+
+// suitColumn is suitName for a column. It returns the folded name.
+func (n namer) suitColumn(m *mistakes, p place, name string) string {
+	folded, msg := n.single(name)
+	if msg != "" {
+		m.wrong(p, "%s", msg)
+	}
+	return folded
+}
+
+// tableName is a folded name; schema is "" for a bare one.
+type tableName struct{ schema, table string }

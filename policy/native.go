@@ -8,10 +8,27 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
+var nativeKind = kind{
+	name:      KindNative,
+	doc:       "integers of a sequence of the engine, which other programs may use too",
+	guarantee: Guarantee{Unique: Unique, Ordered: OrderedInProcess, Contiguous: true},
+	integer:   true,
+	stateful:  true,
+	layouts:   asText,
+	fields:    []*sourceField{sequenceField, blockField, exclusiveField, onBehindField, onStoreRollbackField},
+	check:     checkNative,
+	suit:      namer.suitNative,
+	defaults:  completeNative,
+	open:      ofDatabase,
+}
+
+var sequenceField = of("sequence", "The engine's sequence, written as in SQL. Left out, it is the column's own.",
+	text, func(s *Source) *string { return &s.Sequence }).as("order_seq")
+
 // withoutSequences are the engines that have no CREATE SEQUENCE.
 var withoutSequences = []string{dialect.MySQL().Name, dialect.SQLite().Name}
 
-func (m *mistakes) checkNative(p place, s Source) {
+func checkNative(m *mistakes, p place, s Source) {
 	if s.Block < 0 {
 		m.wrong(p.in("block"), "%d is less than 1", s.Block)
 	}
@@ -52,28 +69,4 @@ func completeNative(s *Source, _ *dialect.Dialect) {
 		remedy = keysource.RemedyWarn
 	}
 	s.OnBehind, s.OnStoreRollback = cmp.Or(s.OnBehind, remedy), cmp.Or(s.OnStoreRollback, remedy)
-}
-
-// ofColumn names the part of the column that a source counts through, which no two
-// columns can share; "" when the source counts through something of its own.
-func (s Source) ofColumn() string {
-	switch {
-	case s.Kind == KindMaxPlusOne:
-		return "the keys of the column"
-	case s.Kind == KindNative && s.Sequence == "":
-		return "the column's own sequence"
-	case s.StartAt != 0:
-		return "the row of one column (start_at)"
-	case s.Scope != nil:
-		return "the rows of one table's parents"
-	}
-	return ""
-}
-
-// checkOwn refuses a source of a column that a key shares with others: keys would
-// not be unique over all these columns, as the keys of other sources are.
-func (k *compiler) checkOwn(u keyUse) {
-	if what := u.key().Source.ofColumn(); what != "" {
-		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
-	}
 }

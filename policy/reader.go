@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,7 +14,7 @@ import (
 // followed, so a file costs no more than its length.
 type reader struct {
 	mistakes
-	levels *fieldLevels // nil: fields of other levels are not told
+	levels *fieldLevels
 }
 
 // is reports whether n is of the given kind, or says that a value of the type
@@ -38,7 +39,7 @@ func (r *reader) isMapping(p place, n *yaml.Node) bool {
 		return false
 	}
 	if n.Kind != yaml.MappingNode || n.ShortTag() != "!!map" {
-		r.misread(positionOf(n), p, want(p, "mapping", n)+mappingExample(p, n))
+		r.misread(positionOf(n), p, want(p, "mapping", n)+r.mappingExample(p, n))
 		return false
 	}
 	return true
@@ -46,7 +47,7 @@ func (r *reader) isMapping(p place, n *yaml.Node) bool {
 
 // mappingExample returns the end of a message about a value that stands where a table, a
 // source or a section of them is to stand, "" for other places.
-func mappingExample(p place, n *yaml.Node) string {
+func (r *reader) mappingExample(p place, n *yaml.Node) string {
 	value := ""
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && isPlainWord(n.Value) {
 		value = n.Value
@@ -61,7 +62,7 @@ func mappingExample(p place, n *yaml.Node) string {
 	case p.section == "" && p.field == "tables":
 		return fmt.Sprintf("; write tables: {%s: {column: id}}", cmp.Or(value, "orders"))
 	case p.section == "sources" && p.field == "":
-		if kindByName(value) == nil {
+		if !slices.Contains(r.levels.kinds, value) {
 			value = KindSequence
 		}
 		return fmt.Sprintf("; write %s: {kind: %s}", name, value)

@@ -8,22 +8,41 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
+var recycledKind = kind{
+	name:      KindRecycled,
+	doc:       "integers of a series for each process, which goes to another when that has ended",
+	guarantee: Guarantee{Unique: Unique, Ordered: OrderedInSeries, Contiguous: true},
+	integer:   true,
+	stateful:  true,
+	layouts:   asText,
+	fields: []*sourceField{
+		nameField, storeField, blockField, minBlockField, maxBlockField, startField, ensureSchemaField, createField,
+		exclusiveField, onBehindField, onStoreRollbackField, seriesField, leaseField,
+	},
+	check:    checkRecycled,
+	defaults: completeRecycled,
+	open:     ofDatabase,
+}
+
+var seriesField = of("series", "How many integers a process owns at a time.",
+	atLeast[int64](1), func(s *Source) *int64 { return &s.Series }).byDefault(defaultSeries).as(100_000)
+
+var leaseField = of("lease", "How long a process owns a series without saying so again, from 1s to 1h.",
+	durationShape, func(s *Source) *time.Duration { return &s.Lease }).byDefault("30s").as("1m")
+
 const (
 	defaultSeries = keysource.DefaultSeries
 	defaultLease  = keysource.DefaultLease
 
 	minLease = time.Second
 	maxLease = time.Hour
-
-	// minWorkerLease is more, since a number is got in several round trips.
-	minWorkerLease = 5 * time.Second
 )
 
-func (m *mistakes) checkRecycled(p place, s Source) {
-	m.checkState(p, s)
-	m.checkStored(p, s)
-	m.checkStart(p, s)
-	m.checkBlocks(p, s)
+func checkRecycled(m *mistakes, p place, s Source) {
+	checkState(m, p, s)
+	checkStored(m, p, s)
+	checkStart(m, p, s)
+	checkBlocks(m, p, s)
 	series := cmp.Or(s.Series, defaultSeries)
 	if s.Series < 0 {
 		m.wrong(p.in("series"), "%d is less than 1", s.Series)
@@ -41,7 +60,7 @@ func (m *mistakes) checkRecycled(p place, s Source) {
 		m.wrong(p.in("lease"), "%v is not from %v to %v", s.Lease, minLease, maxLease)
 	}
 	checkWord(m, p, "on_behind", s.OnBehind, remedies)
-	m.checkRollback(p, s)
+	checkRollback(m, p, s)
 }
 
 // completeRecycled sets the fields that a recycled source leaves out.

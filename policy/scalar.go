@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // text is the shape of a string that is not empty.
@@ -114,37 +112,6 @@ func optional[V any](s shape[V]) shape[*V] {
 		},
 		schema: s.schema,
 	}
-}
-
-// epochShape is the shape of a word or a day; which, is the kind's business. An
-// unquoted day is not of the type string.
-var epochShape = shape[keysource.Epoch]{
-	read: func(r *reader, p place, n *yaml.Node) keysource.Epoch {
-		if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" && r.isPlain(p, n) {
-			return keysource.Epoch(n.Value)
-		}
-		return keysource.Epoch(text.read(r, p, n))
-	},
-	schema: schema{"type": "string", "pattern": `^(dotnet|unix|[0-9]{4}-[0-9]{2}-[0-9]{2})$`},
-}
-
-const unitPattern = `^[0-9]+(ms|s)$`
-
-var unit = regexp.MustCompile(unitPattern)
-
-// unitShape is the shape of a unit of time.
-var unitShape = shape[time.Duration]{
-	read: func(r *reader, p place, n *yaml.Node) time.Duration {
-		if !r.isString(p, n) {
-			return 0
-		}
-		d, err := time.ParseDuration(n.Value)
-		if !unit.MatchString(n.Value) || err != nil || d <= 0 {
-			r.misread(positionOf(n), p, "want a number of milliseconds or a second, as in 100ms")
-		}
-		return d
-	},
-	schema: schema{"type": "string", "pattern": unitPattern},
 }
 
 const durationPattern = `^[0-9]+(ms|s|m|h)$`

@@ -3,7 +3,6 @@ package policy
 import (
 	"bytes"
 	_ "embed"
-	"encoding/json"
 	"maps"
 )
 
@@ -39,14 +38,4 @@ func objectSchema(fields []heading) schema {
 		s["required"] = required
 	}
 	return s
-}
-
-// generateSchema returns what keyfill.schema.json has to hold.
-func generateSchema() ([]byte, error) {
-	s := objectSchema(headings(configFields)).
-		with("$schema", "https://json-schema.org/draft/2020-12/schema").
-		with("title", "keyfill").
-		with("description", "Which columns are keys and which sources make them.")
-	text, err := json.MarshalIndent(s, "", "  ")
-	return append(text, '\n'), err
 }

@@ -6,31 +6,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Scope are one or more columns. A pointer to it keeps [Source] comparable:
-// Scope: &policy.Scope{{Column: "order_id"}}.
-type Scope []ScopeColumn
-
-// ScopeColumn is a column within whose values rows are numbered.
-type ScopeColumn struct {
-	Column string // written as in SQL
-	Type   string // [ScopeInteger], also meant by "", or [ScopeText]
-}
+var scopeField = of("scope", "The columns within whose values rows are numbered, each a name or {column, type}. Left out, there is one numbering for the table.",
+	scopeShape(), func(s *Source) **Scope { return &s.Scope }).as([]string{"order_id"})
 
 var scopeTypes = []string{ScopeInteger, ScopeText}
 
 // scopeWhat names such a word in messages.
 const scopeWhat = "type of a scope's column"
 
-// scope returns the columns of Scope, nil where there are none.
-func (s Source) scope() []ScopeColumn {
-	if s.Scope == nil {
-		return nil
-	}
-	return *s.Scope
-}
-
 // checkScope checks the columns within which the sequence at p numbers.
-func (m *mistakes) checkScope(p place, s Source) {
+func checkScope(m *mistakes, p place, s Source) {
 	at := p.in("scope")
 	if len(*s.Scope) == 0 {
 		m.wrong(at, "it names no column; leave it out for one numbering of the whole table")
@@ -67,32 +52,6 @@ func (n namer) suitScope(m *mistakes, p place, scope Scope) {
 			m.wrong(p.element(i), "%s twice; leave one of the two", show(c.Column))
 		}
 		seen[folded] = true
-	}
-}
-
-// foldScope returns the columns of a scope that was checked, folded.
-func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
-	folded := slices.Clone(scope)
-	for i := range folded {
-		folded[i].Column, _ = n.single(folded[i].Column)
-	}
-	return folded
-}
-
-// checkScopeOf checks that the key at p of a table with some columns can be
-// numbered within its scope.
-func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
-	at := p.in("source")
-	if rk.Scope != nil && rk.Layout != "" {
-		k.wrong(p.in("layout"), "keys that are numbered within other columns are integers; leave it out")
-	}
-	for _, c := range rk.Scope {
-		switch {
-		case c.Column == rk.Column:
-			k.wrong(at, "the key %s cannot be numbered within itself; name other columns in scope", show(c.Column))
-		case columns != nil && !slices.Contains(columns, c.Column):
-			k.wrong(at, "the column %s of the scope is not among columns; add it there", show(c.Column))
-		}
 	}
 }
 

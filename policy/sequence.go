@@ -8,69 +8,59 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-var (
-	transactionWords = []string{TransactionAutonomous, TransactionJoined}
-	viaWords         = []string{ViaTable, ViaProcedure}
-)
-
-// withoutProcedures are the engines that have no stored procedures:
-// https://www.sqlite.org/whentouse.html.
-var withoutProcedures = []string{dialect.SQLite().Name}
-
-// joined reports whether the numbers of a sequence are reserved in the
-// transaction of the statement that takes them.
-func (s Source) joined() bool { return s.Transaction == TransactionJoined || s.Scope != nil }
-
-func (m *mistakes) checkSequence(p place, s Source) {
-	checkWord(m, p, "on_behind", s.OnBehind, remedies)
-	m.checkCounter(p, s)
-	m.checkStart(p, s)
-	m.checkBelow(p, s)
-	m.checkStartAt(p, s)
-	m.checkSkipRange(p, s)
-	m.checkUpstream(p, s)
-	checkWord(m, p, "transaction", s.Transaction, transactionWords)
-	checkWord(m, p, "via", s.Via, viaWords)
-	m.checkProcedure(p, s)
-	if s.Scope != nil {
-		m.checkScope(p, s)
-	}
-	if s.joined() {
-		m.checkJoined(p, s)
-	}
+var sequenceKind = kind{
+	name:      KindSequence,
+	doc:       "integers that count through a row of a store",
+	guarantee: Guarantee{Unique: Unique, Ordered: OrderedInProcess, Contiguous: true},
+	integer:   true,
+	stateful:  true,
+	layouts:   asText,
+	fields: slices.Concat(counterFields, []*sourceField{
+		belowField, startAtField, skipRangeField, followExplicitField, onBehindField, transactionField, viaField, procedureField, scopeField,
+		upstreamField, upstreamBlockField, upstreamLastsField,
+	}),
+	check:    checkSequence,
+	suit:     namer.suitSequence,
+	defaults: completeSequence,
+	open:     ofDatabase,
 }
 
-// checkProcedure refuses the fields without a use beside the procedure of the sequence at
-// p, or without one.
-func (m *mistakes) checkProcedure(p place, s Source) {
-	if s.Via != ViaProcedure {
-		if s.Procedure != "" {
-			m.wrong(p.in("procedure"), "it is called with via: procedure; say that too")
-		}
-		return
+var transactionField = of("transaction", "In which transaction numbers are reserved. autonomous: in one of their own, so that a rollback leaves a gap; joined: in the statement's, without gaps, and one transaction at a time. With scope it is joined.",
+	word[string](fieldWhat("transaction"), transactionWords), func(s *Source) *string { return &s.Transaction }).byDefault("autonomous").as("joined")
+
+var followExplicitField = of("follow_explicit", "Whether the state is raised above the keys that INSERTs bring. Left out, it is so with transaction: joined, on SQLite, and where the column has AUTO_INCREMENT and the sequence says exclusive or below.",
+	boolean, func(s *Source) *bool { return &s.FollowExplicit }).as(true)
+
+var transactionWords = []string{TransactionAutonomous, TransactionJoined}
+
+func checkSequence(m *mistakes, p place, s Source) {
+	checkWord(m, p, "on_behind", s.OnBehind, remedies)
+	checkCounter(m, p, s)
+	checkStart(m, p, s)
+	checkBelow(m, p, s)
+	checkStartAt(m, p, s)
+	checkSkipRange(m, p, s)
+	checkUpstream(m, p, s)
+	checkWord(m, p, "transaction", s.Transaction, transactionWords)
+	checkWord(m, p, "via", s.Via, viaWords)
+	checkProcedure(m, p, s)
+	if s.Scope != nil {
+		checkScope(m, p, s)
 	}
-	if s.Table != nil {
-		m.wrong(p.in("table"), "the procedure knows where its numbers are; leave it out, or say via: table")
-	}
-	if s.Lock == LockOptimistic {
-		m.wrong(p.in("lock"), "the procedure locks as it is written; leave it out, or say via: table")
+	if s.joined() {
+		checkJoined(m, p, s)
 	}
 }
 
 // checkJoined refuses the fields without a use for the sequence at p, whose numbers are
 // reserved one statement at a time in the application's own database.
-func (m *mistakes) checkJoined(p place, s Source) {
+func checkJoined(m *mistakes, p place, s Source) {
 	what := "joined"
 	if s.Scope != nil {
 		what = "scoped"
 	}
-	for _, f := range []struct {
-		name  string
-		given bool
-	}{{"block", s.Block != 0}, {"min_block", s.MinBlock != 0}, {"max_block", s.MaxBlock != 0}} {
-		if f.given {
-			m.wrong(p.in(f.name), "a %s sequence reserves what each statement needs; leave it out", what)
-		}
+	for _, name := range given(s, blockField, minBlockField, maxBlockField) {
+		m.wrong(p.in(name), "a %s sequence reserves what each statement needs; leave it out", what)
 	}
 	if s.Store != "" && s.Store != StoreNone {
 		m.wrong(p.in("store"), "a %s sequence is kept in the application's own database, with the rows that it numbers; leave it out", what)
@@ -103,26 +93,6 @@ func (n namer) suitSequence(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitName checks a name of one or more parts, which stands at p.
-func (n namer) suitName(m *mistakes, p place, name string) {
-	parts, msg := n.parse(name)
-	if msg == "" && slices.ContainsFunc(parts, func(part pattern) bool { return part.wild }) {
-		msg = "* and ? stand for other characters in tables' names only; write " + n.hint(name)
-	}
-	if msg != "" {
-		m.wrong(p, "%s", msg)
-	}
-}
-
-// suitColumn is suitName for a column. It returns the folded name.
-func (n namer) suitColumn(m *mistakes, p place, name string) string {
-	folded, msg := n.single(name)
-	if msg != "" {
-		m.wrong(p, "%s", msg)
-	}
-	return folded
-}
-
 // completeSequence sets the fields that a sequence leaves out.
 func completeSequence(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
@@ -145,5 +115,17 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 			c := &(*s.Scope)[i]
 			c.Type = cmp.Or(c.Type, ScopeInteger)
 		}
+	}
+}
+
+// SequenceOptions returns the options of s as a sequence, or as any other kind that
+// counts as one does: all but Reserver, Max and MaxKey.
+func (s Source) SequenceOptions() keysource.SequenceOptions {
+	return keysource.SequenceOptions{
+		Block:           s.Block,
+		MinBlock:        s.MinBlock,
+		MaxBlock:        s.MaxBlock,
+		OnBehind:        s.OnBehind,
+		OnStoreRollback: s.OnStoreRollback,
 	}
 }

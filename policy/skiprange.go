@@ -6,9 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Range are the integers from First to Last, both included; the zero Range has none. In
-// the file it is [First, Last].
-type Range struct{ First, Last int64 }
+var skipRangeField = of("skip_range", "The first and the last of the integers that the sequence does not give, since a generator outside of keyfill gives them. Keys among them do not count as the greatest key. Left out, the sequence gives all.",
+	rangeShape, func(s *Source) *Range { return &s.SkipRange }).as([]int64{2_000_000_000, 2_999_999_999})
 
 // rangeShape is the shape of a Range. That the two are in order is found when the value is
 // checked, as it may also come from Go.
@@ -33,7 +32,7 @@ var rangeShape = func() shape[Range] {
 }()
 
 // checkSkipRange checks the field skip_range of the sequence at p.
-func (m *mistakes) checkSkipRange(p place, s Source) {
+func checkSkipRange(m *mistakes, p place, s Source) {
 	at, skip := p.in("skip_range"), s.SkipRange
 	switch {
 	case skip == Range{} && !m.has(at):

@@ -1,14 +1,65 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/keysource"
 )
+
+// sourceNamePattern matches the name of a source. A name has no dot, so that
+// no name is also the name of a table's own state.
+const sourceNamePattern = `^[A-Za-z0-9_-]+$`
+
+var sourceName = regexp.MustCompile(sourceNamePattern)
+
+// CreateRow reports whether a missing row of a sequence is made: Create decides, and
+// EnsureSchema where Create is nil.
+func (s Source) CreateRow() bool {
+	if s.Create != nil {
+		return *s.Create
+	}
+	return s.EnsureSchema
+}
+
+// KeyTable is an existing table that holds the states of sources, as other
+// programs have made it and still use it. Its names are written as in SQL.
+type KeyTable struct {
+	Name    string
+	Key     string // the column that names the source of a row; "" when the table has one row
+	Row     string // what stands in Key; "" stands for the name of the state
+	Value   string // the column of the number; of a coprime, of the last key as one
+	Stored  string // [StoredNext] or [StoredLast]
+	Version string // the column that counts changes, for [LockOptimistic]; "" when there is none
+}
+
+// Scope are one or more columns. A pointer to it keeps [Source] comparable:
+// Scope: &policy.Scope{{Column: "order_id"}}.
+type Scope []ScopeColumn
+
+// ScopeColumn is a column within whose values rows are numbered.
+type ScopeColumn struct {
+	Column string // written as in SQL
+	Type   string // [ScopeInteger], also meant by "", or [ScopeText]
+}
+
+// scope returns the columns of Scope, nil where there are none.
+func (s Source) scope() []ScopeColumn {
+	if s.Scope == nil {
+		return nil
+	}
+	return *s.Scope
+}
+
+// joined reports whether the numbers of a sequence are reserved in the
+// transaction of the statement that takes them.
+func (s Source) joined() bool { return s.Transaction == TransactionJoined || s.Scope != nil }
+
+// Range are the integers from First to Last, both included; the zero Range has none. In
+// the file it is [First, Last].
+type Range struct{ First, Last int64 }
 
 // Source says how keys are made. Which fields a kind reads stands beside them;
 // any other that is set is an error.
@@ -174,83 +225,6 @@ type Source struct {
 	Lease time.Duration
 }
 
-// Stateful reports whether the keys of s come from a state that has to be kept apart
-// from the states of other columns and, but for a snowflake with store "none",
-// stored. Integers come from such a state, and so do the keys of a coprime and a
-// composite. The engine holds the state of a native source; the column itself is
-// the state of maxplusone.
-func Stateful(s Source) bool {
-	k := kindByName(s.Kind)
-	return k != nil && k.stateful
-}
-
-// CreateRow reports whether a missing row of a sequence is made: Create decides, and
-// EnsureSchema where Create is nil.
-func (s Source) CreateRow() bool {
-	if s.Create != nil {
-		return *s.Create
-	}
-	return s.EnsureSchema
-}
-
-// SequenceOptions returns the options of s as a sequence, or as any other kind that
-// counts as one does: all but Reserver, Max and MaxKey.
-func (s Source) SequenceOptions() keysource.SequenceOptions {
-	return keysource.SequenceOptions{
-		Block:           s.Block,
-		MinBlock:        s.MinBlock,
-		MaxBlock:        s.MaxBlock,
-		OnBehind:        s.OnBehind,
-		OnStoreRollback: s.OnStoreRollback,
-	}
-}
-
-// SnowflakeOptions returns the options of the snowflake s, or of the snowflake behind
-// a composite: all but Marker and Workers, and the worker's number where it is leased. It
-// reads neither the environment nor the host's name, and s must be such that
-// [Config.Compile] accepts it.
-func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
-	o := keysource.SnowflakeOptions{
-		WorkerEnv: s.WorkerEnv,
-		Ordinal:   s.WorkerOrdinal,
-		Bits: keysource.SnowflakeBits{
-			Time: s.TimeBits, Worker: s.WorkerBits, Sequence: s.SequenceBits, Unit: s.Unit,
-		},
-	}
-	if s.Worker != nil {
-		o.Worker = new(*s.Worker)
-	}
-	if s.Kind == KindComposite {
-		// It returns an error for a length that Compile refuses.
-		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
-		return o
-	}
-	if s.Bits == 53 {
-		o.Bits = keysource.SnowflakeBits53()
-	}
-	if day, err := time.Parse(time.DateOnly, string(s.Epoch)); err == nil {
-		o.Bits.Epoch = day
-	}
-	return o
-}
-
-// NewSource returns a new source as s describes it, with a state of its own; the state of
-// a snowflake has no Marker. The error is about an s that [Config.Compile]
-// would refuse; of kind identity, which makes no keys; of one of those whose
-// state a database has to hold; or one of [keysource.NewSnowflake].
-func NewSource(s Source, env keysource.Env) (keysource.Source, error) {
-	m := &mistakes{}
-	m.checkSource(place{}, s)
-	if err := m.err(); err != nil {
-		return nil, err
-	}
-	k := kindByName(s.Kind)
-	if k.isIdentity() {
-		return nil, &Error{Msg: fmt.Sprintf("kind %q makes no keys: the engine does", s.Kind)}
-	}
-	return k.open(k.complete(s, nil), env)
-}
-
 // clone returns a copy that shares nothing with s; nil of nil.
 func (s *Source) clone() *Source {
 	if s == nil {
@@ -303,14 +277,3 @@ func (s Source) id() sourceID {
 
 // equal reports whether two sources that are complete say the same.
 func (s Source) equal(t Source) bool { return s.id() == t.id() }
-
-// completeSnowflake sets the fields that a snowflake leaves out.
-func completeSnowflake(s *Source, _ *dialect.Dialect) {
-	s.Epoch = cmp.Or(s.Epoch, "2020-01-01")
-	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
-	if s.TimeBits == 0 {
-		s.Bits = cmp.Or(s.Bits, 63)
-	} else {
-		s.Unit = cmp.Or(s.Unit, time.Millisecond)
-	}
-}

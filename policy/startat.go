@@ -1,10 +1,13 @@
 package policy
 
+var startAtField = of("start_at", "The least integer that the sequence gives, in the place of start. Another sequence that fills the column goes on below it in processes that still have it: keyfill writes that end into its row, and refuses a start_at that it has passed. Left out, a column has one sequence at a time.",
+	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000)
+
 // leastStartAt leaves the sequence before it one integer, 1.
 const leastStartAt = 2
 
 // checkStartAt checks the field start_at of the sequence at p.
-func (m *mistakes) checkStartAt(p place, s Source) {
+func checkStartAt(m *mistakes, p place, s Source) {
 	at := p.in("start_at")
 	if s.StartAt == 0 && !m.has(at) {
 		return

@@ -6,6 +6,12 @@ import (
 	"unicode/utf8"
 )
 
+var nameField = of("name", "The name of the state, which may hold {schema}, {table} and {value:x}. Left out, it is the name of the entry of sources; for a source in place it is table.column.",
+	text, func(s *Source) *string { return &s.Name }).as("{table}.{value:tenant}")
+
+var exclusiveField = of("exclusive", "Whether nothing else fills the column, although another source, a default or a counter of the column could.",
+	boolean, func(s *Source) *bool { return &s.Exclusive }).byDefault(false).as(true)
+
 // maxState is how many characters the name of a state may have: as many as the
 // tables of a store hold.
 const maxState = 190
@@ -15,36 +21,6 @@ type ColumnRef struct {
 	Schema string // "" where it is not known
 	Table  string
 	Column string
-}
-
-// StateFor returns State with the values of an execution for {value:x}; value
-// gives the one called x, and false when there is none. The error is an
-// [*Error]: a value is missing or empty, State names a schema that is not
-// known, or it is no name that a store can hold. It never holds a value.
-func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error) {
-	if k.fault != "" {
-		return "", &Error{Msg: k.fault}
-	}
-	if len(k.Values) == 0 {
-		return k.State, nil
-	}
-	var b strings.Builder
-	for _, p := range k.state {
-		if p.word != wordValue {
-			b.WriteString(p.text)
-			continue
-		}
-		v, ok := value(p.text)
-		if !ok || v == "" {
-			return "", &Error{section: "value", Msg: fmt.Sprintf("the state %s needs the value %q, which is not given: keyfill.WithValue(ctx, %[2]q, …)",
-				showState(k.State), p.text)}
-		}
-		b.WriteString(v)
-	}
-	if msg := stateFault(b.String()); msg != "" {
-		return "", &Error{Msg: fmt.Sprintf("the state %s with its values: %s", showState(k.State), msg)}
-	}
-	return b.String(), nil
 }
 
 // showState is [show] for the name of a state, where the colon of {value:x} is
@@ -73,7 +49,7 @@ func stateFault(name string) string {
 }
 
 // checkState checks the name of a state that the source at p gives.
-func (m *mistakes) checkState(p place, s Source) {
+func checkState(m *mistakes, p place, s Source) {
 	if s.Name == "" {
 		return
 	}

@@ -1,5 +1,29 @@
 package policy
 
+// ofColumn names the part of the column that a source counts through, which no two
+// columns can share; "" when the source counts through something of its own.
+func (s Source) ofColumn() string {
+	switch {
+	case s.Kind == KindMaxPlusOne:
+		return "the keys of the column"
+	case s.Kind == KindNative && s.Sequence == "":
+		return "the column's own sequence"
+	case s.StartAt != 0:
+		return "the row of one column (start_at)"
+	case s.Scope != nil:
+		return "the rows of one table's parents"
+	}
+	return ""
+}
+
+// checkOwn refuses a source of a column that a key shares with others: keys would
+// not be unique over all these columns, as the keys of other sources are.
+func (k *compiler) checkOwn(u keyUse) {
+	if what := u.key().Source.ofColumn(); what != "" {
+		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
+	}
+}
+
 // nameStates names the states of all keys and finds out which are shared.
 func (k *compiler) nameStates() {
 	k.markWide()

@@ -3,7 +3,38 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
+
+// StateFor returns State with the values of an execution for {value:x}; value
+// gives the one called x, and false when there is none. The error is an
+// [*Error]: a value is missing or empty, State names a schema that is not
+// known, or it is no name that a store can hold. It never holds a value.
+func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error) {
+	if k.fault != "" {
+		return "", &Error{Msg: k.fault}
+	}
+	if len(k.Values) == 0 {
+		return k.State, nil
+	}
+	var b strings.Builder
+	for _, p := range k.state {
+		if p.word != wordValue {
+			b.WriteString(p.text)
+			continue
+		}
+		v, ok := value(p.text)
+		if !ok || v == "" {
+			return "", &Error{section: "value", Msg: fmt.Sprintf("the state %s needs the value %q, which is not given: keyfill.WithValue(ctx, %[2]q, …)",
+				showState(k.State), p.text)}
+		}
+		b.WriteString(v)
+	}
+	if msg := stateFault(b.String()); msg != "" {
+		return "", &Error{Msg: fmt.Sprintf("the state %s with its values: %s", showState(k.State), msg)}
+	}
+	return b.String(), nil
+}
 
 // stateKey is a key of an entry whose state is still to be named for a table.
 type stateKey struct {

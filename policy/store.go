@@ -2,10 +2,8 @@ package policy
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"regexp"
-	"slices"
 
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -99,81 +97,3 @@ var (
 )
 
 const variableMessage = "want the name of an environment variable, of ASCII letters, digits and _"
-
-func (k checker) checkStores() {
-	stores := place{}.in("stores")
-	for _, name := range slices.Sorted(maps.Keys(k.config.Stores)) {
-		p, s := stores.entry(name), k.config.Stores[name]
-		switch {
-		case !sourceName.MatchString(name):
-			k.wrong(p, "a store's name is of ASCII letters, digits, _ and -")
-		case name == StoreNone:
-			k.wrong(p, "the name stands for no store; take another")
-		}
-		switch {
-		case s.Driver == "":
-			k.wrong(p, "driver is missing")
-		case !driverName.MatchString(s.Driver):
-			k.wrong(p.in("driver"), "want the name that a driver is registered by, of ASCII letters, digits, _, ., / and -")
-		}
-		k.checkWhere(p, s)
-		k.checkEndpoints(p, s)
-	}
-}
-
-// checkStoreOf checks that the store of the source at p is one of the file's.
-func (k checker) checkStoreOf(p place, s Source) {
-	k.checkUpstreamOf(p, s)
-	if s.Store == "" || s.Store == StoreNone || k.unread[place{}.in("stores")] {
-		return
-	}
-	if _, ok := k.config.Stores[s.Store]; !ok {
-		names := slices.Sorted(maps.Keys(k.config.Stores))
-		if s.Kind == KindSnowflake || s.Kind == KindComposite {
-			names = append(names, StoreNone)
-		}
-		k.wrongField(p.in("store"), unknownStore(s.Store, names))
-	}
-}
-
-// unknownStore is [unknownWord] for a store, of which there may be none.
-func unknownStore(got string, names []string) string {
-	if len(names) == 0 {
-		return fmt.Sprintf("unknown store %s; describe it under stores:", show(got))
-	}
-	return unknownWord("store", got, names)
-}
-
-func storesShape() shape[map[string]Store] {
-	one := object(storeFields)
-	one.schema = one.schema.with("oneOf", []schema{
-		{"required": []string{"dsn_env"}}, {"required": []string{"dsn"}},
-		{"required": []string{"endpoints_env"}}, {"required": []string{"endpoints"}},
-	})
-	s := section(one)
-	s.schema = s.schema.with("propertyNames", schema{
-		"pattern": sourceNamePattern, "not": schema{"enum": []string{StoreNone}},
-	})
-	return s
-}
-
-var storeFields = []field[Store]{
-	must("driver: mysql", bind("driver", "The name by which the driver is registered.",
-		text.matching(driverPattern), func(s *Store) *string { return &s.Driver })).as("mysql"),
-	bind("dsn", "The text that the driver opens. Left out, dsn_env names the variable that holds the text, which keeps a password out of the file.",
-		text, func(s *Store) *string { return &s.DSN }).as("file:keys.db"),
-	bind("dsn_env", "The environment variable that holds the text that the driver opens. Left out, dsn is that text.",
-		text.matching(variablePattern), func(s *Store) *string { return &s.DSNEnv }).as("APP_CENTRAL_DSN"),
-	bind("endpoints", "The addresses of the servers, for a driver of a cluster such as etcd: host:port, or https://host:port for TLS. Left out, endpoints_env names the variable that holds them, or there is a DSN.",
-		list(text.matching(endpointPattern)), func(s *Store) *[]string { return &s.Endpoints }).as([]string{"https://etcd-1:2379", "https://etcd-2:2379"}),
-	bind("endpoints_env", "The environment variable that holds the addresses of the servers, with commas between them. Left out, endpoints has them, or there is a DSN.",
-		text.matching(variablePattern), func(s *Store) *string { return &s.EndpointsEnv }).as("APP_ETCD"),
-	bind("prefix", "What begins the names of all that is kept in the store, with endpoints. Left out, it is what the driver's package documents.",
-		text, func(s *Store) *string { return &s.Prefix }).as("shop/keyfill/"),
-	bind("user_env", "The environment variable that holds the user, with endpoints. Left out, there is none.",
-		text.matching(variablePattern), func(s *Store) *string { return &s.UserEnv }).as("APP_ETCD_USER"),
-	bind("password_env", "The environment variable that holds the password, with endpoints. Left out, there is none.",
-		text.matching(variablePattern), func(s *Store) *string { return &s.PasswordEnv }).as("APP_ETCD_PASSWORD"),
-	bind("tls", "How the connections are secured, with endpoints. {} stands for TLS with the authorities of the system. Left out, the addresses say whether there is TLS.",
-		optional(object(storeTLSFields)), func(s *Store) **keysource.StoreTLS { return &s.TLS }).as(schema{"ca": "/etc/keyfill/ca.pem"}),
-}

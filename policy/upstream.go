@@ -1,10 +1,15 @@
 package policy
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
+
+var upstreamField = of("upstream", "The store that the state in the application's own database gets its integers from, in blocks that last while that store is down: the name of an entry of stores. Left out, the state has all integers to itself.",
+	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Upstream }).as("central")
+
+var upstreamBlockField = of("upstream_block", "How many integers a block of upstream has. Left out, it follows the use, as upstream_lasts says.",
+	atLeast[int64](1), func(s *Source) *int64 { return &s.UpstreamBlock }).as(100_000)
+
+var upstreamLastsField = of("upstream_lasts", "How long a block of upstream is to last, from 1s to 24h: the store may be down for as long.",
+	durationShape, func(s *Source) *time.Duration { return &s.UpstreamLasts }).byDefault("1m").as("10m")
 
 // How long a block of an upstream may last.
 const (
@@ -15,15 +20,10 @@ const (
 
 // checkUpstream checks the fields of the sequence at p about the store that it gets its
 // integers from.
-func (m *mistakes) checkUpstream(p place, s Source) {
+func checkUpstream(m *mistakes, p place, s Source) {
 	if s.Upstream == "" {
-		for _, f := range []struct {
-			name  string
-			given bool
-		}{{"upstream_block", s.UpstreamBlock != 0}, {"upstream_lasts", s.UpstreamLasts != 0}} {
-			if f.given {
-				m.wrong(p.in(f.name), "blocks come from the store of upstream; name that store too, or leave this out")
-			}
+		for _, name := range given(s, upstreamBlockField, upstreamLastsField) {
+			m.wrong(p.in(name), "blocks come from the store of upstream; name that store too, or leave this out")
 		}
 		return
 	}
@@ -48,25 +48,15 @@ func (m *mistakes) checkUpstream(p place, s Source) {
 		{"table", s.Table != nil, "with upstream the state is in keyfill's own table, which has a place for the blocks"},
 		{"via", s.Via == ViaProcedure, "a procedure knows nothing of the blocks of upstream"},
 		{"lock", s.Lock == LockOptimistic, "the blocks of upstream are taken under the lock of one statement"},
-		{"scope", s.Scope != nil, "each parent has a numbering of its own, and the integers of upstream are nobody else's"},
+		{"scope", s.Scope != nil, "each parent has a numbering of its own, and the integers of upstream belong to this column alone"},
 		{"transaction", s.Transaction == TransactionJoined, "a joined sequence leaves no gaps, and blocks of upstream do"},
 		{"below", s.Below != 0, "the column's own counter knows nothing of the store that upstream names"},
-		{"start_at", s.StartAt != 0, "the integers of upstream are nobody else's"},
-		{"skip_range", s.SkipRange != Range{}, "the integers of upstream are nobody else's"},
+		{"start_at", s.StartAt != 0, "the integers of upstream belong to this column alone"},
+		{"skip_range", s.SkipRange != Range{}, "the integers of upstream belong to this column alone"},
 	} {
 		if f.given {
 			m.wrong(p.in(f.name), "%s; leave one of the two out", f.why)
 		}
-	}
-}
-
-// checkUpstreamOf checks that the upstream of the source at p is one of the file's stores.
-func (k checker) checkUpstreamOf(p place, s Source) {
-	if s.Upstream == "" || s.Upstream == StoreNone || k.unread[place{}.in("stores")] {
-		return
-	}
-	if _, ok := k.config.Stores[s.Upstream]; !ok {
-		k.wrongField(p.in("upstream"), unknownStore(s.Upstream, slices.Sorted(maps.Keys(k.config.Stores))))
 	}
 }
 

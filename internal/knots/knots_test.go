@@ -26,8 +26,8 @@ var larger = map[string]knots.Knot{
 	"rewrite": {Circle: 9150, CircleFiles: 85, Files: 96, Lines: 16400},
 	// Tables know their counters, and counters their tables.
 	"internal/keys": {Circle: 4100, CircleFiles: 51, Files: 64, Lines: 9900},
-	// One package, whose files are found by the names of the fields.
-	"policy": {CircleFiles: 43, Files: 53, Lines: 6800},
+	// One package, whose files are found by the names of the fields and the kinds.
+	"policy": {Files: 76, Lines: 6900},
 	// Public, with a file for each source.
 	"keysource":      {Files: 46, Lines: 8300},
 	"internal/check": {CircleFiles: 23},

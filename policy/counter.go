@@ -1,0 +1,45 @@
+package policy
+
+import (
+	"cmp"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// counterFields are the fields of the kinds that count through a row of a store.
+var counterFields = []*sourceField{
+	nameField, storeField, blockField, minBlockField, maxBlockField, startField, ensureSchemaField, createField,
+	exclusiveField, onStoreRollbackField, lockField, tableField,
+}
+
+// checkCounter checks the fields of the source at p about the row that it counts
+// through.
+func checkCounter(m *mistakes, p place, s Source) {
+	checkState(m, p, s)
+	checkStored(m, p, s)
+	checkBlocks(m, p, s)
+	checkRollback(m, p, s)
+	switch {
+	case s.Lock == LockRange || s.Lock == LockNone:
+		m.wrong(p.in("lock"), "%s is for maxplusone; say pessimistic or optimistic", s.Lock)
+	default:
+		checkWord(m, p, "lock", s.Lock, counterLocks)
+	}
+	if s.Table != nil {
+		checkKeyTable(m, p, s)
+	}
+}
+
+// suitCounter checks the names of the counter at p in a dialect.
+func (n namer) suitCounter(m *mistakes, p place, s Source) {
+	if s.Table != nil {
+		n.suitKeyTable(m, p.in("table"), *s.Table)
+	}
+}
+
+// completeCounter sets the fields that a counter leaves out.
+func completeCounter(s *Source, _ *dialect.Dialect) {
+	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
+	s.Lock = cmp.Or(s.Lock, LockPessimistic)
+}

@@ -1,0 +1,113 @@
+package policy
+
+import (
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// Guarantees describes the keys of a source in the databases of a dialect. It returns
+// false where the engine does not have the source, and for identity, whose keys the
+// engine makes. The source must be one that [Config.Compile] accepts.
+//
+// Guarantees are declared in this one place: the table in docs/guarantees.md is made
+// from it.
+func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
+	k := kindByName(s.Kind)
+	if k == nil || k.isIdentity() {
+		return Guarantee{}, false
+	}
+	s = k.complete(s, d)
+	if m := (&mistakes{}); k.suit != nil {
+		if k.suit(namer{d}, m, place{}, s); m.err() != nil {
+			return Guarantee{}, false
+		}
+	}
+	g = k.guarantee
+	g.Short = k.integer
+	switch s.Kind {
+	case KindSequence, KindNative:
+		s.guaranteeNumbers(&g, d)
+	case KindCoprime:
+		longest := s.Length
+		if s.Grow {
+			longest++
+		}
+		g.Short = longest <= 8
+	case KindRecycled:
+		if d.OneWriter {
+			// A statement that reserves in its transaction passes by the numbers in
+			// hand, and these are used later.
+			g.Ordered = NotOrdered
+		}
+	case KindSnowflake, KindComposite:
+		// SQLite has no store of its own that a transaction cannot undo.
+		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
+			g.Unique = UniqueByWorker
+		}
+	}
+	return g, true
+}
+
+// GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB to all of whose
+// nodes processes write at once; false where the source is refused there.
+//
+// A node may end a transaction in favour of another node's, and the application then
+// gets an error in the place of a commit. Only a sequence of the engine has other
+// guarantees on a cluster: its nodes give out values by turns, or the same values.
+func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
+	g, ok = Guarantees(s, dialect.MariaDB())
+	if !ok || s.Kind != KindNative {
+		return g, ok
+	}
+	if s.Block > 1 {
+		return Guarantee{}, false
+	}
+	g.Ordered, g.Contiguous = NotOrdered, false
+	return g, true
+}
+
+// guaranteeNumbers sets the guarantees that depend on how numbers are reserved.
+func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
+	switch {
+	case s.Scope != nil:
+		g.Unique, g.Ordered, g.GapFree = UniqueInScope, OrderedInScope, true
+	case s.joined():
+		g.Ordered, g.GapFree = Ordered, true
+	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:
+		// The instances of a cluster have caches of their own, unless the sequence
+		// was made with ORDER (Oracle SQL Language Reference, CREATE SEQUENCE).
+	case s.Block == 1:
+		g.Ordered = Ordered
+	}
+}
+
+// Methods returns a source of every kind, and of every way of a kind that
+// differs in its guarantees, for tables of them.
+func Methods() []Source {
+	return []Source{
+		{Kind: KindUUIDv7},
+		{Kind: KindUUIDv4},
+		{Kind: KindULID},
+		{Kind: KindCOMB},
+		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER"},
+		{Kind: KindSnowflake, WorkerEnv: "APP_WORKER", Store: StoreNone},
+		{Kind: KindSnowflake, WorkerLease: 30 * time.Second},
+		{Kind: KindSequence},
+		{Kind: KindSequence, Block: 1},
+		{Kind: KindSequence, Via: ViaProcedure},
+		{Kind: KindSequence, Transaction: TransactionJoined},
+		{Kind: KindSequence, Scope: &Scope{{Column: "order_id"}}},
+		{Kind: KindNative, Block: 50},
+		{Kind: KindNative},
+		{Kind: KindMaxPlusOne},
+		{Kind: KindMaxPlusOne, Lock: LockNone},
+		{Kind: KindPseudorandom},
+		{Kind: KindScatter},
+		{Kind: KindCoprime, Length: 6},
+		{Kind: KindComposite, WorkerEnv: "APP_WORKER"},
+		{Kind: KindComposite, Spread: "user"},
+		{Kind: KindRecycled},
+		{Kind: KindIdentity},
+	}
+}

@@ -1,0 +1,34 @@
+package policy
+
+// lastInsertID returns how the key at p, whose other rules are in rk, is learnt.
+func (k *compiler) lastInsertID(p place, key Key, rk *RuleKey) LastInsertID {
+	if !rk.Integer {
+		return LastInsertIDOff
+	}
+	normal, at := lastInsertIDOf(k.names.d), p.in("last_insert_id")
+	switch {
+	case key.LastInsertID == LastInsertIDSession && normal != LastInsertIDSession:
+		k.wrong(at, "%s has no LAST_INSERT_ID() that a statement can set; say result or off", k.names.d.Title)
+	case key.LastInsertID == LastInsertIDSession && rk.Layout != "":
+		k.wrong(at, "LAST_INSERT_ID() takes no key that is sent as %s; say result or off", rk.Layout)
+	case key.LastInsertID != "":
+		return key.LastInsertID
+	case p.item > 0 || rk.Layout != "": // an entry of keys, or text
+		return LastInsertIDOff
+	}
+	return normal
+}
+
+// checkLearnt refuses a second key of one table that LastInsertId would give.
+func (k *compiler) checkLearnt(uses []keyUse) {
+	first := ""
+	for _, u := range uses {
+		switch key := u.key(); {
+		case key.LastInsertID == LastInsertIDOff:
+		case first == "":
+			first = key.Column
+		default:
+			k.wrong(u.at.in("last_insert_id"), "a statement has one LastInsertId, and it is the key of %s; say last_insert_id: off for one of the two", show(first))
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package policy
+
+import "slices"
+
+// foldScope returns the columns of a scope that was checked, folded.
+func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
+	folded := slices.Clone(scope)
+	for i := range folded {
+		folded[i].Column, _ = n.single(folded[i].Column)
+	}
+	return folded
+}
+
+// checkScopeOf checks that the key at p of a table with some columns can be
+// numbered within its scope.
+func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
+	at := p.in("source")
+	if rk.Scope != nil && rk.Layout != "" {
+		k.wrong(p.in("layout"), "keys that are numbered within other columns are integers; leave it out")
+	}
+	for _, c := range rk.Scope {
+		switch {
+		case c.Column == rk.Column:
+			k.wrong(at, "the key %s cannot be numbered within itself; name other columns in scope", show(c.Column))
+		case columns != nil && !slices.Contains(columns, c.Column):
+			k.wrong(at, "the column %s of the scope is not among columns; add it there", show(c.Column))
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package policy
+
+// keyRow is a row of a table of the application's.
+type keyRow struct {
+	store, table, row string
+}
+
+// rowOf returns the row of a source whose state is called name; false when that
+// is in keyfill's own table.
+func (n namer) rowOf(s Source, name string) (keyRow, bool) {
+	if s.Table == nil {
+		return keyRow{}, false
+	}
+	parts, _ := n.parse(s.Table.Name) // which was checked
+	var texts []string
+	for _, part := range parts {
+		texts = append(texts, part.text)
+	}
+	r := keyRow{store: s.Store, table: n.join(texts...)}
+	switch {
+	case s.Table.Key == "":
+	case s.Table.Row != "":
+		r.row = s.Table.Row
+	default:
+		r.row = name
+	}
+	return r, true
+}
+
+// checkRows refuses rows that two states would share: each would begin above
+// the keys of its own columns alone.
+func (k *compiler) checkRows() {
+	states := make(map[keyRow]string)
+	for _, u := range k.uses {
+		key, s := *u.key(), u.key().Source
+		if s.Table == nil {
+			continue
+		}
+		if u.isGlob() && (s.Table.Key == "" || s.Table.Row != "") && key.name == nil {
+			k.wrong(u.at.in("source"), "the tables of a glob would share a row; say key and leave row out, or name the source under sources:")
+			continue
+		}
+		if u.isGlob() && key.name == nil {
+			continue
+		}
+		k.policy.nameState(u.entry, &key, k.fullName(u.entry))
+		state := key.name.String()
+		row, _ := k.names.rowOf(s, state)
+		if other, ok := states[row]; ok && other != state {
+			k.wrong(u.at.in("source"), "its row in the table is also the row of the state %s; name one source under sources: and let both use it", showState(other))
+		}
+		states[row] = state
+	}
+}

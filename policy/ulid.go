@@ -1,0 +1,19 @@
+package policy
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+var ulidKind = kind{
+	name:      KindULID,
+	doc:       "ULIDs, for text columns, or with layout binary for columns of 16 bytes",
+	guarantee: Guarantee{Unique: UniqueByChance, Ordered: OrderedInProcess},
+	layouts:   []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary},
+	// Text of its own alphabet, which neither uniqueidentifier nor RAW
+	// holds: a policy that wants a ULID there says "layout: binary".
+	layout: dialect.SequentialAsString,
+	open: func(_ Source, env keysource.Env) (keysource.Source, error) {
+		return keysource.NewULID(env), nil
+	},
+}
