@@ -254,6 +254,14 @@ func TestErrorTexts(t *testing.T) {
 	if len(texts) < 500 {
 		t.Fatalf("%d texts are found: the test looks in the wrong place", len(texts))
 	}
+	var lengths []int
+	for _, e := range texts {
+		lengths = append(lengths, len(e.text))
+	}
+	slices.Sort(lengths)
+	if l := lengths[len(lengths)*9/10]; l > 120 {
+		t.Errorf("one text in ten has more than %d bytes, want 120 at most: shorten some", l)
+	}
 	exempt := map[string]bool{} // whether a text was found, for those that need not say what to do
 	for _, group := range noInstruction {
 		for _, text := range group.texts {

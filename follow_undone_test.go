@@ -45,7 +45,7 @@ func TestFollowUndone(t *testing.T) {
 		}
 		n.sent()
 		_, err = tx.ExecContext(ctx, "INSERT INTO t (a, id) VALUES (?, ?)", 1, 50)
-		if (err != nil) != ends || ends && !strings.Contains(err.Error(), "the transaction was ended") {
+		if (err != nil) != ends || ends && !strings.Contains(err.Error(), "the transaction had ended") {
 			t.Errorf("the transaction has ended: %v; the INSERT: %v; sent %s", ends, err, n.sent())
 		}
 		n.fails = nil

@@ -15,13 +15,13 @@ import (
 
 // Errors about states, all of which wrap keysource.ErrStoreState.
 var (
-	errParameters = anchor.New("parameters", "its state in etcd was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+	errParameters = anchor.New("parameters", "its state in etcd has other parameters, which never change: put them back, or take a new name and a start above all keys")
 	errKind       = anchor.New("parameters", "its state in etcd was made for another kind of source: take another name")
-	errTaken      = anchor.New("shared-state", "the column is filled from another state in etcd too: delete the key columns/<column> with the prefix of the store, which says so, or say exclusive: true if that one no longer fills it")
+	errTaken      = anchor.New("shared-state", "another state in etcd fills the column too: delete <prefix>columns/<column>, or say exclusive: true if it no longer does")
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
-	errValue      = anchor.New("store-state", "a key of its state in etcd holds something else than this version of keyfilletcd writes: use the version that has made it, or mend the value")
+	errValue      = anchor.New("store-state", "a key of its state in etcd is not as this version of keyfilletcd writes it: use the version that made it, or mend the value")
 	errGone       = anchor.New("no-row", "its state is gone from etcd, and its series are there: make the state again above all of its series")
-	errBelow      = anchor.New("back", "its state in etcd stands below what was reserved of it, as after a restore, or a copy that leaves versions out: raise base in the state above all keys")
+	errBelow      = anchor.New("back", "its state in etcd has gone back, as after a restore: raise base in the state above all keys")
 	errNoCount    = anchor.New("back", "a key below its counts in etcd is gone, which its state names: raise base in the state above all keys, and take the name out of counts there")
 	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise base in the state above all of its series")
 )

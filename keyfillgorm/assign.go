@@ -42,7 +42,7 @@ func (d *drawn) assign(ctx context.Context, rv reflect.Value, key driver.Value) 
 
 // unfit returns the error for a field that cannot hold a key.
 func (d *drawn) unfit(key driver.Value) error {
-	return anchor.Lastf("policy", "keyfillgorm: field %s, as %s, cannot hold the key of table %q, as %T: choose a type that has sql.Scanner or encoding.TextUnmarshaler, or set layout: in the policy", d.field.Name, d.field.FieldType, d.table, key)
+	return anchor.Lastf("policy", "keyfillgorm: field %s, as %s, cannot hold the key of table %q, as %T: give it a type that is an sql.Scanner, or set layout:", d.field.Name, d.field.FieldType, d.table, key)
 }
 
 // unmarshaler returns what reads a text into an array, or what a pointer to one points to,

@@ -23,16 +23,16 @@ func (l lacking) unknown() error {
 	if !l.any(l.handsOn) {
 		return nil
 	}
-	return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since the plugin sets no key %s under the dbresolver and under a name by the method Table: set the key in a BeforeCreate hook, by keyfill.Mount.Keys, or tag the field default:(-) where the engine has RETURNING", l.db.Statement.Table, l.field.Name)
+	return anchor.Lastf("policy", "keyfillgorm: the plugin sets no key of %q (%s) under dbresolver or a name by Table: set it in BeforeCreate, by keyfill.Mount.Keys", l.db.Statement.Table, l.field.Name)
 }
 
 // unset is for a key that is drawn in the transaction of its INSERT.
 func (l lacking) unset() error {
 	switch {
 	case l.any(l.storesZero):
-		return anchor.Lastf("policy", "keyfillgorm: the key %s of table %q would be stored as 0, since GORM sends it and its number is drawn with the INSERT: tag the field primaryKey, or call Omit(%[1]q)", l.field.Name, l.db.Statement.Table)
+		return anchor.Lastf("policy", "keyfillgorm: GORM would send the key %s of table %q as 0: tag the field primaryKey, or call Omit(%[1]q)", l.field.Name, l.db.Statement.Table)
 	case l.any(l.handsOn):
-		return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since its key %s is drawn with the INSERT: tag the field default:(-) where the engine has RETURNING, or take a source that does not belong to the transaction", l.db.Statement.Table, l.field.Name)
+		return anchor.Lastf("policy", "keyfillgorm: rows that refer to %q would store 0, since its key %s is drawn with the INSERT: tag the field default:(-), or take another source", l.db.Statement.Table, l.field.Name)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (l lacking) uncreated() error {
 	if !l.any(l.handsOn) {
 		return nil
 	}
-	return anchor.Lastf("policy", "keyfillgorm: rows that refer to table %q would store a zero key, since GORM does not insert its key %s: take the permission <- out of the field's tag, and tag it primaryKey", l.db.Statement.Table, l.field.Name)
+	return anchor.Lastf("policy", "keyfillgorm: GORM does not insert the key of table %q, %s: take <- out of the field's tag, and tag it primaryKey", l.db.Statement.Table, l.field.Name)
 }
 
 // copied is for a struct that is given by value.
@@ -51,7 +51,7 @@ func (l lacking) copied() error {
 	case l.any(l.storesZero):
 		return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that its key %s would be stored as 0: give Create a pointer to it", l.db.Statement.Table, l.field.Name)
 	case l.any(l.handsOn):
-		return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, so that rows that refer to its key %s would store a zero one: give Create a pointer to it", l.db.Statement.Table, l.field.Name)
+		return anchor.Lastf("policy", "keyfillgorm: the struct for table %q is given by value, and its key %s is handed on: give Create a pointer to it", l.db.Statement.Table, l.field.Name)
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func (l lacking) copied() error {
 func (l lacking) twice() error {
 	switch {
 	case l.any(l.storesZero):
-		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, so that its key %s would be stored as 0: give each row a struct of its own", l.db.Statement.Table, l.field.Name)
+		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, and its key %s would be 0: give each row its own struct", l.db.Statement.Table, l.field.Name)
 	case l.any(l.handsOn):
-		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, so that rows that refer to its key %s would store a zero one: give each row a struct of its own", l.db.Statement.Table, l.field.Name)
+		return anchor.Lastf("policy", "keyfillgorm: one struct for table %q stands twice in the slice, and its key %s is handed on: give each row its own struct", l.db.Statement.Table, l.field.Name)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestJoined(t *testing.T) {
 	}
 	for name, rows := range map[string]any{"a struct": &ticket{Name: "one"}, "a slice": &[]ticket{{Number: 5, Name: "two"}, {Name: "three"}}} {
 		err := g.Create(rows).Error
-		if err == nil || !strings.Contains(err.Error(), `the key Number of table "tickets" would be stored as 0`) {
+		if err == nil || !strings.Contains(err.Error(), `GORM would send the key Number of table "tickets" as 0`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -94,11 +94,11 @@ func TestHandedOn(t *testing.T) {
 		create func() error
 		want   string
 	}{
-		{"one struct twice", func() error { return g.Create([]*author{a, a}).Error }, "give each row a struct of its own"},
+		{"one struct twice", func() error { return g.Create([]*author{a, a}).Error }, "give each row its own struct"},
 		{"by value", func() error { return g.Create(author{Name: "v", Books: []book{{Title: "of v"}}}).Error }, "give Create a pointer"},
 		{"another name of the table", func() error {
 			return g.Table("main.authors").Create(&author{Name: "s", Books: []book{{Title: "of s"}}}).Error
-		}, "set the key"},
+		}, "set it in BeforeCreate"},
 		{"drawn with the INSERT", func() error { return g.Create(&paper{Name: "p", Sheets: []sheet{{}}}).Error }, "default:(-)"},
 	} {
 		err := c.create()

@@ -52,7 +52,7 @@ func TestUnfit(t *testing.T) {
 	g := open(t)
 	a := author{Name: "a"}
 	err := g.Create(&a).Error
-	if err == nil || !strings.HasPrefix(err.Error(), `keyfillgorm: field ID, as [16]uint8, cannot hold the key of table "authors", as string: choose a type`) {
+	if err == nil || !strings.HasPrefix(err.Error(), `keyfillgorm: field ID, as [16]uint8, cannot hold the key of table "authors", as string: give it a type`) {
 		t.Errorf("error %v", err)
 	}
 	if n := count(t, g, "authors"); n != 0 || a.ID != [16]byte{} {

@@ -14,7 +14,7 @@ import (
 
 // ErrRegistered is returned by [Register] for a mount that the meter observes already with
 // the same attributes: the meter would add the figures of both registrations.
-var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already, and each figure would count twice: register it once, or call Unregister of the first registration before")
+var ErrRegistered = anchor.Last("mount", "keyfillotel: the meter observes this mount already: register it once, or call Unregister of the first registration before")
 
 // registered are the registrations that are in force. They belong to the process, as a
 // meter has no place for them, and neither has a mount; they keep neither in memory.

@@ -247,7 +247,7 @@ func TestJoinedBehindConn(t *testing.T) {
 	}
 	if _, err := tx.Exec(ctx, "INSERT INTO t (a) VALUES (2)"); err == nil {
 		t.Error("an INSERT was numbered in a transaction that has ended")
-	} else if !strings.Contains(err.Error(), "the transaction was ended before this INSERT") {
+	} else if !strings.Contains(err.Error(), "the transaction had ended before this INSERT") {
 		t.Errorf("%v, want that the transaction has ended", err)
 	}
 	_ = tx.Rollback(ctx)

@@ -59,7 +59,7 @@ func (n *native) Texts() (driver.ExecerContext, driver.QueryerContext) { return 
 func (n *native) InTransaction() bool { return n.conn.PgConn().TxStatus() != 'I' }
 
 // errCopying is returned where a key of a COPY would be reserved on its own connection.
-var errCopying = anchor.Last("keyfillpgx", "keyfillpgx: the keys of the COPY are reserved on its connection, since the transaction has changed tables, and the connection takes nothing else meanwhile: commit the change first, or send INSERTs")
+var errCopying = anchor.Last("keyfillpgx", "keyfillpgx: a COPY of a transaction that has changed tables cannot reserve its keys: commit the change first, or send INSERTs")
 
 // ExecContext executes a statement of keyfill's.
 func (n *native) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {

@@ -48,7 +48,7 @@ var (
 // Errors of [Register].
 var (
 	errNoClient = anchor.Last("options", "keyfillredis: Register is given no client: make one with package redis")
-	errRing     = anchor.Last("options", "keyfillredis: Register is given a redis.Ring, which takes a state to another server when one is down, and numbers would come twice: give a Client or a ClusterClient")
+	errRing     = anchor.Last("options", "keyfillredis: a redis.Ring moves states when a server is down, so that numbers come twice: give a Client or a ClusterClient")
 )
 
 // Register registers a driver with database/sql by a name that the policy has under

@@ -18,11 +18,11 @@ import (
 
 // Errors about states, all of which wrap keysource.ErrStoreState.
 var (
-	errParameters = anchor.New("parameters", "its state in Redis was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+	errParameters = anchor.New("parameters", "its state in Redis has other parameters, which never change: put them back, or take a new name and a start above all keys")
 	errKind       = anchor.New("parameters", "its state in Redis was made for another kind of source: take another name")
-	errTaken      = anchor.New("shared-state", "the column is filled from another state in Redis too: delete the key columns/<column> with the prefix of the store, which says so, or say exclusive: true if that one no longer fills it")
+	errTaken      = anchor.New("shared-state", "another state in Redis fills the column too: delete <prefix>columns/<column>, or say exclusive: true if it no longer does")
 	errBinding    = anchor.New("parameters", "the keys of the column were made with other parameters, and keys of both can be equal: put these back, or fill another column")
-	errValue      = anchor.New("store-state", "a key of its state in Redis holds something else than this version of keyfillredis writes: use the version that has made it, or mend the value")
+	errValue      = anchor.New("store-state", "a key of its state in Redis is not as this version of keyfillredis writes it: use the version that made it, or mend the value")
 	errUncounted  = anchor.New("back", "there is a series in Redis that its state has not counted: raise next in the state above all of its series")
 )
 
@@ -32,7 +32,7 @@ var (
 	errLoginDSN   = anchor.New("login", "Redis refuses the user or the password: mend the DSN, or the account")
 	errLoginGiven = anchor.New("login", "Redis refuses the user or the password: mend the client that the program has given, or the account")
 	errRight      = anchor.New("login", "the user may not use the keys of the store in Redis, or the commands of its scripts: grant what docs/operating.md lists")
-	errCommand    = anchor.New("login", "Redis does not know a command that keyfill needs, such as EVAL, EVALSHA or INFO: take away the rename-command of redis.conf that hides it")
+	errCommand    = anchor.New("login", "Redis does not know a command that keyfill needs, such as EVAL: take the rename-command that hides it out of redis.conf")
 	errSpace      = anchor.New("read-only", "Redis takes no changes, since its memory is used up: raise maxmemory, or remove other keys")
 	errDisk       = anchor.New("read-only", "Redis takes no changes, since it cannot write to its disk: make room there, and look at its log")
 	errClustered  = anchor.New("driver", "the server is a node of a Redis Cluster: name a second node in endpoints, or say cluster=true in the DSN")
@@ -45,7 +45,7 @@ var (
 	errClosed   = anchor.New("closed", "the store in Redis is closed")
 	errReach    = anchor.New("store-down", "the server of Redis cannot be reached: look at endpoints or the DSN, at tls and at the network")
 	errCut      = anchor.New("store-down", "the connection to Redis broke before the answer: look at the log of the server if it goes on")
-	errCutFirst = anchor.New("store-down", "the server of Redis ends each connection before its first answer: look whether the port is one of TLS, whether maxclients is reached, and at its log")
+	errCutFirst = anchor.New("store-down", "Redis ends each connection before its first answer: look whether the port is one of TLS, at maxclients, and at its log")
 	errReplica  = anchor.New("store-down", "the server of Redis is a replica, and takes no changes: name the primary, or the sentinels by a DSN with master_name")
 	errReplicas = anchor.New("read-only", "Redis takes no changes, since fewer replicas are connected than min-replicas-to-write asks for: bring them back, or lower it")
 	errClients  = anchor.New("store-down", "Redis has as many clients as maxclients lets it have: raise that, or end some")

@@ -152,11 +152,11 @@ func standsAt(cause error, low, least int64, raise func(to int64) string) error 
 	back := errors.Is(cause, ErrStoreBack)
 	switch {
 	case raise != nil && back:
-		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: take the greatest number that any process names, and run %s", cause, low, least, raise(least))
+		return anchor.Endf("%w: it stands at %d, and keys below %d are taken: take the greatest number that any process names, and run %s", cause, low, least, raise(least))
 	case raise != nil:
 		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: run %s", cause, low, least, raise(least))
 	case back:
-		return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to the greatest number that any process names, or let it advance", cause, low, least)
+		return anchor.Endf("%w: it stands at %d, and keys below %d are taken: raise it to the greatest number that any process names, or let it advance", cause, low, least)
 	}
 	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }

@@ -119,7 +119,7 @@ func (s *Sequence) serveFrom(r run, attempt int64) {
 
 // errApart is returned for a statement of several rows where the store's
 // integers do not follow each other.
-var errApart = anchor.Endf("%w: on a cluster whose servers give out the integers of its sequence by turns a statement gets one key: insert one row at a time, or take kind sequence", ErrStoreState)
+var errApart = anchor.Endf("%w: the servers of its cluster take turns with its integers: insert one row at a time, or take kind sequence", ErrStoreState)
 
 // refuseRuns answers those who wait for more than one integer.
 func (f *fetcher) refuseRuns() {

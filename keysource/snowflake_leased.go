@@ -314,9 +314,9 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		}
 		switch {
 		case errors.Is(err, ErrExhausted) && l.shunsAny():
-			return Series{}, sent, anchor.Endf("%w: it is more than ten seconds behind the keys of workers whose numbers are free, and all others are leased: set it right, or wait", ErrClock)
+			return Series{}, sent, anchor.Endf("%w: it is more than ten seconds behind the keys of the free workers, and all others are leased: set it right, or wait", ErrClock)
 		case errors.Is(err, ErrExhausted):
-			return Series{}, sent, anchor.Endf("%w: all numbers are leased, and one comes free when its process ends, or %v after that process was killed: wait for it, or give worker more bits", ErrWorkerTaken, l.lease)
+			return Series{}, sent, anchor.Endf("%w: all numbers are leased: wait until a process ends, or for %v after one was killed, or give worker more bits", ErrWorkerTaken, l.lease)
 		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}

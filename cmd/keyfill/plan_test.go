@@ -358,7 +358,7 @@ func TestPlanForeign(t *testing.T) {
 				}
 				t.Setenv("KEYFILL_TEST_DSN", p.dsn)
 				r := keyfillRun(t, "", "plan", plan, "--table", name, "--column", "id", "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN")
-				if r.code != 1 || !strings.Contains(r.errOut, "which is no sequence in this database") {
+				if r.code != 1 || !strings.Contains(r.errOut, "which is not here") {
 					t.Errorf("keyfill plan %s of a column numbered by %s: exit code %d, %s%s", plan, name, r.code, r.out, r.errOut)
 				}
 			}

@@ -138,7 +138,7 @@ func TestGalera(t *testing.T) {
 				}
 			}
 			// The application's own statements and commits.
-			w.tolerable = either(isDeadlock, anyOf("the transaction was ended before this INSERT"))
+			w.tolerable = either(isDeadlock, anyOf("the transaction had ended before this INSERT"))
 			switch k.source.Lock {
 			case policy.LockOptimistic:
 				w.tolerable = either(isDeadlock, anyOf(store.ErrContention.Error()))

@@ -44,7 +44,7 @@ func TestStopped(t *testing.T) {
 		if code, _ := sqlcode.Of(err); code != want {
 			t.Errorf("%v: the code %+v, want %+v", err, code, want)
 		}
-		if !strings.Contains(err.Error(), "a statement of keyfill's own") {
+		if !strings.Contains(err.Error(), "its own statement before the INSERT") {
 			t.Errorf("%v: does not say which statement was stopped", err)
 		}
 	})

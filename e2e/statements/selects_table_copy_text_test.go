@@ -114,7 +114,7 @@ func TestTableCopyTransaction(t *testing.T) {
 // grew wants the error of a text that had more rows than were counted.
 func (c *copyTest) grew(t *testing.T, err error) {
 	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), "nothing of the text is stored") {
+	if err == nil || !strings.Contains(err.Error(), "nothing of it is stored") {
 		t.Errorf("more rows than were counted: %v", err)
 	}
 }

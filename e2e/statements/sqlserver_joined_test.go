@@ -254,7 +254,7 @@ func TestTDSEndedUnseen(t *testing.T) {
 			harness.Must(t, tx, "INSERT INTO t (a) VALUES (1)", "DELETE FROM x")
 			for range 2 {
 				_, err = tx.Exec("INSERT INTO t (a) VALUES (2)")
-				if err == nil || !strings.Contains(err.Error(), "the transaction was ended") {
+				if err == nil || !strings.Contains(err.Error(), "the transaction had ended") {
 					t.Errorf("the INSERT behind its end: %v", err)
 				}
 			}

@@ -43,7 +43,7 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 }
 
 // errSharedSession says that the server does answer.
-var errSharedSession = anchor.New("store-down", "the catalog cannot be read, since the session has prepared statements of other clients of a pooler: let the driver prepare none, as docs/pool.md says")
+var errSharedSession = anchor.New("store-down", "a pooler gave the session statements of other clients: let the driver prepare none, as docs/pool.md says")
 
 // sharedSession is the answer of a session that a pooler gives to several clients. For the
 // caller the store is down.

@@ -79,7 +79,7 @@ func Stopped(err error) error {
 	if ours(err) || !isStopped(err) {
 		return err
 	}
-	return anchor.Lastf("contention", "keyfill: a statement of keyfill's own, which comes before the INSERT, was stopped by a time limit of the session or by a cancel: raise the limit, or look what held the lock that it waited for: %w", err)
+	return anchor.Lastf("contention", "keyfill: its own statement before the INSERT was stopped by a time limit or a cancel: raise the limit, or look for a lock: %w", err)
 }
 
 // isStopped reports whether the engine has stopped a statement: the codes are PostgreSQL's

@@ -15,7 +15,7 @@ import (
 
 // errStatesGone is returned to a statement that stands in a transaction, where no tables
 // are made.
-var errStatesGone = anchor.New("state-tables", "keyfill's tables were dropped while this process used them: begin the transaction again, since they are made before the next one")
+var errStatesGone = anchor.New("state-tables", "keyfill's tables were dropped meanwhile: begin the transaction again, since they are made before the next one")
 
 // goneError is errStatesGone with its cause.
 type goneError struct{ cause error }

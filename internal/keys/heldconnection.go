@@ -10,7 +10,7 @@ import (
 )
 
 // errHeld says why a store may not have answered an INSERT in a transaction.
-var errHeld = anchor.New("held-connection", "its transaction keeps a connection meanwhile, and where the server, a pooler or a limit of the user has no more, each waits for the other: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
 
 // held adds another possible cause to the error of a store that has not answered, where
 // the statement's transaction keeps a connection of the same server.

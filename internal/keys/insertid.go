@@ -9,7 +9,7 @@ import (
 
 var (
 	errInsertID = anchor.New("rows", "SET INSERT_ID has numbered the next row of the session, and not so many of them: insert one row, or leave it out")
-	errOthersID = anchor.New("rows", "SET INSERT_ID has numbered the next row of the session, which MySQL would then give to a row of another table: insert the row with that key, or leave it out")
+	errOthersID = anchor.New("rows", "SET INSERT_ID numbers the session's next row, which is not this table's alone: insert the row with that key, or leave it out")
 )
 
 // pendingKey returns the key that the session has said by SET INSERT_ID for n rows of a

@@ -154,7 +154,7 @@ func (r *joinedRow) back(ctx context.Context, g *Conn, rows *reserver.Reserver, 
 
 // errSnapshot is returned when the transaction does not see the row, since it has read
 // before the row was made.
-var errSnapshot = &snapshotError{fmt.Errorf("%w: the transaction sees what was there when it began (REPEATABLE READ), and the row of its numbering was made after that: begin it again", keysource.ErrStoreState)}
+var errSnapshot = &snapshotError{fmt.Errorf("%w: the row of its numbering is younger than the transaction, which does not see it (REPEATABLE READ): begin it again", keysource.ErrStoreState)}
 
 // snapshotError carries the code that PostgreSQL has for a transaction that is to be begun
 // again, since programs that do so look for it. MySQL's and MariaDB's UPDATE finds rows
@@ -214,7 +214,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 
 // notSeen returns the error of a row that could not be looked at in time.
 func (r *joinedRow) notSeen(err error) error {
-	return anchor.Errorf("held-connection", "another connection could not read its numbering and its table for %s (store_wait), because the transaction has locked the table by TRUNCATE, ALTER or LOCK TABLE, or the server has no connection left: insert a row before that, or in a transaction of its own: %v", r.wait, err)
+	return anchor.Errorf("held-connection", "the transaction has locked the table, or no connection is left (waited %s, store_wait): insert before that, or apart: %v", r.wait, err)
 }
 
 // openAt looks at the row and the greatest key.

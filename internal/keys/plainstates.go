@@ -26,7 +26,7 @@ type plainStates struct{ at keysource.Store }
 var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
 
 // errGone says that a state is missing although this process has used it.
-var errGone = fmt.Errorf("%w: it was there and is gone, and which of its numbers other processes hold is not known: stop them, and make it again above all of these", keysource.ErrStoreState)
+var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) numbers(row sequence.Sequence) (numberState, error) {
 	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 || row.StartAt != 0 || row.Skip != (store.Range{}) {

@@ -53,7 +53,7 @@ func mayReserve(ctx context.Context, g *Conn) error {
 		return err // the reservation says that the table is not there
 	}
 	if may, _ := session.IntegerOf(rows[0][0]); may == 0 {
-		return fmt.Errorf("%w: the session has taken the role %q, which needs USAGE on the schema %q, SELECT on keyfill_sequences, and UPDATE on its next_value and updated_at", store.ErrRights, now, schema)
+		return fmt.Errorf("%w: grant the role %q USAGE on the schema %q, SELECT on keyfill_sequences, and UPDATE on its next_value and updated_at", store.ErrRights, now, schema)
 	}
 	db.roles.may.Store(now, true)
 	return nil

@@ -104,7 +104,7 @@ func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
 
 // errKeyTable is returned when the session is in another schema, and would find another
 // key table or procedure, or none.
-var errKeyTable = anchor.New("key-table", "the connection's current schema (USE, search_path) is not the one that the database was opened in, and its key table or procedure is not found from there: write schema.table into the policy's table:, or take the numbering out of via: procedure")
+var errKeyTable = anchor.New("key-table", "its key table or procedure is not found in the connection's schema: write schema.table into table:, or leave out via: procedure")
 
 // states returns the tables of states as the open transaction of the connection sees
 // them, whose statements prove that it is open. own says that the numbering is in one of

@@ -31,20 +31,20 @@ var (
 
 	// ErrParameters is returned when the row was made with other parameters:
 	// keys made with these could repeat those made with them.
-	ErrParameters = anchor.New("parameters", "its row was made with other parameters, which may never change: put them back, or take a new name and a start above all keys")
+	ErrParameters = anchor.New("parameters", "its row has other parameters, which never change: put them back, or take a new name and a start above all keys")
 
 	// ErrLayout is returned when the keys of a column were made with other bits, or
 	// another epoch, than a [worker.Worker] has.
-	ErrLayout = anchor.New("parameters", "the keys of its column were made with other bits or another epoch, and keys of both can be equal: put these back, or fill another column")
+	ErrLayout = anchor.New("parameters", "its column has keys of other bits or another epoch, and both can be equal: put these back, or fill another column")
 
 	// ErrStartAt is returned when a sequence with StartAt meets another state of its
 	// column that has reserved integers from there on, or that is no sequence whose row
 	// could keep an end.
-	ErrStartAt = anchor.New("shared-state", "the column is served by another state too, which has numbers from start_at on or cannot end there: write a greater start_at, or print keyfill plan change")
+	ErrStartAt = anchor.New("shared-state", "another state of the column has numbers from start_at on: write a greater start_at, or print keyfill plan change")
 
 	// ErrBegun is returned when a sequence with StartAt serves the column too, and the
 	// state at hand has no end where that one begins, exclusive or not.
-	ErrBegun = anchor.New("shared-state", "a sequence with start_at serves the column too, and this state has no end where that one begins: give the entry with start_at to this process")
+	ErrBegun = anchor.New("shared-state", "a sequence with start_at serves the column too, and this state does not end there: give this process the entry with start_at")
 
 	// ErrBehind is returned when the next value is not above the greatest key
 	// in the column.
@@ -56,23 +56,23 @@ var (
 
 	// ErrFresh is returned when a sequence whose keys are not its integers has no
 	// row, and its columns hold keys: which integers they came from is not known.
-	ErrFresh = anchor.New("no-row", "it has no row in keyfill_sequences, and its column holds keys already: make one that goes on after the last number in use, or empty the column")
+	ErrFresh = anchor.New("no-row", "it has no row in keyfill_sequences, and its column holds keys: make a row that goes on after them, or empty the column")
 
 	// ErrContention is returned when the row was changed by others each time
 	// between its SELECT and its UPDATE, ten times.
-	ErrContention = anchor.New("contention", "others have changed its row each time between the SELECT and the UPDATE, ten times: reserve larger blocks, or lock pessimistically")
+	ErrContention = anchor.New("contention", "others changed its row between SELECT and UPDATE, ten times: reserve larger blocks, or say lock: pessimistic")
 
 	// ErrGone is returned when the state of a sequence with ClaimsAt is not there, and
 	// the claim of a column says that it was used.
-	ErrGone = anchor.New("no-row", "its state is not there, and was there before: stop the programs, give a start above the keys of all databases that use it, and delete the row of keyfill_sequences that says so, in each of them")
+	ErrGone = anchor.New("no-row", "its state was lost: stop the programs, give a start above all keys, and delete the row of keyfill_sequences that names it")
 
 	// ErrRowGone is returned when a Shared sequence has no row, and the rows are there that
 	// bind it to its columns: processes may have numbers of the row that was deleted.
-	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is not there, and the rows of its columns say that it was: stop the programs that use it, and make it again above all keys")
+	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is gone: stop the programs that use it, and make it again above all keys")
 
 	// ErrUnread is returned when the state of a sequence with ClaimsAt is not there, and
 	// the keys of another column that a claim names for it cannot be read.
-	ErrUnread = anchor.New("no-row", "its state is not there, and it is to begin above the keys of another column too, which cannot be read: let them be read, or delete the row of keyfill_sequences that names the column")
+	ErrUnread = anchor.New("no-row", "its new state has to begin above a column that cannot be read: let it be read, or delete its row of keyfill_sequences")
 
 	// ErrName is returned for the name of a state that is empty, is longer
 	// than 190 characters, has spaces at an end or is not UTF-8 text without
@@ -98,7 +98,7 @@ var (
 	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a
 	// storage engine without transactions, such as MyISAM, or is a view: between
 	// an UPDATE and the SELECT of what it has left another one may change it.
-	ErrKeyEngine = anchor.New("key-table", "its key table is of a storage engine without transactions, or a view: make it a table of InnoDB, or lock optimistically, outside of transactions")
+	ErrKeyEngine = anchor.New("key-table", "its key table has no transactions, or is a view: make it a table of InnoDB, or say lock: optimistic, outside of transactions")
 
 	// ErrKeyRows is returned when a key table has more than one row for a
 	// sequence.
@@ -110,14 +110,14 @@ var (
 
 	// ErrProcedure is returned when a procedure cannot be called although the
 	// server answers, or answers otherwise than it should.
-	ErrProcedure = anchor.New("procedure", "its procedure cannot be used: name it as SQL finds it, let it be executed, and create it as keyfill ddl --procedure prints it, or so that it takes a name and a count and answers with one row of one integer, the first that it has reserved")
+	ErrProcedure = anchor.New("procedure", "its procedure cannot be used: create it as keyfill ddl --procedure prints it, let it be executed, and name it as SQL finds it")
 )
 
 // Errors about the tables.
 var (
 	// ErrTables is returned when the tables cannot be read although the server
 	// answers. It comes with keysource.ErrStoreState and the driver's error.
-	ErrTables = anchor.New("state-tables", "keyfill_sequences, keyfill_workers and keyfill_series cannot be read: create them as keyfill ddl prints them, or say ensure_schema: true")
+	ErrTables = anchor.New("state-tables", "keyfill_sequences and keyfill's other tables cannot be read: create them by keyfill ddl, or say ensure_schema: true")
 
 	// ErrColumn is returned when the greatest key of a column cannot be read
 	// although the server answers. It comes with keysource.ErrStoreState and
@@ -127,11 +127,11 @@ var (
 	// ErrHiddenRows is returned when row-level security may hide keys of a column from the
 	// user, and where a sequence begins depends on the greatest one. It comes with
 	// keysource.ErrStoreState.
-	ErrHiddenRows = anchor.New("greatest-key", "row-level security hides rows, so the greatest key is not known: open with a user that has BYPASSRLS or owns the table, or write start: above all keys")
+	ErrHiddenRows = anchor.New("greatest-key", "row-level security hides keys: open as a user with BYPASSRLS or as the table's owner, or write start: above all keys")
 
 	// ErrHiddenParent is ErrHiddenRows for numbers within a parent that no unique index keeps
 	// from being stored twice.
-	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows, so the greatest key of a parent is not known: write start: 1 where the user is shown all rows of a parent, or make a unique index of the parent's columns and the key")
+	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows: write start: 1 where all rows of a parent are shown, or index its columns and the key, unique")
 
 	// ErrRights is returned when the engine says that the store's user may not use
 	// the state tables. It comes with keysource.ErrStoreState and the driver's
@@ -274,7 +274,7 @@ var ErrBelow = anchor.New("live-column", "the engine fills the column too, and i
 
 // ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
 // table. It comes in an [*Error].
-var ErrHidden = anchor.New("live-column", "SHOW CREATE TABLE does not show where the table's AUTO_INCREMENT stands, because of the sql_mode: take ANSI out of the sql_mode of the connection")
+var ErrHidden = anchor.New("live-column", "the sql_mode hides the AUTO_INCREMENT in SHOW CREATE TABLE: take ANSI out of the sql_mode of the connection")
 
 // ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
 // the user may not read. It comes in an [*Error].

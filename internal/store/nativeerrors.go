@@ -20,7 +20,7 @@ var (
 
 	// ErrNodes is returned on a Galera cluster for a sequence that does not have
 	// INCREMENT BY 0, or for blocks of more than one.
-	ErrNodes = anchor.New("native", "the nodes of a Galera cluster give out the same values of a sequence unless it has INCREMENT BY 0, and then no blocks: say block: 1 and give it that increment, or take kind sequence")
+	ErrNodes = anchor.New("native", "on Galera a sequence needs INCREMENT BY 0, or its nodes give the same values: alter it and say block: 1, or take kind sequence")
 
 	// ErrCycle is returned when the sequence begins again after its end.
 	ErrCycle = anchor.New("native", "it has CYCLE, which repeats keys")
@@ -34,7 +34,7 @@ var (
 
 	// ErrOtherSequence is returned when a column draws from another sequence by
 	// itself, or changes the value that it draws.
-	ErrOtherSequence = anchor.New("native", "the column fills itself in another way: let its default draw from the same sequence and nothing else, remove it, or say exclusive if nobody inserts without a key")
+	ErrOtherSequence = anchor.New("native", "the column has another default: let it draw from the same sequence, remove it, or say exclusive if no INSERT uses it")
 
 	// ErrScattered is returned when other sessions draw so often that no values
 	// in a row are to be had.

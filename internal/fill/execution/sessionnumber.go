@@ -75,7 +75,7 @@ func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []re
 	column := n.table.KeyColumns[n.key].Name
 	if !n.Pooled && db.Config().SessionReads != policy.SessionReadsWarn {
 		return n.table.NewError(n.table.Table, column, reads[i].Offset, anchor.Errorf("session-read",
-			"%s does not know the key that keyfill gave the row before, and answers with another row's: take the key from RETURNING or keyfill.Record, or say session_reads: warn", reads[i].Text))
+			"%s knows no key of keyfill, and gives another row's: take it from RETURNING or keyfill.Record, or say session_reads: warn", reads[i].Text))
 	}
 	if count := db.Tally.SessionReads.Add(1); isPowerOfTen(count) {
 		db.Log.Write(ctx, keys.MessageSessionRead, n.table.Table, column, reads[i].Text, count)

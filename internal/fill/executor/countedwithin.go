@@ -33,7 +33,7 @@ type countedWithin struct {
 func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
 
 // errMiscounted is returned where another number of rows was stored than was counted.
-var errMiscounted = anchor.New("rows", "its query gave another number of rows than was counted just before, three times, or the table has left some out, so that nothing is stored in a numbering without gaps: send it in a transaction that keeps others from changing the rows, or again")
+var errMiscounted = anchor.New("rows", "its rows were not as many as counted, three times, and nothing is stored: send it where no one else changes them, or again")
 
 // CountsInTransaction reports whether the rows of a plan are counted in the transaction of
 // its keys. Without a database there is none.

@@ -20,7 +20,7 @@ import (
 
 // errUndo is returned when counting a query may change something, and the change cannot
 // be undone.
-var errUndo = anchor.New("rows", "its query calls functions that may change something, and whether a transaction is open, or follows another by itself, is not known: begin it with BeginTx, or name the key column and select its values")
+var errUndo = anchor.New("rows", "its query calls functions, and whether a transaction is open is not known: begin it with BeginTx, or select the keys too")
 
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read
 // what an earlier INSERT of the text returns; that INSERT has its keys by then.
@@ -271,7 +271,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 const noSavepoints = 1178
 
 // errNoSavepoint is returned when a count that may change something could not be undone.
-var errNoSavepoint = anchor.New("rows", "its query calls functions that may change something, and the transaction has changed a table whose engine has no savepoints, such as Aria, so that what is changed while rows are counted could not be undone: send the INSERT before that change, or name the key column and select its values")
+var errNoSavepoint = anchor.New("rows", "its query calls functions, and counting its rows could not be undone after a change of a table without savepoints: send it first")
 
 // whySavepoint returns the error of a savepoint that could not be set, for the application.
 func whySavepoint(err error) error {

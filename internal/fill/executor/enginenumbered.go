@@ -38,7 +38,7 @@ type engineNumbered struct {
 }
 
 // errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
-var errOtherNumber = anchor.New("rows", "something that its query or its table calls took the first of the numbers that were reserved, for a row of another table, so that nothing is stored: select the values of the key column, or insert without that function or trigger")
+var errOtherNumber = anchor.New("rows", "a function or trigger took its first number for another table, and nothing is stored: select the keys, or insert without it")
 
 // TakesFirst reports whether the engine numbers the rows of the execution's INSERT itself,
 // as far as the text and the table tell.

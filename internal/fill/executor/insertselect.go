@@ -24,7 +24,7 @@ const maxCounts = 3
 
 // errRowsGrew is returned when an execution had more rows to insert than were counted,
 // three times.
-var errRowsGrew = anchor.New("rows", "its query had more rows than were counted just before, three times: send it in a transaction that keeps others from adding rows, or again")
+var errRowsGrew = anchor.New("rows", "its query had more rows than counted, three times: send it in a transaction that keeps others from adding rows, or again")
 
 // rowsSavepoint is the name of keyfill's savepoint, which no application uses.
 const rowsSavepoint = "keyfill_rows"

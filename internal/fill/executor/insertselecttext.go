@@ -19,7 +19,7 @@ import (
 // is not done twice.
 
 // errTextGrew is returned when a text had more rows to insert than keys were reserved.
-var errTextGrew = anchor.New("rows", "a query of the text had more rows than were counted before the text, so that nothing of the text is stored: send it again, or send that INSERT alone")
+var errTextGrew = anchor.New("rows", "a query of the text had more rows than were counted, and nothing of it is stored: send it again, or that INSERT alone")
 
 // spareRows is how many more keys are reserved, at least, than rows were counted.
 const spareRows = 64

@@ -12,7 +12,7 @@ import (
 )
 
 // errRule is returned in the place of errRowsGrew and its like where the table has a rule.
-var errRule = anchor.New("rows", "its query gave another number of rows than was counted, as it does where a rule of the table runs it again after the rows are stored, or stores them elsewhere: write the rule as a trigger, select from a copy of the rows, or name the key column and select its values")
+var errRule = anchor.New("rows", "a rule of the table has run its query again, with another number of rows: write the rule as a trigger, or select the keys too")
 
 // miscounted returns why the rows of an INSERT … SELECT were not as many as were counted:
 // the reason that is given, or the rule of its table where it has one. Where the engine

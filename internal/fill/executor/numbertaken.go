@@ -38,7 +38,7 @@ type skipping struct {
 
 // errNumberTaken is the error of an INSERT that has left out rows because of their
 // numbers, and cannot be sent again for these rows alone.
-var errNumberTaken = anchor.New("number-taken", "a row was left out because its number belongs to a row that keyfill has not numbered, and the other rows of the INSERT may be stored: look for what is missing, and insert it again")
+var errNumberTaken = anchor.New("number-taken", "a row was left out, since its number belongs to another row, and the others may be stored: insert the missing one again")
 
 // newSkipping returns the executor of an execution that may leave out rows because of
 // their numbers; ok is false for others.

@@ -142,7 +142,7 @@ func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
 }
 
 // ErrEnded is returned when the transaction of an INSERT has ended before it.
-var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction was ended before this INSERT, by the engine at an error, such as a deadlock, or by a commit that was not seen: roll it back, and begin again")
+var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction had ended before this INSERT, by an error or an unseen commit: roll it back, and begin again")
 
 // UndoneAfter takes the error of what was asked, or done, after a statement succeeded.
 // It returns an error if the transaction has ended: the statement's rows are gone, and

@@ -17,7 +17,7 @@ import (
 
 // ErrOtherTable is returned where the name of an INSERT's table means another one than its
 // keys were made for.
-var ErrOtherTable = anchor.New("name-moved", "the key was drawn for another table than the one that the name means now: a function changed search_path or made a temporary table, or somebody made a table of this name: run the transaction again, or write the schema in front of the name")
+var ErrOtherTable = anchor.New("name-moved", "the name means another table now than when the key was drawn: run the transaction again, or write the schema in front of the name")
 
 // otherTable returns the proof that has failed with err, nil where none has.
 func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proof *rewrite.Proof) {

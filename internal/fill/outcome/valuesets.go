@@ -29,7 +29,7 @@ func SetRefused(p *rewrite.Plan, err error) error {
 }
 
 // errStoredMore is returned when the engine has stored a row of VALUES as several rows.
-var errStoredMore = anchor.New("rows", "the engine stored more rows than the statement has, so that several may have one key: look for a rule that inserts into the table, and undo the statement")
+var errStoredMore = anchor.New("rows", "more rows were stored than the statement has, perhaps with one key: undo it, and look for a rule that inserts into the table")
 
 // storedMore is the error for a statement with VALUES that has stored more rows than
 // it has. What is reserved for its keys is given up.

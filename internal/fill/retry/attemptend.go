@@ -12,7 +12,7 @@ import (
 // errAttemptEnded is the error of an attempt whose transaction the engine has ended at an
 // error that the function has not returned: a part of it is gone, and another part may be
 // stored.
-var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: the engine has ended the transaction before its COMMIT, at an error such as a deadlock, and what was sent since may be stored: look for it, and return such an error from the function")
+var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: an error had ended the transaction before its COMMIT: look what was stored since, and return such errors")
 
 // beforeCommit proves that the transaction is open, where the engine may have ended it
 // without a word, and asks for its number, where the engine tells by it what became of the

@@ -18,7 +18,7 @@ import (
 var ErrCommitUnknown = anchor.New("commit-unknown", "keyfill: the COMMIT got no answer, and the transaction may be stored: look for its rows before you run it again")
 
 // ErrNotOurs is returned for a database that was not opened through keyfill.
-var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or another wrapper is around it: take the Mount from Mounts by the name, or keep the Mount of the Connector")
+var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or is wrapped again: take the Mount from Mounts, or the Connector")
 
 // RunTx runs a function in a transaction and commits it, and makes that again after an
 // error that says that the transaction may succeed then, so many times at most.

@@ -171,5 +171,5 @@ func (f *figures) refuseForeign() error {
 	if f.foreign == "" {
 		return nil
 	}
-	return fmt.Errorf("%s is numbered by %q, which is no sequence in this database: stop the programs with keyfill, delete the rows of keyfill_sequences that name the column, and print the plan again", f.ref, f.foreign)
+	return fmt.Errorf("%s is numbered by %q, which is not here: stop keyfill, delete the column's rows of keyfill_sequences, and plan again", f.ref, f.foreign)
 }
