@@ -22,7 +22,7 @@ type Engine struct {
 	detached    bool // keys come from stand-ins for stores: see [session.Server]
 	Policy      *policy.Policy
 	NewError    errorMaker
-	sources     *sources
+	stateless   *statelessSources
 	cache       *rewrite.Cache
 	ListedPlans *rewrite.Cache // plans whose columns a connection was asked for
 
@@ -49,7 +49,7 @@ const (
 // table is made anew for each query text.
 const maxTables = 10000
 
-func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
+func newEngine(a Options, d *dialect.Dialect, s *statelessSources) (*Engine, error) {
 	p, err := a.Policy.Compile(d)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func newEngine(a Options, d *dialect.Dialect, s *sources) (*Engine, error) {
 		detached:    a.Reservers != nil,
 		NewError:    a.NewError,
 		Policy:      p,
-		sources:     s,
+		stateless:   s,
 		cache:       rewrite.NewCache(cacheEntries, cacheBytes),
 		ListedPlans: rewrite.NewCache(listedEntries, listedBytes),
 		tables:      map[string]*Table{},
@@ -187,7 +187,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		key.OnConnection = key.InTransaction || e.Dialect.OneWriter && k.Source.Store == "" && !e.detached
 		key.text = policy.Stateful(k.Source) && (!k.Integer || k.Layout != "")
 		if !policy.Stateful(k.Source) {
-			key.Source = e.sources.get(k)
+			key.Source = e.stateless.get(k)
 			// A ULID is text but for the layout of 16 bytes.
 			key.text = key.Source.Traits().Text && k.Layout != dialect.SequentialAsBinary
 		}

@@ -20,14 +20,10 @@ import (
 
 // sources are the key sources of one database.
 //
-// Key columns whose sources have no state and equal settings share one source: their
-// keys ascend together, and globs cannot make the sources grow. Sources with a state
-// have a counter for each name of a state.
+// Sources with a state have a counter for each name of a state. The sources that have
+// none are kept by [statelessSources].
 type sources struct {
 	env keysource.Env
-
-	mu        sync.Mutex
-	stateless map[policy.Source]keysource.Source
 
 	stores   *stores
 	watches  storeWatches
@@ -46,26 +42,9 @@ type sources struct {
 
 func newSources(a Options) *sources {
 	return &sources{
-		env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
-		stateless: map[policy.Source]keysource.Source{},
-		counters:  newCounters(),
+		env:      keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
+		counters: newCounters(),
 	}
-}
-
-// get returns the source of a key column whose kind has no state.
-func (s *sources) get(k policy.RuleKey) keysource.Source {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if src := s.stateless[k.Source]; src != nil {
-		return src
-	}
-	src, err := policy.NewSource(k.Source, s.env)
-	if err != nil {
-		// Compile has made sure that it can be made.
-		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
-	}
-	s.stateless[k.Source] = src
-	return src
 }
 
 // Open checks stores and snowflakes, and takes the workers' numbers of snowflakes

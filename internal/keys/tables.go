@@ -51,8 +51,9 @@ const defaultStoreWait = 10 * time.Second
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
 	db := &Tables{sources: newSources(a), standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, early: newEarlyOpening(), storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
+	stateless := newStatelessSources(db.sources.env)
 	for _, one := range dialects {
-		e, err := newEngine(a, one, db.sources)
+		e, err := newEngine(a, one, stateless)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 		if !one.Grammar.TableCase || a.Reservers != nil {
 			continue
 		}
-		if e, err = newEngine(a, one.WithExactTables(), db.sources); err != nil {
+		if e, err = newEngine(a, one.WithExactTables(), stateless); err != nil {
 			return nil, err
 		}
 		db.ExactCandidates = append(db.ExactCandidates, e)
