@@ -387,7 +387,7 @@ func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) er
 	if db.StatesOnConnection() {
 		return catalog.Meant(ctx, d, catalog.Conn(g.Own()), t.Rule.Schema, t.Rule.Name, missing)
 	}
-	q, err := db.sources.stores.catalog()
+	q, err := db.stores.catalog()
 	if g.isAltered() || err != nil {
 		return missing
 	}
@@ -414,7 +414,7 @@ func catalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name
 	if db.StatesOnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)
 	}
-	q, err := db.sources.stores.catalog()
+	q, err := db.stores.catalog()
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -102,7 +103,7 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 		}
 		set = dr.on.ownClaims
 	}
-	key, now := claim.Row(), dr.db.sources.now()
+	key, now := claim.Row(), nowOf(dr.db.env)
 	known, again := set.claims.Load(key)
 	if again {
 		if last := known.(claimed); last.noted || now.Sub(last.tried) < claimAgain {
@@ -123,10 +124,10 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	return noted && stays, err
 }
 
-// now returns the time of the sources' clock.
-func (s *sources) now() time.Time {
-	if s.env.Now != nil {
-		return s.env.Now()
+// nowOf returns the time of the sources' clock.
+func nowOf(env keysource.Env) time.Time {
+	if env.Now != nil {
+		return env.Now()
 	}
 	return time.Now()
 }
@@ -135,7 +136,7 @@ func (s *sources) now() time.Time {
 // statement's transaction.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
 	if !dr.db.StatesOnConnection() {
-		home, err := dr.db.sources.stores.get("")
+		home, err := dr.db.stores.get("")
 		if err != nil {
 			return false, false, err
 		}
@@ -146,7 +147,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 		// claim would keep that out. Who may not ask whether the store is that database
 		// claims the column: then no state could be made there either.
 		limited, cancel := context.WithTimeout(ctx, dr.db.storeWait/2)
-		own, err := dr.db.sources.stores.isOwn(limited, dr.key.Rule.Source.Store)
+		own, err := dr.db.stores.isOwn(limited, dr.key.Rule.Source.Store)
 		cancel()
 		switch {
 		case err == nil && own:

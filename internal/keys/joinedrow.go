@@ -296,7 +296,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
 		return joined, nil
 	}
-	home, err := dr.db.sources.stores.get("")
+	home, err := dr.db.stores.get("")
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,7 @@ func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 // logNearEnd logs that most numbers of a state are used. A source may have a state for each
 // tenant.
 func logNearEnd(ctx context.Context, dr Drawing, last int64, remedy string) {
-	if count := pacedOf(&dr.db.sources.nearEnds, sourceOf(dr)).note(); count > 0 {
+	if count := dr.db.paced.nearEnds.of(sourceOf(dr)).note(); count > 0 {
 		dr.db.Log.Write(ctx, messageNearEnd, dr.table.Table, dr.key.Name, last, remedy, count)
 	}
 }

@@ -37,11 +37,20 @@ func (l *losses) add() {
 	l.count.Add(1)
 }
 
+// leaseLosses are the losses of a database, by the name of the source.
+type leaseLosses struct{ all sync.Map }
+
+// of returns the losses of a source.
+func (l *leaseLosses) of(source string) *losses {
+	one, _ := l.all.LoadOrStore(source, new(losses))
+	return one.(*losses)
+}
+
 // leases returns the log of the leases of the drawing's source. size is the size of a
 // series, 0 for the default one.
 func (dr Drawing) leases(size int64, lease time.Duration) *leaseLog {
-	lost, _ := dr.db.sources.lost.LoadOrStore(sourceOf(dr), new(losses))
-	l := &leaseLog{log: dr.db.Log, source: sourceOf(dr), lease: cmp.Or(lease, keysource.DefaultLease), lost: lost.(*losses)}
+	source := sourceOf(dr)
+	l := &leaseLog{log: dr.db.Log, source: source, lease: cmp.Or(lease, keysource.DefaultLease), lost: dr.db.losses.of(source)}
 	if !ofWorkers(dr.key.Rule.Source) {
 		l.size = cmp.Or(size, keysource.DefaultSeries)
 	}

@@ -26,7 +26,7 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 func loggedDrawing(h handler) Drawing {
 	k := Column{Rule: policy.RuleKey{Column: "id", Own: true, Source: policy.Source{Kind: policy.KindRecycled}}}
 	table := &Table{Rule: &policy.Rule{Entry: "t"}, KeyColumns: []Column{k}}
-	db := &Tables{Log: Log{slog.New(h)}, sources: newSources(Options{Policy: &policy.Config{}})}
+	db := &Tables{Log: Log{slog.New(h)}}
 	return Drawing{db: db, table: table, key: &table.KeyColumns[0]}
 }
 

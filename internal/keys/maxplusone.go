@@ -94,7 +94,7 @@ func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column)
 	}
 	name := keycolumn.MutexName(column)
 	c, err := dr.db.sources.counters.get(ctx, name, func() (*counter, error) {
-		home, err := dr.db.sources.stores.get("")
+		home, err := dr.db.stores.get("")
 		if err != nil {
 			return nil, err
 		}

@@ -231,7 +231,7 @@ func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) 
 	q := catalog.Conn(g.Own())
 	if !db.StatesOnConnection() {
 		var err error
-		if q, err = db.sources.stores.catalog(); err != nil {
+		if q, err = db.stores.catalog(); err != nil {
 			return false, g.held(err)
 		}
 	}

@@ -17,7 +17,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := dr.db.sources.stores.get("")
+	st, err := dr.db.stores.get("")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 // warnOfBehind returns what logs that a sequence is below keys in its tables.
 func (dr making) warnOfBehind(own *native.Reserver) func(context.Context) {
 	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr.Drawing)
-	behind := pacedOf(&db.sources.behinds, source)
+	behind := db.paced.behinds.of(source)
 	return func(ctx context.Context) {
 		if behind.note() > 0 {
 			db.Log.Write(ctx, messageBehind, table, column, source, own.RaiseAboveKeys())

@@ -76,7 +76,7 @@ func findHome(ctx context.Context, e *Engine, db *Tables) error {
 	if db.Places.Home.Load() != nil {
 		return nil
 	}
-	q, err := db.sources.stores.catalog()
+	q, err := db.stores.catalog()
 	if err != nil {
 		return err
 	}

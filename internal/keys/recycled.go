@@ -130,7 +130,7 @@ func (dr making) storeOf(src policy.Source, row *sequence.Sequence, c *counter) 
 		return nil, err
 	}
 	if src.Store != "" && !dr.db.StatesOnConnection() {
-		if row.At, err = dr.db.sources.stores.get(""); err != nil {
+		if row.At, err = dr.db.stores.get(""); err != nil {
 			return nil, err
 		}
 		row.ClaimsAt, row.ClaimedAs = row.At, stateElsewhere(row.Name, src.Store)

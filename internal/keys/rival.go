@@ -15,14 +15,6 @@ type numberedMark struct {
 	asked  int64 // the highest that the mark was called for; the source makes one call at a time
 }
 
-// withRival returns the mark of a worker with that number.
-func withRival(dr Drawing, mark markState, worker int64) markState {
-	return &numberedMark{
-		markState: mark, log: dr.db.Log, source: sourceOf(dr), worker: worker,
-		rivals: pacedOf(&dr.db.sources.rivals, sourceOf(dr)),
-	}
-}
-
 func (m *numberedMark) Mark(ctx context.Context, until int64) (int64, error) {
 	asked := m.asked
 	m.asked = max(asked, until)

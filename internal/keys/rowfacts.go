@@ -63,7 +63,7 @@ func (f *RowFacts) IsUnfit() bool {
 // NoteUnfit logs that the engine has refused keys of a column which do not suit it, once a
 // minute for each source.
 func NoteUnfit(ctx context.Context, dr Drawing, problem error) {
-	if count := pacedOf(&dr.db.sources.unfits, sourceOf(dr)).note(); count > 0 {
+	if count := dr.db.paced.unfits.of(sourceOf(dr)).note(); count > 0 {
 		text := problem.Error()
 		var e *catalog.Error
 		if errors.As(problem, &e) {

@@ -85,7 +85,7 @@ func (dr making) newScoped(ctx context.Context, row sequence.Sequence, c *counte
 		types = append(types, rc.Type)
 	}
 	if !dr.db.StatesOnConnection() {
-		if s.scope.Latest, err = dr.db.sources.stores.get(""); err != nil {
+		if s.scope.Latest, err = dr.db.stores.get(""); err != nil {
 			return nil, err
 		}
 	}

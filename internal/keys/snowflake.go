@@ -114,7 +114,8 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	worker.Number = int64(number)
 	marker := st.marker(worker)
 	if src.Spread == "" { // several processes may have one spread
-		marker = withRival(dr.Drawing, marker, worker.Number)
+		source := sourceOf(dr.Drawing)
+		marker = &numberedMark{markState: marker, log: dr.db.Log, source: source, worker: worker.Number, rivals: dr.db.paced.rivals.of(source)}
 	}
 	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, dr.env())
@@ -269,7 +270,7 @@ func (f *floor) raise(ctx context.Context, g *Conn) error {
 			return err
 		}
 		st = store.On(db.Candidates[0].Dialect, g.Own())
-	} else if st, err = db.sources.stores.get(""); err != nil {
+	} else if st, err = db.stores.get(""); err != nil {
 		return err
 	}
 	key, err := int64(0), error(nil)

@@ -23,28 +23,10 @@ import (
 // Sources with a state have a counter for each name of a state. The sources that have
 // none are kept by [statelessSources].
 type sources struct {
-	env keysource.Env
-
-	stores   *stores
-	watches  storeWatches
-	waits    sync.Map // of *paced, by the name of the source
-	suspects sync.Map // the same
-	unfits   sync.Map // the same
-	nearEnds sync.Map // the same
-	behinds  sync.Map // the same
-	rivals   sync.Map // the same
 	counters *Counters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
-	lost     sync.Map // of *losses, by the name of the source
 	taken    []int    // the workers' numbers that this database has taken in flakes
-}
-
-func newSources(a Options) *sources {
-	return &sources{
-		env:      keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
-		counters: newCounters(),
-	}
 }
 
 // Open checks stores and snowflakes, and takes the workers' numbers of snowflakes
@@ -54,23 +36,23 @@ func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedS
 	if _, none := own.(explain.NoDatabase); none {
 		return nil
 	}
-	s := db.sources
+	s := &db.sources
 	if of, explains := own.(explain.Database); explains {
 		db.explains = true
-		s.stores = &stores{own: of.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
+		db.stores = &stores{own: of.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
 		return nil
 	}
 	var err error
-	if s.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
+	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
 		return err
 	}
-	s.stores.drops, s.stores.now = &db.Drops, db.Dialect
+	db.stores.drops, db.stores.now = &db.Drops, db.Dialect
 	s.flakes = shared
 	for _, src := range db.Candidates[0].Policy.Sources() {
 		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.Detached {
 			continue // there is no number yet
 		}
-		if err := s.openSnowflake(src, db.markless(src)); err != nil {
+		if err := s.openSnowflake(src, db.markless(src), db.env); err != nil {
 			return errors.Join(db.Candidates[0].ofSource(src, err), db.Close(context.Background(), nil))
 		}
 	}
@@ -102,16 +84,16 @@ func (db *Tables) markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }
 
-func (s *sources) openSnowflake(src policy.Source, markless bool) error {
+func (s *sources) openSnowflake(src policy.Source, markless bool, env keysource.Env) error {
 	o := src.SnowflakeOptions()
 	if markless {
-		number, err := s.flakes.take(o, s.env)
+		number, err := s.flakes.take(o, env)
 		if err == nil {
 			s.taken = append(s.taken, number)
 		}
 		return err
 	}
-	probe, err := keysource.NewSnowflake(o, s.env)
+	probe, err := keysource.NewSnowflake(o, env)
 	if err != nil {
 		return err
 	}
@@ -121,7 +103,7 @@ func (s *sources) openSnowflake(src policy.Source, markless bool) error {
 // Close gives back series and leases, and gives up reserved numbers; callers who wait for a key get an error.
 // onOwn calls a function with a connection of our own.
 func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
-	s := db.sources
+	s := &db.sources
 	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
 	giveBack(ctx, series, onOwn)
@@ -129,8 +111,8 @@ func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
 	s.taken = nil
-	if s.stores != nil {
-		errs = append(errs, s.stores.close())
+	if db.stores != nil {
+		errs = append(errs, db.stores.close())
 	}
 	return errors.Join(errs...)
 }

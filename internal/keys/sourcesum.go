@@ -85,7 +85,7 @@ func (s *sums) addDatabase(db *Tables) {
 		s.add(one)
 		return true
 	})
-	db.sources.lost.Range(func(name, lost any) bool {
+	db.losses.all.Range(func(name, lost any) bool {
 		of := lost.(*losses)
 		s.add(SourceState{Source: name.(string), LeasesLost: of.count.Load(), LeaseLostAt: timeOf(of.last.Load())})
 		return true

@@ -38,7 +38,7 @@ func (dr making) newStandIn() (*counter, error) {
 		mapping, o.EndRemedy = dr.key.fromOne(mapping), keysource.EndRemedy(mapping)
 	}
 	o.Reserver, o.Max = dr.db.standIn(dr.state), last
-	source, err := keysource.NewSequence(o, dr.db.sources.env)
+	source, err := keysource.NewSequence(o, dr.db.env)
 	if err != nil {
 		return nil, err
 	}

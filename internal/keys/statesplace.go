@@ -27,7 +27,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 	if db.StatesOnConnection() {
 		return p.Of(""), nil
 	}
-	q, err := db.sources.stores.catalog()
+	q, err := db.stores.catalog()
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, nam
 	var q catalog.Querier
 	if db.StatesOnConnection() || g.isAltered() {
 		q = catalog.Conn(g.Own())
-	} else if q, err = db.sources.stores.catalog(); err != nil {
+	} else if q, err = db.stores.catalog(); err != nil {
 		return "", false, err
 	}
 	if g.isAltered() {
@@ -85,7 +85,7 @@ func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
 		return "", err
 	}
 	if home.Answer == emptyPath {
-		at, err := db.sources.stores.get("")
+		at, err := db.stores.get("")
 		if err != nil {
 			return "", err
 		}

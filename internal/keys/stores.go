@@ -273,7 +273,7 @@ func (s *stores) close() error {
 }
 
 // OwnStore returns the application's database as a store, on connections of our own.
-func (db *Tables) OwnStore() (*store.Store, error) { return db.sources.stores.get("") }
+func (db *Tables) OwnStore() (*store.Store, error) { return db.stores.get("") }
 
 // OwnConnector opens connections to the application's database as its driver does.
-func (db *Tables) OwnConnector() driver.Connector { return db.sources.stores.own }
+func (db *Tables) OwnConnector() driver.Connector { return db.stores.own }

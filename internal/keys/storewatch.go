@@ -59,7 +59,11 @@ type sourceWatch struct {
 
 // watch returns the watch of a store for the source of the drawing.
 func (dr Drawing) watch(name string) sourceWatch {
-	w := &dr.db.sources.watches
+	return dr.db.watches.of(dr.db.Log, name, sourceOf(dr))
+}
+
+// of returns the watch of a store for a source.
+func (w *storeWatches) of(log Log, name, source string) sourceWatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.all == nil {
@@ -67,13 +71,13 @@ func (dr Drawing) watch(name string) sourceWatch {
 	}
 	one := w.all[name]
 	if one == nil {
-		one = &storeWatch{log: dr.db.Log, name: name}
+		one = &storeWatch{log: log, name: name}
 		if name == "" {
 			one.name = ownStore
 		}
 		w.all[name] = one
 	}
-	return sourceWatch{one, sourceOf(dr)}
+	return sourceWatch{one, source}
 }
 
 // sourceOf returns the name of a drawing's source, which no tenant and no table changes.
@@ -197,7 +201,7 @@ type watchedStore struct {
 
 // states returns where the state of a source is.
 func (dr Drawing) states(src policy.Source) (stateStore, error) {
-	at, err := dr.db.sources.stores.states(src.Store)
+	at, err := dr.db.stores.states(src.Store)
 	if err != nil {
 		return nil, err
 	}

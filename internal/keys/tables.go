@@ -18,12 +18,18 @@ import (
 // the sources of their keys, and what was done with INSERTs into them.
 type Tables struct {
 	*session.Server
-	ExactCandidates []*Engine              // the same where the case of tables' names counts
-	Candidates      []*Engine              // the possible engines: one, or MySQL's and MariaDB's
-	Engine          atomic.Pointer[Engine] // nil until those two are told apart
-	sources         *sources
+	ExactCandidates []*Engine                             // the same where the case of tables' names counts
+	Candidates      []*Engine                             // the possible engines: one, or MySQL's and MariaDB's
+	Engine          atomic.Pointer[Engine]                // nil until those two are told apart
 	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
 	Log             Log
+
+	env     keysource.Env // with which sources are made
+	sources sources
+	stores  *stores // nil before Open
+	watches storeWatches
+	losses  leaseLosses
+	paced   pacedLines
 
 	config    *policy.Config
 	storeWait time.Duration // how long to wait for a store that does not answer
@@ -49,9 +55,13 @@ const defaultStoreWait = 10 * time.Second
 // New returns the tables of a database, which speaks one of the dialects. It
 // does no I/O. It keeps the policy, which must not be changed.
 func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
-	db := &Tables{sources: newSources(a), standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, early: newEarlyOpening(), storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait)}
+	db := &Tables{
+		standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, early: newEarlyOpening(),
+		env:     keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
+		sources: sources{counters: newCounters()}, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
+	}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
-	stateless := newStatelessSources(db.sources.env)
+	stateless := newStatelessSources(db.env)
 	for _, one := range dialects {
 		e, err := newEngine(a, one, stateless)
 		if err != nil {
@@ -116,7 +126,7 @@ func (db *Tables) AnyEngine() *Engine {
 // noteSuspect counts and reports that keys of a column were found in use.
 func (dr Drawing) noteSuspect(ctx context.Context) {
 	dr.db.Tally.Of(dr.table).addSuspect()
-	if count := pacedOf(&dr.db.sources.suspects, sourceOf(dr)).note(); count > 0 {
+	if count := dr.db.paced.suspects.of(sourceOf(dr)).note(); count > 0 {
 		dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name, count)
 	}
 }

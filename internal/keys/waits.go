@@ -25,9 +25,16 @@ type paced struct {
 	count int // since then
 }
 
-// pacedOf returns what is counted of a source.
-func pacedOf(all *sync.Map, source string) *paced {
-	one, _ := all.LoadOrStore(source, new(paced))
+// pacedLines are the lines that the log of a database has at most once a minute about one
+// source.
+type pacedLines struct{ waits, suspects, unfits, nearEnds, behinds, rivals pacedLine }
+
+// pacedLine is one kind of these lines.
+type pacedLine struct{ all sync.Map } // of *paced, by the name of the source
+
+// of returns what is counted of a source.
+func (l *pacedLine) of(source string) *paced {
+	one, _ := l.all.LoadOrStore(source, new(paced))
 	return one.(*paced)
 }
 
@@ -46,9 +53,9 @@ func (p *paced) note() int {
 
 // env returns what the source of the drawing is made with.
 func (dr Drawing) env() keysource.Env {
-	env := dr.db.sources.env
+	env := dr.db.env
 	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr)
-	waited := pacedOf(&db.sources.waits, source)
+	waited := db.paced.waits.of(source)
 	env.Waited = func(ctx context.Context, d time.Duration) {
 		WaitsOf(ctx).Add(d)
 		if d < longWait {
