@@ -266,20 +266,6 @@ func (c *Counters) forgetStates(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reopen makes the rows of transactions be looked for again.
-func (c *Counters) reopen() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range c.all {
-		switch n := one.numbers.(type) {
-		case *joinedRow:
-			n.opened.Store(false)
-		case *scoped:
-			n.joined.opened.Store(false)
-		}
-	}
-}
-
 // suspect makes all counters give up what they have reserved.
 func (c *Counters) suspect() {
 	c.mu.Lock()

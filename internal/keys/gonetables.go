@@ -24,16 +24,15 @@ func (e *goneError) Error() string { return anchor.Plain(errStatesGone.Error()) 
 
 func (e *goneError) Unwrap() []error { return []error{errStatesGone, e.cause} }
 
-// noteGone notes that the tables of states are gone, where the error of a draw on the
-// connection says so. ensured says that the policy lets keyfill make them. It returns the
-// error.
+// noteGone returns the error of a draw on the connection. Where it says that keyfill's tables
+// are gone, noteGone counts that, so that each row is opened again before its next number.
+// ensured says that the policy lets keyfill make the tables.
 func noteGone(g *Conn, err error, ensured bool) error {
 	if err == nil || !errors.Is(err, store.ErrTables) {
 		return err
 	}
 	g.tables.gone.Add(1)
 	g.tables.Places.States.Store(nil) // they may be in another schema now
-	g.tables.sources.counters.reopen()
 	if !ensured || g.Tx == session.Outside {
 		return err
 	}

@@ -33,7 +33,11 @@ type joinedRow struct {
 	proven  provenRows         // the row, under ""
 	ranked  bool               // there is a greatest key to compare with
 	ensures bool               // the policy lets keyfill make its tables
-	opened  atomic.Bool        // the row has committed, and was compared with its table
+
+	// opened says that the row has committed, and was compared with its table: it is one more
+	// than gone was then. It is 0 for a row that has to be opened.
+	opened atomic.Uint64
+	gone   *atomic.Uint64 // counts how often keyfill's tables were found gone
 
 	onBack keysource.Remedy // for a row that stands below what is proven
 
@@ -50,7 +54,7 @@ func (db *Tables) newJoinedRow(row sequence.Sequence, home *store.Store) *joined
 	if home == nil {
 		at = store.On(d, nil)
 	}
-	return &joinedRow{dialect: d, row: row, rows: reserver.New(at, unensured(row)), home: home, wait: db.storeWait}
+	return &joinedRow{dialect: d, row: row, rows: reserver.New(at, unensured(row)), home: home, wait: db.storeWait, gone: &db.gone}
 }
 
 // unensured returns a row whose tables are there: none are made in a transaction.
@@ -105,7 +109,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 	doubtRights(g, err)
 	err = noteGone(g, err, r.ensures)
 	if errors.Is(err, store.ErrNoRow) {
-		r.opened.Store(false) // somebody has removed it
+		r.opened.Store(0) // somebody has removed it
 		if r.isThere(ctx) {
 			err = errSnapshot
 		}
@@ -182,7 +186,8 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 
 // open makes sure that the row can be used.
 func (r *joinedRow) open(ctx context.Context, g *Conn) error {
-	if r.opened.Load() {
+	gone := r.gone.Load()
+	if r.opened.Load() == gone+1 {
 		return nil
 	}
 	at := r.home
@@ -207,7 +212,7 @@ func (r *joinedRow) open(ctx context.Context, g *Conn) error {
 	// the engine's own counter by which it was proven to stand above below, and the end
 	// that another state was given.
 	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 && r.row.StartAt == 0 {
-		r.opened.Store(true)
+		r.opened.Store(gone + 1)
 	}
 	return nil
 }
@@ -267,12 +272,12 @@ func (r *joinedRow) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
 
 // suspect has the row compared with the table again. Nothing of it is reserved, but
 // the number goes back, and would be given again and again.
-func (r *joinedRow) suspect() { r.opened.Store(false) }
+func (r *joinedRow) suspect() { r.opened.Store(0) }
 
 // forget forgets how far the row has come.
 func (r *joinedRow) forget() {
 	r.proven.forget()
-	r.opened.Store(false)
+	r.opened.Store(0)
 }
 
 func (r *joinedRow) close(context.Context) error { return nil }
