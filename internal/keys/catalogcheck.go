@@ -135,10 +135,6 @@ type gate struct {
 	// fill/upsertid.go.
 	Values *rewrite.Cache
 
-	// counters holds, by key column, the counter of a state with one name; nil before
-	// it is made.
-	counters []atomic.Pointer[counter]
-
 	mu      sync.Mutex
 	missing *Facts    // of a table that is not there
 	failed  error     // why the table was found unfit
@@ -149,9 +145,7 @@ type gate struct {
 // again.
 const RecheckPause = time.Second
 
-func newGate(keys int) *gate {
-	return &gate{Values: newValues(), turn: make(chan struct{}, 1), counters: make([]atomic.Pointer[counter], keys)}
-}
+func newGate() *gate { return &gate{Values: newValues(), turn: make(chan struct{}, 1)} }
 
 // Facts returns the catalog's facts about a table. It asks the catalog where the facts
 // are not known. It fails where a column cannot hold its keys.

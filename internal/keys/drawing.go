@@ -139,10 +139,10 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 			if err := c.forget(ctx); err != nil {
 				return nil, 0, err
 			}
-			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
+			dr.db.sources.found.drop(dr.key, c)
 		case errors.Is(err, keysource.ErrClosed) && !again:
 			// It was forgotten for another table's sake.
-			dr.table.Gate.counters[dr.index].CompareAndSwap(c, nil)
+			dr.db.sources.found.drop(dr.key, c)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
 			err = &unseenTable{c.unseen, err}
@@ -175,7 +175,7 @@ func (t *Table) GateOf(g *Conn) *gate {
 	case isOwn(g.tables, t):
 		own := g.gates[t]
 		if own == nil {
-			own = newGate(len(t.KeyColumns))
+			own = newGate()
 			if g.gates == nil {
 				g.gates = map[*Table]*gate{}
 			}

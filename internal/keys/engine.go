@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
@@ -30,8 +31,9 @@ type Engine struct {
 	AsksPlace bool   // the place of a session can be asked
 	UsesPlace bool   // and matters to some table
 
-	mu     sync.Mutex
-	tables map[string]*Table // by schema and table, NUL between; nil values are not kept
+	mu      sync.Mutex
+	tables  map[string]*Table // by schema and table, NUL between; nil values are not kept
+	columns *atomic.Int64     // the greatest ID of a Column, over all engines of the database
 }
 
 // These many plans are kept: enough for every statement of a large program, in little
@@ -49,7 +51,7 @@ const (
 // table is made anew for each query text.
 const maxTables = 10000
 
-func newEngine(a Options, d *dialect.Dialect, s *statelessSources) (*Engine, error) {
+func newEngine(a Options, d *dialect.Dialect, s *statelessSources, columns *atomic.Int64) (*Engine, error) {
 	p, err := a.Policy.Compile(d)
 	if err != nil {
 		return nil, err
@@ -65,6 +67,7 @@ func newEngine(a Options, d *dialect.Dialect, s *statelessSources) (*Engine, err
 		cache:       rewrite.NewCache(cacheEntries, cacheBytes),
 		ListedPlans: rewrite.NewCache(listedEntries, listedBytes),
 		tables:      map[string]*Table{},
+		columns:     columns,
 		AsksPlace:   d.Place.Query != "" && a.Reservers == nil,
 	}
 	e.UsesPlace = e.AsksPlace && (p.Schemas() || len(p.Sources()) > 0)
@@ -172,12 +175,15 @@ func (e *Engine) keep(key string, rule *policy.Rule) *Table {
 	t := e.newTable(rule)
 	if len(e.tables) < maxTables {
 		e.tables[key] = t
+		for i := range t.KeyColumns {
+			t.KeyColumns[i].ID = e.columns.Add(1)
+		}
 	}
 	return t
 }
 
 func (e *Engine) newTable(rule *policy.Rule) *Table {
-	t := &Table{Rule: rule, Mode: rule.Mode, NewError: e.NewError, Gate: newGate(len(rule.Keys)), LastIDKey: -1}
+	t := &Table{Rule: rule, Mode: rule.Mode, NewError: e.NewError, Gate: newGate(), LastIDKey: -1}
 	t.Table = rule.Table
 	t.Columns = rule.Columns
 	t.Owner = t

@@ -112,7 +112,8 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 	if err != nil {
 		return nil, err
 	}
-	c, err := g.tables.DrawingFor(g, t, i).Counter(ctx)
+	dr := g.tables.DrawingFor(g, t, i)
+	c, err := dr.Counter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 		if err := c.forget(ctx); err != nil {
 			return nil, err
 		}
-		t.Gate.counters[i].CompareAndSwap(c, nil)
+		dr.db.sources.found.drop(dr.key, c)
 	}
 	return keys, err
 }

@@ -24,6 +24,7 @@ import (
 // none are kept by [statelessSources].
 type sources struct {
 	counters *Counters
+	found    foundCounters
 	flakes   *SharedSnowflakes
 	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
 	taken    []int    // the workers' numbers that this database has taken in flakes
@@ -140,10 +141,10 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 }
 
 // counters returns the set that keeps the counter of the key column. only is the place
-// where the counter is found without the name of its state; nil where the state has
-// several names, or the counter is the connection's own.
+// where the counter is found without the name of its state; nil if the state has several
+// names, the counter is the connection's own, or the table is not remembered.
 func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
-	set, only = dr.db.sources.counters, &dr.table.Gate.counters[dr.index]
+	set, only = dr.db.sources.counters, dr.db.sources.found.of(dr.key)
 	if dr.on != nil {
 		if dr.on.DetectOwnMemory(ctx); dr.on.OwnCounters != nil {
 			set, only = ownCountersOf(ctx, dr.on), nil

@@ -42,6 +42,7 @@ type Table struct {
 
 // Column is a key column and where its keys come from.
 type Column struct {
+	ID     int64 // tells it from the database's other key columns; 0 for a table that is not remembered
 	Rule   policy.RuleKey
 	Name   string
 	Layout dialect.Layout
@@ -236,6 +237,6 @@ func (a *temporaryGates) keep(t *Table, f *Facts, since uint64) {
 	if a.gates == nil || a.since != since {
 		a.gates, a.since = map[*Table]*gate{}, since
 	}
-	a.gates[t] = newGate(len(t.KeyColumns))
+	a.gates[t] = newGate()
 	a.gates[t].keep(f)
 }

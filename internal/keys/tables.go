@@ -61,9 +61,9 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 		sources: sources{counters: newCounters()}, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
 	}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
-	stateless := newStatelessSources(db.env)
+	stateless, columns := newStatelessSources(db.env), new(atomic.Int64)
 	for _, one := range dialects {
-		e, err := newEngine(a, one, stateless)
+		e, err := newEngine(a, one, stateless, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, 
 		if !one.Grammar.TableCase || a.Reservers != nil {
 			continue
 		}
-		if e, err = newEngine(a, one.WithExactTables(), stateless); err != nil {
+		if e, err = newEngine(a, one.WithExactTables(), stateless, columns); err != nil {
 			return nil, err
 		}
 		db.ExactCandidates = append(db.ExactCandidates, e)
