@@ -20,8 +20,8 @@ type alteredTables struct {
 	counters *Counters
 	renamed  bool // a table may have got the name of a table that counters number
 
-	sequences map[*engineSequence]sequenceHere
-	reset     []*engineSequence // that were used after the transaction may have reset them
+	sequences map[*keysource.Sequence]sequenceHere // of the engine
+	reset     []*keysource.Sequence                // that were used after the transaction may have reset them
 
 	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
 	plans   *rewrite.Cache    // that depend on these
@@ -42,7 +42,7 @@ type sequenceHere struct {
 // it may have reset are given up: others may get them again.
 func (a *alteredTables) close() {
 	for _, one := range a.reset {
-		one.suspect()
+		one.Suspect()
 	}
 	if a.counters != nil {
 		// Reserved numbers become gaps.
@@ -59,7 +59,7 @@ func (g *Conn) isAltered() bool { return g != nil && g.Altered.On && !g.tables.D
 func (a *alteredTables) here(g *Conn) *alteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
-		a.at, a.schemas, a.sequences = g.Altered.Times, map[string]string{}, map[*engineSequence]sequenceHere{}
+		a.at, a.schemas, a.sequences = g.Altered.Times, map[string]string{}, map[*keysource.Sequence]sequenceHere{}
 		a.plans = rewrite.NewCache(cacheEntries/64, cacheBytes/64)
 	}
 	return a

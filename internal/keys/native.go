@@ -76,7 +76,7 @@ func (s *engineSequence) at(ctx context.Context, g *Conn) (at *native.Reserver, 
 		return s.own, false, nil
 	}
 	a := g.AlteredTables.here(g)
-	if at, known := a.sequences[s]; known {
+	if at, known := a.sequences[s.source]; known {
 		return at.way, at.within, nil
 	}
 	st := store.Within(g.tables.Dialect(), g.Own())
@@ -88,9 +88,9 @@ func (s *engineSequence) at(ctx context.Context, g *Conn) (at *native.Reserver, 
 	if locks.Any() {
 		found = sequenceHere{way: s.own.Within(st), within: true}
 	}
-	a.sequences[s] = found
+	a.sequences[s.source] = found
 	if locks.Sequences {
-		a.reset = append(a.reset, s)
+		a.reset = append(a.reset, s.source)
 	}
 	return found.way, found.within, nil
 }
