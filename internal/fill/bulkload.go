@@ -210,7 +210,7 @@ func (l *bulkLoad) Close() error {
 func (l *bulkLoad) countLate(v outcome.Verdict) {
 	if l.filled > 0 {
 		t := keys.TableOf(&l.plan.Inserts[0])
-		v.AddTo(&l.conn.DB.Tally.Of(t).Late, uint64(l.filled))
+		v.AddTo(&t.TallyIn(&l.conn.DB.Tally).Late, uint64(l.filled))
 		load := &execution.Execution{Conn: l.conn, Plan: l.plan, Trace: execution.Tracing{To: l.trace}}
 		outcome.Account{X: load}.Tell(&execution.Event{Table: t.Table, Owner: t, Action: rewrite.Fill, Keys: l.filled}, &l.plan.Inserts[0], v)
 	}

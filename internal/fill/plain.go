@@ -236,7 +236,7 @@ func (r *plainRun) countOther(res driver.Result, affected int64) {
 func (r *plainRun) tableTally() *keys.TableTally {
 	t := r.Tally.Load()
 	if t == nil {
-		t = r.conn.DB.Tally.Of(r.Table)
+		t = r.Table.TallyIn(&r.conn.DB.Tally)
 		r.Tally.Store(t)
 	}
 	return t

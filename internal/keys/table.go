@@ -75,6 +75,17 @@ func (k *Column) sqlType() string {
 	return "uuid"
 }
 
+// TallyIn returns the counts of INSERTs into the table, which it remembers, so that no lock is
+// taken. c is the Tally of its database.
+func (t *Table) TallyIn(c *Tally) *TableTally {
+	if counts := t.tally.Load(); counts != nil {
+		return counts
+	}
+	counts := c.of(t.Table, t.Rule.Entry)
+	t.tally.Store(counts)
+	return counts
+}
+
 // TableOf returns the table of an INSERT of a plan.
 func TableOf(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
 

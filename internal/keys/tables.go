@@ -125,7 +125,7 @@ func (db *Tables) AnyEngine() *Engine {
 
 // noteSuspect counts and reports that keys of a column were found in use.
 func (dr Drawing) noteSuspect(ctx context.Context) {
-	dr.db.Tally.Of(dr.table).addSuspect()
+	dr.table.TallyIn(&dr.db.Tally).addSuspect()
 	if count := dr.db.paced.suspects.of(sourceOf(dr)).note(); count > 0 {
 		dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name, count)
 	}

@@ -99,13 +99,8 @@ type tableCounts struct {
 	KeysSince                              uint64
 }
 
-// Of returns the counts of a table, which remembers them, so that no lock is taken. They
-// stand under the name that the policy matched.
-func (c *Tally) Of(table *Table) *TableTally {
-	if t := table.tally.Load(); t != nil {
-		return t
-	}
-	name, entry := table.Table, table.Rule.Entry
+// of returns the counts of a table, which stand under the name that the policy matched.
+func (c *Tally) of(name, entry string) *TableTally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tables == nil {
@@ -119,7 +114,6 @@ func (c *Tally) Of(table *Table) *TableTally {
 		t = &TableTally{entry: entry}
 		c.tables[name] = t
 	}
-	table.tally.Store(t)
 	return t
 }
 

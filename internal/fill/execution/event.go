@@ -88,7 +88,7 @@ func (e *Event) addAlone(c *keys.Tally) {
 		c.Passed.Add(1)
 		return
 	}
-	t := c.Of(e.Owner)
+	t := e.Owner.TallyIn(c)
 	switch e.Action {
 	case rewrite.Fill:
 		t.WouldFill.Add(1)

@@ -104,7 +104,7 @@ func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) e
 	if !errors.As(err, &r) {
 		return err
 	}
-	s.Tables.Tally.Of(r.Target.Owner.(*keys.Table)).Refuse(r.Reason)
+	r.Target.Owner.(*keys.Table).TallyIn(&s.Tables.Tally).Refuse(r.Reason)
 	s.logRefused(ctx, query, r)
 	return refused(r)
 }

@@ -155,7 +155,7 @@ func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
 // keys.
 func (a Account) CountAs(on func(*rewrite.Insert) Verdict) {
 	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
-		t := a.X.Conn.DB.Tally.Of(e.Owner)
+		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
 		if e.Action != rewrite.Fill {
 			t.Kept.Add(1)
 			if a.X.Trace.To != nil {
@@ -173,7 +173,7 @@ func (a Account) CountAs(on func(*rewrite.Insert) Verdict) {
 // CountBegun counts the execution, whose outcome is counted by countLate.
 func (a Account) CountBegun() {
 	a.eachInsert(func(e *execution.Event, _ *rewrite.Insert) {
-		t := a.X.Conn.DB.Tally.Of(e.Owner)
+		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
 		if e.Action != rewrite.Fill {
 			t.Kept.Add(1)
 			return
@@ -191,7 +191,7 @@ func (a Account) countLate(on func(*rewrite.Insert) Verdict) {
 		}
 		v := on(in)
 		if e.Action == rewrite.Fill {
-			v.AddTo(&a.X.Conn.DB.Tally.Of(e.Owner).Late, 1)
+			v.AddTo(&e.Owner.TallyIn(&a.X.Conn.DB.Tally).Late, 1)
 		}
 		a.Tell(e, in, v)
 	})
@@ -207,7 +207,7 @@ func (a Account) CountNoKey(err error) {
 	cause := keys.CauseOfNoKey(err)
 	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
 		if e.Action == rewrite.Fill {
-			a.X.Conn.DB.Tally.Of(e.Owner).AddNoKey(cause)
+			e.Owner.TallyIn(&a.X.Conn.DB.Tally).AddNoKey(cause)
 			a.traceFailure(e, in, cause)
 		}
 	})
