@@ -103,7 +103,7 @@ func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) e
 	if err != nil {
 		return err
 	}
-	if c.DetectOwnMemory(ctx); c.OwnCounters != nil {
+	if c.DetectOwnMemory(ctx); c.InMemory {
 		err = ErrOwnMemory
 	} else {
 		err = f(&c.Conn)

@@ -95,8 +95,8 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	set := dr.db.sources.counters
 	switch {
 	case dr.on == nil:
-	case dr.on.OwnCounters != nil:
-		set = dr.on.OwnCounters
+	case dr.on.InMemory:
+		set = memoryCounters(dr.on)
 	case isOwn(dr.db, dr.table):
 		if dr.on.ownClaims == nil {
 			dr.on.ownClaims = newCounters()

@@ -19,10 +19,8 @@ type Conn struct {
 	JoinedDraws uint64
 	drawnIn     uint64 // Begins when the last of them was asked for
 
-	// OwnCounters are the counters of a database in memory, which this connection
-	// alone has; nil for any other.
-	OwnCounters    *Counters
-	forgot         uint64               // forgets of the tables when OwnCounters were last used
+	memory         *Counters            // of a database in memory, which it alone has; nil before the first
+	forgot         uint64               // forgets of the tables when memory was last used
 	memoryDetected bool                 // DetectOwnMemory has run
 	ensured        bool                 // the tables of states were there
 	ensuredAt      uint64               // gone of the tables then
@@ -50,8 +48,8 @@ func (g *Conn) Open(conn driver.Conn, db *Tables) {
 func (g *Conn) doubtAll() {
 	g.tables.Places.Forget()
 	g.tables.sources.counters.suspect()
-	if g.OwnCounters != nil {
-		g.OwnCounters.suspect()
+	if g.memory != nil {
+		g.memory.suspect()
 	}
 	g.AlteredTables.renamed = g.AlteredTables.counters != nil
 }
@@ -59,20 +57,31 @@ func (g *Conn) doubtAll() {
 // Close closes the connection and the counters that it alone has.
 func (g *Conn) Close() error {
 	err := g.Conn.Close()
-	if g.OwnCounters != nil {
+	if g.memory != nil {
 		// Their sources have nothing running.
-		_ = g.OwnCounters.close(context.Background())
+		_ = g.memory.close(context.Background())
 	}
 	return err
 }
 
-// ownCountersOf returns the counters that the connection alone has.
-func ownCountersOf(ctx context.Context, g *Conn) *Counters {
+// memoryCounters returns the counters of a database in memory, which the connection alone
+// has.
+func memoryCounters(g *Conn) *Counters {
+	if g.memory == nil {
+		g.memory = newCounters()
+	}
+	return g.memory
+}
+
+// memoryCountersNow is memoryCounters for a draw: the counters have forgotten what
+// [ForgetStates] says.
+func memoryCountersNow(ctx context.Context, g *Conn) *Counters {
+	counters := memoryCounters(g)
 	if n := g.tables.forgets.Load(); n != g.forgot {
 		g.forgot = n
-		_ = g.OwnCounters.forgetStates(ctx) // their sources have nothing to give back
+		_ = counters.forgetStates(ctx) // their sources have nothing to give back
 	}
-	return g.OwnCounters
+	return counters
 }
 
 // BeginTx creates the tables of states first, where the policy says so: tables that are

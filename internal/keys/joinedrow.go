@@ -292,7 +292,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
 	if dr.db.StatesOnConnection() {
-		if dr.on.OwnCounters != nil && schema != "" && schema != "main" && schema != "temp" {
+		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		joined := dr.db.newJoinedRow(row, nil)

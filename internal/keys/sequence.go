@@ -209,7 +209,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 // isElsewhere reports whether a table of a schema is in another database than the
 // connection's own memory.
 func isElsewhere(g *Conn, schema string) bool {
-	return g.OwnCounters != nil && schema != "" && schema != "main" && schema != "temp"
+	return g.InMemory && schema != "" && schema != "main" && schema != "temp"
 }
 
 // errElsewhere is returned for a table in a file that is attached to a database in

@@ -146,8 +146,8 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
 	set, only = dr.db.sources.counters, dr.db.sources.found.of(dr.key)
 	if dr.on != nil {
-		if dr.on.DetectOwnMemory(ctx); dr.on.OwnCounters != nil {
-			set, only = ownCountersOf(ctx, dr.on), nil
+		if dr.on.DetectOwnMemory(ctx); dr.on.InMemory {
+			set, only = memoryCountersNow(ctx, dr.on), nil
 		}
 	}
 	if dr.on.isAltered() {

@@ -61,9 +61,7 @@ func (g *Conn) DetectOwnMemory(ctx context.Context) {
 		return
 	}
 	g.memoryDetected = true
-	if g.InMemory = inMemory(ctx, catalog.Conn(g.Own())); g.InMemory {
-		g.OwnCounters = newCounters()
-	}
+	g.InMemory = inMemory(ctx, catalog.Conn(g.Own()))
 }
 
 // EnsureStates creates the tables of states once for a connection.
