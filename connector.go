@@ -140,7 +140,7 @@ func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()
 	c.check.end()
-	err := anchor.End(c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnConn))
+	err := anchor.End(c.driver.mount.one.Close(ctx, c.driver.mount.one.WithOwnSession))
 	if c.all != nil {
 		c.all.remove(c.driver.mount.one)
 	}

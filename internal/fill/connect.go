@@ -86,7 +86,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 		return t.KeyError(0, ErrJoined)
 	}
 	if k.Source == nil && db.StatesOnConnection() {
-		err = db.WithOwnConn(ctx, func(c *keys.Conn) error { return f(t, c) })
+		err = db.withOwnConn(ctx, func(c *keys.Conn) error { return f(t, c) })
 	} else {
 		err = f(t, nil)
 	}
@@ -96,8 +96,13 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 	return nil
 }
 
-// WithOwnConn calls f with a connection of its own.
-func (db *Database) WithOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
+// WithOwnSession calls f with the session of a connection of its own.
+func (db *Database) WithOwnSession(ctx context.Context, f func(*keys.Session) error) error {
+	return db.withOwnConn(ctx, func(c *keys.Conn) error { return f(&c.Session) })
+}
+
+// withOwnConn calls f with a connection of its own.
+func (db *Database) withOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
 	c := new(execution.Conn)
 	err := retry.Connect(ctx, c, &db.Database, db.OwnConnector())
 	if err != nil {

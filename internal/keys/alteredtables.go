@@ -8,17 +8,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // alteredTables holds what a transaction knows of tables after it has changed some, or
 // may have: see session/catalogchanges.go.
 type alteredTables struct {
-	facts    map[*Table]*Facts
-	at       uint64 // Altered.Times when facts were asked for
-	counters *Counters
-	renamed  bool // a table may have got the name of a table that counters number
+	facts map[*Table]*Facts
+	at    uint64 // Altered.Times when facts were asked for
 
 	sequences map[*keysource.Sequence]sequenceHere // of the engine
 	reset     []*keysource.Sequence                // that were used after the transaction may have reset them
@@ -44,19 +41,15 @@ func (a *alteredTables) close() {
 	for _, one := range a.reset {
 		one.Suspect()
 	}
-	if a.counters != nil {
-		// Reserved numbers become gaps.
-		_ = a.counters.close(context.Background())
-	}
 	*a = alteredTables{}
 }
 
 // isAltered reports whether the tables of the connection's transaction may be seen
 // from there alone.
-func (g *Conn) isAltered() bool { return g != nil && g.Altered.On && !g.tables.Detached }
+func (g *Session) isAltered() bool { return g != nil && g.Altered.On && !g.tables.Detached }
 
 // here forgets what was asked before the last change of a table.
-func (a *alteredTables) here(g *Conn) *alteredTables {
+func (a *alteredTables) here(g *Session) *alteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
 		a.at, a.schemas, a.sequences = g.Altered.Times, map[string]string{}, map[*keysource.Sequence]sequenceHere{}
@@ -66,7 +59,7 @@ func (a *alteredTables) here(g *Conn) *alteredTables {
 }
 
 // factsHere is Tables.Facts for a transaction that has changed tables.
-func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
+func (g *Session) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 	a := g.AlteredTables.here(g)
 	if f := a.facts[t]; f != nil {
 		return f, nil
@@ -83,7 +76,7 @@ func (g *Conn) factsHere(ctx context.Context, t *Table) (*Facts, error) {
 
 // factsMade returns the facts of a table that is not there yet, but that the text creates
 // in front of its INSERT. It returns f for any other table.
-func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*Facts, error) {
+func (db *Tables) factsMade(ctx context.Context, g *Session, t *Table, f *Facts) (*Facts, error) {
 	if f.unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
 		return f, nil
 	}
@@ -105,24 +98,10 @@ func (db *Tables) factsMade(ctx context.Context, g *Conn, t *Table, f *Facts) (*
 	return &made, nil
 }
 
-// countersHere returns the set that keeps the counter of a key in a transaction which
-// has changed tables: a set of its own where the state is opened by looking at the
-// table.
-func (a *alteredTables) countersHere(k *Column, all *Counters) *Counters {
-	src := k.Rule.Source
-	if !countsInRows(src) || src.Kind == policy.KindRecycled {
-		return all
-	}
-	if a.counters == nil {
-		a.counters = newCounters()
-	}
-	return a.counters
-}
-
 // openHere opens the row of a state while tables are changed. It compares the row with
 // the keys in the table right away, since only this transaction sees them, and returns
 // the row without that check. Other connections share the row.
-func (g *Conn) openHere(ctx context.Context, st stateStore, row sequence.Sequence, behind keysource.Remedy, ranked bool) (sequence.Sequence, error) {
+func (g *Session) openHere(ctx context.Context, st stateStore, row sequence.Sequence, behind keysource.Remedy, ranked bool) (sequence.Sequence, error) {
 	opened := row
 	opened.At = store.Within(g.tables.Dialect(), g.Own())
 	if opened.OnBehind = behind; !ranked {

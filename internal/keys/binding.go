@@ -124,7 +124,7 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 
 // bind binds the state of a row to one more column, and reports whether that
 // stays whatever becomes of the statement's transaction.
-func (r *connRow) bind(ctx context.Context, g *Conn, c store.Column) (stays bool, err error) {
+func (r *connRow) bind(ctx context.Context, g *Session, c store.Column) (stays bool, err error) {
 	bind := func(st *store.Store) error {
 		if r.series != nil {
 			return r.series.At(st).Bind(ctx, c)

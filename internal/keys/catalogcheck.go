@@ -149,7 +149,7 @@ func newGate() *gate { return &gate{Values: newValues(), turn: make(chan struct{
 
 // Facts returns the catalog's facts about a table. It asks the catalog where the facts
 // are not known. It fails where a column cannot hold its keys.
-func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+func (db *Tables) Facts(ctx context.Context, g *Session, t *Table) (*Facts, error) {
 	if t.AsksCatalog && t.isOfSession(db.Dialect()) {
 		return db.factsOfOwn(ctx, g, t)
 	}
@@ -201,7 +201,7 @@ func (db *Tables) Facts(ctx context.Context, g *Conn, t *Table) (*Facts, error) 
 // factsOnConnection is Tables.Facts where the statement's own connection is asked, as on
 // SQLite. It answers at once, so that it is asked each time for a table that is not there,
 // or is unfit. What it says of a temporary table is true of no other connection.
-func (db *Tables) factsOnConnection(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *Table) (*Facts, error) {
 	f, err := db.look(ctx, g, t, db.storeWait)
 	askMemory(ctx, db, g) // after look, which takes the lock to write before anything is read
 	switch {
@@ -261,7 +261,7 @@ func (g *gate) takeTurn(ctx context.Context, wait time.Duration) (left time.Dura
 func (g *gate) endTurn() { <-g.turn }
 
 // look asks the catalog for a table, for as long as wait, and checks its key columns.
-func (db *Tables) look(ctx context.Context, g *Conn, t *Table, wait time.Duration) (*Facts, error) {
+func (db *Tables) look(ctx context.Context, g *Session, t *Table, wait time.Duration) (*Facts, error) {
 	e := db.AnyEngine()
 	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ const meantWait = time.Second
 
 // meant returns the error of a table that is not there with the names that were likely
 // meant. A session that may see other tables than a connection of our own is not asked.
-func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) error {
+func meant(ctx context.Context, db *Tables, g *Session, t *Table, missing error) error {
 	d := db.AnyEngine().Dialect
 	ctx, cancel := context.WithTimeout(ctx, meantWait)
 	defer cancel()
@@ -399,12 +399,12 @@ func meant(ctx context.Context, db *Tables, g *Conn, t *Table, missing error) er
 // most. On SQLite it asks on the statement's connection, since another connection could
 // wait for its transaction; elsewhere on a connection of our own, so that the
 // application's session is not changed.
-func (db *Tables) CatalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
+func (db *Tables) CatalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
 	return catalogTable(ctx, g, d, schema, name, db, db.storeWait)
 }
 
 // catalogTable is Tables.CatalogTable with another wait.
-func catalogTable(ctx context.Context, g *Conn, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
+func catalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
 	if db.StatesOnConnection() || g.isAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)
 	}

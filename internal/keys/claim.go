@@ -23,7 +23,7 @@ import (
 // column is refused, whichever of the two comes first.
 
 // claimer returns what a counter claims columns for: a claim without its column.
-type claimer func(ctx context.Context, g *Conn) (binding.Claim, error)
+type claimer func(ctx context.Context, g *Session) (binding.Claim, error)
 
 // claimAgain is the pause before a claim is tried again that could not be written, since
 // the tables of states were not there.
@@ -64,7 +64,7 @@ func stateElsewhere(name, at string) string { return fmt.Sprintf("%s (store %s)"
 
 // claims returns a claimer of a claim that is known beforehand.
 func claims(c binding.Claim) claimer {
-	return func(context.Context, *Conn) (binding.Claim, error) { return c, nil }
+	return func(context.Context, *Session) (binding.Claim, error) { return c, nil }
 }
 
 // claim claims the column of a counter, and reports whether the claim will stay.
@@ -96,12 +96,12 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	switch {
 	case dr.on == nil:
 	case dr.on.InMemory:
-		set = memoryCounters(dr.on)
+		set = dr.own.inMemory()
 	case isOwn(dr.db, dr.table):
-		if dr.on.ownClaims == nil {
-			dr.on.ownClaims = newCounters()
+		if dr.own.claims == nil {
+			dr.own.claims = newCounters()
 		}
-		set = dr.on.ownClaims
+		set = dr.own.claims
 	}
 	key, now := claim.Row(), nowOf(dr.db.env)
 	known, again := set.claims.Load(key)
@@ -178,8 +178,8 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 	}
 	// What this transaction has made, an earlier statement of it perhaps, may be
 	// rolled back.
-	dr.on.claimed = dr.on.claimed || made
-	return noted, !dr.on.claimed, nil
+	dr.own.claimed = dr.own.claimed || made
+	return noted, !dr.own.claimed, nil
 }
 
 // usedState notes the use of the state of a sequence where its columns are claimed: see

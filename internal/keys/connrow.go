@@ -26,7 +26,7 @@ type connRow struct {
 }
 
 // at returns the way to the row from a connection.
-func (r *connRow) at(g *Conn) keysource.At {
+func (r *connRow) at(g *Session) keysource.At {
 	at := keysource.At{Open: g.Tx != session.Outside}
 	rows := r.rows.At(store.On(r.dialect, g.Own()))
 	at.Reserver = committing{r, g, rows}
@@ -42,7 +42,7 @@ func (r *connRow) at(g *Conn) keysource.At {
 
 // keysEnd returns from where on keys are another state's, as the row says now; 0 for
 // nowhere.
-func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
+func (r *connRow) keysEnd(ctx context.Context, g *Session) (int64, error) {
 	st := store.On(r.dialect, g.Own())
 	if g.Tx != session.Outside {
 		st = store.Within(r.dialect, g.Own())
@@ -56,7 +56,7 @@ func (r *connRow) keysEnd(ctx context.Context, g *Conn) (int64, error) {
 // that keyfill did not see.
 type committing struct {
 	row   *connRow
-	on    *Conn
+	on    *Session
 	asked *reserver.Reserver // for the greatest key, outside of transactions; nil: nobody was
 }
 

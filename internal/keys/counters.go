@@ -66,7 +66,7 @@ type counter struct {
 // snowflake, recycled, joinedRow and scoped.
 type numbers interface {
 	// reserve returns the first of n consecutive integers.
-	reserve(ctx context.Context, g *Conn, n int64) (int64, error)
+	reserve(ctx context.Context, g *Session, n int64) (int64, error)
 
 	// suspect gives up reserved numbers, since one of them was found in use. The next
 	// number is compared with the greatest key, where the table can be asked for that.
@@ -81,7 +81,7 @@ type Follower interface {
 	numbers
 
 	// Advance makes later keys to or greater.
-	Advance(ctx context.Context, g *Conn, to int64) error
+	Advance(ctx context.Context, g *Session, to int64) error
 
 	// IsOnConnection reports whether the state is read and written on the connection
 	// of each statement, as on SQLite.
@@ -92,23 +92,13 @@ type Follower interface {
 
 	// KeysEnd returns the integer from which on keys are another state's, as the row of
 	// the numbers says now; 0 for none.
-	KeysEnd(ctx context.Context, g *Conn) (int64, error)
+	KeysEnd(ctx context.Context, g *Session) (int64, error)
 }
 
 // Follower returns the counter's numbers if they can be raised, else nil.
 func (c *counter) Follower() Follower {
 	f, _ := c.numbers.(Follower)
 	return f
-}
-
-// reserve returns the first of n consecutive integers.
-func (c *counter) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
-	if g != nil && len(g.doubts) > 0 {
-		if d, ok := g.doubts[c]; ok {
-			return c.reserveAbove(ctx, g, n, d)
-		}
-	}
-	return c.numbers.reserve(ctx, g, n)
 }
 
 // forget closes the counter; the next one of its state is made anew.

@@ -37,19 +37,30 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() || dr.key.Rule.Source.Kind == policy.KindRecycled {
 		return
 	}
-	if dr.on.doubts == nil {
-		dr.on.doubts = map[*counter]doubted{}
+	if dr.own.doubts == nil {
+		dr.own.doubts = map[*counter]doubted{}
 	}
 	src := dr.key.Rule.Source
-	dr.on.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers)}
+	dr.own.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers)}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// reserveAbove reserves numbers above the greatest key that the transaction sees. Where
-// the numbering is behind that key, the policy's on_behind says what happens.
-func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted) (int64, error) {
+// reserve returns the first of n consecutive integers of a counter. o and g are of one
+// connection, and nil without one.
+func (o *connCounters) reserve(ctx context.Context, g *Session, c *counter, n int64) (int64, error) {
+	if o != nil && len(o.doubts) > 0 {
+		if d, ok := o.doubts[c]; ok {
+			return o.reserveAbove(ctx, g, c, n, d)
+		}
+	}
+	return c.numbers.reserve(ctx, g, n)
+}
+
+// reserveAbove reserves numbers above the greatest key that the transaction sees. If the
+// numbering is behind that key, the policy's on_behind says what happens.
+func (o *connCounters) reserveAbove(ctx context.Context, g *Session, c *counter, n int64, d doubted) (int64, error) {
 	column := keycolumn.Of(store.Within(g.tables.AnyEngine().Dialect, g.Own()), d.column)
 	end := c.keysEnd(d.below)
 	greatest, err := column.MaxKeyUpTo(ctx, end, d.skip)
@@ -74,7 +85,7 @@ func (c *counter) reserveAbove(ctx context.Context, g *Conn, n int64, d doubted)
 		return 0, errInUse
 	}
 	if g.Tx == session.Outside {
-		delete(g.doubts, c) // else a rollback to a savepoint may undo the advance
+		delete(o.doubts, c) // else a rollback to a savepoint may undo the advance
 	}
 	return first, nil
 }

@@ -14,7 +14,8 @@ import (
 // Drawing draws keys for a key column, on a connection.
 type Drawing struct {
 	db    *Tables
-	on    *Conn // nil where states have connections of their own
+	on    *Session      // nil where states have connections of their own
+	own   *connCounters // of that connection; nil where on is
 	table *Table
 	index int // of the key
 	key   *Column
@@ -23,7 +24,11 @@ type Drawing struct {
 // DrawingFor returns the drawing for the key column of index i of a table. The
 // connection may be nil where states have connections of their own.
 func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
-	return Drawing{db: db, on: g, table: t, index: i, key: &t.KeyColumns[i]}
+	dr := Drawing{db: db, table: t, index: i, key: &t.KeyColumns[i]}
+	if g != nil {
+		dr.on, dr.own = &g.Session, &g.own
+	}
+	return dr
 }
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
@@ -74,7 +79,7 @@ func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
 		return t.KeyError(i, err)
 	}
 	if row, ok := c.numbers.(*joinedRow); ok && !row.IsOnConnection() {
-		if err := row.open(ctx, g); err != nil {
+		if err := row.open(ctx, &g.Session); err != nil {
 			return t.KeyError(i, err)
 		}
 	}
@@ -118,11 +123,11 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 		case err != nil:
 			return nil, 0, err
 		}
-		if dr.on != nil && dr.on.AlteredTables.renamed {
+		if dr.own != nil && dr.own.renamed {
 			// The transaction alone sees what its table holds now.
 			dr.doubt(ctx, c)
 		}
-		first, err := c.reserve(ctx, dr.on, n)
+		first, err := dr.own.reserve(ctx, dr.on, c, n)
 		switch {
 		case err == errOwnLocks && !again:
 			continue
@@ -168,7 +173,7 @@ func (e *unseenTable) Unwrap() []error { return []error{e.row, e.unseen} }
 
 // GateOf returns the gate of the table for a connection: Gate, but its own for a table that
 // only this connection sees.
-func (t *Table) GateOf(g *Conn) *gate {
+func (t *Table) GateOf(g *Session) *gate {
 	switch {
 	case g == nil:
 		return t.Gate

@@ -75,7 +75,7 @@ func (f *fullServer) tell() {
 // store gets no connection, it reserves them on the connection of g, whose session is as the
 // driver has opened it. It reports false where that is not possible either: nothing is
 // reserved then that anybody knows of.
-func (f *fullServer) reserve(ctx context.Context, g *Conn, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
+func (f *fullServer) reserve(ctx context.Context, g *Session, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &fullWait{give: cancel}
@@ -97,7 +97,7 @@ func (f *fullServer) reserve(ctx context.Context, g *Conn, s *keysource.Sequence
 // lentRow is the row on the connection of an INSERT.
 type lentRow struct {
 	rows *reserver.Reserver
-	on   *Conn
+	on   *Session
 }
 
 func (r lentRow) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {

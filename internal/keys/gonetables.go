@@ -27,7 +27,7 @@ func (e *goneError) Unwrap() []error { return []error{errStatesGone, e.cause} }
 // noteGone returns the error of a draw on the connection. Where it says that keyfill's tables
 // are gone, noteGone counts that, so that each row is opened again before its next number.
 // ensured says that the policy lets keyfill make the tables.
-func noteGone(g *Conn, err error, ensured bool) error {
+func noteGone(g *Session, err error, ensured bool) error {
 	if err == nil || !errors.Is(err, store.ErrTables) {
 		return err
 	}

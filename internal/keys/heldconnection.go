@@ -14,7 +14,7 @@ var errHeld = anchor.New("held-connection", "its transaction keeps the connectio
 
 // held adds another possible cause to the error of a store that has not answered, where
 // the statement's transaction keeps a connection of the same server.
-func (g *Conn) held(err error) error {
+func (g *Session) held(err error) error {
 	if err == nil || g.Tx == session.Outside || g.tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err
 	}

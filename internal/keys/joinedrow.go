@@ -65,7 +65,7 @@ func unensured(row sequence.Sequence) sequence.Sequence {
 
 // within returns the row as the transaction finds it that is open on the
 // connection.
-func (r *joinedRow) within(ctx context.Context, g *Conn) (*reserver.Reserver, error) {
+func (r *joinedRow) within(ctx context.Context, g *Session) (*reserver.Reserver, error) {
 	st, away, err := g.states(ctx, r.row.Table == nil && r.row.Procedure == "")
 	switch {
 	case err != nil:
@@ -80,7 +80,7 @@ func (r *joinedRow) within(ctx context.Context, g *Conn) (*reserver.Reserver, er
 }
 
 // reserve returns the first of n consecutive integers, which are the transaction's.
-func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (r *joinedRow) reserve(ctx context.Context, g *Session, n int64) (int64, error) {
 	if err := r.open(ctx, g); err != nil {
 		return 0, err
 	}
@@ -124,7 +124,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *Conn, n int64) (int64, error
 //
 // A row that was made anew is compared with the table alone. One of a key table, which has
 // no incarnation, is taken for such a one where the table holds no key: both were cleared.
-func (r *joinedRow) back(ctx context.Context, g *Conn, rows *reserver.Reserver, n int64, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+func (r *joinedRow) back(ctx context.Context, g *Session, rows *reserver.Reserver, n int64, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	inUse := int64(1)
 	if r.ranked {
 		greatest, err := rows.MaxKey(ctx)
@@ -185,7 +185,7 @@ func (r *joinedRow) isThere(ctx context.Context) bool {
 }
 
 // open makes sure that the row can be used.
-func (r *joinedRow) open(ctx context.Context, g *Conn) error {
+func (r *joinedRow) open(ctx context.Context, g *Session) error {
 	gone := r.gone.Load()
 	if r.opened.Load() == gone+1 {
 		return nil
@@ -242,7 +242,7 @@ func (r *joinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 
 // Advance makes later keys to or greater, in the transaction where one is open. To 1, it
 // locks the row, as a draw does.
-func (r *joinedRow) Advance(ctx context.Context, g *Conn, to int64) error {
+func (r *joinedRow) Advance(ctx context.Context, g *Session, to int64) error {
 	g.EnsureStates(ctx)
 	if err := r.open(ctx, g); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (r *joinedRow) IsOnConnection() bool { return r.home == nil }
 
 func (r *joinedRow) IsJoined() bool { return true }
 
-func (r *joinedRow) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
+func (r *joinedRow) KeysEnd(ctx context.Context, g *Session) (int64, error) {
 	rows, err := r.within(ctx, g)
 	if err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ import (
 // PlanByCase returns the plan of a query. Where the plan depends on whether the case of
 // tables' names counts, it asks the server once, and returns the engine to use from then
 // on.
-func (g *Conn) PlanByCase(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
+func (g *Session) PlanByCase(ctx context.Context, e *Engine, query string) (*Engine, *rewrite.Plan, error) {
 	p := e.Plan(query)
 	if g.tables.Casing.Load() != session.CasingUnknown || g.tables.ExactCandidates == nil || policy.Mode(g.tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
 		return e, p, nil

@@ -25,7 +25,7 @@ import (
 // mean where the connection is, and the plan of a query by it. It is what was given where
 // nothing has to be proven, or can be. Where asks is false, only those names are proven
 // whose schemas are known already. An error is the driver's own, or a store's.
-func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query string, p *rewrite.Plan, asks bool) (*rewrite.Plan, Naming, error) {
+func ProvenNaming(ctx context.Context, g *Session, e *Engine, n Naming, query string, p *rewrite.Plan, asks bool) (*rewrite.Plan, Naming, error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != rewrite.Refuse || p.Load || !g.tables.PlaceMatters(e, query, p) {
 		return p, n, nil
@@ -79,7 +79,7 @@ func ProvenNaming(ctx context.Context, g *Conn, e *Engine, n Naming, query strin
 // AskNames asks what the bare names of a text mean that has no place for a proof, such as
 // COPY, and reports whether one means another table than was thought, which is forgotten
 // then. An error is the driver's own, or a store's.
-func AskNames(ctx context.Context, g *Conn, e *Engine, n Naming, query string, p *rewrite.Plan) (other bool, err error) {
+func AskNames(ctx context.Context, g *Session, e *Engine, n Naming, query string, p *rewrite.Plan) (other bool, err error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.isAltered() || !g.tables.PlaceMatters(e, query, p) {
 		return false, nil
@@ -108,7 +108,7 @@ func AskNames(ctx context.Context, g *Conn, e *Engine, n Naming, query string, p
 // knowHome notes, for a place that is home, the schemas in which the tables of a plan were
 // found when the catalog was asked about their columns. What cannot be asked is told where
 // it matters.
-func knowHome(ctx context.Context, g *Conn, at *session.Location, p *rewrite.Plan) {
+func knowHome(ctx context.Context, g *Session, at *session.Location, p *rewrite.Plan) {
 	if at != g.tables.Places.Home.Load() || g.isAltered() || g.tables.StatesOnConnection() {
 		return
 	}
@@ -125,7 +125,7 @@ func knowHome(ctx context.Context, g *Conn, at *session.Location, p *rewrite.Pla
 
 // findProven looks for the schema of the table that a name means in a place, and reports
 // whether there is such a table.
-func findProven(ctx context.Context, g *Conn, at *session.Location, name string) (bool, error) {
+func findProven(ctx context.Context, g *Session, at *session.Location, name string) (bool, error) {
 	if !g.isAltered() {
 		_, lasts, err := g.tables.locate(ctx, g, at, name)
 		return lasts, err
@@ -223,7 +223,7 @@ const (
 // proofWorks reports whether the proof of the dialect passes where it has to, and raises
 // where it has to: some engines speak like another one, and have no such names, or answer
 // in another way. It is tried once, on a connection of our own.
-func proofWorks(ctx context.Context, g *Conn, d *dialect.Dialect) (bool, error) {
+func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
 	db := g.tables
 	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
 		return tried == proofWorking, nil

@@ -103,7 +103,7 @@ func (e *Engine) mayMean(p *rewrite.Plan, query string) bool {
 // PlanByPlace returns the plan of a query for the tables that its names mean on the
 // connection, and the naming there. p is the plan of the text alone. An error is the
 // driver's own, or a store's.
-func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+func (g *Session) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	plain := e.names
 	if !g.tables.PlaceMatters(e, query, p) {
 		return p, plain, nil
@@ -137,7 +137,7 @@ func (g *Conn) PlanByPlace(ctx context.Context, e *Engine, query string, p *rewr
 
 // moves reports whether a text of several statements may change the place before one of
 // its INSERTs.
-func moves(g *Conn, p *rewrite.Plan, query string) bool {
+func moves(g *Session, p *rewrite.Plan, query string) bool {
 	if p.Statements < 2 || len(p.Inserts) == 0 {
 		return false
 	}
@@ -211,7 +211,7 @@ type wanted struct {
 
 // plan returns the plan of a query in the place, and keeps it where every table that it
 // names is there. p is the plan of the text alone.
-func (r *reading) plan(ctx context.Context, g *Conn, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
+func (r *reading) plan(ctx context.Context, g *Session, query string, p *rewrite.Plan) (*rewrite.Plan, Naming, error) {
 	e := r.engine
 	n := Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
 	if known, ok := e.cache.Get(n.Key + query); ok && !r.altered {

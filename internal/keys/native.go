@@ -32,7 +32,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if c.bound != nil {
 		c.bound.engine = engine
 	}
-	c.claimer = func(ctx context.Context, g *Conn) (claim binding.Claim, err error) {
+	c.claimer = func(ctx context.Context, g *Session) (claim binding.Claim, err error) {
 		err = engine.ask(ctx, g, func(ctx context.Context, at *native.Reserver) error {
 			claim.State, err = at.State(ctx)
 			return err
@@ -71,7 +71,7 @@ type engineSequence struct {
 
 // at returns the way to the sequence that does not wait for the transaction of a
 // connection, which may be nil. within reports whether that is the connection itself.
-func (s *engineSequence) at(ctx context.Context, g *Conn) (at *native.Reserver, within bool, err error) {
+func (s *engineSequence) at(ctx context.Context, g *Session) (at *native.Reserver, within bool, err error) {
 	if !g.isAltered() {
 		return s.own, false, nil
 	}
@@ -95,7 +95,7 @@ func (s *engineSequence) at(ctx context.Context, g *Conn) (at *native.Reserver, 
 	return found.way, found.within, nil
 }
 
-func (s *engineSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *engineSequence) reserve(ctx context.Context, g *Session, n int64) (int64, error) {
 	at, within, err := s.at(ctx, g)
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (s *engineSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, 
 }
 
 // ask asks for something about the sequence.
-func (s *engineSequence) ask(ctx context.Context, g *Conn, f func(context.Context, *native.Reserver) error) error {
+func (s *engineSequence) ask(ctx context.Context, g *Session, f func(context.Context, *native.Reserver) error) error {
 	at, within, err := s.at(ctx, g)
 	switch {
 	case err != nil:
@@ -127,7 +127,7 @@ func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Re
 	return got, err
 }
 
-func (s *engineSequence) Advance(ctx context.Context, _ *Conn, to int64) error {
+func (s *engineSequence) Advance(ctx context.Context, _ *Session, to int64) error {
 	return s.source.Advance(ctx, to)
 }
 
@@ -135,7 +135,7 @@ func (s *engineSequence) IsOnConnection() bool { return false }
 
 func (s *engineSequence) IsJoined() bool { return false }
 
-func (s *engineSequence) KeysEnd(context.Context, *Conn) (int64, error) { return 0, nil }
+func (s *engineSequence) KeysEnd(context.Context, *Session) (int64, error) { return 0, nil }
 
 func (s *engineSequence) suspect() { s.source.Suspect() }
 

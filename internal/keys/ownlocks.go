@@ -26,7 +26,7 @@ var errOwnLocks = anchor.New("held-connection", "the transaction has locked the 
 //
 // Most transactions that lock a table tell by their texts: see Altered. A function that
 // does, or a text that was sent on the driver's connection, is found here.
-func apart(ctx context.Context, g *Conn, columns []store.Column, f func(context.Context) error) error {
+func apart(ctx context.Context, g *Session, columns []store.Column, f func(context.Context) error) error {
 	if g == nil || g.Tx == session.Outside || g.isAltered() || g.tables.Detached {
 		return f(ctx)
 	}

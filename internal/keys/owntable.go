@@ -29,7 +29,7 @@ func (t *Table) isOfSession(d *dialect.Dialect) bool {
 
 // factsOfOwn is Facts for a table that a session has to itself. Where there is none of
 // that name, the engine will say so.
-func (db *Tables) factsOfOwn(ctx context.Context, g *Conn, t *Table) (*Facts, error) {
+func (db *Tables) factsOfOwn(ctx context.Context, g *Session, t *Table) (*Facts, error) {
 	f := &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), unseen: &catalog.Error{
 		Table: t.Rule.Name, Err: catalog.ErrNoTable, Detail: "create it on the connection of the INSERT, since no other one sees it",
 	}}

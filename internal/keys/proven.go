@@ -87,7 +87,7 @@ type Drawn struct {
 const maxDrawn = 1024
 
 // note notes how the open transaction has left a row.
-func (d *Drawn) note(g *Conn, of *provenRows, name string, row provenRow) {
+func (d *Drawn) note(g *Session, of *provenRows, name string, row provenRow) {
 	if d.losses != g.Losses {
 		d.Forget()
 		d.losses = g.Losses
@@ -110,7 +110,7 @@ func (d *Drawn) Forget() {
 }
 
 // BeforeCommit is called before the Commit of the transaction that is open.
-func (d *Drawn) BeforeCommit(g *Conn) {
+func (d *Drawn) BeforeCommit(g *Session) {
 	d.sure = d.losses == g.Losses && g.Tx == session.Inside && !g.Unwrapped
 }
 
@@ -128,7 +128,7 @@ func (d *Drawn) AfterCommit(committed bool) {
 // isOfCluster reports whether the connection is to a node of a Galera cluster, which may
 // not have applied yet what another node has committed: an older row says nothing there. A
 // transaction that was given old numbers fails at its Commit.
-func isOfCluster(ctx context.Context, g *Conn) bool {
+func isOfCluster(ctx context.Context, g *Session) bool {
 	if g.tables.Dialect().Family != dialect.FamilyMySQL {
 		return false
 	}

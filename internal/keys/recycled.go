@@ -25,7 +25,7 @@ type recycled struct {
 }
 
 // reserveApart is reserve on a connection of our own.
-func (r *recycled) reserveApart(ctx context.Context, g *Conn, n int64) (first int64, err error) {
+func (r *recycled) reserveApart(ctx context.Context, g *Session, n int64) (first int64, err error) {
 	if len(r.columns) == 0 || r.opened.Load() {
 		return r.source.Reserve(ctx, n)
 	}
@@ -46,7 +46,7 @@ func (r *recycled) reserveApart(ctx context.Context, g *Conn, n int64) (first in
 	return first, err
 }
 
-func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (r *recycled) reserve(ctx context.Context, g *Session, n int64) (int64, error) {
 	if r.row == nil {
 		return r.reserveApart(ctx, g, n)
 	}
@@ -60,7 +60,7 @@ func (r *recycled) reserve(ctx context.Context, g *Conn, n int64) (int64, error)
 
 // Advance makes later keys of the series in hand to or greater, and series that are opened
 // from now on lie above. Series that others hold stay as they are.
-func (r *recycled) Advance(ctx context.Context, g *Conn, to int64) error {
+func (r *recycled) Advance(ctx context.Context, g *Session, to int64) error {
 	if r.row == nil {
 		return r.source.Advance(ctx, to)
 	}
@@ -76,7 +76,7 @@ func (r *recycled) IsOnConnection() bool { return r.row != nil }
 
 func (r *recycled) IsJoined() bool { return false }
 
-func (r *recycled) KeysEnd(context.Context, *Conn) (int64, error) { return 0, nil }
+func (r *recycled) KeysEnd(context.Context, *Session) (int64, error) { return 0, nil }
 
 func (r *recycled) suspect() {
 	r.opened.Store(false)
@@ -141,7 +141,7 @@ func (dr making) storeOf(src policy.Source, row *sequence.Sequence, c *counter) 
 }
 
 // seriesAt returns the way to the series from a connection.
-func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
+func (r *connRow) seriesAt(g *Session) keysource.SeriesAt {
 	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
 		told := &heldLines{of: r.leases}
@@ -173,7 +173,7 @@ func (r *connRow) seriesAt(g *Conn) keysource.SeriesAt {
 }
 
 // onOwnConn calls a function with a connection of our own to the application's database.
-type onOwnConn func(context.Context, func(*Conn) error) error
+type onOwnConn func(context.Context, func(*Session) error) error
 
 // giveBack gives back the rest of the series that are counted on the statements'
 // connections, when the database is closed. Where it fails, the leases run out by
@@ -184,7 +184,7 @@ func giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()
-	_ = onOwn(ctx, func(g *Conn) error {
+	_ = onOwn(ctx, func(g *Session) error {
 		var errs []error
 		for _, r := range all {
 			errs = append(errs, r.source.CloseOn(ctx, r.row.seriesAt(g)))

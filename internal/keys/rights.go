@@ -32,7 +32,7 @@ GROUP BY n.oid`
 // mayReserve returns an error where the session has taken a role that may not change the
 // rows of keyfill_sequences. The place of the session is known. A key table and a procedure
 // have rights of their own, and are not asked about.
-func mayReserve(ctx context.Context, g *Conn) error {
+func mayReserve(ctx context.Context, g *Session) error {
 	db := g.tables
 	if db.StatesOnConnection() || db.Dialect().Place.Query == "" {
 		return nil
@@ -61,7 +61,7 @@ func mayReserve(ctx context.Context, g *Conn) error {
 
 // doubtRights forgets that the role of the session may reserve, where the engine says that
 // it may not any more.
-func doubtRights(g *Conn, err error) {
+func doubtRights(g *Session, err error) {
 	if err != nil && g.Place.User != "" && sqlcode.ClassOf(g.tables.Dialect(), err) == dialect.ErrorNoRight {
 		g.tables.roles.may.Delete(g.Place.User)
 	}

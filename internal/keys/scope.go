@@ -41,7 +41,7 @@ type parentNumbers interface {
 
 	// within returns the numbers of rows whose parents have these values, for the key
 	// column of index i.
-	within(ctx context.Context, g *Conn, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
+	within(ctx context.Context, g *Session, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
 }
 
 // errNoParent is returned when numbers are asked for without rows, whose parents are
@@ -121,7 +121,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 	if !ok {
 		return nil, errNoParent // the policy has changed: there is no such counter
 	}
-	keys, err := s.within(ctx, g, t, i, rows)
+	keys, err := s.within(ctx, &g.Session, t, i, rows)
 	if unusable(err) {
 		// The next statement may be about another table of that name.
 		if err := c.forget(ctx); err != nil {
@@ -139,7 +139,7 @@ type parent struct {
 	places []int // the indexes of its rows in the statement
 }
 
-func (s *scoped) within(ctx context.Context, g *Conn, t *Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
+func (s *scoped) within(ctx context.Context, g *Session, t *Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (s *scopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 }
 
 // reserve fails with errNoParent: there are no rows.
-func (s *scopeRows) reserve(context.Context, *Conn, int64) (int64, error) { return 0, errNoParent }
+func (s *scopeRows) reserve(context.Context, *Session, int64) (int64, error) { return 0, errNoParent }
 
 // suspect does nothing: a number that was found in use is one parent's, see
 // suspectWithin.
@@ -209,7 +209,7 @@ func (s *scopeRows) suspect() {}
 func (s *scopeRows) close(context.Context) error { return nil }
 
 // reserveFor returns the first of as many numbers of a parent as it has rows.
-func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *parent) (first int64, err error) {
+func (s *scoped) reserveFor(ctx context.Context, g *Session, t *Table, i int, p *parent) (first int64, err error) {
 	defer func() {
 		doubtRights(g, err)
 		err = noteGone(g, err, s.joined.ensures)
@@ -235,7 +235,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		g.tables.DrawingFor(g, t, i).noteSuspect(ctx)
+		Drawing{db: g.tables, on: g, table: t, index: i, key: &t.KeyColumns[i]}.noteSuspect(ctx)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}
@@ -244,7 +244,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Conn, t *Table, i int, p *pa
 
 // reserveProven reserves the numbers of a parent, and compares them with what is proven of
 // its row, as joinedRow.back does.
-func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *scope.Rows, p *parent) (int64, error) {
+func (s *scoped) reserveProven(ctx context.Context, g *Session, rows *scope.Rows, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	known := s.proven.of(p.row)
 	got, err := rows.ReserveRow(ctx, p.values, n, known.next)
@@ -258,7 +258,7 @@ func (s *scoped) reserveProven(ctx context.Context, g *Conn, rows *scope.Rows, p
 }
 
 // back is joinedRow.back for the row of a parent.
-func (s *scoped) back(ctx context.Context, g *Conn, rows *scope.Rows, p *parent, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
+func (s *scoped) back(ctx context.Context, g *Session, rows *scope.Rows, p *parent, known provenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	greatest, err := rows.Greatest(ctx, p.values)
 	if err != nil {
 		return got, err

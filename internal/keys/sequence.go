@@ -33,7 +33,7 @@ type blockSequence struct {
 }
 
 // reserveApart reserves on a connection of our own: see apart.
-func reserveApart(ctx context.Context, g *Conn, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
+func reserveApart(ctx context.Context, g *Session, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
 	if n > 0 {
 		if first, ok := s.Take(n); ok {
 			return first, nil
@@ -48,7 +48,7 @@ func reserveApart(ctx context.Context, g *Conn, s *keysource.Sequence, columns [
 
 // reserveApart reserves on a connection of our own, or on that of g where the server has none
 // left for that.
-func (s *blockSequence) reserveApart(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *blockSequence) reserveApart(ctx context.Context, g *Session, n int64) (int64, error) {
 	if s.full != nil && g != nil && n > 0 {
 		if first, ok := s.source.Take(n); ok {
 			return first, nil
@@ -62,7 +62,7 @@ func (s *blockSequence) reserveApart(ctx context.Context, g *Conn, n int64) (int
 	return reserveApart(ctx, g, s.source, s.columns, n)
 }
 
-func (s *blockSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *blockSequence) reserve(ctx context.Context, g *Session, n int64) (int64, error) {
 	if s.row == nil {
 		return s.reserveApart(ctx, g, n)
 	}
@@ -74,7 +74,7 @@ func (s *blockSequence) reserve(ctx context.Context, g *Conn, n int64) (int64, e
 	return first, noteGone(g, err, g.tables.rows.ensure)
 }
 
-func (s *blockSequence) Advance(ctx context.Context, g *Conn, to int64) error {
+func (s *blockSequence) Advance(ctx context.Context, g *Session, to int64) error {
 	if s.row == nil {
 		return s.source.Advance(ctx, to)
 	}
@@ -90,7 +90,7 @@ func (s *blockSequence) IsOnConnection() bool { return s.row != nil }
 
 func (s *blockSequence) IsJoined() bool { return false }
 
-func (s *blockSequence) KeysEnd(ctx context.Context, g *Conn) (int64, error) {
+func (s *blockSequence) KeysEnd(ctx context.Context, g *Session) (int64, error) {
 	switch {
 	case s.row != nil:
 		return s.row.keysEnd(ctx, g)
@@ -208,7 +208,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 
 // isElsewhere reports whether a table of a schema is in another database than the
 // connection's own memory.
-func isElsewhere(g *Conn, schema string) bool {
+func isElsewhere(g *Session, schema string) bool {
 	return g.InMemory && schema != "" && schema != "main" && schema != "temp"
 }
 

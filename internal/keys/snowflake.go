@@ -45,7 +45,7 @@ var (
 	_ flake = (*keysource.Leased)(nil)
 )
 
-func (s *snowflake) reserve(ctx context.Context, g *Conn, n int64) (int64, error) {
+func (s *snowflake) reserve(ctx context.Context, g *Session, n int64) (int64, error) {
 	if err := s.floor.raise(ctx, g); err != nil {
 		return 0, err
 	}
@@ -254,7 +254,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 }
 
 // raise makes the first keys begin above the greatest one in the column.
-func (f *floor) raise(ctx context.Context, g *Conn) error {
+func (f *floor) raise(ctx context.Context, g *Session) error {
 	if f == nil || f.done.Load() {
 		return nil
 	}

@@ -147,11 +147,11 @@ func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Poi
 	set, only = dr.db.sources.counters, dr.db.sources.found.of(dr.key)
 	if dr.on != nil {
 		if dr.on.DetectOwnMemory(ctx); dr.on.InMemory {
-			set, only = memoryCountersNow(ctx, dr.on), nil
+			set, only = dr.own.inMemoryNow(ctx, dr.db.forgets.Load()), nil
 		}
 	}
 	if dr.on.isAltered() {
-		set, only = dr.on.AlteredTables.countersHere(dr.key, set), nil
+		set, only = dr.own.here(dr.key, set), nil
 	}
 	if len(dr.key.StateValues()) > 0 {
 		only = nil

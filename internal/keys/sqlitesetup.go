@@ -47,7 +47,7 @@ func countsInRows(src policy.Source) bool {
 // it finds out whether the database is the connection's own, and creates the tables of
 // states. With a mode that fills nothing the first key does both. A failure is left to
 // the first key, which fails again with an error.
-func (g *Conn) SetUpSQLite(ctx context.Context) {
+func (g *Session) SetUpSQLite(ctx context.Context) {
 	if policy.Mode(g.tables.Mode.Load()) != policy.ModeFill {
 		return
 	}
@@ -56,7 +56,7 @@ func (g *Conn) SetUpSQLite(ctx context.Context) {
 }
 
 // DetectOwnMemory finds out once whether the database is the connection's own.
-func (g *Conn) DetectOwnMemory(ctx context.Context) {
+func (g *Session) DetectOwnMemory(ctx context.Context) {
 	if !g.tables.rows.any || g.memoryDetected {
 		return
 	}
@@ -65,7 +65,7 @@ func (g *Conn) DetectOwnMemory(ctx context.Context) {
 }
 
 // EnsureStates creates the tables of states once for a connection.
-func (g *Conn) EnsureStates(ctx context.Context) {
+func (g *Session) EnsureStates(ctx context.Context) {
 	gone := g.tables.gone.Load()
 	if !g.tables.rows.ensure && !g.tables.rows.claims || g.ensured && g.ensuredAt == gone || g.Tx != session.Outside {
 		return
@@ -86,7 +86,7 @@ func (g *Conn) EnsureStates(ctx context.Context) {
 
 // ensureStatesAgain creates the tables of states where they have gone since they were
 // looked for, and reports whether it has.
-func (g *Conn) ensureStatesAgain(ctx context.Context) bool {
+func (g *Session) ensureStatesAgain(ctx context.Context) bool {
 	if !g.tables.rows.ensure || g.Tx != session.Outside || schema.Of(store.On(g.tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
 		return false
 	}
@@ -125,7 +125,7 @@ const (
 
 // askMemory finds out once for all connections whether each has a database of its own. A
 // cache that several share is not told apart from these.
-func askMemory(ctx context.Context, db *Tables, g *Conn) {
+func askMemory(ctx context.Context, db *Tables, g *Session) {
 	switch {
 	case db.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
 	case g.InMemory || !g.memoryDetected && inMemory(ctx, catalog.Conn(g.Raw)):
@@ -143,7 +143,7 @@ func askMemory(ctx context.Context, db *Tables, g *Conn) {
 //
 // Where the statement fails, as on a view, the next one shows whether the INSERT fails
 // too. An error that may have ended the transaction is returned.
-func (db *Tables) LockBeforeRead(ctx context.Context, g *Conn, t *Table, i int) error {
+func (db *Tables) LockBeforeRead(ctx context.Context, g *Session, t *Table, i int) error {
 	if !db.StatesOnConnection() || g.Tx == session.Outside {
 		return nil
 	}

@@ -67,7 +67,7 @@ func (dr making) newScopedStandIn() *scopedStandIn {
 	return s
 }
 
-func (s *scopedStandIn) within(ctx context.Context, _ *Conn, _ *Table, _ int, rows [][]driver.Value) ([]driver.Value, error) {
+func (s *scopedStandIn) within(ctx context.Context, _ *Session, _ *Table, _ int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
 		return nil, err

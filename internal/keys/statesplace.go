@@ -12,7 +12,7 @@ import (
 // AskPlaceEarly asks a new connection for its place where a later question would change
 // what a statement can read, such as ROW_COUNT(). Where the question fails, it is asked
 // again later.
-func (g *Conn) AskPlaceEarly(ctx context.Context) {
+func (g *Session) AskPlaceEarly(ctx context.Context) {
 	if e := g.tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
@@ -44,7 +44,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 
 // locate returns the schema of the table that a name without a schema means in a place,
 // and whether the answer lasts: a table that is not there may be created.
-func (db *Tables) locate(ctx context.Context, g *Conn, at *session.Location, name string) (schema string, lasts bool, err error) {
+func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, name string) (schema string, lasts bool, err error) {
 	if schema = at.SchemaOf(name); schema != "" && !g.isAltered() {
 		return schema, true, nil
 	}
@@ -75,7 +75,7 @@ const emptyPath = "{}"
 
 // statesIn returns the schema of the tables with the states, which is where the
 // database is opened.
-func (db *Tables) statesIn(ctx context.Context, g *Conn) (string, error) {
+func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
 	p := &db.Places
 	if schema := p.States.Load(); schema != nil {
 		return *schema, nil
@@ -110,7 +110,7 @@ var errKeyTable = anchor.New("key-table", "its key table or procedure is not fou
 // them, whose statements prove that it is open. own says that the numbering is in one of
 // these tables. away says that the session would find other tables, or none, without their
 // schema.
-func (g *Conn) states(ctx context.Context, own bool) (st *store.Store, away bool, err error) {
+func (g *Session) states(ctx context.Context, own bool) (st *store.Store, away bool, err error) {
 	db := g.tables
 	d := db.Dialect()
 	st = g.ProvenStore()

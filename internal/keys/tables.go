@@ -99,7 +99,7 @@ func (db *Tables) ModeOf(t *Table) policy.Mode {
 
 // AskEngine returns the engine. For a driver that speaks to MySQL and MariaDB it asks the
 // server once which of the two it is.
-func (g *Conn) AskEngine(ctx context.Context) (*Engine, error) {
+func (g *Session) AskEngine(ctx context.Context) (*Engine, error) {
 	if e := g.tables.Engine.Load(); e != nil {
 		return e, nil
 	}

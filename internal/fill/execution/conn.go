@@ -68,7 +68,7 @@ func (c *Conn) SendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, er
 	quiet := true
 	for i := range p.Inserts {
 		t := keys.TableOf(&p.Inserts[i])
-		f, err := c.DB.Facts(ctx, &c.Conn, t)
+		f, err := c.DB.Facts(ctx, &c.Session, t)
 		if err != nil {
 			return false, t.KeyError(0, err)
 		}

@@ -24,7 +24,7 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	if !b.Table.KeyColumns[b.Key].Gives(key) {
 		return nil
 	}
-	return b.Numbers.Advance(ctx, &c.Conn, key+1)
+	return b.Numbers.Advance(ctx, &c.Session, key+1)
 }
 
 // A sequence that follows explicit keys is raised above those that an INSERT brings,
@@ -126,7 +126,7 @@ func (f *Following) RaiseBefore(ctx context.Context) error {
 		key := max(b.Explicit.Sure, b.Explicit.Guess)
 		err := b.Raise(ctx, f.Conn, key)
 		if err == nil && f.isStored(b) {
-			err = b.Numbers.Advance(ctx, &f.Conn.Conn, 1)
+			err = b.Numbers.Advance(ctx, &f.Conn.Session, 1)
 		}
 		if err != nil {
 			return b.Table.KeyError(b.Key, err)

@@ -34,7 +34,7 @@ func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 		return p, err
 	}
 	if moved := c.Place.Moved || c.Front.mayMove(); moved && p.Load {
-		other, err := keys.AskNames(ctx, &c.Conn, e, on.naming, query, p)
+		other, err := keys.AskNames(ctx, &c.Session, e, on.naming, query, p)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 			}
 		}
 	} else if moved || prepares {
-		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Conn, e, on.naming, query, p, moved); err != nil {
+		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Session, e, on.naming, query, p, moved); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +123,7 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 	}
 	columns := on.conn.Columns.Of(in.Unlisted)
 	if columns == nil {
-		if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Conn, t, 0); err != nil {
+		if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 			return p, err
 		}
 		var err error
@@ -153,7 +153,7 @@ func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.
 	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&rewrite.ReadsCount != 0 {
 		return p
 	}
-	if f, err := on.conn.DB.Facts(ctx, &on.conn.Conn, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
+	if f, err := on.conn.DB.Facts(ctx, &on.conn.Session, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
 		return p // it is refused, since a row may be left out
 	}
 	return on.engine.SolePlan(on.naming, p.Dialect(), on.query, target, k)

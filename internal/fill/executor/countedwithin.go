@@ -72,7 +72,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 	n := c.stored
 	if n < 0 {
 		conn := c.x.Conn
-		if err := conn.DB.LockBeforeRead(ctx, &conn.Conn, keys.TableOf(&c.x.Plan.Inserts[0]), c.x.Plan.Draws[0].Key); err != nil {
+		if err := conn.DB.LockBeforeRead(ctx, &conn.Session, keys.TableOf(&c.x.Plan.Inserts[0]), c.x.Plan.Draws[0].Key); err != nil {
 			return err
 		}
 		row, err := c.ask(ctx)

@@ -219,7 +219,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 	if mock, ok := c.Raw.(explain.RowCounter); ok && c.DB.Detached {
 		return mock.CountedRows(), nil
 	}
-	c.DB.LockBeforeRead(ctx, &c.Conn, t, 0)
+	c.DB.LockBeforeRead(ctx, &c.Session, t, 0)
 	if err := c.Settle(ctx); err != nil {
 		return 0, err
 	}

@@ -50,7 +50,7 @@ func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 		// the place of another, if its number were taken.
 		return false, nil
 	}
-	f, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(in))
+	f, err := c.DB.Facts(ctx, &c.Session, keys.TableOf(in))
 	return err == nil && f.Columns[x.Plan.Draws[0].Key].TakesFirst, err
 }
 

@@ -216,7 +216,7 @@ func (t *Transactional) Leave(ctx context.Context, err error) error {
 // end ends our own transaction.
 func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error {
 	c := t.X.Conn
-	c.Drawn.BeforeCommit(&c.Conn)
+	c.Drawn.BeforeCommit(&c.Session)
 	c.Tx = session.Outside
 	c.Ongoing = store.Ongoing{}
 	if err != nil {

@@ -46,7 +46,7 @@ func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query stri
 	}
 	f := foresight{session: x.Session, joined: x.Joined, fromFirst: x.FromFirst}
 	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
-		facts, err := c.DB.Facts(ctx, &c.Conn, keys.TableOf(&in))
+		facts, err := c.DB.Facts(ctx, &c.Session, keys.TableOf(&in))
 		return err == nil && facts.IsUnseen()
 	})
 	return f, err

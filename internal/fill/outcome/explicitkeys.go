@@ -54,7 +54,7 @@ func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (f
 // read. found is false if that needs a scan of an index, or the table cannot be read.
 // An error means that the transaction was undone.
 func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn) (key int64, found bool, err error) {
-	f, err := c.DB.Facts(ctx, &c.Conn, b.Table)
+	f, err := c.DB.Facts(ctx, &c.Session, b.Table)
 	if err != nil {
 		return 0, false, nil
 	}
@@ -66,7 +66,7 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 	d := c.DB.AnyEngine().Dialect
 	ask := func() bool {
 		limit := k.Limit()
-		end, failed := b.Numbers.KeysEnd(ctx, &c.Conn)
+		end, failed := b.Numbers.KeysEnd(ctx, &c.Session)
 		if err = failed; err != nil {
 			return false
 		}

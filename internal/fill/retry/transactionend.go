@@ -23,7 +23,7 @@ func Connect(ctx context.Context, c *execution.Conn, db *execution.Database, par
 // BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
 func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 	c, o := e.conn, &e.conn.Recorded
-	c.Drawn.BeforeCommit(&c.Conn)
+	c.Drawn.BeforeCommit(&c.Session)
 	if a := c.Attempt; a != nil {
 		a.BeforeEnd(ctx, c)
 		if commits {
