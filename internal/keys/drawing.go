@@ -13,18 +13,14 @@ import (
 
 // Drawing draws keys for a key column, on a connection.
 type Drawing struct {
-	db    *Tables
-	on    *Session      // nil where states have connections of their own
-	own   *connCounters // of that connection; nil where on is
-	table *Table
-	index int // of the key
-	key   *Column
+	Site
+	own *connCounters // of the connection; nil without one
 }
 
 // DrawingFor returns the drawing for the key column of index i of a table. The
 // connection may be nil where states have connections of their own.
 func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
-	dr := Drawing{db: db, table: t, index: i, key: &t.KeyColumns[i]}
+	dr := Drawing{Site: Site{db: db, table: t, index: i, key: &t.KeyColumns[i]}}
 	if g != nil {
 		dr.on, dr.own = &g.Session, &g.own
 	}
@@ -43,7 +39,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 	}
 	keys, err := dr.Append(ctx, room, n)
 	if err != nil {
-		noteNoKey(ctx, dr, err)
+		dr.noteNoKey(ctx, err)
 		return nil, g.held(err)
 	}
 	return keys, nil
@@ -59,16 +55,9 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	}
 	first, err := dr.Reserve(ctx, n)
 	if err != nil {
-		noteNoKey(ctx, dr, err)
+		dr.noteNoKey(ctx, err)
 	}
 	return first, g.held(err)
-}
-
-// noteNoKey notes that a statement got no key because of its store.
-func noteNoKey(ctx context.Context, dr Drawing, err error) {
-	if dr.key.Source == nil && CauseOfNoKey(err) == CauseStore {
-		dr.watch(dr.key.Rule.Source.Store).noKey(ctx)
-	}
 }
 
 // OpenState makes the row of a numbering whose numbers belong to transactions, and compares

@@ -91,7 +91,7 @@ func warnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare
 // warnOfEnd reports once that most numbers of a counter are used, whose numbers are keys.
 func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
 	if c.warned.CompareAndSwap(false, true) {
-		logNearEnd(ctx, dr, dr.key.Limit(), c.remedy)
+		dr.logNearEnd(ctx, dr.key.Limit(), c.remedy)
 	}
 }
 
@@ -100,15 +100,7 @@ func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return
 	}
-	logNearEnd(ctx, dr, c.mapping.Last(), keysource.EndRemedy(c.mapping))
-}
-
-// logNearEnd logs that most numbers of a state are used. A source may have a state for each
-// tenant.
-func logNearEnd(ctx context.Context, dr Drawing, last int64, remedy string) {
-	if count := dr.db.paced.nearEnds.of(sourceOf(dr)).note(); count > 0 {
-		dr.db.Log.Write(ctx, messageNearEnd, dr.table.Table, dr.key.Name, last, remedy, count)
-	}
+	dr.logNearEnd(ctx, c.mapping.Last(), keysource.EndRemedy(c.mapping))
 }
 
 // bounded returns the mapping of a state, nil where numbers are keys, and the greatest

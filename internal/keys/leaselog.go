@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -44,17 +43,6 @@ type leaseLosses struct{ all sync.Map }
 func (l *leaseLosses) of(source string) *losses {
 	one, _ := l.all.LoadOrStore(source, new(losses))
 	return one.(*losses)
-}
-
-// leases returns the log of the leases of the drawing's source. size is the size of a
-// series, 0 for the default one.
-func (dr Drawing) leases(size int64, lease time.Duration) *leaseLog {
-	source := sourceOf(dr)
-	l := &leaseLog{log: dr.db.Log, source: source, lease: cmp.Or(lease, keysource.DefaultLease), lost: dr.db.losses.of(source)}
-	if !ofWorkers(dr.key.Rule.Source) {
-		l.size = cmp.Or(size, keysource.DefaultSeries)
-	}
-	return l
 }
 
 // number returns the worker's number of a series, or the series' own.

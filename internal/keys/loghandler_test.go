@@ -22,12 +22,12 @@ func (h handler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// loggedDrawing is a drawing of a database with a log.
-func loggedDrawing(h handler) Drawing {
+// loggedSite is a site of a database with a log.
+func loggedSite(h handler) Site {
 	k := Column{Rule: policy.RuleKey{Column: "id", Own: true, Source: policy.Source{Kind: policy.KindRecycled}}}
 	table := &Table{Rule: &policy.Rule{Entry: "t"}, KeyColumns: []Column{k}}
 	db := &Tables{Log: Log{slog.New(h)}}
-	return Drawing{db: db, table: table, key: &table.KeyColumns[0]}
+	return siteOf(db, nil, table, 0)
 }
 
 // TestHandlerComesBack: what is told of a wait, a store and a lease may lead to the next
@@ -36,36 +36,36 @@ func loggedDrawing(h handler) Drawing {
 func TestHandlerComesBack(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		begin, again func(Drawing) func()
+		begin, again func(Site) func()
 		want         []string
 	}{
 		"wait": {
-			func(dr Drawing) func() { waited := dr.env().Waited; return func() { waited(ctx, time.Second) } },
-			func(dr Drawing) func() { waited := dr.env().Waited; return func() { waited(ctx, time.Second) } },
+			func(s Site) func() { waited := s.env().Waited; return func() { waited(ctx, time.Second) } },
+			func(s Site) func() { waited := s.env().Waited; return func() { waited(ctx, time.Second) } },
 			[]string{messageWaited.Text},
 		},
 		"store": {
-			func(dr Drawing) func() {
+			func(s Site) func() {
 				return func() {
 					for range failuresBeforeDown {
-						dr.watch("").note(ctx, errors.New("no answer"))
+						s.watch("").note(ctx, errors.New("no answer"))
 					}
 				}
 			},
-			func(dr Drawing) func() { return func() { dr.watch("").note(ctx, nil) } },
+			func(s Site) func() { return func() { s.watch("").note(ctx, nil) } },
 			[]string{messageStoreDown.Text, messageStoreBack.Text},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lines []string
 			var again func()
-			dr := loggedDrawing(func(text string) {
+			s := loggedSite(func(text string) {
 				if lines = append(lines, text); len(lines) == 1 {
 					again()
 				}
 			})
-			again = c.again(dr)
-			returns(t, c.begin(dr))
+			again = c.again(s)
+			returns(t, c.begin(s))
 			if !slices.Equal(lines, c.want) {
 				t.Errorf("the log is %q, want %q", lines, c.want)
 			}
@@ -74,13 +74,13 @@ func TestHandlerComesBack(t *testing.T) {
 	t.Run("lease", func(t *testing.T) {
 		var lines []string
 		var l *leaseLog
-		dr := loggedDrawing(func(text string) {
+		s := loggedSite(func(text string) {
 			if lines = append(lines, text); len(lines) == 1 {
 				l.ended(ctx, messageLeaseLost, 1)
 				l.has(ctx, 1001)
 			}
 		})
-		l = dr.leases(1000, time.Minute)
+		l = s.leases(1000, time.Minute)
 		returns(t, func() { l.has(ctx, 1) })
 		if want := []string{messageLeaseTaken.Text, messageLeaseLost.Text, messageLeaseTaken.Text}; !slices.Equal(lines, want) {
 			t.Errorf("the log is %q, want %q", lines, want)
@@ -103,12 +103,12 @@ func returns(t *testing.T, f func()) {
 // TestHandlerPanics: a handler that panics takes no line from those behind it.
 func TestHandlerPanics(t *testing.T) {
 	lines := 0
-	dr := loggedDrawing(func(string) {
+	s := loggedSite(func(string) {
 		if lines++; lines == 1 {
 			panic("of the program")
 		}
 	})
-	l := dr.leases(1000, time.Minute)
+	l := s.leases(1000, time.Minute)
 	func() {
 		defer func() { recover() }()
 		l.has(context.Background(), 1)
@@ -123,9 +123,9 @@ func TestHandlerPanics(t *testing.T) {
 // one line a minute.
 func TestWaitsOfStates(t *testing.T) {
 	lines := 0
-	dr := loggedDrawing(func(string) { lines++ })
+	s := loggedSite(func(string) { lines++ })
 	for range 1000 {
-		dr.env().Waited(context.Background(), time.Second)
+		s.env().Waited(context.Background(), time.Second)
 	}
 	if lines != 1 {
 		t.Errorf("%d lines about the waits of one source, want 1", lines)

@@ -51,17 +51,6 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	return c, nil
 }
 
-// warnOfBehind returns what logs that a sequence is below keys in its tables.
-func (dr making) warnOfBehind(own *native.Reserver) func(context.Context) {
-	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr.Drawing)
-	behind := db.paced.behinds.of(source)
-	return func(ctx context.Context) {
-		if behind.note() > 0 {
-			db.Log.Write(ctx, messageBehind, table, column, source, own.RaiseAboveKeys())
-		}
-	}
-}
-
 // engineSequence gives the numbers of a sequence of the engine.
 type engineSequence struct {
 	source *keysource.Sequence

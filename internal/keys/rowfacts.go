@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -58,19 +57,6 @@ func unfit(d *dialect.Dialect, found *catalog.Table, key catalog.Key) error {
 // IsUnfit reports whether a column does not take its keys.
 func (f *RowFacts) IsUnfit() bool {
 	return slices.ContainsFunc(f.Unfit, func(err error) bool { return err != nil })
-}
-
-// NoteUnfit logs that the engine has refused keys of a column which do not suit it, once a
-// minute for each source.
-func NoteUnfit(ctx context.Context, dr Drawing, problem error) {
-	if count := dr.db.paced.unfits.of(sourceOf(dr)).note(); count > 0 {
-		text := problem.Error()
-		var e *catalog.Error
-		if errors.As(problem, &e) {
-			text = e.Detail
-		}
-		dr.db.Log.Write(ctx, messageUnfit, dr.table.Table, dr.key.Name, dr.table.Rule.Entry, text, count)
-	}
 }
 
 // Column returns the name of a key's column; "" where it is not known.

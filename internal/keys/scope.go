@@ -235,7 +235,7 @@ func (s *scoped) reserveFor(ctx context.Context, g *Session, t *Table, i int, p 
 	switch {
 	case behind:
 		// The numbering is compared again: what has raised it may be rolled back.
-		Drawing{db: g.tables, on: g, table: t, index: i, key: &t.KeyColumns[i]}.noteSuspect(ctx)
+		siteOf(g.tables, g, t, i).noteSuspect(ctx)
 	case err == nil && s.remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
 	}

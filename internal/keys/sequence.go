@@ -247,14 +247,3 @@ func onBehind(src policy.Source, d *dialect.Dialect, numbers bool) keysource.Rem
 	}
 	return cmp.Or(src.OnBehind, keysource.RemedyError)
 }
-
-// FollowsUntold reports whether the source of a column, one that MayFollow, follows the
-// keys that INSERTs bring to it.
-func (dr Drawing) FollowsUntold(ctx context.Context) bool {
-	src, d := dr.key.Rule.Source, dr.db.AnyEngine().Dialect
-	if followsUntold(src, d, false) {
-		return true
-	}
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
-	return err == nil && followsUntold(src, d, f.Columns[dr.index].numbers)
-}

@@ -114,7 +114,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	worker.Number = int64(number)
 	marker := st.marker(worker)
 	if src.Spread == "" { // several processes may have one spread
-		source := sourceOf(dr.Drawing)
+		source := dr.source()
 		marker = &numberedMark{markState: marker, log: dr.db.Log, source: source, worker: worker.Number, rivals: dr.db.paced.rivals.of(source)}
 	}
 	o.Marker = marker

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -272,39 +271,6 @@ func (dr making) newCounter(ctx context.Context) (*counter, error) {
 		return dr.newNative(ctx)
 	}
 	return dr.newSequence(ctx)
-}
-
-// columns returns the facts about the key's table, and the columns that the state of the
-// key serves, this one first. A column whose table is not there has no keys, and is left
-// out.
-func (dr making) columns(ctx context.Context) (*Facts, []store.Column, error) {
-	own, err := dr.db.Facts(ctx, dr.on, dr.table)
-	if err != nil {
-		return nil, nil, err
-	}
-	elsewhere := dr.db.StatesOnConnection() && dr.key.Rule.Source.Store != ""
-	columns := []store.Column{own.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, elsewhere)}
-	if !dr.key.Rule.Shared {
-		return own, columns, nil
-	}
-	d := dr.db.AnyEngine().Dialect
-	for _, c := range dr.key.Rule.Columns {
-		if c.Table == dr.table.Rule.Name && c.Column == dr.key.Name && (c.Schema == "" || c.Schema == dr.table.Rule.Schema) {
-			continue
-		}
-		found, err := dr.db.CatalogTable(ctx, dr.on, d, c.Schema, c.Table)
-		if errors.Is(err, catalog.ErrNoTable) {
-			continue
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-		if column := found.Column(d, c.Column); column != nil {
-			f := factsOfColumn(found, column)
-			columns = append(columns, f.StoreColumn(nil, nil, elsewhere))
-		}
-	}
-	return own, columns, nil
 }
 
 // StoreColumn returns the column as a store names it. A column that the catalog does not

@@ -16,7 +16,6 @@ import (
 	"github.com/keyfill/keyfill/internal/store/upstream"
 	"github.com/keyfill/keyfill/internal/store/worker"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // ownStore stands in the log for the application's database, which has no name in the
@@ -57,11 +56,6 @@ type sourceWatch struct {
 	source string
 }
 
-// watch returns the watch of a store for the source of the drawing.
-func (dr Drawing) watch(name string) sourceWatch {
-	return dr.db.watches.of(dr.db.Log, name, sourceOf(dr))
-}
-
 // of returns the watch of a store for a source.
 func (w *storeWatches) of(log Log, name, source string) sourceWatch {
 	w.mu.Lock()
@@ -79,9 +73,6 @@ func (w *storeWatches) of(log Log, name, source string) sourceWatch {
 	}
 	return sourceWatch{one, source}
 }
-
-// sourceOf returns the name of a drawing's source, which no tenant and no table changes.
-func sourceOf(dr Drawing) string { return SourceName(dr.table.Rule.Entry, &dr.key.Rule) }
 
 // note notes how an attempt has ended.
 func (w sourceWatch) note(ctx context.Context, err error) {
@@ -197,19 +188,6 @@ type watchedStore struct {
 	stateStore
 	watch  sourceWatch
 	leases *leaseLog
-}
-
-// states returns where the state of a source is.
-func (dr Drawing) states(src policy.Source) (stateStore, error) {
-	at, err := dr.db.stores.states(src.Store)
-	if err != nil {
-		return nil, err
-	}
-	leases := dr.leases(src.Series, src.Lease)
-	if ofWorkers(src) {
-		leases = dr.leases(0, src.WorkerLease)
-	}
-	return watchedStore{at, dr.watch(src.Store), leases}, nil
 }
 
 func (s watchedStore) numbers(row sequence.Sequence) (numberState, error) {

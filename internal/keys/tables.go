@@ -123,14 +123,6 @@ func (db *Tables) AnyEngine() *Engine {
 	return db.Candidates[0]
 }
 
-// noteSuspect counts and reports that keys of a column were found in use.
-func (dr Drawing) noteSuspect(ctx context.Context) {
-	dr.table.TallyIn(&dr.db.Tally).addSuspect()
-	if count := dr.db.paced.suspects.of(sourceOf(dr)).note(); count > 0 {
-		dr.db.Log.Write(ctx, messageSuspect, dr.table.Table, dr.key.Name, count)
-	}
-}
-
 // TransactionEffect returns what a text does to the transaction of its connection.
 func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.Transaction {
 	if what&rewrite.ConcernsTransaction == 0 {

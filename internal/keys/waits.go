@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/keyfill/keyfill/keysource"
 )
 
 // longWait is from when on the wait of an INSERT for its store is logged. A round trip to
@@ -49,23 +47,6 @@ func (p *paced) note() int {
 	count := p.count
 	p.said, p.count = time.Now(), 0
 	return count
-}
-
-// env returns what the source of the drawing is made with.
-func (dr Drawing) env() keysource.Env {
-	env := dr.db.env
-	db, table, column, source := dr.db, dr.table.Table, dr.key.Name, sourceOf(dr)
-	waited := db.paced.waits.of(source)
-	env.Waited = func(ctx context.Context, d time.Duration) {
-		WaitsOf(ctx).Add(d)
-		if d < longWait {
-			return
-		}
-		if waits := waited.note(); waits > 0 {
-			db.Log.Write(ctx, messageWaited, table, column, source, d, waits)
-		}
-	}
-	return env
 }
 
 // Waits are the waits of one INSERT for blocks. A nil one notes nothing.
