@@ -47,7 +47,7 @@ func (m *Mount) remove(one *fill.Database) {
 	if i := slices.Index(m.opened, one); i >= 0 {
 		m.opened = slices.Delete(m.opened, i, i+1)
 		m.ended.stats.add(statsOf(one))
-		m.ended.sources = m.ended.sources.With(one.Tables)
+		m.ended.sources = m.ended.sources.With(one.Sources)
 	}
 }
 
@@ -93,7 +93,7 @@ func (m *Mount) Forget(ctx context.Context) error {
 	all, _ := m.databases()
 	var errs []error
 	for _, one := range all {
-		errs = append(errs, keys.ForgetStates(ctx, one.Tables))
+		errs = append(errs, keys.ForgetStates(ctx, one.Sources))
 	}
 	return errors.Join(errs...)
 }

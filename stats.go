@@ -244,12 +244,12 @@ type SourceStats struct {
 // sourcesOf returns the states of the sources of open databases, with the counts of the
 // sources of closed ones.
 func sourcesOf(all []*fill.Database, past keys.PastSources) []SourceStats {
-	var tables []*keys.Tables
+	var sources []*keys.Sources
 	for _, one := range all {
-		tables = append(tables, one.Tables)
+		sources = append(sources, one.Sources)
 	}
 	var found []SourceStats
-	for _, s := range keys.SourceStates(tables, past) {
+	for _, s := range keys.SourceStates(sources, past) {
 		found = append(found, SourceStats(s))
 	}
 	return found

@@ -58,7 +58,7 @@ func lookWith(t *testing.T, s *harness.Scratch, text string, o check.Options) ([
 		}
 		dialects = dialects[:1]
 	}
-	if o.Tables, err = keys.New(keys.Options{Policy: cfg}, facts, dialects); err != nil {
+	if o.Tables, err = keys.NewTables(keys.Options{Policy: cfg}, facts, dialects); err != nil {
 		t.Fatal(err)
 	}
 	findings, statements, err := check.RunCounted(context.Background(), o)

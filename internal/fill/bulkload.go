@@ -57,7 +57,7 @@ var (
 // columns where the driver writes values by their types, and of the states of
 // its keys.
 func (l *bulkLoad) ask(ctx context.Context) error {
-	db, c := l.conn.DB, l.conn
+	c := l.conn
 	for _, d := range l.plan.Draws {
 		if keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			// The connection takes nothing else while the load lasts.
@@ -75,7 +75,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 		if t.KeyColumns[d.Key].Source != nil {
 			continue
 		}
-		if _, err := db.DrawingFor(&c.Conn, t, d.Key).Counter(ctx); err != nil {
+		if _, err := c.DrawingFor(t, d.Key).Counter(ctx); err != nil {
 			return t.KeyError(d.Key, err)
 		}
 	}

@@ -33,9 +33,9 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 // the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	var made []driver.Value
-	err := db.forTable(ctx, name, func(t *keys.Table, c *keys.Conn) error {
+	err := db.forTable(ctx, name, func(_ *keys.Table, dr keys.Drawing) error {
 		var err error
-		made, err = db.DrawingFor(c, t, 0).Append(ctx, nil, n)
+		made, err = dr.Append(ctx, nil, n)
 		return err
 	})
 	return made, err
@@ -58,20 +58,20 @@ func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
-	err := db.forTable(ctx, name, func(t *keys.Table, c *keys.Conn) error {
+	err := db.forTable(ctx, name, func(t *keys.Table, dr keys.Drawing) error {
 		if !t.KeyColumns[0].Rule.Contiguous {
 			return ErrNoNumbers
 		}
 		var err error
-		first, err = db.DrawingFor(c, t, 0).Reserve(ctx, int64(n))
+		first, err = dr.Reserve(ctx, int64(n))
 		return err
 	})
 	return first, err
 }
 
-// forTable calls f for a table of a name, with a connection where its source
-// needs one.
-func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Table, *keys.Conn) error) error {
+// forTable calls f for a table of a name with the drawing of its first key, on a connection
+// if its source needs one.
+func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Table, keys.Drawing) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
 	t, err := db.AnyEngine().TableNamed(name)
@@ -86,9 +86,9 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 		return t.KeyError(0, ErrJoined)
 	}
 	if k.Source == nil && db.StatesOnConnection() {
-		err = db.withOwnConn(ctx, func(c *keys.Conn) error { return f(t, c) })
+		err = db.withOwnConn(ctx, func(c *keys.Conn) error { return f(t, c.DrawingFor(t, 0)) })
 	} else {
-		err = f(t, nil)
+		err = f(t, db.DrawingFor(t, 0))
 	}
 	if err != nil {
 		return t.KeyError(0, err)

@@ -46,14 +46,14 @@ func NewDatabase(a execution.Options, d driver.Driver) (*Database, error) {
 		return nil, anchor.Errorf("driver", "keyfill: the driver of package %q is not known: say dialect: in the policy, one of %s",
 			cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"), dialect.Names())
 	}
-	tables, err := keys.New(a, facts, dialects)
+	sources, err := keys.New(a, facts, dialects)
 	if err != nil {
 		return nil, err
 	}
 	return &Database{execution.Database{
-		Tables: tables,
-		Seen:   execution.NewSeenTexts(tables),
-		Stats:  execution.Statistics{Tables: tables},
-		Found:  execution.FoundRows{Tables: tables},
+		Sources: sources,
+		Seen:    execution.NewSeenTexts(sources.Tables),
+		Stats:   execution.Statistics{Tables: sources.Tables},
+		Found:   execution.FoundRows{Tables: sources.Tables},
 	}}, nil
 }

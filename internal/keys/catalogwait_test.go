@@ -53,7 +53,7 @@ func TestCatalogTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const wait = 2 * time.Second
 		db := tablesOf(t, numbered+"store_wait: 2s\n")
-		if err := db.Open(db.Config(), silent{}, nil); err != nil {
+		if err := db.OpenStores(db.Config(), silent{}); err != nil {
 			t.Fatal(err)
 		}
 		p, _, _ := planned(t, db, "INSERT INTO orders (a) VALUES (1)", nil)
@@ -72,7 +72,7 @@ func TestCatalogTurns(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if err := db.Close(t.Context(), nil); err != nil {
+		if err := db.CloseStores(); err != nil {
 			t.Error(err)
 		}
 	})

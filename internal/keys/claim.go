@@ -92,7 +92,7 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	if dr.on == nil && dr.db.StatesOnConnection() {
 		return false, nil
 	}
-	set := dr.db.sources.counters
+	set := dr.sources.counters
 	switch {
 	case dr.on == nil:
 	case dr.on.InMemory:

@@ -12,12 +12,13 @@ import (
 // counters that it alone has. Like a session, it is used by one goroutine at a time.
 type Conn struct {
 	Session
-	own connCounters
+	sources *Sources
+	own     connCounters
 }
 
 // Open sets g up for a connection that the driver has just opened.
-func (g *Conn) Open(conn driver.Conn, db *Tables) {
-	g.Conn, g.tables = session.New(conn, db.Server), db
+func (g *Conn) Open(conn driver.Conn, s *Sources) {
+	g.Conn, g.tables, g.sources = session.New(conn, s.Server), s.Tables, s
 	g.Altered.OnEnd = g.endAltered
 	g.OnRename = g.doubtAll
 }
@@ -33,7 +34,7 @@ func (g *Conn) endAltered() {
 // another table.
 func (g *Conn) doubtAll() {
 	g.tables.Places.Forget()
-	g.tables.sources.counters.suspect()
+	g.sources.counters.suspect()
 	g.own.suspect()
 }
 

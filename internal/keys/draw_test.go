@@ -32,7 +32,7 @@ func tablesOf(t *testing.T, text string) *keys.Tables {
 		t.Fatal(err)
 	}
 	newError := func(table, column string, _ int, err error) error { return &drawError{table, column, err} }
-	db, err := keys.New(keys.Options{Policy: cfg, NewError: newError}, drivers.Facts{}, []*dialect.Dialect{dialect.MySQL()})
+	db, err := keys.NewTables(keys.Options{Policy: cfg, NewError: newError}, drivers.Facts{}, []*dialect.Dialect{dialect.MySQL()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,22 +14,29 @@ import (
 // Drawing draws keys for a key column, on a connection.
 type Drawing struct {
 	Site
-	own *connCounters // of the connection; nil without one
+	sources *Sources
+	own     *connCounters // of the connection; nil without one
 }
 
-// DrawingFor returns the drawing for the key column of index i of a table. The
-// connection may be nil where states have connections of their own.
-func (db *Tables) DrawingFor(g *Conn, t *Table, i int) Drawing {
-	dr := Drawing{Site: Site{db: db, table: t, index: i, key: &t.KeyColumns[i]}}
-	if g != nil {
-		dr.on, dr.own = &g.Session, &g.own
-	}
+// DrawingFor returns the drawing for the key column of index i of a table, without a
+// connection: the state of the column's source has connections of its own.
+func (s *Sources) DrawingFor(t *Table, i int) Drawing {
+	return Drawing{Site: Site{db: s.Tables, table: t, index: i, key: &t.KeyColumns[i]}, sources: s}
+}
+
+// DrawingFor returns the drawing for the key column of index i of a table, on the connection.
+func (g *Conn) DrawingFor(t *Table, i int) Drawing {
+	dr := g.sources.DrawingFor(t, i)
+	dr.on, dr.own = &g.Session, &g.own
 	return dr
 }
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
 func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	dr := g.tables.DrawingFor(g, t, i)
+	if k := &t.KeyColumns[i]; k.Source != nil {
+		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
+	}
+	dr := g.DrawingFor(t, i)
 	if g.InsertID.May {
 		if key, err := pendingKey(ctx, dr, n); err != nil {
 			return nil, err
@@ -47,7 +54,7 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 
 // Reserve returns the first of n integers for a statement on the connection.
 func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	dr := g.tables.DrawingFor(g, t, i)
+	dr := g.DrawingFor(t, i)
 	if g.InsertID.May {
 		if key, err := pendingKey(ctx, dr, int(min(n, 2))); err != nil || key != 0 {
 			return key, err
@@ -63,7 +70,7 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 // OpenState makes the row of a numbering whose numbers belong to transactions, and compares
 // it with the table, where that is done on a connection of our own.
 func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
-	c, err := g.tables.DrawingFor(g, t, i).Counter(ctx)
+	c, err := g.DrawingFor(t, i).Counter(ctx)
 	if err != nil {
 		return t.KeyError(i, err)
 	}
@@ -133,10 +140,10 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 			if err := c.forget(ctx); err != nil {
 				return nil, 0, err
 			}
-			dr.db.sources.found.drop(dr.key, c)
+			dr.sources.found.drop(dr.key, c)
 		case errors.Is(err, keysource.ErrClosed) && !again:
 			// It was forgotten for another table's sake.
-			dr.db.sources.found.drop(dr.key, c)
+			dr.sources.found.drop(dr.key, c)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
 			err = &unseenTable{c.unseen, err}

@@ -48,7 +48,7 @@ type joinedRow struct {
 
 // newJoinedRow returns the numbering of a row. home is nil where the row is read on the
 // statement's connection.
-func (db *Tables) newJoinedRow(row sequence.Sequence, home *store.Store) *joinedRow {
+func newJoinedRow(db *Tables, row sequence.Sequence, home *store.Store) *joinedRow {
 	d := db.AnyEngine().Dialect
 	at := home
 	if home == nil {
@@ -295,7 +295,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
-		joined := dr.db.newJoinedRow(row, nil)
+		joined := newJoinedRow(dr.db, row, nil)
 		joined.ranked, joined.onBack, joined.ensures = ranked, onBack, dr.key.Rule.Source.EnsureSchema
 		c.numbers = joined
 		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
@@ -313,7 +313,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 			return nil, err
 		}
 	}
-	joined := dr.db.newJoinedRow(row, home)
+	joined := newJoinedRow(dr.db, row, home)
 	joined.ranked, joined.onBack, joined.ensures = ranked, onBack, row.EnsureSchema
 	c.numbers, c.ends = joined, joined.rows
 	c.bound = newBound(row, reserver.New(home, row).Bind)

@@ -48,7 +48,7 @@ func (e *Engine) At(f policy.Found, name string) *Table { return e.tableAt(f, na
 
 // HasStandIn reports whether keys come from a stand-in for stores, and no database is
 // asked for anything.
-func (db *Tables) HasStandIn() bool { return db.standIn != nil }
+func (db *Tables) HasStandIn() bool { return db.Detached }
 
 // Wanted returns what the catalog must say of the column of a key.
 func (k *Column) Wanted() catalog.Key { return k.wanted() }

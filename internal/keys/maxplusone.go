@@ -31,7 +31,7 @@ var (
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
 	first, err := dr.readMax(ctx, n)
-	meter, _ := dr.db.sources.maxima.LoadOrStore(SourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
+	meter, _ := dr.sources.maxima.LoadOrStore(SourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
 	if err != nil {
 		meter.(*keysource.Meter).Failed(time.Now(), err)
 		return 0, err
@@ -93,7 +93,7 @@ func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column)
 		return nil
 	}
 	name := keycolumn.MutexName(column)
-	c, err := dr.db.sources.counters.get(ctx, name, func() (*counter, error) {
+	c, err := dr.sources.counters.get(ctx, name, func() (*counter, error) {
 		home, err := dr.db.stores.get("")
 		if err != nil {
 			return nil, err
@@ -104,7 +104,7 @@ func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column)
 			EnsureSchema: dr.key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{numbers: dr.db.newJoinedRow(row, home), home: f.Columns[dr.index].home()}, nil
+		return &counter{numbers: newJoinedRow(dr.db, row, home), home: f.Columns[dr.index].home()}, nil
 	})
 	if err == nil {
 		_, err = c.numbers.reserve(ctx, dr.on, 1)

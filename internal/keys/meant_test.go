@@ -47,7 +47,7 @@ func TestMeantWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := tablesOf(t, numbered)
 		server := empty{make(chan struct{})}
-		if err := db.Open(db.Config(), server, nil); err != nil {
+		if err := db.OpenStores(db.Config(), server); err != nil {
 			t.Fatal(err)
 		}
 		p, _, _ := planned(t, db, "INSERT INTO orders (a) VALUES (1)", nil)
@@ -60,7 +60,7 @@ func TestMeantWait(t *testing.T) {
 			t.Errorf("the names were waited for for %v", took)
 		}
 		time.Sleep(2 * time.Hour)
-		if err := db.Close(t.Context(), nil); err != nil {
+		if err := db.CloseStores(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -33,7 +33,7 @@ func newEarlyOpening() *earlyOpening { return &earlyOpening{turn: make(chan stru
 // openEarly opens the numberings of tables that the policy names one by one and that are
 // there. What cannot be opened is left to the first INSERT, whose error says why.
 func openEarly(ctx context.Context, g *Conn) {
-	db := g.tables
+	db := g.sources
 	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.explains {
 		return
 	}
@@ -61,7 +61,7 @@ func openEarly(ctx context.Context, g *Conn) {
 	if err != nil {
 		return
 	}
-	if err := findHome(ctx, e, db); err != nil {
+	if err := findHome(ctx, e, db.Tables); err != nil {
 		return // the server may have no connection left, which one is not waited for here
 	}
 	for _, name := range names {
@@ -109,7 +109,7 @@ func joinedTables(p *policy.Policy) (names []string) {
 
 // openTableEarly opens the numberings of a table that is there. A table that is not there
 // is not noted as missing: the transaction may be about to make it.
-func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Tables) {
+func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Sources) {
 	t, err := db.TableAtHome(ctx, t)
 	if err != nil || db.ModeOf(t) != policy.ModeFill {
 		return
@@ -121,7 +121,7 @@ func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Tables) {
 		if !t.KeyColumns[i].InTransaction {
 			continue
 		}
-		c, err := db.DrawingFor(nil, t, i).Counter(ctx)
+		c, err := db.DrawingFor(t, i).Counter(ctx)
 		if err != nil {
 			return
 		}

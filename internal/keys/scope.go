@@ -112,7 +112,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 	if err != nil {
 		return nil, err
 	}
-	dr := g.tables.DrawingFor(g, t, i)
+	dr := g.DrawingFor(t, i)
 	c, err := dr.Counter(ctx)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 		if err := c.forget(ctx); err != nil {
 			return nil, err
 		}
-		dr.db.sources.found.drop(dr.key, c)
+		dr.sources.found.drop(dr.key, c)
 	}
 	return keys, err
 }

@@ -10,50 +10,54 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sources are the key sources of one database.
+// Sources are the configured tables of one database, with the sources of their keys.
 //
 // Sources with a state have a counter for each name of a state. The sources that have
 // none are kept by [statelessSources].
-type sources struct {
+type Sources struct {
+	*Tables
 	counters *Counters
 	found    foundCounters
 	flakes   *SharedSnowflakes
-	maxima   sync.Map // of *keysource.Meter, by the name of the source: of maxplusone
-	taken    []int    // the workers' numbers that this database has taken in flakes
+	taken    []int                                 // the workers' numbers that this database has taken in flakes
+	maxima   sync.Map                              // of *keysource.Meter, by the name of the source: of maxplusone
+	standIn  func(state string) keysource.Reserver // for stores; nil outside tests
+	early    *earlyOpening
+	forgets  atomic.Uint64 // counts ForgetStates
+}
+
+// New returns the tables and sources of a database, which speaks one of the dialects. It
+// does no I/O. It keeps the policy, which must not be changed.
+func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Sources, error) {
+	tables, err := NewTables(a, facts, dialects)
+	if err != nil {
+		return nil, err
+	}
+	return &Sources{Tables: tables, counters: newCounters(), standIn: a.Reservers, early: newEarlyOpening()}, nil
 }
 
 // Open checks stores and snowflakes, and takes the workers' numbers of snowflakes
 // without a store. It does no I/O. For an [explain.Database] it does neither: there is the
 // application's database to ask, and no more.
-func (db *Tables) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
-	if _, none := own.(explain.NoDatabase); none {
-		return nil
-	}
-	s := &db.sources
-	if of, explains := own.(explain.Database); explains {
-		db.explains = true
-		db.stores = &stores{own: of.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
-		return nil
-	}
-	var err error
-	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err != nil {
+func (s *Sources) Open(cfg *policy.Config, own driver.Connector, shared *SharedSnowflakes) error {
+	if err := s.OpenStores(cfg, own); err != nil || s.stores == nil || s.explains {
 		return err
 	}
-	db.stores.drops, db.stores.now = &db.Drops, db.Dialect
 	s.flakes = shared
-	for _, src := range db.Candidates[0].Policy.Sources() {
-		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || db.Detached {
+	for _, src := range s.Candidates[0].Policy.Sources() {
+		if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || s.Detached {
 			continue // there is no number yet
 		}
-		if err := s.openSnowflake(src, db.markless(src), db.env); err != nil {
-			return errors.Join(db.Candidates[0].ofSource(src, err), db.Close(context.Background(), nil))
+		if err := s.openSnowflake(src); err != nil {
+			return errors.Join(s.Candidates[0].ofSource(src, err), s.Close(context.Background(), nil))
 		}
 	}
 	return nil
@@ -84,26 +88,27 @@ func (db *Tables) markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }
 
-func (s *sources) openSnowflake(src policy.Source, markless bool, env keysource.Env) error {
+// openSnowflake takes the worker's number of a snowflake without a store, and checks any
+// other.
+func (s *Sources) openSnowflake(src policy.Source) error {
 	o := src.SnowflakeOptions()
-	if markless {
-		number, err := s.flakes.take(o, env)
+	if s.markless(src) {
+		number, err := s.flakes.take(o, s.env)
 		if err == nil {
 			s.taken = append(s.taken, number)
 		}
 		return err
 	}
-	probe, err := keysource.NewSnowflake(o, env)
+	probe, err := keysource.NewSnowflake(o, s.env)
 	if err != nil {
 		return err
 	}
 	return probe.Close(context.Background())
 }
 
-// Close gives back series and leases, and gives up reserved numbers; callers who wait for a key get an error.
-// onOwn calls a function with a connection of our own.
-func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
-	s := &db.sources
+// Close gives back series and leases, and gives up reserved numbers; callers who wait for a
+// key get an error. onOwn calls a function with a connection of our own.
+func (s *Sources) Close(ctx context.Context, onOwn onOwnConn) error {
 	series := s.counters.recycledOn()
 	errs := []error{s.counters.close(ctx)}
 	giveBack(ctx, series, onOwn)
@@ -111,16 +116,13 @@ func (db *Tables) Close(ctx context.Context, onOwn onOwnConn) error {
 		errs = append(errs, s.flakes.release(ctx, number))
 	}
 	s.taken = nil
-	if db.stores != nil {
-		errs = append(errs, db.stores.close())
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.CloseStores())...)
 }
 
 // ForgetStates makes the sources take their states as they stand: see keyfill.Mount.Forget.
-func ForgetStates(ctx context.Context, db *Tables) error {
-	db.forgets.Add(1)
-	return db.sources.counters.forgetStates(ctx)
+func ForgetStates(ctx context.Context, s *Sources) error {
+	s.forgets.Add(1)
+	return s.counters.forgetStates(ctx)
 }
 
 // valueKey is the key of a value that WithValue puts into a context.
@@ -143,10 +145,10 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 // where the counter is found without the name of its state; nil if the state has several
 // names, the counter is the connection's own, or the table is not remembered.
 func (dr Drawing) counters(ctx context.Context) (set *Counters, only *atomic.Pointer[counter]) {
-	set, only = dr.db.sources.counters, dr.db.sources.found.of(dr.key)
+	set, only = dr.sources.counters, dr.sources.found.of(dr.key)
 	if dr.on != nil {
 		if dr.on.DetectOwnMemory(ctx); dr.on.InMemory {
-			set, only = dr.own.inMemoryNow(ctx, dr.db.forgets.Load()), nil
+			set, only = dr.own.inMemoryNow(ctx, dr.sources.forgets.Load()), nil
 		}
 	}
 	if dr.on.isAltered() {

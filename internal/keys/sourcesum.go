@@ -30,7 +30,7 @@ func newSums() *sums {
 // SourceStates returns the states of the sources of some databases, in the order of the
 // entries of the first one's policy. Sources of one name are summed up, and the counts of
 // closed databases are added.
-func SourceStates(all []*Tables, past PastSources) []SourceState {
+func SourceStates(all []*Sources, past PastSources) []SourceState {
 	s := newSums()
 	for _, db := range all {
 		s.addPolicy(db.AnyEngine().Policy)
@@ -77,9 +77,9 @@ func (s *sums) add(one SourceState) {
 }
 
 // addDatabase adds the states of the sources of a database.
-func (s *sums) addDatabase(db *Tables) {
-	db.sources.counters.addTo(s)
-	db.sources.maxima.Range(func(name, meter any) bool {
+func (s *sums) addDatabase(db *Sources) {
+	db.counters.addTo(s)
+	db.maxima.Range(func(name, meter any) bool {
 		one := SourceState{Source: name.(string), States: 1, Worker: -1}
 		one.fetched(meter.(*keysource.Meter).Fetching(s.now, 0))
 		s.add(one)
@@ -156,7 +156,7 @@ type PastSources struct {
 }
 
 // With returns the sum of p and the counts of the sources of db, which is closed.
-func (p PastSources) With(db *Tables) PastSources {
+func (p PastSources) With(db *Sources) PastSources {
 	s := newSums()
 	s.addPolicy(db.AnyEngine().Policy)
 	s.addPast(PastSources{all: p.all})

@@ -18,6 +18,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/keysource"
@@ -270,6 +271,31 @@ func (s *stores) close() error {
 	clear(s.opened)
 	clear(s.configured)
 	return errors.Join(errs...)
+}
+
+// OpenStores checks the stores of the policy. It does no I/O. For an [explain.Database] there is
+// the application's database alone, and for an [explain.NoDatabase] none.
+func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
+	switch own := own.(type) {
+	case explain.NoDatabase:
+		return nil
+	case explain.Database:
+		db.explains = true
+		db.stores = &stores{own: own.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
+		return nil
+	}
+	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err == nil {
+		db.stores.drops, db.stores.now = &db.Drops, db.Dialect
+	}
+	return err
+}
+
+// CloseStores closes the stores, if they are open.
+func (db *Tables) CloseStores() error {
+	if db.stores == nil {
+		return nil
+	}
+	return db.stores.close()
 }
 
 // OwnStore returns the application's database as a store, on connections of our own.

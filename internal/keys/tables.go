@@ -14,19 +14,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Tables are the configured tables of one database: what the policy says of them,
-// the sources of their keys, and what was done with INSERTs into them.
+// Tables are the configured tables of one database: what the policy and the catalog say of
+// them, the stores of their states, and what was done with INSERTs into them.
 type Tables struct {
 	*session.Server
-	ExactCandidates []*Engine                             // the same where the case of tables' names counts
-	Candidates      []*Engine                             // the possible engines: one, or MySQL's and MariaDB's
-	Engine          atomic.Pointer[Engine]                // nil until those two are told apart
-	standIn         func(state string) keysource.Reserver // for stores; nil outside tests
+	ExactCandidates []*Engine              // the same where the case of tables' names counts
+	Candidates      []*Engine              // the possible engines: one, or MySQL's and MariaDB's
+	Engine          atomic.Pointer[Engine] // nil until those two are told apart
 	Log             Log
 
 	env     keysource.Env // with which sources are made
-	sources sources
-	stores  *stores // nil before Open
+	stores  *stores       // nil before Open
 	watches storeWatches
 	losses  leaseLosses
 	paced   pacedLines
@@ -42,8 +40,6 @@ type Tables struct {
 	memory    atomic.Int32 // a memoryState
 	nameProof atomic.Int32 // a proofState
 	roles     roles
-	early     *earlyOpening
-	forgets   atomic.Uint64 // counts ForgetStates
 	gone      atomic.Uint64 // counts how often keyfill's tables were found gone
 	opened    atomic.Bool   // the line about the opening was logged
 	unmatched atomic.Bool   // the entries that no INSERT has matched were looked for
@@ -52,13 +48,13 @@ type Tables struct {
 // defaultStoreWait is the wait of a policy without store_wait.
 const defaultStoreWait = 10 * time.Second
 
-// New returns the tables of a database, which speaks one of the dialects. It
+// NewTables returns the tables of a database, which speaks one of the dialects. It
 // does no I/O. It keeps the policy, which must not be changed.
-func New(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
+func NewTables(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
 	db := &Tables{
-		standIn: a.Reservers, Log: Log{a.Logger}, config: a.Policy, early: newEarlyOpening(),
-		env:     keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
-		sources: sources{counters: newCounters()}, storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
+		Log: Log{a.Logger}, config: a.Policy,
+		env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
+		storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
 	}
 	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
 	stateless, columns := newStatelessSources(db.env), new(atomic.Int64)

@@ -38,7 +38,7 @@ type Conn struct {
 // Wrap makes c the connection conn of the driver.
 func (c *Conn) Wrap(conn driver.Conn, db *Database) {
 	c.DB, c.Parked.conn, c.Numbers.conn = db, c, c
-	c.Conn.Open(conn, db.Tables)
+	c.Conn.Open(conn, db.Sources)
 }
 
 // Connect is [fill.Database.Connect] for c.

@@ -7,7 +7,7 @@ import (
 // Database is keyfill at work on one database: its engine, settings and sources, the
 // texts that were seen, and the counts of their outcomes.
 type Database struct {
-	*keys.Tables
+	*keys.Sources
 
 	Seen  *SeenTexts
 	Stats Statistics

@@ -20,10 +20,10 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *keys.Table, j int,
 	switch {
 	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source, conn.DB.AnyEngine().Dialect):
 		return execution.Brought{}, nil
-	case !said && !conn.DB.DrawingFor(&conn.Conn, t, j).FollowsUntold(ctx):
+	case !said && !conn.DrawingFor(t, j).FollowsUntold(ctx):
 		return execution.Brought{}, nil
 	}
-	counter, err := conn.DB.DrawingFor(&conn.Conn, t, j).Counter(ctx)
+	counter, err := conn.DrawingFor(t, j).Counter(ctx)
 	switch {
 	case err != nil && said:
 		return execution.Brought{}, t.KeyError(j, err)

@@ -133,7 +133,7 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 	}
 	t := keys.TableOf(in)
 	if again || in.Rows > 1 || execution.FactsOf(s.x.Conn, t).Columns[d.Key].Triggered {
-		x.Conn.DB.DrawingFor(&x.Conn.Conn, t, d.Key).DropBlock(ctx)
+		x.Conn.DrawingFor(t, d.Key).DropBlock(ctx)
 		return false, t.KeyError(d.Key, errNumberTaken)
 	}
 	return true, s.drawAgain(ctx)
@@ -143,7 +143,7 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 // keeps what it has, which is recorded.
 func (s skipping) drawAgain(ctx context.Context) error {
 	x, d := s.x, s.x.Plan.Draws[s.draw]
-	x.Conn.DB.DrawingFor(&x.Conn.Conn, keys.TableOf(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)
+	x.Conn.DrawingFor(keys.TableOf(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)
 	drawn, err := draw(ctx, x)
 	if err != nil {
 		return err

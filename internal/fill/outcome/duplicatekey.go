@@ -45,7 +45,7 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 			continue
 		}
 		if slices.ContainsFunc(f.Columns[draw.Key].Unique, d.IsAbout) {
-			c.DB.DrawingFor(&c.Conn, t, draw.Key).DropBlock(ctx)
+			c.DrawingFor(t, draw.Key).DropBlock(ctx)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func (d Duplicate) suspectParents(ctx context.Context, t *keys.Table, draw rewri
 	if err != nil {
 		return
 	}
-	if counter, err := x.Conn.DB.DrawingFor(&x.Conn.Conn, t, draw.Key).Counter(ctx); err == nil {
+	if counter, err := x.Conn.DrawingFor(t, draw.Key).Counter(ctx); err == nil {
 		counter.SuspectWithin(rows)
 	}
 }

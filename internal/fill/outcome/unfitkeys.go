@@ -27,7 +27,7 @@ func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 	for i, d := range x.Plan.Draws {
 		if d.Insert == 0 && x.Holes.Counts[i] > 0 && d.Key < len(f.Unfit) && f.Unfit[d.Key] != nil {
 			x.Fate.Unfit = true
-			x.Conn.DB.DrawingFor(&x.Conn.Conn, t, d.Key).NoteUnfit(ctx, f.Unfit[d.Key])
+			x.Conn.DrawingFor(t, d.Key).NoteUnfit(ctx, f.Unfit[d.Key])
 		}
 	}
 }

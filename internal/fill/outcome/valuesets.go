@@ -43,7 +43,7 @@ func (a Answer) storedMore(ctx context.Context) error {
 	}
 	for i, d := range p.Draws {
 		if a.x.Holes.Counts[i] > 0 && a.table.KeyColumns[d.Key].Source == nil {
-			c.DB.DrawingFor(&c.Conn, a.table, d.Key).DropBlock(ctx)
+			c.DrawingFor(a.table, d.Key).DropBlock(ctx)
 		}
 	}
 	return a.table.KeyError(0, errStoredMore)

@@ -57,7 +57,7 @@ func (f *Input) draftScripts(ctx context.Context) (*draft.Draft, error) {
 	first := draft.Of(d, over)
 	f.tellUnread(first, unread)
 	return first, compareDraft(first, func(cfg *policy.Config) ([]keyfill.Finding, error) {
-		tables, err := keys.New(keys.Options{Policy: cfg}, drivers.Facts{Dialect: d}, []*dialect.Dialect{d})
+		tables, err := keys.NewTables(keys.Options{Policy: cfg}, drivers.Facts{Dialect: d}, []*dialect.Dialect{d})
 		if err != nil {
 			return nil, err
 		}

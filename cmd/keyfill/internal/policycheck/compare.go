@@ -35,7 +35,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	if err != nil {
 		return nil, err
 	}
-	tables, err := keys.New(keys.Options{Policy: cfg}, facts, dialects)
+	tables, err := keys.NewTables(keys.Options{Policy: cfg}, facts, dialects)
 	if err != nil {
 		return nil, err
 	}
