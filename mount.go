@@ -47,7 +47,7 @@ func (m *Mount) remove(one *fill.Database) {
 	if i := slices.Index(m.opened, one); i >= 0 {
 		m.opened = slices.Delete(m.opened, i, i+1)
 		m.ended.stats.add(statsOf(one))
-		m.ended.sources = m.ended.sources.With(one.Sources)
+		m.ended.sources = one.AddPast(m.ended.sources)
 	}
 }
 

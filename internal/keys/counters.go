@@ -292,3 +292,34 @@ func (c *Counters) close(ctx context.Context) error {
 	wg.Wait()
 	return errors.Join(errs...)
 }
+
+// addTo adds the states of the open counters, and the counts of the closed ones.
+func (c *Counters) addTo(s *sums) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.past {
+		s.add(one)
+	}
+	for _, one := range c.all {
+		s.addNumbers(one.numbers, stateOf(one.source, one.numbers, s.now))
+	}
+	for _, one := range c.ended {
+		s.addNumbers(one.numbers, stateOf(one.source, one.numbers, s.now).done())
+	}
+}
+
+// keepPast keeps the counts of a counter that is about to be closed. c.mu must be held.
+func (c *Counters) keepPast(one *counter) {
+	if one.source == "" {
+		return
+	}
+	past, known := c.past[one.source]
+	if !known {
+		past = SourceState{Source: one.source, Worker: -1}
+	}
+	past.add(stateOf(one.source, one.numbers, time.Now()).done())
+	if c.past == nil {
+		c.past = map[string]SourceState{}
+	}
+	c.past[one.source] = past
+}

@@ -125,6 +125,44 @@ func ForgetStates(ctx context.Context, s *Sources) error {
 	return s.counters.forgetStates(ctx)
 }
 
+// SourceStates returns the states of the sources of some databases, in the order of the
+// entries of the first one's policy. Sources of one name are summed up, and the counts of
+// closed databases are added.
+func SourceStates(all []*Sources, past PastSources) []SourceState {
+	sum := newSums()
+	for _, s := range all {
+		sum.addPolicy(s.AnyEngine().Policy)
+	}
+	sum.addPast(past)
+	for _, s := range all {
+		s.addTo(sum)
+	}
+	return sum.total()
+}
+
+// AddPast returns the sum of p and the counts of the sources, whose database is closed.
+func (s *Sources) AddPast(p PastSources) PastSources {
+	sum := p.begin(s.AnyEngine().Policy)
+	s.addTo(sum)
+	return p.end(sum)
+}
+
+// addTo adds the states of the sources.
+func (s *Sources) addTo(sum *sums) {
+	s.counters.addTo(sum)
+	s.maxima.Range(func(name, meter any) bool {
+		one := SourceState{Source: name.(string), States: 1, Worker: -1}
+		one.fetched(meter.(*keysource.Meter).Fetching(sum.now, 0))
+		sum.add(one)
+		return true
+	})
+	s.losses.all.Range(func(name, lost any) bool {
+		of := lost.(*losses)
+		sum.add(SourceState{Source: name.(string), LeasesLost: of.count.Load(), LeaseLostAt: timeOf(of.last.Load())})
+		return true
+	})
+}
+
 // valueKey is the key of a value that WithValue puts into a context.
 type valueKey struct{ name string }
 

@@ -64,10 +64,10 @@ func SourceName(entry string, k *policy.RuleKey) string {
 	return cmp.Or(k.Source.Name, k.State)
 }
 
-// stateAt returns the state of the counter at a time.
-func (c *counter) stateAt(now time.Time) SourceState {
-	st := SourceState{Source: c.source, States: 1, Worker: -1}
-	switch n := c.numbers.(type) {
+// stateOf returns the state of the numbers of a source at a time.
+func stateOf(source string, n numbers, now time.Time) SourceState {
+	st := SourceState{Source: source, States: 1, Worker: -1}
+	switch n := n.(type) {
 	case *blockSequence:
 		st.ofSequence(n.source.Stats(), now)
 		st.ofUpstream(n.upstream)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -25,24 +24,6 @@ type sharedFlakeOf struct {
 
 func newSums() *sums {
 	return &sums{places: map[string]int{}, shared: map[sharedFlakeOf]SourceState{}, now: time.Now()}
-}
-
-// SourceStates returns the states of the sources of some databases, in the order of the
-// entries of the first one's policy. Sources of one name are summed up, and the counts of
-// closed databases are added.
-func SourceStates(all []*Sources, past PastSources) []SourceState {
-	s := newSums()
-	for _, db := range all {
-		s.addPolicy(db.AnyEngine().Policy)
-	}
-	s.addPast(past)
-	for _, db := range all {
-		s.addDatabase(db)
-	}
-	for _, one := range s.shared {
-		s.add(one)
-	}
-	return s.all
 }
 
 // addPolicy adds the sources of a policy, without their states.
@@ -76,64 +57,17 @@ func (s *sums) add(one SourceState) {
 	}
 }
 
-// addDatabase adds the states of the sources of a database.
-func (s *sums) addDatabase(db *Sources) {
-	db.counters.addTo(s)
-	db.maxima.Range(func(name, meter any) bool {
-		one := SourceState{Source: name.(string), States: 1, Worker: -1}
-		one.fetched(meter.(*keysource.Meter).Fetching(s.now, 0))
-		s.add(one)
-		return true
-	})
-	db.losses.all.Range(func(name, lost any) bool {
-		of := lost.(*losses)
-		s.add(SourceState{Source: name.(string), LeasesLost: of.count.Load(), LeaseLostAt: timeOf(of.last.Load())})
-		return true
-	})
-}
-
-// addCounter adds the state of a counter. A snowflake that counters share is added once,
-// as it is in a database that is open.
-func (s *sums) addCounter(c *counter, one SourceState) {
-	f, ok := c.numbers.(*snowflake)
+// addNumbers adds the state of the numbers of one counter. A snowflake that counters share is
+// added once, as it is in a database that is open.
+func (s *sums) addNumbers(n numbers, one SourceState) {
+	f, ok := n.(*snowflake)
 	if !ok || !f.shared {
 		s.add(one)
 		return
 	}
-	if of := (sharedFlakeOf{c.source, f.flake}); s.shared[of].States == 0 {
+	if of := (sharedFlakeOf{one.Source, f.flake}); s.shared[of].States == 0 {
 		s.shared[of] = one
 	}
-}
-
-// addTo adds the states of the open counters, and the counts of the closed ones.
-func (c *Counters) addTo(s *sums) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, one := range c.past {
-		s.add(one)
-	}
-	for _, one := range c.all {
-		s.addCounter(one, one.stateAt(s.now))
-	}
-	for _, one := range c.ended {
-		s.addCounter(one, one.stateAt(s.now).done())
-	}
-}
-
-// keepPast keeps the counts of a counter that is about to be closed. c.mu must be held.
-func (c *Counters) keepPast(one *counter) {
-	if one.source == "" {
-		return
-	}
-	past, known := c.past[one.source]
-	if !known {
-		past = SourceState{Source: one.source, Worker: -1}
-	}
-	past.add(one.stateAt(time.Now()).done())
-	if c.past == nil {
-		c.past = map[string]SourceState{}
-	}
-	c.past[one.source] = past
 }
 
 // done returns the counts of a source and the times of its last actions, without its
@@ -155,12 +89,17 @@ type PastSources struct {
 	flakes map[sharedFlakeOf]SourceState // which another database may draw from
 }
 
-// With returns the sum of p and the counts of the sources of db, which is closed.
-func (p PastSources) With(db *Sources) PastSources {
+// begin returns the sum of p without the shared snowflakes, and of the sources of a policy.
+func (p PastSources) begin(of *policy.Policy) *sums {
 	s := newSums()
-	s.addPolicy(db.AnyEngine().Policy)
+	s.addPolicy(of)
 	s.addPast(PastSources{all: p.all})
-	s.addDatabase(db)
+	return s
+}
+
+// end returns the counts of a sum that p has begun, to which the states of a closed database
+// were added.
+func (p PastSources) end(s *sums) PastSources {
 	flakes := maps.Clone(p.flakes)
 	for of, one := range s.shared {
 		for old, past := range flakes {
@@ -180,6 +119,14 @@ func (p PastSources) With(db *Sources) PastSources {
 		all[i] = one.done()
 	}
 	return PastSources{all, flakes}
+}
+
+// total returns the states of the sources.
+func (s *sums) total() []SourceState {
+	for _, one := range s.shared {
+		s.add(one)
+	}
+	return s.all
 }
 
 // addPast adds the counts of closed databases.
