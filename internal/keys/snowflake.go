@@ -129,7 +129,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 // newMarkless returns the counter of a snowflake without a store, which all databases
 // that are opened through one name share.
 func (dr making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, mapping keysource.Mapping) (*counter, error) {
-	flake, err := dr.sources.flakes.get(o)
+	flake, err := dr.flakes.get(o)
 	if err != nil {
 		return nil, err
 	}

@@ -211,7 +211,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 		return nil, err
 	}
 	create := func() (*counter, error) {
-		made, err := making{dr, state}.newCounter(ctx)
+		made, err := making{dr.Site, state, dr.sources.flakes, dr.sources.standIn}.newCounter(ctx)
 		if err == nil {
 			made.source = SourceName(dr.table.Rule.Entry, &dr.key.Rule)
 			_, flake := made.numbers.(*snowflake)
@@ -293,24 +293,6 @@ func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*count
 		return c, nil
 	}
 	return anew()
-}
-
-// making is a drawing whose counter is made, for the state of this name.
-type making struct {
-	Drawing
-	state string
-}
-
-func (dr making) newCounter(ctx context.Context) (*counter, error) {
-	switch {
-	case dr.db.Detached:
-		return dr.newStandIn()
-	case ofWorkers(dr.key.Rule.Source):
-		return dr.newSnowflake(ctx)
-	case dr.key.Rule.Source.Kind == policy.KindNative:
-		return dr.newNative(ctx)
-	}
-	return dr.newSequence(ctx)
 }
 
 // StoreColumn returns the column as a store names it. A column that the catalog does not

@@ -37,7 +37,7 @@ func (dr making) newStandIn() (*counter, error) {
 	if mapping != nil {
 		mapping, o.EndRemedy = dr.key.fromOne(mapping), keysource.EndRemedy(mapping)
 	}
-	o.Reserver, o.Max = dr.sources.standIn(dr.state), last
+	o.Reserver, o.Max = dr.standIn(dr.state), last
 	source, err := keysource.NewSequence(o, dr.db.env)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ type scopedStandIn struct {
 func (dr making) newScopedStandIn() *scopedStandIn {
 	s := &scopedStandIn{
 		scopeRows: scopeRows{scope: scope.Scope{Name: dr.state}},
-		newRow:    dr.sources.standIn, rows: map[string]keysource.Reserver{},
+		newRow:    dr.standIn, rows: map[string]keysource.Reserver{},
 	}
 	for _, rc := range dr.key.Rule.Scope {
 		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.AnyEngine().Dialect, found: &catalog.Column{Name: rc.Column}})
