@@ -38,7 +38,7 @@ func (c *checker) lookAtStates() error {
 func (c *checker) lookAtState(t *target, i int) {
 	k := &t.table.KeyColumns[i]
 	f := Finding{Severity: Error, Table: t.found.Name, Column: t.found.Column(c.d, k.Name).Name, Line: t.lines(i).Source}
-	st, err := c.e.StateOf(t.table, i, t.found.Table, c.find)
+	st, err := keys.StateOf(c.e, t.table, i, t.found.Table, c.find)
 	switch {
 	case err != nil && !c.hasScope(t, i):
 		return // which was said
@@ -115,7 +115,7 @@ func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, a
 
 // lookAtFloor compares a snowflake that keeps no state with the keys in its column.
 func (c *checker) lookAtFloor(f Finding, t *target, i int) {
-	err := c.e.LookFloor(c.ctx, t.table, i, t.found.Table, c.home, c.o.Now())
+	err := keys.LookFloor(c.ctx, c.e, t.table, i, t.found.Table, c.home, c.o.Now())
 	if err == nil {
 		return
 	}

@@ -160,7 +160,7 @@ func (db *Tables) Facts(ctx context.Context, g *Session, t *Table) (*Facts, erro
 		}
 		return db.factsMade(ctx, g, t, f)
 	}
-	gate := t.GateOf(g)
+	gate := g.GateOf(t)
 	if f := gate.Facts.Load(); f != nil {
 		return f, nil
 	}
@@ -212,7 +212,7 @@ func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *Table) (
 	case f.schema == "temp" && !isOwn(db, t):
 		g.temporary.keep(t, f, g.Columns.Since())
 	default:
-		t.GateOf(g).keep(f)
+		g.GateOf(t).keep(f)
 	}
 	return f, nil
 }
@@ -274,7 +274,7 @@ func (db *Tables) look(ctx context.Context, g *Session, t *Table, wait time.Dura
 		return nil, err
 	}
 	if err := t.check(e.Dialect, found); err != nil {
-		t.GateOf(g).again(nil, err)
+		g.GateOf(t).again(nil, err)
 		return nil, err
 	}
 	f := &Facts{schema: found.Schema, LastIDUnread: readsNoLastID(found), OwnConflicts: found.ConflictClauses, Rows: NewRowFacts(e.Dialect, t, found)}
@@ -295,7 +295,7 @@ func (db *Tables) look(ctx context.Context, g *Session, t *Table, wait time.Dura
 func (t *Table) check(d *dialect.Dialect, found *catalog.Table) error {
 	for i := range t.KeyColumns {
 		k := &t.KeyColumns[i]
-		if err := found.Check(d, k.wanted()); err != nil {
+		if err := found.Check(d, k.Wanted()); err != nil {
 			return t.NewError(t.Table, k.Name, -1, err)
 		}
 	}
@@ -315,8 +315,8 @@ func readsNoLastID(t *catalog.Table) bool {
 		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
 }
 
-// wanted returns the demands on the key's column.
-func (k *Column) wanted() catalog.Key {
+// Wanted returns what the catalog must say of the column.
+func (k *Column) Wanted() catalog.Key {
 	length := k.width()
 	if k.shape == nil && k.Layout == dialect.SequentialAsString && !k.Rule.Integer {
 		length = UUIDLength

@@ -29,7 +29,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	}
 	f, err := dr.db.Facts(ctx, dr.on, dr.table)
 	if err != nil {
-		f = dr.table.GateOf(dr.on).Facts.Load() // an aborted transaction answers nothing
+		f = dr.on.GateOf(dr.table).Facts.Load() // an aborted transaction answers nothing
 	}
 	if f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
 		return
@@ -41,7 +41,10 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 		dr.own.doubts = map[*counter]doubted{}
 	}
 	src := dr.key.Rule.Source
-	dr.own.doubts[c] = doubted{f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), src.Below, skipped(src), onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers)}
+	dr.own.doubts[c] = doubted{
+		column: f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), below: src.Below, skip: skipped(src),
+		remedy: onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers),
+	}
 }
 
 // errInUse is returned for a number that is not above the greatest key in the table.

@@ -146,7 +146,7 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error)
 			dr.sources.found.drop(dr.key, c)
 			continue
 		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
-			err = &unseenTable{c.unseen, err}
+			err = &unseenTable{unseen: c.unseen, row: err}
 		}
 		return nil, 0, err
 	}
@@ -167,9 +167,9 @@ func (e *unseenTable) Error() string { return e.unseen.Error() }
 
 func (e *unseenTable) Unwrap() []error { return []error{e.row, e.unseen} }
 
-// GateOf returns the gate of the table for a connection: Gate, but its own for a table that
-// only this connection sees.
-func (t *Table) GateOf(g *Session) *gate {
+// GateOf returns the gate of a table on the connection: its Gate, or the connection's own
+// gate for a table that only this connection sees. g may be nil.
+func (g *Session) GateOf(t *Table) *gate {
 	switch {
 	case g == nil:
 		return t.Gate

@@ -100,7 +100,7 @@ func (r *joinedRow) reserve(ctx context.Context, g *Session, n int64) (int64, er
 		if err == nil && got.First < known.next {
 			got, err = r.back(ctx, g, rows, n, known, got)
 		}
-		left = provenRow{got.First + n, got.Server}
+		left = provenRow{next: got.First + n, incarnation: got.Server}
 		return got.First, err
 	})
 	if err == nil {
@@ -309,7 +309,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 	if dr.on.isAltered() {
 		// Numbers that the transaction itself has drawn are in the table, as this
 		// connection sees it, and not yet in the row, as others do.
-		if row, err = dr.on.openHere(ctx, tableStates{home}, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
+		if row, err = dr.on.openHere(ctx, tableStates{at: home}, row, row.OnBehind, ranked && !dr.on.hasDrawn()); err != nil {
 			return nil, err
 		}
 	}

@@ -50,9 +50,6 @@ func (e *Engine) At(f policy.Found, name string) *Table { return e.tableAt(f, na
 // asked for anything.
 func (db *Tables) HasStandIn() bool { return db.Detached }
 
-// Wanted returns what the catalog must say of the column of a key.
-func (k *Column) Wanted() catalog.Key { return k.wanted() }
-
 // State is the state of a key as the run would open it. One of the fields is set.
 type State struct {
 	Row    *sequence.Sequence // a row, or a key table
@@ -70,10 +67,10 @@ type State struct {
 	Series bool   // it has series, which processes lease
 }
 
-// StateOf returns the state of a key of a table that was found, nil where it has none,
-// or its name depends on a value of the execution. find finds the other tables that
-// share it.
-func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema, table string) *catalog.Table) (*State, error) {
+// StateOf returns the state of the key column of index i of a table, which the catalog shows
+// as found. It returns nil if the column has no state, or the state's name depends on a value
+// of the execution. find finds the other tables that share the state.
+func StateOf(e *Engine, t *Table, i int, found *catalog.Table, find func(schema, name string) *catalog.Table) (*State, error) {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
 	column := found.Column(e.Dialect, k.Name)
@@ -97,7 +94,7 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 	if err != nil {
 		return nil, err
 	}
-	columns := append([]store.Column{own}, e.shared(t, k, find)...)
+	columns := append([]store.Column{own}, sharedColumns(e, t, k, find)...)
 	row := k.row(name, facts, columns)
 	row.EnsureSchema = src.EnsureSchema
 	if src.Store != "" {
@@ -116,11 +113,11 @@ func (e *Engine) StateOf(t *Table, i int, found *catalog.Table, find func(schema
 		st.Native = &native.Sequence{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
 		return st, nil
 	}
-	return st, k.complete(e.Dialect, st, &row, facts.Columns[i].numbers, found)
+	return st, complete(k, e.Dialect, st, &row, facts.Columns[i].numbers, found)
 }
 
-// complete completes the row of a state.
-func (k *Column) complete(d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
+// complete completes the row of the state of a key column.
+func complete(k *Column, d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
 	src := k.Rule.Source
 	mapping, last, err := k.bounded(row.Name)
 	if err != nil {
@@ -151,8 +148,8 @@ func (k *Column) complete(d *dialect.Dialect, st *State, row *sequence.Sequence,
 	return nil
 }
 
-// shared returns the columns of other tables that a state serves.
-func (e *Engine) shared(t *Table, k *Column, find func(schema, table string) *catalog.Table) []store.Column {
+// sharedColumns returns the columns of other tables that the state of a key column serves.
+func sharedColumns(e *Engine, t *Table, k *Column, find func(schema, name string) *catalog.Table) []store.Column {
 	var columns []store.Column
 	if !k.Rule.Shared {
 		return nil
@@ -193,9 +190,9 @@ var (
 	errNoTime = anchor.New("options", "the column holds keys of more bits than this source makes: give the source their bits, or its keys another column")
 )
 
-// LookFloor returns why a snowflake without a store gives no key above those that are in its
-// column; nil where it does, or the two are not compared.
-func (e *Engine) LookFloor(ctx context.Context, t *Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
+// LookFloor returns the error of a snowflake without a store that can give no key above the
+// keys in its column, and nil if it can, or if the two are not compared.
+func LookFloor(ctx context.Context, e *Engine, t *Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
 	column := found.Column(e.Dialect, k.Name)

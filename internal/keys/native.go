@@ -40,7 +40,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 		return claim, err
 	}
 	o := src.SequenceOptions()
-	o.Reserver, o.MaxKey, o.Max = watchedNumbers{engine.own, dr.watch("")}, engine.own.MaxKey, dr.key.Limit()
+	o.Reserver, o.MaxKey, o.Max = watchedNumbers{numberState: engine.own, watch: dr.watch("")}, engine.own.MaxKey, dr.key.Limit()
 	o.EndRemedy = "a greater MAXVALUE where the sequence ends before that, or a wider column and max_bits"
 	o.Warn, o.Raise = dr.warnOfBehind(engine.own), c.raise
 	c.warnAt, c.remedy = warnAt(o.Max), o.EndRemedy

@@ -252,7 +252,7 @@ func (s *scoped) reserveProven(ctx context.Context, g *Session, rows *scope.Rows
 		got, err = s.back(ctx, g, rows, p, known, got)
 	}
 	if err == nil {
-		g.Drawn.note(g, &s.proven, p.row, provenRow{got.First + n, got.Server})
+		g.Drawn.note(g, &s.proven, p.row, provenRow{next: got.First + n, incarnation: got.Server})
 	}
 	return got.First, err
 }

@@ -188,7 +188,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 		}
 		o.Reserver, o.MaxKey = rows, rows.MaxKey
 		if full = fullServerOf(src, rows); full != nil {
-			o.Reserver = sparing{rows, full}
+			o.Reserver = sparing{Reserver: rows, full: full}
 		}
 		c.ends = endingOf(rows)
 		c.bound = newBound(row, rows.Bind)
@@ -202,7 +202,7 @@ func (dr making) countThrough(ctx context.Context, src policy.Source, row sequen
 	if err != nil {
 		return nil, err
 	}
-	c.numbers = &blockSequence{source, at, c.ends, row.Upstream, full, row.Columns}
+	c.numbers = &blockSequence{source: source, row: at, ends: c.ends, upstream: row.Upstream, full: full, columns: row.Columns}
 	return c, nil
 }
 

@@ -73,7 +73,7 @@ func (s Site) states(src policy.Source) (stateStore, error) {
 	if ofWorkers(src) {
 		leases = s.leases(0, src.WorkerLease)
 	}
-	return watchedStore{at, s.watch(src.Store), leases}, nil
+	return watchedStore{stateStore: at, watch: s.watch(src.Store), leases: leases}, nil
 }
 
 // columns returns the facts about the key's table, and the columns that the state of the

@@ -211,7 +211,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 		return nil, err
 	}
 	create := func() (*counter, error) {
-		made, err := making{dr.Site, state, dr.sources.flakes, dr.sources.standIn}.newCounter(ctx)
+		made, err := making{Site: dr.Site, state: state, flakes: dr.sources.flakes, standIn: dr.sources.standIn}.newCounter(ctx)
 		if err == nil {
 			made.source = SourceName(dr.table.Rule.Entry, &dr.key.Rule)
 			_, flake := made.numbers.(*snowflake)

@@ -70,10 +70,15 @@ func (c configuredStore) close() error {
 // errMountClosed is returned when the database was closed while a key was drawn.
 var errMountClosed = anchor.New("closed", "the database is closed")
 
+// newOwnStore returns the application's database alone, without the stores of a policy.
+func newOwnStore(d *dialect.Dialect, own driver.Connector) *stores {
+	return &stores{own: own, dialect: d, configured: map[string]configuredStore{}, opened: map[string]*openStore{}}
+}
+
 // newStores checks, without I/O, that the drivers are registered and known, that the
 // variables with the DSNs are set, and that the drivers can read the DSNs.
 func newStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*stores, error) {
-	s := &stores{own: own, dialect: d, configured: map[string]configuredStore{}, opened: map[string]*openStore{}}
+	s := newOwnStore(d, own)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
 		c, err := openConfigured(cfg.Stores[name])
 		if err != nil {
@@ -281,7 +286,7 @@ func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err erro
 		return nil
 	case explain.Database:
 		db.explains = true
-		db.stores = &stores{own: own.Connector, dialect: db.Candidates[0].Dialect, opened: map[string]*openStore{}}
+		db.stores = newOwnStore(db.Candidates[0].Dialect, own.Connector)
 		return nil
 	}
 	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err == nil {

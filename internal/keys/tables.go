@@ -52,7 +52,7 @@ const defaultStoreWait = 10 * time.Second
 // does no I/O. It keeps the policy, which must not be changed.
 func NewTables(a Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
 	db := &Tables{
-		Log: Log{a.Logger}, config: a.Policy,
+		Log: Log{logger: a.Logger}, config: a.Policy,
 		env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
 		storeWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
 	}

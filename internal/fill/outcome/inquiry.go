@@ -40,7 +40,7 @@ type group struct {
 // the table did not tell.
 func presentKeys(ctx context.Context, x *execution.Execution, f *keys.RowFacts, draw int, affected int64) []execution.Outcome {
 	q, ok := NewInquiry(x, f, draw)
-	gate := keys.TableOf(&x.Plan.Inserts[0]).GateOf(&x.Conn.Session)
+	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
 	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return nil
 	}

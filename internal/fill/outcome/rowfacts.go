@@ -16,7 +16,7 @@ var unknownRows = new(keys.RowFacts)
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
 func RowFactsOf(ctx context.Context, x *execution.Execution) *keys.RowFacts {
 	t := keys.TableOf(&x.Plan.Inserts[0])
-	return readRowFacts(ctx, x, execution.AsidePatience, &t.GateOf(&x.Conn.Session).RowsPausedUntil, keys.RecheckPause)
+	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, keys.RecheckPause)
 }
 
 // triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
@@ -24,11 +24,11 @@ func RowFactsOf(ctx context.Context, x *execution.Execution) *keys.RowFacts {
 // for keyfill.
 func triggerFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
 	t := keys.TableOf(&x.Plan.Inserts[0])
-	return readRowFacts(ctx, x, execution.FoundPatience, &t.GateOf(&x.Conn.Session).TriggersPausedUntil, execution.AskedAgain)
+	return readRowFacts(ctx, x, execution.FoundPatience, &x.Conn.GateOf(t).TriggersPausedUntil, execution.AskedAgain)
 }
 
 func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration, pausedUntil *atomic.Int64, pause time.Duration) *keys.RowFacts {
-	gate := keys.TableOf(&x.Plan.Inserts[0]).GateOf(&x.Conn.Session)
+	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil {
 		return f
 	}

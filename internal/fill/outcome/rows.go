@@ -230,7 +230,7 @@ func (o *observedRows) counted(in *rewrite.Insert) execution.Outcome {
 // isTriggered reports whether the table is known to have a trigger that may have given
 // rows other keys.
 func (o *observedRows) isTriggered() bool {
-	f := keys.TableOf(&o.x.Plan.Inserts[0]).GateOf(&o.x.Conn.Session).Rows.Load()
+	f := o.x.Conn.GateOf(keys.TableOf(&o.x.Plan.Inserts[0])).Rows.Load()
 	return f != nil && f.Triggered
 }
 

@@ -66,7 +66,7 @@ func isOfRow(d *dialect.Dialect, err error) bool {
 // has told that the columns take their keys, it is asked, and again after a while; that
 // answer is believed for nothing else: the table may be mended before the next INSERT.
 func unfitFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
-	gate := keys.TableOf(&x.Plan.Inserts[0]).GateOf(&x.Conn.Session)
+	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {
 		return f
 	}

@@ -72,7 +72,7 @@ func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
 	}
 	o, open := got.proven(affected)
 	if o == execution.OutcomeUnknown && open {
-		if f := got.table.GateOf(&a.X.Conn.Session).Rows.Load(); f != nil && f.Stays {
+		if f := a.X.Conn.GateOf(got.table).Rows.Load(); f != nil && f.Stays {
 			o = got.byCount(affected)
 		}
 	}
