@@ -39,7 +39,12 @@ type BoundText struct {
 
 // FactsOf returns what the catalog has said of a table, as far as it is true of a
 // connection; nil before it was asked.
-func FactsOf(c *Conn, t *keys.Table) *keys.Facts { return c.GateOf(t).Facts.Load() }
+func FactsOf(c *Conn, t *keys.Table) *keys.Facts {
+	if !t.AsksCatalog {
+		return t.Gate.Facts.Load() // the policy's alone, for any connection
+	}
+	return c.GateOf(t).Facts.Load()
+}
 
 // PlainText is the plain executor of a text that comes again, for as long as its
 // connection knows nothing that gives the text another meaning.
