@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -87,4 +88,20 @@ func Stopped(err error) error {
 func isStopped(err error) bool {
 	c, answered := sqlcode.Of(err)
 	return answered && (c.State == "57014" || c.Number == 1969 || c.Number == 3024)
+}
+
+// ours reports whether an error is about the state of a source.
+func ours(err error) bool {
+	var row *store.Error
+	if errors.As(err, &row) {
+		return true
+	}
+	for _, known := range []error{
+		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }

@@ -3,68 +3,23 @@ package keys
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
-	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/internal/store/schema"
-	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // A state that is not a row of keyfill_sequences in the table's own database leaves a
 // row there that says which column it fills: a claim. So another source for the same
 // column is refused, whichever of the two comes first.
 
-// claimer returns what a counter claims columns for: a claim without its column.
-type claimer func(ctx context.Context, g *Session) (binding.Claim, error)
-
-// claimAgain is the pause before a claim is tried again that could not be written, since
-// the tables of states were not there.
-const claimAgain = 10 * time.Second
-
 // claimed says whether a claim is written, and when that was tried last.
 type claimed struct {
 	noted bool
 	tried time.Time
-}
-
-// claimerOf returns the claimer of a source with a row in a store. It is nil for a row
-// that names its columns itself.
-func claimerOf(src policy.Source, row *sequence.Sequence) claimer {
-	state := ""
-	switch {
-	case inStore(src):
-		state = stateElsewhere(row.Name, src.Store)
-	case row.Table != nil, row.Procedure != "" && row.Procedure != store.ReserveProcedure:
-		state = row.ForeignState()
-	default:
-		return nil
-	}
-	return claims(binding.Claim{State: state})
-}
-
-// inStore reports whether a store of the policy keeps the state of a source.
-func inStore(src policy.Source) bool { return src.Store != "" && src.Store != policy.StoreNone }
-
-// needsClaim reports whether the table of claims is made for the claim of a source. An
-// exclusive source claims its column for the sake of a store alone, which may lose the
-// state. A source in the column's own database leaves the column to a later one with
-// start_at, as long as there is no table.
-func needsClaim(src policy.Source) bool { return !src.Exclusive || inStore(src) }
-
-// stateElsewhere returns how claims name a state that a store of the policy keeps.
-func stateElsewhere(name, at string) string { return fmt.Sprintf("%s (store %s)", name, at) }
-
-// claims returns a claimer of a claim that is known beforehand.
-func claims(c binding.Claim) claimer {
-	return func(context.Context, *Session) (binding.Claim, error) { return c, nil }
 }
 
 // claim claims the column of a counter, and reports whether the claim will stay.
@@ -180,75 +135,4 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 	// rolled back.
 	dr.own.claimed = dr.own.claimed || made
 	return noted, !dr.own.claimed, nil
-}
-
-// usedState notes the use of the state of a sequence where its columns are claimed: see
-// [store.NoteUsed]. It is safe for concurrent use; nil notes nothing.
-type usedState struct {
-	row     sequence.Sequence
-	columns sync.Map    // that are claimed, by store.Column.String()
-	noted   atomic.Bool // the state is used, and no column is pending
-
-	mu      sync.Mutex // guards what follows, and is held while that is written
-	used    bool
-	pending []store.Column // whose claims do not say yet that the state is used
-	again   time.Time      // not to be tried before that
-}
-
-// notePatience is how long a number waits for its use to be noted, where another
-// transaction has locked the claim. One that waits for this one never lets it go.
-const notePatience = time.Second
-
-// note notes a use, before the caller has anything of it.
-func (u *usedState) note(ctx context.Context) {
-	if u == nil || u.noted.Load() {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.used = true
-	u.write(ctx)
-}
-
-// claim takes note of a column that is claimed for the state. Where the state is used
-// already, that is noted at once: the column may get a number that was reserved before.
-func (u *usedState) claim(ctx context.Context, c store.Column) {
-	if u == nil {
-		return
-	}
-	name := c.String()
-	if _, done := u.columns.Load(name); done {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if _, done := u.columns.Load(name); done {
-		return // meanwhile
-	}
-	u.pending = append(u.pending, c)
-	u.noted.Store(false)
-	if u.used {
-		u.write(ctx)
-	}
-	u.columns.Store(name, true)
-}
-
-// write notes the use for the columns that are pending. What cannot be written is tried
-// again after a while; the keys are good without it. The caller holds mu.
-func (u *usedState) write(ctx context.Context) {
-	if len(u.pending) > 0 && time.Now().Before(u.again) {
-		return
-	}
-	patient, cancel := context.WithTimeout(ctx, notePatience)
-	defer cancel()
-	row := u.row
-	row.Columns = u.pending
-	if !reserver.NoteUsed(patient, row) {
-		if ctx.Err() == nil { // else the caller has given up
-			u.again = time.Now().Add(claimAgain)
-		}
-		return
-	}
-	u.pending = nil
-	u.noted.Store(true)
 }

@@ -62,6 +62,3 @@ func (g *Conn) ResetSession(ctx context.Context) error {
 	g.Drawn.Forget()
 	return g.Conn.ResetSession(ctx)
 }
-
-// Spares reports that a statement may draw more keys than it stores: see [SpareKeys].
-func (g *Conn) Spares() bool { return true }

@@ -118,3 +118,52 @@ func (c committing) transact(ctx context.Context, f func(*store.Store) error) er
 	}
 	return nil
 }
+
+// bind binds the state of a row to one more column, and reports whether that
+// stays whatever becomes of the statement's transaction.
+func (r *connRow) bind(ctx context.Context, g *Session, c store.Column) (stays bool, err error) {
+	bind := func(st *store.Store) error {
+		if r.series != nil {
+			return r.series.At(st).Bind(ctx, c)
+		}
+		return r.rows.At(st).Bind(ctx, c)
+	}
+	if g.Tx == session.Outside {
+		if err = (committing{row: r, on: g}).transact(ctx, bind); err != errInside {
+			return true, err
+		}
+	}
+	return false, bind(store.Within(r.dialect, g.Own()))
+}
+
+// seriesAt returns the way to the series from a connection.
+func (r *connRow) seriesAt(g *Session) keysource.SeriesAt {
+	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
+	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
+		told := &heldLines{of: r.leases}
+		defer func() {
+			if err == nil {
+				told.flush(ctx)
+			}
+		}()
+		inside := func(st *store.Store) error { return f(watchedSeries{SeriesStore: r.series.At(st), told: told}) }
+		if !at.Open {
+			return committing{row: r, on: g}.transact(ctx, inside)
+		}
+		// Its several statements would each commit where the transaction has ended.
+		err = g.ProvenStore().Prove(ctx)
+		switch {
+		case errors.Is(err, store.ErrEnded):
+			return committing{row: r, on: g}.transact(ctx, inside)
+		case err != nil:
+			return err
+		}
+		return inside(store.Within(r.dialect, g.Own()))
+	}
+	if r.ranked {
+		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
+			return r.series.At(store.On(r.dialect, g.Own())).MaxKey(ctx, from, to)
+		}
+	}
+	return at
+}

@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"maps"
 	"slices"
@@ -62,39 +63,6 @@ type counter struct {
 	unseen error
 }
 
-// numbers are the numbers of a counter, of one of the kinds sequence, engineSequence,
-// snowflake, recycled, joinedRow and scoped.
-type numbers interface {
-	// reserve returns the first of n consecutive integers.
-	reserve(ctx context.Context, g *Session, n int64) (int64, error)
-
-	// suspect gives up reserved numbers, since one of them was found in use. The next
-	// number is compared with the greatest key, where the table can be asked for that.
-	suspect()
-
-	// close gives back reserved numbers and leases.
-	close(ctx context.Context) error
-}
-
-// Follower are numbers that can be raised above an explicit key.
-type Follower interface {
-	numbers
-
-	// Advance makes later keys to or greater.
-	Advance(ctx context.Context, g *Session, to int64) error
-
-	// IsOnConnection reports whether the state is read and written on the connection
-	// of each statement, as on SQLite.
-	IsOnConnection() bool
-
-	// IsJoined reports whether numbers belong to the transactions of their INSERTs.
-	IsJoined() bool
-
-	// KeysEnd returns the integer from which on keys are another state's, as the row of
-	// the numbers says now; 0 for none.
-	KeysEnd(ctx context.Context, g *Session) (int64, error)
-}
-
 // Follower returns the counter's numbers if they can be raised, else nil.
 func (c *counter) Follower() Follower {
 	f, _ := c.numbers.(Follower)
@@ -103,20 +71,6 @@ func (c *counter) Follower() Follower {
 
 // forget closes the counter; the next one of its state is made anew.
 func (c *counter) forget(ctx context.Context) error { return c.set.forget(ctx, c.state, c) }
-
-// leavePatience is how long to wait for a store that takes a lease back.
-const leavePatience = 2 * time.Second
-
-// leave closes a source that has a lease. It is no error that the store does not take the
-// lease back, which runs out by itself.
-func leave(ctx context.Context, source interface{ Close(context.Context) error }) error {
-	limited, cancel := context.WithTimeout(ctx, leavePatience)
-	defer cancel()
-	if err := source.Close(limited); err != nil && ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return nil
-}
 
 // Counters are the counters of one database, by the name of their state.
 type Counters struct {
@@ -322,4 +276,25 @@ func (c *Counters) keepPast(one *counter) {
 		c.past = map[string]SourceState{}
 	}
 	c.past[one.source] = past
+}
+
+// recycledOn returns the series that count on the statements' connections.
+func (c *Counters) recycledOn() []*recycled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*recycled
+	for _, one := range c.all {
+		if r, ok := one.numbers.(*recycled); ok && r.row != nil {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// SuspectWithin notes that a number of one of the rows' parents was in use, if the
+// counter's numbers are within parents.
+func (c *counter) SuspectWithin(rows [][]driver.Value) {
+	if s, ok := c.numbers.(*scoped); ok {
+		s.suspectWithin(rows)
+	}
 }

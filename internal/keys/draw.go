@@ -158,3 +158,7 @@ func tail(ctx context.Context, in *rewrite.Insert, i, places int) ([]driver.Valu
 	}
 	return in.Target.Keys[i].TailValues(prefix, before, places), nil
 }
+
+// Parents returns the parent of each row: the values of the columns within which the
+// policy numbers the rows.
+type Parents func() ([][]driver.Value, error)

@@ -24,64 +24,6 @@ func (s *Sources) DrawingFor(t *Table, i int) Drawing {
 	return Drawing{Site: Site{db: s.Tables, table: t, index: i, key: &t.KeyColumns[i]}, sources: s}
 }
 
-// DrawingFor returns the drawing for the key column of index i of a table, on the connection.
-func (g *Conn) DrawingFor(t *Table, i int) Drawing {
-	dr := g.sources.DrawingFor(t, i)
-	dr.on, dr.own = &g.Session, &g.own
-	return dr
-}
-
-// Give appends n keys for a statement on the connection to room: see [Giver].
-func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
-	if k := &t.KeyColumns[i]; k.Source != nil {
-		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
-	}
-	dr := g.DrawingFor(t, i)
-	if g.InsertID.May {
-		if key, err := pendingKey(ctx, dr, n); err != nil {
-			return nil, err
-		} else if key != 0 {
-			return keysource.AppendIntegers(room, key, 1, dr.key.Layout), nil
-		}
-	}
-	keys, err := dr.Append(ctx, room, n)
-	if err != nil {
-		dr.noteNoKey(ctx, err)
-		return nil, g.held(err)
-	}
-	return keys, nil
-}
-
-// Reserve returns the first of n integers for a statement on the connection.
-func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
-	dr := g.DrawingFor(t, i)
-	if g.InsertID.May {
-		if key, err := pendingKey(ctx, dr, int(min(n, 2))); err != nil || key != 0 {
-			return key, err
-		}
-	}
-	first, err := dr.Reserve(ctx, n)
-	if err != nil {
-		dr.noteNoKey(ctx, err)
-	}
-	return first, g.held(err)
-}
-
-// OpenState makes the row of a numbering whose numbers belong to transactions, and compares
-// it with the table, where that is done on a connection of our own.
-func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
-	c, err := g.DrawingFor(t, i).Counter(ctx)
-	if err != nil {
-		return t.KeyError(i, err)
-	}
-	if row, ok := c.numbers.(*joinedRow); ok && !row.IsOnConnection() {
-		if err := row.open(ctx, &g.Session); err != nil {
-			return t.KeyError(i, err)
-		}
-	}
-	return nil
-}
-
 // Append appends n keys to room.
 func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.key.Source != nil {
@@ -166,32 +108,3 @@ type unseenTable struct{ unseen, row error }
 func (e *unseenTable) Error() string { return e.unseen.Error() }
 
 func (e *unseenTable) Unwrap() []error { return []error{e.row, e.unseen} }
-
-// GateOf returns the gate of a table on the connection: its Gate, or the connection's own
-// gate for a table that only this connection sees. g may be nil.
-func (g *Session) GateOf(t *Table) *gate {
-	switch {
-	case g == nil:
-		return t.Gate
-	case isOwn(g.tables, t):
-		own := g.gates[t]
-		if own == nil {
-			own = newGate()
-			if g.gates == nil {
-				g.gates = map[*Table]*gate{}
-			}
-			g.gates[t] = own
-		}
-		return own
-	case len(g.temporary.gates) > 0 && g.temporary.since == g.Columns.Since():
-		if own := g.temporary.gates[t]; own != nil {
-			return own
-		}
-	}
-	return t.Gate
-}
-
-// isOwn reports whether each connection has a table of that name of its own.
-func isOwn(db *Tables, t *Table) bool {
-	return db.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
-}

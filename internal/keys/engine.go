@@ -47,10 +47,6 @@ const (
 	listedBytes   = cacheBytes / 8
 )
 
-// maxTables bounds the tables that are remembered. Behind it, which globs can reach, a
-// table is made anew for each query text.
-const maxTables = 10000
-
 func newEngine(a Options, d *dialect.Dialect, s *statelessSources, columns *atomic.Int64) (*Engine, error) {
 	p, err := a.Policy.Compile(d)
 	if err != nil {
@@ -273,4 +269,19 @@ func fillOn(f policy.Fill) rewrite.FillOn {
 		}
 	}
 	return on
+}
+
+// At returns the configured table of a place; nil where the policy does not fill it.
+func (e *Engine) At(f policy.Found, name string) *Table { return e.tableAt(f, name) }
+
+// ofSource returns an error about a source with the first table and column that use it.
+func (e *Engine) ofSource(src policy.Source, err error) error {
+	for _, entry := range e.Policy.Entries() {
+		for _, k := range entry.Rule.Keys {
+			if k.Source == src {
+				return e.NewError(entry.Name, k.Column, -1, err)
+			}
+		}
+	}
+	return e.NewError("", "", -1, err)
 }

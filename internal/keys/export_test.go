@@ -2,10 +2,10 @@ package keys
 
 import (
 	"context"
+	"database/sql/driver"
 	"strconv"
 	"time"
 
-	"database/sql/driver"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"

@@ -2,10 +2,10 @@ package keys
 
 import (
 	"cmp"
-	"context"
 	"database/sql/driver"
 	"fmt"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -26,24 +26,6 @@ func shapeOf(k policy.RuleKey) keysource.Mapping {
 	return shape
 }
 
-// width returns the length in characters of the longest key of a kind with an alphabet of
-// its own; 0 where it is not known.
-func (k *Column) width() int {
-	switch shape := k.shape.(type) {
-	case *keysource.Coprime:
-		return shape.Width()
-	case *keysource.Composite:
-		return k.Rule.Source.Length
-	}
-	return 0
-}
-
-// cased reports whether two keys may differ by the case of a letter alone.
-func (k *Column) cased() bool {
-	c, ok := k.shape.(*keysource.Coprime)
-	return ok && c.CaseMatters()
-}
-
 // IsAdjacent reports whether the keys of one INSERT are consecutive, so that the
 // first of them tells the others.
 func (k *Column) IsAdjacent() bool { return k.shape == nil && len(k.Rule.Scope) == 0 }
@@ -56,52 +38,8 @@ func (k *Column) StateValues() []string {
 	return k.Rule.Values
 }
 
-// mapped returns n keys that are made of numbers.
-func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
-	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
-		c, first, err := dr.numbers(ctx, int64(n))
-		if err != nil {
-			return nil, err
-		}
-		keys, err := keysource.Keys(c.mapping, first, n, dr.key.Layout)
-		if err == nil {
-			dr.warn(ctx, c, first+int64(n)-1)
-		}
-		return keys, err
-	}
-	// A tick may have room for one key only, and a statement takes many.
-	keys := make([]driver.Value, 0, n)
-	for range n {
-		c, number, err := dr.numbers(ctx, 1)
-		if err != nil {
-			return nil, err
-		}
-		one, err := keysource.Keys(c.mapping, number, 1, dr.key.Layout)
-		if err != nil {
-			return nil, err
-		}
-		keys = append(keys, one[0])
-	}
-	return keys, nil
-}
-
 // warnAt returns the number from which on most of the numbers up to last are used.
 func warnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare) }
-
-// warnOfEnd reports once that most numbers of a counter are used, whose numbers are keys.
-func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
-	if c.warned.CompareAndSwap(false, true) {
-		dr.logNearEnd(ctx, dr.key.Limit(), c.remedy)
-	}
-}
-
-// warn reports once that most keys of a source are used.
-func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
-	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
-		return
-	}
-	dr.logNearEnd(ctx, c.mapping.Last(), keysource.EndRemedy(c.mapping))
-}
 
 // bounded returns the mapping of a state, nil where numbers are keys, and the greatest
 // number of its counter.
@@ -148,4 +86,30 @@ var errResidue = fmt.Errorf("%w: its last key does not have the length and alpha
 // example returns the keys of the numbers from 1 to n.
 func (k *Column) example(n int) ([]driver.Value, error) {
 	return keysource.Keys(k.fromOne(k.shape), 1, n, k.Layout)
+}
+
+// fromOne returns a mapping for numbers that count from 1.
+func (k *Column) fromOne(mapping keysource.Mapping) keysource.Mapping {
+	c, ok := mapping.(*keysource.Composite)
+	if !ok {
+		return mapping
+	}
+	spread := 0
+	if w := k.Rule.Source.Worker; w != nil {
+		spread = *w
+	}
+	return ticksFromOne{c, int64(spread)}
+}
+
+// ticksFromOne is the mapping of a composite for numbers that count from 1: each is
+// another millisecond of one spread.
+type ticksFromOne struct {
+	*keysource.Composite
+	spread int64
+}
+
+// Key returns the key of a number.
+func (m ticksFromOne) Key(number int64, l dialect.Layout) driver.Value {
+	bits := m.Bits()
+	return m.Composite.Key(number<<(bits.Worker+bits.Sequence)|m.spread<<bits.Sequence, l)
 }

@@ -3,8 +3,6 @@ package keys
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -24,31 +22,6 @@ import (
 
 // What package check asks: what the policy expects of a table and of the states of its
 // keys, as the run expects it, without a statement of an application.
-
-// Config returns the policy that the tables are made of, which must not be changed.
-func (db *Tables) Config() *policy.Config { return db.config }
-
-// EngineFor returns what the policy says in a dialect; exact says that the server
-// compares the names of tables as they are written.
-func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *Engine {
-	engines := db.Candidates
-	if exact && db.ExactCandidates != nil {
-		engines = db.ExactCandidates
-	}
-	for _, e := range engines {
-		if e.Dialect.Name == d.Name {
-			return e
-		}
-	}
-	return engines[0]
-}
-
-// At returns the configured table of a place; nil where the policy does not fill it.
-func (e *Engine) At(f policy.Found, name string) *Table { return e.tableAt(f, name) }
-
-// HasStandIn reports whether keys come from a stand-in for stores, and no database is
-// asked for anything.
-func (db *Tables) HasStandIn() bool { return db.Detached }
 
 // State is the state of a key as the run would open it. One of the fields is set.
 type State struct {
@@ -170,17 +143,6 @@ func sharedColumns(e *Engine, t *Table, k *Column, find func(schema, name string
 	return columns
 }
 
-// Worker returns the error of a snowflake's number that cannot be found here: its
-// variable is not set, or the host's name does not end in it.
-func (k *Column) Worker() error {
-	src := k.Rule.Source
-	if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 {
-		return nil
-	}
-	_, err := src.SnowflakeOptions().Number()
-	return err
-}
-
 // aheadAllowed is how far the time of the greatest key may be ahead of the clock: so long a
 // snowflake waits ([keysource.Snowflake.Above]).
 const aheadAllowed = 10 * time.Second
@@ -220,36 +182,3 @@ func LookFloor(ctx context.Context, e *Engine, t *Table, i int, found *catalog.T
 	}
 	return nil
 }
-
-// OpenStore returns the way to a store that the policy names; nil for one that is no
-// database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
-// the DSN.
-func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
-	opened, err := openConfigured(c)
-	if err == nil && opened.plain != nil {
-		return nil, nil, opened.close()
-	}
-	return opened.connector, opened.dialect, err
-}
-
-// ReachStore asks a store that the policy names and that is no database of SQL whether it would
-// take a change, which is not made. asked is false for one whose driver cannot tell. The error
-// is as it may be shown.
-func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
-	opened, err := openConfigured(c)
-	if err != nil || opened.plain == nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, opened.close()) }()
-	at, asked := opened.plain.(interface{ Reach(context.Context) error })
-	if !asked {
-		return false, nil
-	}
-	if err := at.Reach(ctx); err != nil {
-		return true, errors.New(shownError(err))
-	}
-	return true, nil
-}
-
-// IsInMemory reports whether a database of SQLite is in no file.
-func IsInMemory(ctx context.Context, q catalog.Querier) bool { return inMemory(ctx, q) }

@@ -3,9 +3,7 @@ package keys
 import (
 	"context"
 	"errors"
-	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
@@ -18,13 +16,6 @@ import (
 type ownTables struct {
 	fit   map[*Table]bool
 	since uint64 // what Since of the session's columns was then
-}
-
-// isOfSession reports whether the name is of a table that a session has to itself. ##t
-// is one for all sessions, which the catalog shows to all.
-func (t *Table) isOfSession(d *dialect.Dialect) bool {
-	name := t.Rule.Name
-	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
 }
 
 // factsOfOwn is Facts for a table that a session has to itself. Where there is none of
@@ -57,4 +48,33 @@ func (db *Tables) factsOfOwn(ctx context.Context, g *Session, t *Table) (*Facts,
 	}
 	g.own.fit[t] = true
 	return f, nil
+}
+
+// GateOf returns the gate of a table on the connection: its Gate, or the connection's own
+// gate for a table that only this connection sees. g may be nil.
+func (g *Session) GateOf(t *Table) *gate {
+	switch {
+	case g == nil:
+		return t.Gate
+	case isOwn(g.tables, t):
+		own := g.gates[t]
+		if own == nil {
+			own = newGate()
+			if g.gates == nil {
+				g.gates = map[*Table]*gate{}
+			}
+			g.gates[t] = own
+		}
+		return own
+	case len(g.temporary.gates) > 0 && g.temporary.since == g.Columns.Since():
+		if own := g.temporary.gates[t]; own != nil {
+			return own
+		}
+	}
+	return t.Gate
+}
+
+// isOwn reports whether each connection has a table of that name of its own.
+func isOwn(db *Tables, t *Table) bool {
+	return db.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
 }

@@ -2,16 +2,11 @@ package keys
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"sync/atomic"
 
-	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/internal/store/sequence"
-	"github.com/keyfill/keyfill/internal/store/series"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // recycled gives the numbers of a series that the process leases. Numbers that it leaves
@@ -85,93 +80,6 @@ func (r *recycled) suspect() {
 
 func (r *recycled) close(ctx context.Context) error { return leave(ctx, r.source) }
 
-// newRecycled attaches series to a counter, whose numbers come from the row. src is the
-// source with the remedy that it has for this table.
-func (dr making) newRecycled(src policy.Source, row sequence.Sequence, ranked bool, schema string, c *counter) (*counter, error) {
-	own := series.Options{
-		Sequence: row, Size: src.Series, Lease: src.Lease,
-		// Another one for each source: two that had one would share a series.
-		Owner: owner() + "/" + rand.Text(),
-	}
-	o, made := src.RecycledOptions(), new(recycled)
-	if dr.db.StatesOnConnection() && src.Store == "" {
-		if isElsewhere(dr.on, schema) {
-			return nil, errElsewhere
-		}
-		o.OnConnection = true
-		d := dr.db.Candidates[0].Dialect
-		made.row = &connRow{dialect: d, ranked: ranked, series: series.New(store.On(d, nil), own), leases: dr.leases(src.Series, src.Lease)}
-		c.bound = newBoundOn(row, made.row)
-	} else {
-		st, err := dr.storeOf(src, &own.Sequence, c)
-		if err != nil {
-			return nil, err
-		}
-		rows := st.series(own)
-		o.Store = rows
-		if ranked {
-			o.MaxKey, made.columns = rows.MaxKey, row.Columns
-		}
-		c.bound = newBound(row, rows.Bind)
-	}
-	source, err := keysource.NewRecycled(o, dr.env())
-	if err != nil {
-		return nil, err
-	}
-	made.source, c.numbers = source, made
-	return c, nil
-}
-
-// storeOf returns the store of a source that does not count on the statements'
-// connections, and completes its row and its counter.
-func (dr making) storeOf(src policy.Source, row *sequence.Sequence, c *counter) (stateStore, error) {
-	st, err := dr.states(src)
-	if err != nil {
-		return nil, err
-	}
-	if src.Store != "" && !dr.db.StatesOnConnection() {
-		if row.At, err = dr.db.stores.get(""); err != nil {
-			return nil, err
-		}
-		row.ClaimsAt, row.ClaimedAs = row.At, stateElsewhere(row.Name, src.Store)
-		c.use = &usedState{row: *row}
-	}
-	row.EnsureSchema, row.Apart = src.EnsureSchema, src.Store != "" && dr.db.StatesOnConnection()
-	return st, nil
-}
-
-// seriesAt returns the way to the series from a connection.
-func (r *connRow) seriesAt(g *Session) keysource.SeriesAt {
-	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
-	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
-		told := &heldLines{of: r.leases}
-		defer func() {
-			if err == nil {
-				told.flush(ctx)
-			}
-		}()
-		inside := func(st *store.Store) error { return f(watchedSeries{SeriesStore: r.series.At(st), told: told}) }
-		if !at.Open {
-			return committing{row: r, on: g}.transact(ctx, inside)
-		}
-		// Its several statements would each commit where the transaction has ended.
-		err = g.ProvenStore().Prove(ctx)
-		switch {
-		case errors.Is(err, store.ErrEnded):
-			return committing{row: r, on: g}.transact(ctx, inside)
-		case err != nil:
-			return err
-		}
-		return inside(store.Within(r.dialect, g.Own()))
-	}
-	if r.ranked {
-		at.MaxKey = func(ctx context.Context, from, to int64) (int64, error) {
-			return r.series.At(store.On(r.dialect, g.Own())).MaxKey(ctx, from, to)
-		}
-	}
-	return at
-}
-
 // onOwnConn calls a function with a connection of our own to the application's database.
 type onOwnConn func(context.Context, func(*Session) error) error
 
@@ -191,17 +99,4 @@ func giveBack(ctx context.Context, all []*recycled, onOwn onOwnConn) {
 		}
 		return errors.Join(errs...)
 	})
-}
-
-// recycledOn returns the series that count on the statements' connections.
-func (c *Counters) recycledOn() []*recycled {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var found []*recycled
-	for _, one := range c.all {
-		if r, ok := one.numbers.(*recycled); ok && r.row != nil {
-			found = append(found, r)
-		}
-	}
-	return found
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // RowFacts are facts about a table's rows. They tell whether a stored row shows what
@@ -102,6 +101,3 @@ func (f *RowFacts) IsSole(key int, scope []string) bool {
 	}
 	return true
 }
-
-// newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.
-func newValues() *rewrite.Cache { return rewrite.NewCache(cacheEntries/32, cacheBytes/32) }

@@ -3,7 +3,6 @@ package keys
 import (
 	"context"
 	"database/sql/driver"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store/scope"
-	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -35,102 +33,12 @@ type scopeRows struct {
 	columns []scopeColumn
 }
 
-// parentNumbers are numbers that are drawn within the parents of rows.
-type parentNumbers interface {
-	numbers
-
-	// within returns the numbers of rows whose parents have these values, for the key
-	// column of index i.
-	within(ctx context.Context, g *Session, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
-}
-
 // errNoParent is returned when numbers are asked for without rows, whose parents are
 // then not known.
 var errNoParent = anchor.New("scope-column", "its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
 
 // errShared is returned for a state of several tables.
 var errShared = anchor.New("scope-column", "a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
-
-// newScoped makes the counter of a numbering within parents. row is its own row, which
-// gives no number. It says which column is numbered, and within which columns.
-func (dr making) newScoped(ctx context.Context, row sequence.Sequence, c *counter) (*counter, error) {
-	switch {
-	case dr.key.Rule.Shared:
-		return nil, errShared
-	case c.unseen != nil:
-		return nil, fmt.Errorf("%w: its keys are numbered within columns whose types are not known", c.unseen)
-	case !dr.key.IsInteger():
-		return nil, anchor.New("scope-column", "keys that are numbered within other columns are integers: make the column one, and leave layout out")
-	}
-	d := dr.db.AnyEngine().Dialect
-	if err := dr.db.LockBeforeRead(ctx, dr.on, dr.table, dr.index); err != nil {
-		return nil, err
-	}
-	found, err := dr.db.CatalogTable(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
-	if err != nil {
-		return nil, err
-	}
-	s := &scoped{
-		scopeRows: scopeRows{scope: scope.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}},
-		remedy:    dr.key.Rule.Source.OnBehind,
-	}
-	var types []string
-	for _, rc := range dr.key.Rule.Scope {
-		column, err := newScopeColumn(d, found, rc)
-		if err != nil {
-			return nil, err
-		}
-		s.columns = append(s.columns, column)
-		s.scope.Within = append(s.scope.Within, column.found.Name)
-		types = append(types, rc.Type)
-	}
-	if !dr.db.StatesOnConnection() {
-		if s.scope.Latest, err = dr.db.stores.get(""); err != nil {
-			return nil, err
-		}
-	}
-	row.Start, row.Parameters = 1, s.scope.Parameters(types)
-	row.Columns = slices.Clone(row.Columns)
-	for at := range row.Columns {
-		row.Columns[at].Unranked = true // its greatest key says nothing of a parent
-	}
-	if s.joined, err = dr.newJoined(ctx, row, false, s.scope.Column.Schema, c); err != nil {
-		return nil, err
-	}
-	c.numbers = s
-	return c, nil
-}
-
-// Parents returns the parent of each row: the values of the columns within which the
-// policy numbers the rows.
-type Parents func() ([][]driver.Value, error)
-
-// GiveWithin gives keys for a statement on the connection, for the rows with these
-// parents.
-func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
-	rows, err := parents()
-	if err != nil {
-		return nil, err
-	}
-	dr := g.DrawingFor(t, i)
-	c, err := dr.Counter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, ok := c.numbers.(parentNumbers)
-	if !ok {
-		return nil, errNoParent // the policy has changed: there is no such counter
-	}
-	keys, err := s.within(ctx, &g.Session, t, i, rows)
-	if unusable(err) {
-		// The next statement may be about another table of that name.
-		if err := c.forget(ctx); err != nil {
-			return nil, err
-		}
-		dr.sources.found.drop(dr.key, c)
-	}
-	return keys, err
-}
 
 // parent is one parent of the rows of a statement.
 type parent struct {
@@ -281,14 +189,6 @@ func (s *scoped) back(ctx context.Context, g *Session, rows *scope.Rows, p *pare
 		err = s.scope.Back()
 	}
 	return again, err
-}
-
-// SuspectWithin notes that a number of one of the rows' parents was in use, if the
-// counter's numbers are within parents.
-func (c *counter) SuspectWithin(rows [][]driver.Value) {
-	if s, ok := c.numbers.(*scoped); ok {
-		s.suspectWithin(rows)
-	}
 }
 
 // suspectWithin makes the next draw for each of the rows' parents compare with the

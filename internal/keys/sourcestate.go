@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/keyfill/keyfill/internal/store/upstream"
@@ -53,15 +52,6 @@ type SourceState struct {
 	UpstreamFetches, UpstreamFetchErrors uint64
 
 	UpstreamError string
-}
-
-// SourceName returns the name under which the states of a key column's source are
-// summed: there are no more of them than the policy has sources.
-func SourceName(entry string, k *policy.RuleKey) string {
-	if k.Own {
-		return entry + "." + k.Column
-	}
-	return cmp.Or(k.Source.Name, k.State)
 }
 
 // stateOf returns the state of the numbers of a source at a time.
@@ -233,33 +223,6 @@ func (st *SourceState) addFetches(other SourceState) {
 	for i := range other.FetchTimes {
 		st.FetchTimes[i].Count += other.FetchTimes[i].Count
 	}
-}
-
-// draws are the draws of a numbering in the transactions of statements.
-type draws struct {
-	meter keysource.Meter
-	next  atomic.Int64 // behind the last number that was drawn; 0 before the first
-}
-
-// draw measures how f draws n numbers, of which it returns the first.
-func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
-	began := time.Now()
-	first, err := f()
-	if err != nil {
-		d.meter.Failed(time.Now(), err)
-		return first, err
-	}
-	d.meter.Fetched(time.Now(), time.Since(began), n, 0)
-	d.next.Store(first + n)
-	return first, nil
-}
-
-// timeOf returns the time of nanoseconds of the Unix time, the zero Time for 0.
-func timeOf(nanos int64) time.Time {
-	if nanos == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, nanos)
 }
 
 // faults are the errors of sources that are shown by their own texts, without details,

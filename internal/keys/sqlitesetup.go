@@ -33,16 +33,6 @@ func (db *Tables) needs() rowNeeds {
 	return n
 }
 
-// countsInRows reports whether the state of a source is a row that is changed by
-// the keys that are drawn.
-func countsInRows(src policy.Source) bool {
-	switch src.Kind {
-	case policy.KindSequence, policy.KindPseudorandom, policy.KindScatter, policy.KindCoprime, policy.KindRecycled:
-		return true
-	}
-	return false
-}
-
 // SetUpSQLite prepares a new connection to SQLite, while no transaction is open on it:
 // it finds out whether the database is the connection's own, and creates the tables of
 // states. With a mode that fills nothing the first key does both. A failure is left to
@@ -150,3 +140,6 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Session, t *Table, i in
 	column := store.Column{Schema: t.Rule.Schema, Table: t.Rule.Name, Name: t.KeyColumns[i].Name}
 	return keycolumn.Of(store.Within(db.Candidates[0].Dialect, g.Own()), column).LockFirst(ctx)
 }
+
+// IsInMemory reports whether a database of SQLite is in no file.
+func IsInMemory(ctx context.Context, q catalog.Querier) bool { return inMemory(ctx, q) }

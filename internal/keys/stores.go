@@ -18,7 +18,6 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/keysource"
@@ -278,33 +277,32 @@ func (s *stores) close() error {
 	return errors.Join(errs...)
 }
 
-// OpenStores checks the stores of the policy. It does no I/O. For an [explain.Database] there is
-// the application's database alone, and for an [explain.NoDatabase] none.
-func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
-	switch own := own.(type) {
-	case explain.NoDatabase:
-		return nil
-	case explain.Database:
-		db.explains = true
-		db.stores = newOwnStore(db.Candidates[0].Dialect, own.Connector)
-		return nil
+// OpenStore returns the way to a store that the policy names; nil for one that is no
+// database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
+// the DSN.
+func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
+	opened, err := openConfigured(c)
+	if err == nil && opened.plain != nil {
+		return nil, nil, opened.close()
 	}
-	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err == nil {
-		db.stores.drops, db.stores.now = &db.Drops, db.Dialect
-	}
-	return err
+	return opened.connector, opened.dialect, err
 }
 
-// CloseStores closes the stores, if they are open.
-func (db *Tables) CloseStores() error {
-	if db.stores == nil {
-		return nil
+// ReachStore asks a store that the policy names and that is no database of SQL whether it would
+// take a change, which is not made. asked is false for one whose driver cannot tell. The error
+// is as it may be shown.
+func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
+	opened, err := openConfigured(c)
+	if err != nil || opened.plain == nil {
+		return false, err
 	}
-	return db.stores.close()
+	defer func() { err = errors.Join(err, opened.close()) }()
+	at, asked := opened.plain.(interface{ Reach(context.Context) error })
+	if !asked {
+		return false, nil
+	}
+	if err := at.Reach(ctx); err != nil {
+		return true, errors.New(shownError(err))
+	}
+	return true, nil
 }
-
-// OwnStore returns the application's database as a store, on connections of our own.
-func (db *Tables) OwnStore() (*store.Store, error) { return db.stores.get("") }
-
-// OwnConnector opens connections to the application's database as its driver does.
-func (db *Tables) OwnConnector() driver.Connector { return db.stores.own }

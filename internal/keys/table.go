@@ -3,7 +3,6 @@ package keys
 import (
 	"cmp"
 	"database/sql/driver"
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -96,22 +96,6 @@ func (t *Table) KeyError(i int, err error) error {
 		return err
 	}
 	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, Stopped(err))
-}
-
-// ours reports whether an error is about the state of a source.
-func ours(err error) bool {
-	var row *store.Error
-	if errors.As(err, &row) {
-		return true
-	}
-	for _, known := range []error{
-		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
 }
 
 // EndOfKeys returns the first day on which a key column of the table gets no keys.
@@ -236,18 +220,49 @@ func skipped(src policy.Source) store.Range {
 // number, which has to fit an int64 too.
 const greatestNumber = math.MaxInt64 - 1
 
-// temporaryGates are the gates of names that have meant temporary tables of the
-// connection, while the tables are as they were.
-type temporaryGates struct {
-	gates map[*Table]*gate
-	since uint64 // what Since of the session's columns was then
+// check returns an error where a column cannot take its keys.
+func (t *Table) check(d *dialect.Dialect, found *catalog.Table) error {
+	for i := range t.KeyColumns {
+		k := &t.KeyColumns[i]
+		if err := found.Check(d, k.Wanted()); err != nil {
+			return t.NewError(t.Table, k.Name, -1, err)
+		}
+	}
+	return nil
 }
 
-// keep keeps the facts of a temporary table.
-func (a *temporaryGates) keep(t *Table, f *Facts, since uint64) {
-	if a.gates == nil || a.since != since {
-		a.gates, a.since = map[*Table]*gate{}, since
+// Worker returns the error of a snowflake's number that cannot be found here: its
+// variable is not set, or the host's name does not end in it.
+func (k *Column) Worker() error {
+	src := k.Rule.Source
+	if !ofWorkers(src) || src.Spread != "" || src.WorkerLease > 0 {
+		return nil
 	}
-	a.gates[t] = newGate()
-	a.gates[t].keep(f)
+	_, err := src.SnowflakeOptions().Number()
+	return err
+}
+
+// isOfSession reports whether the name is of a table that a session has to itself. ##t
+// is one for all sessions, which the catalog shows to all.
+func (t *Table) isOfSession(d *dialect.Dialect) bool {
+	name := t.Rule.Name
+	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
+}
+
+// SourceName returns the name under which the states of a key column's source are
+// summed: there are no more of them than the policy has sources.
+func SourceName(entry string, k *policy.RuleKey) string {
+	if k.Own {
+		return entry + "." + k.Column
+	}
+	return cmp.Or(k.Source.Name, k.State)
+}
+
+// detach notes what holds of a table without a database: its catalog is not asked, and
+// no trigger changes a row.
+func (t *Table) detach() {
+	rows := &RowFacts{Stays: true}
+	t.AsksCatalog = false
+	t.Gate.Rows.Store(rows)
+	t.Gate.Facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), Rows: rows})
 }

@@ -134,3 +134,32 @@ func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.
 	}
 	return effect
 }
+
+// Config returns the policy that the tables are made of, which must not be changed.
+func (db *Tables) Config() *policy.Config { return db.config }
+
+// EngineFor returns what the policy says in a dialect; exact says that the server
+// compares the names of tables as they are written.
+func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *Engine {
+	engines := db.Candidates
+	if exact && db.ExactCandidates != nil {
+		engines = db.ExactCandidates
+	}
+	for _, e := range engines {
+		if e.Dialect.Name == d.Name {
+			return e
+		}
+	}
+	return engines[0]
+}
+
+// HasStandIn reports whether keys come from a stand-in for stores, and no database is
+// asked for anything.
+func (db *Tables) HasStandIn() bool { return db.Detached }
+
+// markless reports whether a snowflake has no store. Either the policy says so, or states
+// are kept on the statements' connections: there a transaction may undo a mark, which
+// then reserves no time.
+func (db *Tables) markless(src policy.Source) bool {
+	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
+}

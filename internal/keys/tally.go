@@ -176,3 +176,15 @@ func (t *TableTally) counts() tableCounts {
 	}
 	return counted
 }
+
+// maxTables bounds the tables that are remembered. Behind it, which globs can reach, a
+// table is made anew for each query text.
+const maxTables = 10000
+
+// timeOf returns the time of nanoseconds of the Unix time, the zero Time for 0.
+func timeOf(nanos int64) time.Time {
+	if nanos == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}

@@ -1,0 +1,40 @@
+package keys
+
+import (
+	"context"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+)
+
+// bound holds the columns that a shared state is already bound to: those it was opened
+// for, and those bound since, because a glob matched them or their table is new.
+type bound struct {
+	bind    func(context.Context, store.Column) error // nil: by one of the next two
+	row     *connRow                                  // on the statements' connections
+	engine  *engineSequence
+	columns sync.Map // of store.Column.String()
+}
+
+// newBound returns the columns of a state that is opened for the columns of row. It
+// returns nil for a state of one column, whose row names that column.
+func newBound(row sequence.Sequence, bind func(context.Context, store.Column) error) *bound {
+	if !row.Shared {
+		return nil
+	}
+	b := &bound{bind: bind}
+	for _, c := range row.Columns {
+		b.columns.Store(c.String(), true)
+	}
+	return b
+}
+
+// newBoundOn is newBound for a row on the connection of each statement.
+func newBoundOn(row sequence.Sequence, on *connRow) *bound {
+	b := newBound(row, nil)
+	if b != nil {
+		b.row = on
+	}
+	return b
+}

@@ -1,0 +1,96 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// DrawingFor returns the drawing for the key column of index i of a table, on the connection.
+func (g *Conn) DrawingFor(t *Table, i int) Drawing {
+	dr := g.sources.DrawingFor(t, i)
+	dr.on, dr.own = &g.Session, &g.own
+	return dr
+}
+
+// Give appends n keys for a statement on the connection to room: see [Giver].
+func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+	if k := &t.KeyColumns[i]; k.Source != nil {
+		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
+	}
+	dr := g.DrawingFor(t, i)
+	if g.InsertID.May {
+		if key, err := pendingKey(ctx, dr, n); err != nil {
+			return nil, err
+		} else if key != 0 {
+			return keysource.AppendIntegers(room, key, 1, dr.key.Layout), nil
+		}
+	}
+	keys, err := dr.Append(ctx, room, n)
+	if err != nil {
+		dr.noteNoKey(ctx, err)
+		return nil, g.held(err)
+	}
+	return keys, nil
+}
+
+// Reserve returns the first of n integers for a statement on the connection.
+func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
+	dr := g.DrawingFor(t, i)
+	if g.InsertID.May {
+		if key, err := pendingKey(ctx, dr, int(min(n, 2))); err != nil || key != 0 {
+			return key, err
+		}
+	}
+	first, err := dr.Reserve(ctx, n)
+	if err != nil {
+		dr.noteNoKey(ctx, err)
+	}
+	return first, g.held(err)
+}
+
+// OpenState makes the row of a numbering whose numbers belong to transactions, and compares
+// it with the table, where that is done on a connection of our own.
+func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
+	c, err := g.DrawingFor(t, i).Counter(ctx)
+	if err != nil {
+		return t.KeyError(i, err)
+	}
+	if row, ok := c.numbers.(*joinedRow); ok && !row.IsOnConnection() {
+		if err := row.open(ctx, &g.Session); err != nil {
+			return t.KeyError(i, err)
+		}
+	}
+	return nil
+}
+
+// GiveWithin gives keys for a statement on the connection, for the rows with these
+// parents.
+func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
+	rows, err := parents()
+	if err != nil {
+		return nil, err
+	}
+	dr := g.DrawingFor(t, i)
+	c, err := dr.Counter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := c.numbers.(parentNumbers)
+	if !ok {
+		return nil, errNoParent // the policy has changed: there is no such counter
+	}
+	keys, err := s.within(ctx, &g.Session, t, i, rows)
+	if unusable(err) {
+		// The next statement may be about another table of that name.
+		if err := c.forget(ctx); err != nil {
+			return nil, err
+		}
+		dr.sources.found.drop(dr.key, c)
+	}
+	return keys, err
+}
+
+// Spares reports that a statement may draw more keys than it stores: see [SpareKeys].
+func (g *Conn) Spares() bool { return true }

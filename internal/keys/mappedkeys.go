@@ -1,0 +1,52 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// mapped returns n keys that are made of numbers.
+func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
+	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
+		c, first, err := dr.numbers(ctx, int64(n))
+		if err != nil {
+			return nil, err
+		}
+		keys, err := keysource.Keys(c.mapping, first, n, dr.key.Layout)
+		if err == nil {
+			dr.warn(ctx, c, first+int64(n)-1)
+		}
+		return keys, err
+	}
+	// A tick may have room for one key only, and a statement takes many.
+	keys := make([]driver.Value, 0, n)
+	for range n {
+		c, number, err := dr.numbers(ctx, 1)
+		if err != nil {
+			return nil, err
+		}
+		one, err := keysource.Keys(c.mapping, number, 1, dr.key.Layout)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, one[0])
+	}
+	return keys, nil
+}
+
+// warnOfEnd reports once that most numbers of a counter are used, whose numbers are keys.
+func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
+	if c.warned.CompareAndSwap(false, true) {
+		dr.logNearEnd(ctx, dr.key.Limit(), c.remedy)
+	}
+}
+
+// warn reports once that most keys of a source are used.
+func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
+	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
+		return
+	}
+	dr.logNearEnd(ctx, c.mapping.Last(), keysource.EndRemedy(c.mapping))
+}

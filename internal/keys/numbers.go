@@ -1,0 +1,63 @@
+package keys
+
+import (
+	"context"
+	"database/sql/driver"
+	"time"
+)
+
+// numbers are the numbers of a counter, of one of the kinds sequence, engineSequence,
+// snowflake, recycled, joinedRow and scoped.
+type numbers interface {
+	// reserve returns the first of n consecutive integers.
+	reserve(ctx context.Context, g *Session, n int64) (int64, error)
+
+	// suspect gives up reserved numbers, since one of them was found in use. The next
+	// number is compared with the greatest key, where the table can be asked for that.
+	suspect()
+
+	// close gives back reserved numbers and leases.
+	close(ctx context.Context) error
+}
+
+// Follower are numbers that can be raised above an explicit key.
+type Follower interface {
+	numbers
+
+	// Advance makes later keys to or greater.
+	Advance(ctx context.Context, g *Session, to int64) error
+
+	// IsOnConnection reports whether the state is read and written on the connection
+	// of each statement, as on SQLite.
+	IsOnConnection() bool
+
+	// IsJoined reports whether numbers belong to the transactions of their INSERTs.
+	IsJoined() bool
+
+	// KeysEnd returns the integer from which on keys are another state's, as the row of
+	// the numbers says now; 0 for none.
+	KeysEnd(ctx context.Context, g *Session) (int64, error)
+}
+
+// leavePatience is how long to wait for a store that takes a lease back.
+const leavePatience = 2 * time.Second
+
+// leave closes a source that has a lease. It is no error that the store does not take the
+// lease back, which runs out by itself.
+func leave(ctx context.Context, source interface{ Close(context.Context) error }) error {
+	limited, cancel := context.WithTimeout(ctx, leavePatience)
+	defer cancel()
+	if err := source.Close(limited); err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// parentNumbers are numbers that are drawn within the parents of rows.
+type parentNumbers interface {
+	numbers
+
+	// within returns the numbers of rows whose parents have these values, for the key
+	// column of index i.
+	within(ctx context.Context, g *Session, t *Table, i int, parents [][]driver.Value) ([]driver.Value, error)
+}

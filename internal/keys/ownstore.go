@@ -1,0 +1,40 @@
+package keys
+
+import (
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// OpenStores checks the stores of the policy. It does no I/O. For an [explain.Database] there is
+// the application's database alone, and for an [explain.NoDatabase] none.
+func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
+	switch own := own.(type) {
+	case explain.NoDatabase:
+		return nil
+	case explain.Database:
+		db.explains = true
+		db.stores = newOwnStore(db.Candidates[0].Dialect, own.Connector)
+		return nil
+	}
+	if db.stores, err = newStores(cfg, db.Candidates[0].Dialect, own); err == nil {
+		db.stores.drops, db.stores.now = &db.Drops, db.Dialect
+	}
+	return err
+}
+
+// CloseStores closes the stores, if they are open.
+func (db *Tables) CloseStores() error {
+	if db.stores == nil {
+		return nil
+	}
+	return db.stores.close()
+}
+
+// OwnStore returns the application's database as a store, on connections of our own.
+func (db *Tables) OwnStore() (*store.Store, error) { return db.stores.get("") }
+
+// OwnConnector opens connections to the application's database as its driver does.
+func (db *Tables) OwnConnector() driver.Connector { return db.stores.own }
