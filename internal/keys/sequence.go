@@ -113,4 +113,4 @@ func isElsewhere(g *Session, schema string) bool {
 
 // errElsewhere is returned for a table in a file that is attached to a database in
 // memory: each connection would number it for itself.
-var errElsewhere = anchor.New("other-table", "the table is in a file that is attached to a database in memory, which keeps the state of each connection to itself: give the source a store, or attach the other way round")
+var errElsewhere = anchor.New("other-table", "the table's file is attached to a database in memory, which keeps no state: give the source a store, or attach the other way")
