@@ -12,7 +12,7 @@ func (dr Drawing) bindTo(ctx context.Context, c *counter) error {
 	if c.bound == nil || dr.on == nil && c.bound.row != nil {
 		return nil
 	}
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	if err != nil || f.unseen != nil {
 		return err
 	}

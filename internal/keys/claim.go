@@ -27,7 +27,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 	if c.claimer == nil {
 		return true, nil
 	}
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	if err != nil || f.unseen != nil {
 		return false, err // a temporary table's keys are nobody else's business
 	}
@@ -44,7 +44,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) 
 
 // claimColumn makes a claim in the application's own database.
 func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bool, err error) {
-	if dr.on == nil && dr.db.StatesOnConnection() {
+	if dr.on == nil && dr.tables.StatesOnConnection() {
 		return false, nil
 	}
 	set := dr.sources.counters
@@ -52,13 +52,13 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	case dr.on == nil:
 	case dr.on.InMemory:
 		set = dr.own.inMemory()
-	case isOwn(dr.db, dr.table):
+	case isOwn(dr.tables, dr.table):
 		if dr.own.claims == nil {
 			dr.own.claims = newCounters()
 		}
 		set = dr.own.claims
 	}
-	key, now := claim.Row(), nowOf(dr.db.env)
+	key, now := claim.Row(), nowOf(dr.tables.env)
 	known, again := set.claims.Load(key)
 	if again {
 		if last := known.(claimed); last.noted || now.Sub(last.tried) < claimAgain {
@@ -90,8 +90,8 @@ func nowOf(env keysource.Env) time.Time {
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
-	if !dr.db.StatesOnConnection() {
-		home, err := dr.db.stores.get("")
+	if !dr.tables.StatesOnConnection() {
+		home, err := dr.tables.stores.get("")
 		if err != nil {
 			return false, false, err
 		}
@@ -101,8 +101,8 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 		// The row of a state in the column's own database names the column itself, and a
 		// claim would keep that out. Who may not ask whether the store is that database
 		// claims the column: then no state could be made there either.
-		limited, cancel := context.WithTimeout(ctx, dr.db.storeWait/2)
-		own, err := dr.db.stores.isOwn(limited, dr.key.Rule.Source.Store)
+		limited, cancel := context.WithTimeout(ctx, dr.tables.storeWait/2)
+		own, err := dr.tables.stores.isOwn(limited, dr.key.Rule.Source.Store)
 		cancel()
 		switch {
 		case err == nil && own:
@@ -121,7 +121,7 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 		noted, made, err = claim.Note(ctx, st)
 		return err
 	}
-	d := dr.db.Candidates[0].Dialect
+	d := dr.tables.Candidates[0].Dialect
 	if dr.on.Tx == session.Outside {
 		row := &connRow{dialect: d}
 		if err := (committing{row: row, on: dr.on}).transact(ctx, write); err != errInside {

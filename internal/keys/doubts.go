@@ -14,7 +14,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	if dr.on == nil || dr.on.Tx == session.Outside {
 		return
 	}
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	if err != nil {
 		f = dr.on.GateOf(dr.table).Facts.Load() // an aborted transaction answers nothing
 	}
@@ -30,7 +30,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter) {
 	src := dr.key.Rule.Source
 	dr.own.doubts[c] = doubted{
 		column: f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), below: src.Below, skip: skipped(src),
-		remedy: onBehind(src, dr.db.AnyEngine().Dialect, f.Columns[dr.index].numbers),
+		remedy: onBehind(src, dr.tables.AnyEngine().Dialect, f.Columns[dr.index].numbers),
 	}
 }
 

@@ -21,7 +21,7 @@ type Drawing struct {
 // DrawingFor returns the drawing for the key column of index i of a table, without a
 // connection: the state of the column's source has connections of its own.
 func (s *Sources) DrawingFor(t *Table, i int) Drawing {
-	return Drawing{Site: Site{db: s.Tables, table: t, index: i, key: &t.KeyColumns[i]}, sources: s}
+	return Drawing{Site: Site{tables: s.Tables, table: t, index: i, key: &t.KeyColumns[i]}, sources: s}
 }
 
 // Append appends n keys to room.

@@ -93,7 +93,7 @@ func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 	if c.home == "" {
 		return nil
 	}
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 // seenSince returns the counter of a table that was not there when the counter was made;
 // where the table is there now, it returns a new counter.
 func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*counter, error)) (*counter, error) {
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	switch {
 	case err != nil:
 		return nil, err

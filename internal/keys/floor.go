@@ -16,7 +16,7 @@ import (
 type floor struct {
 	flake  *keysource.Snowflake
 	column store.Column
-	db     *Tables
+	tables *Tables
 	table  *Table
 	index  int // of the key
 	done   atomic.Bool
@@ -45,10 +45,10 @@ func (f *floor) read(ctx context.Context, st *store.Store) (int64, error) {
 // at most: the statement's own transaction may have locked the table, which the server
 // does not see as a deadlock.
 func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
-	if f.db.StatesOnConnection() {
+	if f.tables.StatesOnConnection() {
 		return f.read(ctx, st)
 	}
-	limited, cancel := context.WithTimeout(ctx, f.db.storeWait)
+	limited, cancel := context.WithTimeout(ctx, f.tables.storeWait)
 	defer cancel()
 	key, err := f.read(limited, st)
 	switch {
@@ -57,7 +57,7 @@ func (f *floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
 	case limited.Err() != nil:
-		return 0, fmt.Errorf("%w: the greatest key could not be read for %s (store_wait): look whether a transaction has locked the table", keysource.ErrStoreDown, f.db.storeWait)
+		return 0, fmt.Errorf("%w: the greatest key could not be read for %s (store_wait): look whether a transaction has locked the table", keysource.ErrStoreDown, f.tables.storeWait)
 	}
 	return 0, err
 }
@@ -67,7 +67,7 @@ func (f *floor) raise(ctx context.Context, g *Session) error {
 	if f == nil || f.done.Load() {
 		return nil
 	}
-	db := f.db
+	db := f.tables
 	var (
 		st  *store.Store
 		err error

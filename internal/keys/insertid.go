@@ -16,7 +16,7 @@ var (
 // column that the engine would number; 0 for none. The state is raised above it, as the
 // engine raises its counter.
 func pendingKey(ctx context.Context, dr Drawing, n int) (int64, error) {
-	if f, err := dr.db.Facts(ctx, dr.on, dr.table); err != nil || !f.Columns[dr.index].counts {
+	if f, err := dr.tables.Facts(ctx, dr.on, dr.table); err != nil || !f.Columns[dr.index].counts {
 		return 0, nil
 	}
 	key, err := dr.on.InsertID.Pending(ctx, dr.on.Own())
@@ -25,7 +25,7 @@ func pendingKey(ctx context.Context, dr Drawing, n int) (int64, error) {
 		return 0, err
 	case n > 1:
 		return 0, errInsertID
-	case dr.db.AnyEngine().Dialect.Name != dialect.MariaDB().Name:
+	case dr.tables.AnyEngine().Dialect.Name != dialect.MariaDB().Name:
 		return 0, errOthersID
 	}
 	src := dr.key.Rule.Source

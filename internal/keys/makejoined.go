@@ -11,23 +11,23 @@ import (
 // newJoined attaches a row to a counter, whose numbers belong to transactions, and
 // returns it.
 func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bool, schema string, c *counter) (*joinedRow, error) {
-	d := dr.db.AnyEngine().Dialect
+	d := dr.tables.AnyEngine().Dialect
 	row.OnBehind = dr.key.Rule.Source.OnBehind
 	onBack := dr.key.Rule.Source.OnStoreRollback
 	if !ranked {
 		row.OnBehind = keysource.RemedyWarn // see newSequence
 	}
-	if dr.db.StatesOnConnection() {
+	if dr.tables.StatesOnConnection() {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
-		joined := newJoinedRow(dr.db, row, nil)
+		joined := newJoinedRow(dr.tables, row, nil)
 		joined.ranked, joined.onBack, joined.ensures = ranked, onBack, dr.key.Rule.Source.EnsureSchema
 		c.numbers = joined
 		c.bound = newBoundOn(row, &connRow{dialect: d, ranked: ranked, rows: joined.rows})
 		return joined, nil
 	}
-	home, err := dr.db.stores.get("")
+	home, err := dr.tables.stores.get("")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func (dr making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 			return nil, err
 		}
 	}
-	joined := newJoinedRow(dr.db, row, home)
+	joined := newJoinedRow(dr.tables, row, home)
 	joined.ranked, joined.onBack, joined.ensures = ranked, onBack, row.EnsureSchema
 	c.numbers, c.ends = joined, joined.rows
 	c.bound = newBound(row, reserver.New(home, row).Bind)

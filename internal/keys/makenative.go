@@ -16,7 +16,7 @@ func (dr making) newNative(ctx context.Context) (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := dr.db.stores.get("")
+	st, err := dr.tables.stores.get("")
 	if err != nil {
 		return nil, err
 	}

@@ -19,12 +19,12 @@ func (dr making) newRecycled(src policy.Source, row sequence.Sequence, ranked bo
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o, made := src.RecycledOptions(), new(recycled)
-	if dr.db.StatesOnConnection() && src.Store == "" {
+	if dr.tables.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := dr.db.Candidates[0].Dialect
+		d := dr.tables.Candidates[0].Dialect
 		made.row = &connRow{dialect: d, ranked: ranked, series: series.New(store.On(d, nil), own), leases: dr.leases(src.Series, src.Lease)}
 		c.bound = newBoundOn(row, made.row)
 	} else {
@@ -54,13 +54,13 @@ func (dr making) storeOf(src policy.Source, row *sequence.Sequence, c *counter) 
 	if err != nil {
 		return nil, err
 	}
-	if src.Store != "" && !dr.db.StatesOnConnection() {
-		if row.At, err = dr.db.stores.get(""); err != nil {
+	if src.Store != "" && !dr.tables.StatesOnConnection() {
+		if row.At, err = dr.tables.stores.get(""); err != nil {
 			return nil, err
 		}
 		row.ClaimsAt, row.ClaimedAs = row.At, stateElsewhere(row.Name, src.Store)
 		c.use = &usedState{row: *row}
 	}
-	row.EnsureSchema, row.Apart = src.EnsureSchema, src.Store != "" && dr.db.StatesOnConnection()
+	row.EnsureSchema, row.Apart = src.EnsureSchema, src.Store != "" && dr.tables.StatesOnConnection()
 	return st, nil
 }

@@ -21,11 +21,11 @@ func (dr making) newScoped(ctx context.Context, row sequence.Sequence, c *counte
 	case !dr.key.IsInteger():
 		return nil, anchor.New("scope-column", "keys that are numbered within other columns are integers: make the column one, and leave layout out")
 	}
-	d := dr.db.AnyEngine().Dialect
-	if err := dr.db.LockBeforeRead(ctx, dr.on, dr.table, dr.index); err != nil {
+	d := dr.tables.AnyEngine().Dialect
+	if err := dr.tables.LockBeforeRead(ctx, dr.on, dr.table, dr.index); err != nil {
 		return nil, err
 	}
-	found, err := dr.db.CatalogTable(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
+	found, err := dr.tables.CatalogTable(ctx, dr.on, d, dr.table.Rule.Schema, dr.table.Rule.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -43,8 +43,8 @@ func (dr making) newScoped(ctx context.Context, row sequence.Sequence, c *counte
 		s.scope.Within = append(s.scope.Within, column.found.Name)
 		types = append(types, rc.Type)
 	}
-	if !dr.db.StatesOnConnection() {
-		if s.scope.Latest, err = dr.db.stores.get(""); err != nil {
+	if !dr.tables.StatesOnConnection() {
+		if s.scope.Latest, err = dr.tables.stores.get(""); err != nil {
 			return nil, err
 		}
 	}

@@ -20,7 +20,7 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	src.OnBehind = onBehind(src, dr.db.AnyEngine().Dialect, facts.Columns[dr.index].numbers)
+	src.OnBehind = onBehind(src, dr.tables.AnyEngine().Dialect, facts.Columns[dr.index].numbers)
 	mapping, last, err := dr.key.bounded(dr.state)
 	if err != nil {
 		return nil, err
@@ -64,12 +64,12 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 func (dr making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
 	var full *fullServer
-	if dr.db.StatesOnConnection() && src.Store == "" {
+	if dr.tables.StatesOnConnection() && src.Store == "" {
 		if isElsewhere(dr.on, schema) {
 			return nil, errElsewhere
 		}
 		o.OnConnection = true
-		d := dr.db.Candidates[0].Dialect
+		d := dr.tables.Candidates[0].Dialect
 		at = &connRow{dialect: d, ranked: ranked, rows: reserver.New(store.On(d, nil), row)}
 		c.bound = newBoundOn(row, at)
 	} else {

@@ -30,7 +30,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 		}
 		o.Worker = &number
 	}
-	if dr.db.markless(src) {
+	if dr.tables.markless(src) {
 		return dr.newMarkless(ctx, o, mapping)
 	}
 	st, err := dr.states(src)
@@ -63,7 +63,7 @@ func (dr making) newSnowflake(ctx context.Context) (*counter, error) {
 	marker := st.marker(worker)
 	if src.Spread == "" { // several processes may have one spread
 		source := dr.source()
-		marker = &numberedMark{markState: marker, log: dr.db.Log, source: source, worker: worker.Number, rivals: dr.db.paced.rivals.of(source)}
+		marker = &numberedMark{markState: marker, log: dr.tables.Log, source: source, worker: worker.Number, rivals: dr.tables.paced.rivals.of(source)}
 	}
 	o.Marker = marker
 	flake, err := keysource.NewSnowflake(o, dr.env())
@@ -85,7 +85,7 @@ func (dr making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, 
 	if err != nil {
 		return nil, err
 	}
-	facts, err := dr.db.Facts(ctx, dr.on, dr.table)
+	facts, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	if err != nil {
 		return nil, err
 	}
@@ -138,5 +138,5 @@ func (dr making) floorOf(flake *keysource.Snowflake, facts *Facts, number int) *
 	if !found.leads || !isText && !found.ranked || dr.key.Rule.Source.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	return &floor{flake: flake, column: found.StoreColumn(dr.table.Rule, dr.key, false), db: dr.db, table: dr.table, index: dr.index, composite: composite, number: number}
+	return &floor{flake: flake, column: found.StoreColumn(dr.table.Rule, dr.key, false), tables: dr.tables, table: dr.table, index: dr.index, composite: composite, number: number}
 }

@@ -17,7 +17,7 @@ type making struct {
 
 func (dr making) newCounter(ctx context.Context) (*counter, error) {
 	switch {
-	case dr.db.Detached:
+	case dr.tables.Detached:
 		return dr.newStandIn()
 	case ofWorkers(dr.key.Rule.Source):
 		return dr.newSnowflake(ctx)

@@ -42,7 +42,7 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 
 // readMax is afterMax, and measures nothing.
 func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
-	f, err := dr.db.Facts(ctx, dr.on, dr.table)
+	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	switch {
 	case err != nil:
 		return 0, err
@@ -52,7 +52,7 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 		return 0, ErrNotUnique
 	}
 	column := f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false)
-	if dr.key.Rule.Source.Lock == policy.LockNone || !keycolumn.NeedsMutex(dr.db.AnyEngine().Dialect) {
+	if dr.key.Rule.Source.Lock == policy.LockNone || !keycolumn.NeedsMutex(dr.tables.AnyEngine().Dialect) {
 		claim := binding.ClaimOfMax(column)
 		claim.Exclusive = dr.key.Rule.Source.Exclusive
 		if _, err := dr.claimColumn(ctx, claim); err != nil {
@@ -61,7 +61,7 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	}
 	var greatest int64
 	if dr.key.Rule.Source.Lock == policy.LockNone {
-		stored := keycolumn.Of(store.Within(dr.db.AnyEngine().Dialect, dr.on.Own()), column)
+		stored := keycolumn.Of(store.Within(dr.tables.AnyEngine().Dialect, dr.on.Own()), column)
 		if greatest, err = stored.MaxKey(ctx); err == nil {
 			err = stored.AllShown()
 		}
@@ -89,12 +89,12 @@ func unranked(c store.Column) store.Column {
 // enterMutex waits for other transactions that are about to insert behind the greatest
 // key of a column, where reading that key does not wait for them.
 func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
-	if !keycolumn.NeedsMutex(dr.db.AnyEngine().Dialect) {
+	if !keycolumn.NeedsMutex(dr.tables.AnyEngine().Dialect) {
 		return nil
 	}
 	name := keycolumn.MutexName(column)
 	c, err := dr.sources.counters.get(ctx, name, func() (*counter, error) {
-		home, err := dr.db.stores.get("")
+		home, err := dr.tables.stores.get("")
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column)
 			EnsureSchema: dr.key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{numbers: newJoinedRow(dr.db, row, home), home: f.Columns[dr.index].home()}, nil
+		return &counter{numbers: newJoinedRow(dr.tables, row, home), home: f.Columns[dr.index].home()}, nil
 	})
 	if err == nil {
 		_, err = c.numbers.reserve(ctx, dr.on, 1)

@@ -15,17 +15,17 @@ import (
 
 // Site is a key column of a configured table, as a connection sees it.
 type Site struct {
-	db    *Tables
-	on    *Session // nil where states have connections of their own
-	table *Table
-	index int // of the key
-	key   *Column
+	tables *Tables
+	on     *Session // nil where states have connections of their own
+	table  *Table
+	index  int // of the key
+	key    *Column
 }
 
 // siteOf returns the site of the key column of index i. on may be nil where states have
 // connections of their own.
 func siteOf(db *Tables, on *Session, t *Table, i int) Site {
-	return Site{db: db, on: on, table: t, index: i, key: &t.KeyColumns[i]}
+	return Site{tables: db, on: on, table: t, index: i, key: &t.KeyColumns[i]}
 }
 
 // source returns the name of the column's source in logs and statistics. It does not depend
@@ -34,8 +34,8 @@ func (s Site) source() string { return SourceName(s.table.Rule.Entry, &s.key.Rul
 
 // env returns the environment for the source of the column: its waits are noted and logged.
 func (s Site) env() keysource.Env {
-	env := s.db.env
-	db, table, column, source := s.db, s.table.Table, s.key.Name, s.source()
+	env := s.tables.env
+	db, table, column, source := s.tables, s.table.Table, s.key.Name, s.source()
 	waited := db.paced.waits.of(source)
 	env.Waited = func(ctx context.Context, d time.Duration) {
 		WaitsOf(ctx).Add(d)
@@ -50,13 +50,15 @@ func (s Site) env() keysource.Env {
 }
 
 // watch returns the watch of a store for the source of the column.
-func (s Site) watch(name string) sourceWatch { return s.db.watches.of(s.db.Log, name, s.source()) }
+func (s Site) watch(name string) sourceWatch {
+	return s.tables.watches.of(s.tables.Log, name, s.source())
+}
 
 // leases returns the log of the leases of the column's source. size is the size of a
 // series, 0 for the default one.
 func (s Site) leases(size int64, lease time.Duration) *leaseLog {
 	source := s.source()
-	l := &leaseLog{log: s.db.Log, source: source, lease: cmp.Or(lease, keysource.DefaultLease), lost: s.db.losses.of(source)}
+	l := &leaseLog{log: s.tables.Log, source: source, lease: cmp.Or(lease, keysource.DefaultLease), lost: s.tables.losses.of(source)}
 	if !ofWorkers(s.key.Rule.Source) {
 		l.size = cmp.Or(size, keysource.DefaultSeries)
 	}
@@ -65,7 +67,7 @@ func (s Site) leases(size int64, lease time.Duration) *leaseLog {
 
 // states returns where the state of a source is.
 func (s Site) states(src policy.Source) (stateStore, error) {
-	at, err := s.db.stores.states(src.Store)
+	at, err := s.tables.stores.states(src.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -79,21 +81,21 @@ func (s Site) states(src policy.Source) (stateStore, error) {
 // columns returns the facts about the key's table, and the columns that the state of the
 // key serves, this one first. It leaves out columns whose tables are not there.
 func (s Site) columns(ctx context.Context) (*Facts, []store.Column, error) {
-	own, err := s.db.Facts(ctx, s.on, s.table)
+	own, err := s.tables.Facts(ctx, s.on, s.table)
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere := s.db.StatesOnConnection() && s.key.Rule.Source.Store != ""
+	elsewhere := s.tables.StatesOnConnection() && s.key.Rule.Source.Store != ""
 	columns := []store.Column{own.Columns[s.index].StoreColumn(s.table.Rule, s.key, elsewhere)}
 	if !s.key.Rule.Shared {
 		return own, columns, nil
 	}
-	d := s.db.AnyEngine().Dialect
+	d := s.tables.AnyEngine().Dialect
 	for _, c := range s.key.Rule.Columns {
 		if c.Table == s.table.Rule.Name && c.Column == s.key.Name && (c.Schema == "" || c.Schema == s.table.Rule.Schema) {
 			continue
 		}
-		found, err := s.db.CatalogTable(ctx, s.on, d, c.Schema, c.Table)
+		found, err := s.tables.CatalogTable(ctx, s.on, d, c.Schema, c.Table)
 		if errors.Is(err, catalog.ErrNoTable) {
 			continue
 		}
@@ -111,19 +113,19 @@ func (s Site) columns(ctx context.Context) (*Facts, []store.Column, error) {
 // FollowsUntold reports whether the source of the column, for which [MayFollow] is true,
 // follows the keys that INSERTs bring.
 func (s Site) FollowsUntold(ctx context.Context) bool {
-	src, d := s.key.Rule.Source, s.db.AnyEngine().Dialect
+	src, d := s.key.Rule.Source, s.tables.AnyEngine().Dialect
 	if followsUntold(src, d, false) {
 		return true
 	}
-	f, err := s.db.Facts(ctx, s.on, s.table)
+	f, err := s.tables.Facts(ctx, s.on, s.table)
 	return err == nil && followsUntold(src, d, f.Columns[s.index].numbers)
 }
 
 // noteSuspect counts and logs that a key of the column was found in use.
 func (s Site) noteSuspect(ctx context.Context) {
-	s.table.TallyIn(&s.db.Tally).addSuspect()
-	if count := s.db.paced.suspects.of(s.source()).note(); count > 0 {
-		s.db.Log.Write(ctx, messageSuspect, s.table.Table, s.key.Name, count)
+	s.table.TallyIn(&s.tables.Tally).addSuspect()
+	if count := s.tables.paced.suspects.of(s.source()).note(); count > 0 {
+		s.tables.Log.Write(ctx, messageSuspect, s.table.Table, s.key.Name, count)
 	}
 }
 
@@ -137,28 +139,28 @@ func (s Site) noteNoKey(ctx context.Context, err error) {
 // NoteUnfit logs, once a minute for each source, that the engine has refused keys because
 // they do not suit the column. problem is what the catalog says of that.
 func (s Site) NoteUnfit(ctx context.Context, problem error) {
-	if count := s.db.paced.unfits.of(s.source()).note(); count > 0 {
+	if count := s.tables.paced.unfits.of(s.source()).note(); count > 0 {
 		text := problem.Error()
 		var e *catalog.Error
 		if errors.As(problem, &e) {
 			text = e.Detail
 		}
-		s.db.Log.Write(ctx, messageUnfit, s.table.Table, s.key.Name, s.table.Rule.Entry, text, count)
+		s.tables.Log.Write(ctx, messageUnfit, s.table.Table, s.key.Name, s.table.Rule.Entry, text, count)
 	}
 }
 
 // logNearEnd logs, once a minute for each source, that most numbers of a state are used. A
 // source may have a state for each tenant.
 func (s Site) logNearEnd(ctx context.Context, last int64, remedy string) {
-	if count := s.db.paced.nearEnds.of(s.source()).note(); count > 0 {
-		s.db.Log.Write(ctx, messageNearEnd, s.table.Table, s.key.Name, last, remedy, count)
+	if count := s.tables.paced.nearEnds.of(s.source()).note(); count > 0 {
+		s.tables.Log.Write(ctx, messageNearEnd, s.table.Table, s.key.Name, last, remedy, count)
 	}
 }
 
 // warnOfBehind returns a function that logs, once a minute for each source, that a sequence of
 // the engine is below keys in its tables.
 func (s Site) warnOfBehind(own *native.Reserver) func(context.Context) {
-	db, table, column, source := s.db, s.table.Table, s.key.Name, s.source()
+	db, table, column, source := s.tables, s.table.Table, s.key.Name, s.source()
 	behind := db.paced.behinds.of(source)
 	return func(ctx context.Context) {
 		if behind.note() > 0 {

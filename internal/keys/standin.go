@@ -24,7 +24,7 @@ func (dr making) newStandIn() (*counter, error) {
 		mapping, o.EndRemedy = dr.key.fromOne(mapping), keysource.EndRemedy(mapping)
 	}
 	o.Reserver, o.Max = dr.standIn(dr.state), last
-	source, err := keysource.NewSequence(o, dr.db.env)
+	source, err := keysource.NewSequence(o, dr.tables.env)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (dr making) newScopedStandIn() *scopedStandIn {
 		newRow:    dr.standIn, rows: map[string]keysource.Reserver{},
 	}
 	for _, rc := range dr.key.Rule.Scope {
-		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.db.AnyEngine().Dialect, found: &catalog.Column{Name: rc.Column}})
+		s.columns = append(s.columns, scopeColumn{rule: rc, dialect: dr.tables.AnyEngine().Dialect, found: &catalog.Column{Name: rc.Column}})
 	}
 	return s
 }
