@@ -12,8 +12,8 @@ import (
 // claimer returns the claim to write for a counter; the caller sets Column.
 type claimer func(ctx context.Context, g *Session) (binding.Claim, error)
 
-// claimerOf returns the claimer of a source with a row in a store. It is nil for a row
-// that names its columns itself.
+// claimerOf returns the claimer of a source with a row in a store, and nil for a row that
+// names its columns itself.
 func claimerOf(src policy.Source, row *sequence.Sequence) claimer {
 	state := ""
 	switch {
@@ -27,7 +27,7 @@ func claimerOf(src policy.Source, row *sequence.Sequence) claimer {
 	return claims(binding.Claim{State: state})
 }
 
-// claims returns a claimer of a claim that is known beforehand.
+// claims returns a claimer that always returns c.
 func claims(c binding.Claim) claimer {
 	return func(context.Context, *Session) (binding.Claim, error) { return c, nil }
 }

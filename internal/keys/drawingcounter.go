@@ -88,7 +88,7 @@ func (dr Drawing) Counter(ctx context.Context) (*counter, error) {
 // entry of a bare name matches a table in every schema.
 var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
-// atHome returns an error when the counter numbers another table.
+// atHome returns an error if the counter numbers another table.
 func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 	if c.home == "" {
 		return nil
@@ -103,8 +103,8 @@ func (dr Drawing) atHome(ctx context.Context, c *counter) error {
 	return nil
 }
 
-// seenSince returns the counter of a table that was not there when the counter was made;
-// where the table is there now, it returns a new counter.
+// seenSince returns c, the counter of a table that was not there when the counter was made. If
+// the table is there now, it returns a new counter.
 func (dr Drawing) seenSince(ctx context.Context, c *counter, anew func() (*counter, error)) (*counter, error) {
 	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
 	switch {

@@ -10,10 +10,10 @@ import (
 // draws are the draws of a numbering in the transactions of statements.
 type draws struct {
 	meter keysource.Meter
-	next  atomic.Int64 // behind the last number that was drawn; 0 before the first
+	next  atomic.Int64 // one more than the last number that was drawn; 0 before the first
 }
 
-// draw measures how f draws n numbers, of which it returns the first.
+// draw returns the first of n numbers, which f draws, and measures how long that takes.
 func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
 	began := time.Now()
 	first, err := f()

@@ -19,7 +19,8 @@ type gate struct {
 	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
-	// TriggersPausedUntil is RowsPausedUntil for who only asks whether there are triggers.
+	// TriggersPausedUntil is RowsPausedUntil for callers that ask only whether there are
+	// triggers.
 	TriggersPausedUntil atomic.Int64
 
 	// Refused is what was known of the rows when an INSERT was refused, for the sake of

@@ -50,8 +50,9 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	return first, g.held(err)
 }
 
-// OpenState makes the row of a numbering whose numbers belong to transactions, and compares
-// it with the table, where that is done on a connection of our own.
+// OpenState opens the row of a numbering whose numbers belong to transactions: it makes the
+// row and compares it with the table. It does nothing if that needs the statement's own
+// connection.
 func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
 	c, err := g.DrawingFor(t, i).Counter(ctx)
 	if err != nil {

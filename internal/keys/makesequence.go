@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// widerColumn is what helps where a counter comes to its end.
+// widerColumn is the remedy for a counter whose numbers are used up.
 const widerColumn = "a wider column and max_bits"
 
 func (dr making) newSequence(ctx context.Context) (*counter, error) {
@@ -59,8 +59,8 @@ func (dr making) newSequence(ctx context.Context) (*counter, error) {
 	return dr.countThrough(ctx, src, row, ranked, facts.Columns[dr.index].schema, o, c)
 }
 
-// countThrough completes a counter with a row, whose greatest key may be compared
-// with where it is ranked.
+// countThrough completes a counter that counts in a row. ranked says that the row may be
+// compared with the greatest key.
 func (dr making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *counter) (*counter, error) {
 	var at *connRow
 	var full *fullServer

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// mapped returns n keys that are made of numbers.
+// mapped returns n keys, each made of a number.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
 		c, first, err := dr.numbers(ctx, int64(n))
@@ -36,14 +36,15 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	return keys, nil
 }
 
-// warnOfEnd reports once that most numbers of a counter are used, whose numbers are keys.
+// warnOfEnd logs once that most numbers of a counter are used, if the numbers are the keys.
 func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
 	if c.warned.CompareAndSwap(false, true) {
 		dr.logNearEnd(ctx, dr.key.Limit(), c.remedy)
 	}
 }
 
-// warn reports once that most keys of a source are used.
+// warn logs once that most keys of a counter are used, if keys are made of its numbers. last
+// is the number of the key that was just made.
 func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
 	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
 		return

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// numbers are the numbers of a counter, of one of the kinds sequence, engineSequence,
+// numbers are the numbers of a counter, of one of the kinds blockSequence, engineSequence,
 // snowflake, recycled, joinedRow and scoped.
 type numbers interface {
 	// reserve returns the first of n consecutive integers.
 	reserve(ctx context.Context, g *Session, n int64) (int64, error)
 
 	// suspect gives up reserved numbers, since one of them was found in use. The next
-	// number is compared with the greatest key, where the table can be asked for that.
+	// number is compared with the greatest key, if the table can be asked for it.
 	suspect()
 
 	// close gives back reserved numbers and leases.
@@ -42,8 +42,8 @@ type Follower interface {
 // leavePatience is how long to wait for a store that takes a lease back.
 const leavePatience = 2 * time.Second
 
-// leave closes a source that has a lease. It is no error that the store does not take the
-// lease back, which runs out by itself.
+// leave closes a source that has a lease. It returns no error if the store does not take the
+// lease back: the lease expires.
 func leave(ctx context.Context, source interface{ Close(context.Context) error }) error {
 	limited, cancel := context.WithTimeout(ctx, leavePatience)
 	defer cancel()

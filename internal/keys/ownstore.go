@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// OpenStores checks the stores of the policy. It does no I/O. For an [explain.Database] there is
+// OpenStores opens the stores of the policy and checks their settings. It does no I/O. For an [explain.Database] there is
 // the application's database alone, and for an [explain.NoDatabase] none.
 func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
 	switch own := own.(type) {

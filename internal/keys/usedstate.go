@@ -11,12 +11,12 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// claimAgain is the pause before a claim is tried again that could not be written, since
-// the tables of states were not there.
+// claimAgain is the pause before a claim is tried again whose write has failed, since
+// keyfill's tables were not there.
 const claimAgain = 10 * time.Second
 
-// usedState notes the use of the state of a sequence where its columns are claimed: see
-// [store.NoteUsed]. It is safe for concurrent use; nil notes nothing.
+// usedState records, in the claims of a sequence's columns, that the state of the sequence is
+// used: see [reserver.NoteUsed]. It is safe for concurrent use; nil records nothing.
 type usedState struct {
 	row     sequence.Sequence
 	columns sync.Map    // that are claimed, by store.Column.String()
@@ -28,11 +28,11 @@ type usedState struct {
 	again   time.Time      // not to be tried before that
 }
 
-// notePatience is how long a number waits for its use to be noted, where another
-// transaction has locked the claim. One that waits for this one never lets it go.
+// notePatience is how long a number waits for its use to be recorded, if another transaction
+// has locked the claim: one that waits for the caller's transaction never releases it.
 const notePatience = time.Second
 
-// note notes a use, before the caller has anything of it.
+// note records a use. It is called before the caller gets the number.
 func (u *usedState) note(ctx context.Context) {
 	if u == nil || u.noted.Load() {
 		return
@@ -43,8 +43,8 @@ func (u *usedState) note(ctx context.Context) {
 	u.write(ctx)
 }
 
-// claim takes note of a column that is claimed for the state. Where the state is used
-// already, that is noted at once: the column may get a number that was reserved before.
+// claim adds a column that is claimed for the state. If the state is used already, claim
+// records that at once: the column may get a number that was reserved before.
 func (u *usedState) claim(ctx context.Context, c store.Column) {
 	if u == nil {
 		return
@@ -66,8 +66,8 @@ func (u *usedState) claim(ctx context.Context, c store.Column) {
 	u.columns.Store(name, true)
 }
 
-// write notes the use for the columns that are pending. What cannot be written is tried
-// again after a while; the keys are good without it. The caller holds mu.
+// write records the use for the pending columns. If it fails, it is tried again after
+// claimAgain; the keys are valid without it. The caller holds mu.
 func (u *usedState) write(ctx context.Context) {
 	if len(u.pending) > 0 && time.Now().Before(u.again) {
 		return
