@@ -157,7 +157,7 @@ func catalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, n
 	}
 	var t *catalog.Table
 	err = apart(ctx, g, []store.Column{{Table: name}}, func(ctx context.Context) error {
-		return askCatalog(ctx, d, wait, func(ctx context.Context) (err error) {
+		return askCatalog(ctx, d, wait, q, lentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
 			t, err = catalog.Read(ctx, d, q, schema, name)
 			return err
 		})

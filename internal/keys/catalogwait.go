@@ -3,6 +3,7 @@ package keys
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"time"
@@ -14,17 +15,24 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// askCatalog asks the catalog on a connection of our own. Where the server has no
-// connection left, it asks again for as long as wait, which is the policy's store_wait.
-// What the driver says is formatted: a driver.ErrBadConn would make database/sql throw
-// away the application's connection. What ask has set may be read where there is no
-// error.
-func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask func(context.Context) error) error {
+// askCatalog asks the catalog by q, on a connection of our own, or by lent where the server has
+// none left for that. lent may be nil. Where neither is possible, it asks again for as long
+// as wait, which is the policy's store_wait. It formats the driver's error: a
+// driver.ErrBadConn would make database/sql throw away the application's connection. The
+// caller may read what ask has set if the error is nil.
+func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent driver.Conn, ask func(context.Context, catalog.Querier) error) error {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	var answered error // the server's last answer, which says more than that the time is up
 	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
-		err := within(limited, ask)
+		err := within(limited, func(ctx context.Context) error { return ask(ctx, q) })
+		if lent != nil && isFull(err) {
+			// A driver may close a connection whose context has ended: wait ends no question here.
+			if err := ask(ctx, catalog.Conn(lent)); err == nil || errors.Is(err, catalog.ErrNoTable) {
+				return err
+			}
+			lent = nil // it is asked once
+		}
 		switch class := sqlcode.ClassOf(d, err); {
 		case err == nil, errors.Is(err, catalog.ErrNoTable):
 			return err
@@ -40,6 +48,12 @@ func askCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, ask
 		}
 		return notRead(cmp.Or(answered, err))
 	}
+}
+
+// isFull reports whether a server has refused a connection because of a limit of connections.
+func isFull(err error) bool {
+	var connecting *sqlcode.ConnectError
+	return errors.As(err, &connecting) && connecting.Code.Limit == sqlcode.LimitConnection
 }
 
 // errSharedSession says that the server does answer.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/keysource"
 )
@@ -25,7 +26,7 @@ func (full) SQLState() string { return "53300" }
 // server has answered before.
 func TestAskCatalogTimeUp(t *testing.T) {
 	asked := 0
-	err := keys.AskCatalog(t.Context(), dialect.PostgreSQL(), 50*time.Millisecond, func(ctx context.Context) error {
+	err := keys.AskCatalog(t.Context(), dialect.PostgreSQL(), 50*time.Millisecond, nil, nil, func(ctx context.Context, _ catalog.Querier) error {
 		if asked++; asked == 1 {
 			return full{}
 		}

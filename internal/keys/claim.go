@@ -2,6 +2,7 @@ package keys
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/schema"
 	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
 )
 
 // A state that is not a row of keyfill_sequences in the table's own database leaves a
@@ -91,29 +93,7 @@ func nowOf(env keysource.Env) time.Time {
 // statement's transaction.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
 	if !dr.tables.StatesOnConnection() {
-		home, err := dr.tables.stores.get("")
-		if err != nil {
-			return false, false, err
-		}
-		if needsClaim(dr.key.Rule.Source) {
-			schema.Of(home).EnsureClaims(ctx)
-		}
-		// The row of a state in the column's own database names the column itself, and a
-		// claim would keep that out. Who may not ask whether the store is that database
-		// claims the column: then no state could be made there either.
-		limited, cancel := context.WithTimeout(ctx, dr.tables.storeWait/2)
-		own, err := dr.tables.stores.isOwn(limited, dr.key.Rule.Source.Store)
-		cancel()
-		switch {
-		case err == nil && own:
-			return true, true, nil
-		case ctx.Err() != nil:
-			return false, false, ctx.Err()
-		case err != nil && !errors.Is(err, store.ErrTables) && !errors.Is(err, store.ErrRights):
-			return false, false, nil // the source waits for a store that does not answer; the claim is tried again
-		}
-		noted, _, err = claim.Note(ctx, home)
-		return noted, true, err
+		return dr.tables.stores.noteClaim(ctx, dr.key.Rule.Source, claim, dr.tables.storeWait/2, lentConn(dr.on))
 	}
 	dr.on.EnsureStates(ctx)
 	made := false
@@ -135,4 +115,44 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 	// rolled back.
 	dr.own.claimed = dr.own.claimed || made
 	return noted, !dr.own.claimed, nil
+}
+
+// noteClaim writes the claim of a source down on a connection of our own, and reports whether
+// that stays. It waits for the source's store for as long as wait. Where the application's
+// database has no connection left, a claim that is there already is looked for by lent, and none
+// is written there.
+func (s *stores) noteClaim(ctx context.Context, src policy.Source, claim binding.Claim, wait time.Duration, lent driver.Conn) (noted, stays bool, err error) {
+	home, err := s.get("")
+	if err != nil {
+		return false, false, err
+	}
+	if needsClaim(src) {
+		schema.Of(home).EnsureClaims(ctx)
+	}
+	// The row of a state in the column's own database names the column itself, and a
+	// claim would keep that out. A user who may not ask whether the store is that database
+	// claims the column: then no state could be made there either.
+	limited, cancel := context.WithTimeout(ctx, wait)
+	own, err := s.isOwn(limited, src.Store)
+	cancel()
+	switch {
+	case err == nil && own:
+		return true, true, nil
+	case ctx.Err() != nil:
+		return false, false, ctx.Err()
+	case isFull(err):
+		// A source whose store has no connection left waits for that. One whose store
+		// answers would give keys without a claim.
+		if err = home.ProbeAll(ctx); !isFull(err) {
+			return false, false, nil
+		}
+	case err != nil && !errors.Is(err, store.ErrTables) && !errors.Is(err, store.ErrRights):
+		return false, false, nil // the source waits for a store that does not answer; the claim is tried again
+	default:
+		noted, _, err = claim.Note(ctx, home)
+	}
+	if lent != nil && isFull(err) && claim.IsNoted(ctx, store.On(home.Dialect, lent)) {
+		return true, true, nil
+	}
+	return noted, true, err
 }

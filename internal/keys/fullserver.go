@@ -2,11 +2,9 @@ package keys
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store/reserver"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -52,12 +50,6 @@ func (s sparing) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 		s.full.tell()
 	}
 	return got, err
-}
-
-// isFull reports whether a server has refused a connection because of a limit of connections.
-func isFull(err error) bool {
-	var connecting *sqlcode.ConnectError
-	return errors.As(err, &connecting) && connecting.Code.Limit == sqlcode.LimitConnection
 }
 
 // tell ends the wait of all.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -11,6 +12,16 @@ import (
 
 // errHeld says why a store may not have answered an INSERT in a transaction.
 var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+
+// lentConn returns the connection of g, for the moments in which the server has none left for
+// keyfill; nil where g is nil, or a question there could be noticed, or answered in another
+// way than on a connection of our own.
+func lentConn(g *Session) driver.Conn {
+	if g == nil || !session.IsAsOpened(&g.Conn) {
+		return nil
+	}
+	return g.Own()
+}
 
 // held adds another possible cause to the error of a store that has not answered, where
 // the statement's transaction keeps a connection of the same server.

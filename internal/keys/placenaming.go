@@ -76,7 +76,7 @@ func (g *Session) PlanByPlace(ctx context.Context, e *Engine, query string, p *r
 	case err != nil:
 		return nil, plain, err
 	}
-	home, err := g.tables.home(ctx)
+	home, err := g.tables.home(ctx, g)
 	if err != nil {
 		return nil, plain, g.held(err)
 	}
@@ -130,7 +130,7 @@ func (db *Tables) TableAtHome(ctx context.Context, t *Table) (*Table, error) {
 	f := policy.Found{Schema: t.Rule.Schema, Bare: t.Rule.Schema == ""}
 	schema := "main"
 	if !db.StatesOnConnection() {
-		home, err := db.home(ctx)
+		home, err := db.home(ctx, nil)
 		if err == nil {
 			schema, _, err = db.locate(ctx, nil, home, t.Rule.Name)
 		}

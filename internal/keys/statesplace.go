@@ -19,7 +19,7 @@ func (g *Session) AskPlaceEarly(ctx context.Context) {
 }
 
 // home returns the place in which the database is opened.
-func (db *Tables) home(ctx context.Context) (*session.Location, error) {
+func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, error) {
 	p := &db.Places
 	if home := p.Home.Load(); home != nil {
 		return home, nil
@@ -32,7 +32,7 @@ func (db *Tables) home(ctx context.Context) (*session.Location, error) {
 		return nil, err
 	}
 	var where catalog.Where
-	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, db.Dialect(), db.storeWait, q, lentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
 		where, err = catalog.Place(ctx, db.Dialect(), q)
 		return err
 	})
@@ -60,7 +60,7 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	}
 	var found string
 	var stays bool
-	err = askCatalog(ctx, db.Dialect(), db.storeWait, func(ctx context.Context) (err error) {
+	err = askCatalog(ctx, db.Dialect(), db.storeWait, q, lentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
 		found, stays, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
 		return err
 	})
@@ -80,7 +80,7 @@ func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
 	if schema := p.States.Load(); schema != nil {
 		return *schema, nil
 	}
-	home, err := db.home(ctx)
+	home, err := db.home(ctx, g)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func (g *Session) states(ctx context.Context, own bool) (st *store.Store, away b
 	if err != nil {
 		return nil, false, err
 	}
-	home, err := db.home(ctx)
+	home, err := db.home(ctx, g)
 	if err != nil {
 		return nil, false, err
 	}

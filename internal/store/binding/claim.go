@@ -130,6 +130,14 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 	return true, made, nil
 }
 
+// IsNoted reports whether the row of the claim binds it to its column, and no other state is
+// bound to that. It reads no more than that, and reports false where it cannot.
+func (c Claim) IsNoted(ctx context.Context, s *store.Store) bool {
+	b := c.binding()
+	row, err := staterow.Read(ctx, s, c.Row())
+	return err == nil && row != nil && !isCandidate(row) && b.checkRow(row, c.Column) == nil && Binder{s}.CheckTaken(ctx, b, c.Column) == nil
+}
+
 // Look returns [store.ErrTaken] where another state has the column of the claim. Without
 // keyfill_sequences no other state can be known.
 func (c Claim) Look(ctx context.Context, s *store.Store) error {
