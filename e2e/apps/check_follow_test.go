@@ -1,6 +1,8 @@
 package apps_test
 
 import (
+	"database/sql"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -15,18 +17,16 @@ import (
 // follow compares the class of findings with what an INSERT into the tables of a policy
 // does: one fails if and only if a finding says so. Tables that are not there are left out: no
 // INSERT of theirs is filled. A policy that is not opened says so itself.
-func follow(t *testing.T, s *harness.Scratch, f *fault, text, when string, findings []check.Finding) {
+func follow(t *testing.T, s *harness.Scratch, f *fault, findings []check.Finding) {
 	t.Helper()
-	// Of those that insert in one process, each needs a number of its own.
-	worker := slices.IndexFunc(checkEngines, func(e harness.Engine) bool { return e.Name == s.Name })
-	cfg := parsed(t, strings.ReplaceAll(text, "worker: 3", "worker: "+string(rune('4'+worker))))
-	db, err := keyfill.OpenDB(s.Connector, keyfill.Options{Policy: cfg})
+	db, cfg, err := openOwn(t, s, f.policy)
 	if err != nil {
 		if len(findings) == 0 {
-			t.Errorf("%s the remedy there is no finding, and %v", when, err)
+			t.Errorf("there is no finding, and %v", err)
 		}
 		return
 	}
+	defer closes(t, db)
 	var failed error
 	for _, name := range slices.Sorted(maps.Keys(cfg.Tables)) {
 		rule := cfg.Tables[name]
@@ -43,12 +43,44 @@ func follow(t *testing.T, s *harness.Scratch, f *fault, text, when string, findi
 			failed = err
 		}
 	}
-	if err := db.Close(); err != nil {
-		t.Error(err)
-	}
 	if is := slices.ContainsFunc(findings, isFirst); is != (failed != nil) {
-		t.Errorf("%s the remedy an INSERT gives %v, and the findings are %+v", when, failed, findings)
+		t.Errorf("before the remedy an INSERT gives %v, and the findings are %+v", failed, findings)
 	}
+}
+
+// works fails a test where a policy does not open after the remedies, an INSERT into one of its
+// tables fails, or a finding says that one would.
+func works(t *testing.T, s *harness.Scratch, f *fault, text string, findings []check.Finding) {
+	t.Helper()
+	if i := slices.IndexFunc(findings, isFirst); i >= 0 {
+		t.Errorf("after the remedy there is %+v", findings[i])
+	}
+	db, cfg, err := openOwn(t, s, text)
+	if err != nil {
+		t.Errorf("after the remedy: %v", err)
+		return
+	}
+	defer closes(t, db)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Tables)) {
+		rule := cfg.Tables[name]
+		if strings.Contains(name, "*") {
+			name = f.table
+		}
+		insert := insertInto(t, s, name, rule)
+		if _, err := db.Exec(insert); err != nil {
+			t.Errorf("after the remedy %s: %v", insert, err)
+		}
+	}
+}
+
+// openOwn opens a policy with a number of a worker that no other engine's test has: they insert
+// in one process.
+func openOwn(t *testing.T, s *harness.Scratch, text string) (*sql.DB, *policy.Config, error) {
+	t.Helper()
+	worker := slices.IndexFunc(checkEngines, func(e harness.Engine) bool { return e.Name == s.Name })
+	cfg := parsed(t, strings.ReplaceAll(text, "worker: 3", "worker: "+string(rune('4'+worker))))
+	db, err := keyfill.OpenDB(s.Connector, keyfill.Options{Policy: cfg})
+	return db, cfg, err
 }
 
 // insertInto returns an INSERT of a row without its key, with a value for each other column
@@ -97,4 +129,11 @@ func insertInto(t *testing.T, s *harness.Scratch, name string, rule policy.Table
 		empty = "(" + strings.Join(columns, ", ") + ") VALUES (" + strings.Join(values, ", ") + ")"
 	}
 	return "INSERT INTO " + name + " " + empty
+}
+
+func closes(t *testing.T, c io.Closer) {
+	t.Helper()
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
 }
