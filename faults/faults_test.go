@@ -161,6 +161,39 @@ func TestRecordAndCheck(t *testing.T) {
 	}
 }
 
+// TestPlaces: a mutant is found again where its function has become another package's, and
+// is told where it is gone.
+func TestPlaces(t *testing.T) {
+	root := repository(t)
+	file := filepath.Join(t.TempDir(), "faults.jsonl")
+	for _, c := range []struct {
+		mutant key
+		mended bool
+	}{
+		{key{"elsewhere", "(*counter).on", "negate", "c.n >= c.max", 0}, true},
+		{key{"count", "On", "negate", "n > max", 0}, false},
+	} {
+		want := []entry{{ID: "mutant-000", Result: killed, Mutant: &c.mutant}}
+		if err := writeEntries(file, want); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := line(t, "places", "-root", root, "-file", file); err == nil || !strings.Contains(out, "gone: mutant-000") {
+			t.Errorf("%v: a place that is not there: %v\n%s", c.mutant, err, out)
+		}
+		out, err := line(t, "places", "-root", root, "-file", file, "-mend")
+		if (err == nil) != c.mended {
+			t.Errorf("%v: %v\n%s", c.mutant, err, out)
+		}
+		now, readErr := readEntries(file)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if c.mended && *now[0].Mutant != (key{"count", "On", "negate", "n >= max", 0}) {
+			t.Errorf("%v has become %v", c.mutant, *now[0].Mutant)
+		}
+	}
+}
+
 // TestTurns: a fault that a test finds in its third turn counts where there are as many.
 func TestTurns(t *testing.T) {
 	root := repository(t)

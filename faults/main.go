@@ -5,6 +5,7 @@
 //	faults record -file faults.jsonl         which tests find faults drawn by chance?
 //	faults check -file faults.jsonl          do they find them today?
 //	faults check -file faults.jsonl -turns 9 do they find them in nine turns?
+//	faults places -file faults.jsonl -mend   where are they, after declarations have moved?
 //
 // It is for changes of the test suite itself: tests that move, or are joined or made
 // cheaper, must not lose a check. So nothing is recorded by file and line. Code is
@@ -74,7 +75,7 @@ func main() {
 }
 
 // errUsage is returned when the command line is not understood.
-var errUsage = errors.New("give one of coverage, compare, record and check, and its flags: faults check -file faults.jsonl")
+var errUsage = errors.New("give one of coverage, compare, record, check and places, and its flags: faults check -file faults.jsonl")
 
 // faults runs one command line.
 func faults(args []string, out io.Writer) error {
@@ -93,6 +94,7 @@ func faults(args []string, out io.Writer) error {
 	turns := flags.Int("turns", 0, "how `many` turns tests have; 0: all choices have their turn at once")
 	programs := flags.String("programs", "", "a regular `expression` for the folders of the test programs that are run; record then leaves to a later run what needs the others")
 	again := flags.Bool("again", false, "search all recorded faults again")
+	mend := flags.Bool("mend", false, "write the new places of mutants whose declarations have moved")
 	patience := flags.Duration("patience", 0, "after what `time` a search ends, and leaves open what it has not found; 0: never")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
@@ -144,6 +146,9 @@ func faults(args []string, out io.Writer) error {
 		}
 		c := &checker{root: folder, work: *work, turns: *turns, out: out, without: map[string]*outcome{}}
 		return c.check(entries)
+	}
+	if args[0] == "places" {
+		return places(folder, *work, *file, *mend, out)
 	}
 	return errUsage
 }

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// places reports the recorded mutants whose node is not in the code any more, and returns
+// an error if there are some. With mend it first looks for the node that such a mutant has
+// become where declarations have moved or were renamed, and writes its place into the file.
+func places(root, work, file string, mend bool, out io.Writer) error {
+	entries, err := readEntries(file)
+	if err != nil {
+		return err
+	}
+	t, err := copyTree(root, filepath.Join(work, "places"))
+	if err != nil {
+		return err
+	}
+	found, err := findCandidates(t)
+	if err != nil {
+		return err
+	}
+	gone, mended := 0, 0
+	for _, e := range entries {
+		if e.Mutant == nil || slices.ContainsFunc(found, func(c candidate) bool { return c.key == *e.Mutant }) {
+			continue
+		}
+		before := e.String()
+		if to, ok := moved(*e.Mutant, found); mend && ok {
+			*e.Mutant = to
+			mended++
+			fmt.Fprintf(out, "mended: %s\n    now %s\n", before, e.String())
+			continue
+		}
+		gone++
+		fmt.Fprintf(out, "gone: %s\n", before)
+	}
+	if mended > 0 {
+		if err := writeEntries(file, entries); err != nil {
+			return err
+		}
+	}
+	if gone > 0 {
+		return fmt.Errorf("%d mutants name a place that is not there: give their new places, or remove their lines", gone)
+	}
+	return nil
+}
+
+// moved returns the place of the node that a mutant has become: the same change of a node
+// that differs in qualifiers, capitals and the way a method is called alone, in a function
+// of the same name. It returns false if there is none, or several in different functions.
+func moved(k key, found []candidate) (to key, ok bool) {
+	var alike []key
+	for _, c := range found {
+		if c.Kind == k.Kind && bareName(c.Function) == bareName(k.Function) && bareNode(c.Node) == bareNode(k.Node) {
+			alike = append(alike, c.key)
+		}
+	}
+	same := func(a, b key) bool { return a.Package == b.Package && a.Function == b.Function }
+	for _, c := range alike {
+		if !same(c, alike[0]) {
+			return key{}, false
+		}
+		if c.Ordinal == k.Ordinal {
+			to, ok = c, true
+		}
+	}
+	if !ok && len(alike) == 1 {
+		return alike[0], true
+	}
+	return to, ok
+}
+
+// bareName is the name of a function without its receiver, in lower case.
+func bareName(function string) string {
+	return strings.ToLower(function[strings.LastIndexByte(function, '.')+1:])
+}
+
+var (
+	qualifiers = regexp.MustCompile(`[&*]?\b[A-Za-z_]\w*\.`)
+	firstComma = regexp.MustCompile(`\([A-Za-z_]\w*(, |\))`)
+)
+
+// bareNode is the text of a node without qualifiers, and without the first argument of a
+// call, which a method's receiver has become, in lower case.
+func bareNode(node string) string {
+	node = qualifiers.ReplaceAllString(node, "")
+	return strings.ToLower(firstComma.ReplaceAllString(node, "("))
+}
