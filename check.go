@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/fill"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -127,18 +127,18 @@ func (s *startCheck) end() {
 func logCheck(ctx context.Context, db *fill.Database, conn driver.Conn) {
 	defer func() {
 		if p := recover(); p != nil {
-			db.Log.Write(ctx, keys.MessageUnchecked, fmt.Sprint("panic: ", p))
+			db.Log.Write(ctx, report.MessageUnchecked, fmt.Sprint("panic: ", p))
 		}
 	}()
 	findings, err := checkDatabase(ctx, db, conn)
 	if err != nil {
 		if ctx.Err() == nil {
-			db.Log.Write(ctx, keys.MessageUnchecked, err.Error())
+			db.Log.Write(ctx, report.MessageUnchecked, err.Error())
 		}
 		return
 	}
 	levels := map[string]slog.Level{check.Error: slog.LevelError, check.Warning: slog.LevelWarn, check.Info: slog.LevelInfo}
 	for _, f := range findings {
-		db.Log.WriteAt(ctx, levels[f.Severity], keys.MessageFinding, f.Message, f.Rule, f.Table, f.Column, f.Line, f.Remedy)
+		db.Log.WriteAt(ctx, levels[f.Severity], report.MessageFinding, f.Message, f.Rule, f.Table, f.Column, f.Line, f.Remedy)
 	}
 }

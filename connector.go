@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/fill/forecast"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 )
 
 // wrappedDriver is what database/sql sees: the registered driver, and the
@@ -95,7 +95,7 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	if err := db.ModeFromEnvironment(); err != nil {
 		return nil, anchor.End(err)
 	}
-	shared := keys.NewSharedSnowflakes()
+	shared := numbering.NewSharedSnowflakes()
 	if all != nil {
 		shared = all.flakes
 	}

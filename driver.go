@@ -77,7 +77,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/fill/retry"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/session"
 )
 
@@ -102,7 +102,7 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 			return nil, anchor.End(err)
 		}
 	}
-	m := &Mount{flakes: keys.NewSharedSnowflakes()}
+	m := &Mount{flakes: numbering.NewSharedSnowflakes()}
 	registering.Lock()
 	defer registering.Unlock()
 	if slices.Contains(sql.Drivers(), name) {

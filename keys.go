@@ -7,6 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
@@ -107,5 +108,5 @@ func (m *Mount) only(table string, n int) (*fill.Database, error) {
 // INSERT whose source needs a value fails with an [*Error] where the context has
 // none, or an empty one.
 func WithValue(ctx context.Context, name, value string) context.Context {
-	return keys.WithValue(ctx, name, value)
+	return table.WithValue(ctx, name, value)
 }

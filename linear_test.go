@@ -10,7 +10,7 @@ import (
 // TestLinear: a text that is twice as long costs about twice as much to execute.
 func TestLinear(t *testing.T) {
 	steps.Counted(t)
-	program := steps.Build(t, "./testdata/linear", module+"/rewrite", module+"/internal/fill", module+"/internal/fill/execution", module+"/internal/fill/executor", module+"/internal/fill/outcome", module+"/internal/keys", module+"/internal/session")
+	program := steps.Build(t, "./testdata/linear", module+"/rewrite", module+"/internal/fill", module+"/internal/fill/execution", module+"/internal/fill/executor", module+"/internal/fill/outcome", module+"/internal/keys", module+"/internal/keys/relation", module+"/internal/keys/table", module+"/internal/session")
 	for i, c := range []struct {
 		name, dialect string
 		text          steps.Text

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 )
 
 // logPage is the page with the table of messages.
@@ -25,9 +25,9 @@ func TestLogTable(t *testing.T) {
 		}
 	}
 	var want []string
-	for _, m := range keys.Messages() {
+	for _, m := range report.Messages() {
 		level := strings.ToLower(m.Level.String())
-		if m.Text == keys.MessageFinding.Text {
+		if m.Text == report.MessageFinding.Text {
 			level = "as the finding"
 		}
 		want = append(want, "| `"+m.Text+"` | "+level+" | `"+strings.Join(m.Attributes, "` `")+"`")
@@ -48,7 +48,7 @@ func TestLogTable(t *testing.T) {
 // calls a logger, and none makes a message that is not listed.
 func TestLogIsOnePlace(t *testing.T) {
 	listed := map[string]bool{}
-	for _, m := range keys.Messages() {
+	for _, m := range report.Messages() {
 		listed[m.Text] = true
 	}
 	calls, made := 0, 0
@@ -65,8 +65,8 @@ func TestLogIsOnePlace(t *testing.T) {
 			case *ast.SelectorExpr:
 				if slices.Contains([]string{"LogAttrs", "InfoContext", "WarnContext", "ErrorContext", "DebugContext"}, n.Sel.Name) {
 					calls++
-					if name != "internal/keys/messages.go" {
-						t.Errorf("%s logs past the messages of internal/keys/messages.go", name)
+					if name != "internal/keys/report/messages.go" {
+						t.Errorf("%s logs past the messages of internal/keys/report/messages.go", name)
 					}
 				}
 			case *ast.CompositeLit:

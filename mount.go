@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -17,7 +18,7 @@ type Mount struct {
 	one *fill.Database // nil for a registered name
 
 	// A registered name's:
-	flakes *keys.SharedSnowflakes
+	flakes *numbering.SharedSnowflakes
 	mu     sync.Mutex
 	opened []*fill.Database
 	ended  ended        // of the databases that were closed
@@ -27,7 +28,7 @@ type Mount struct {
 // ended is what the closed databases of a mount have done.
 type ended struct {
 	stats   Stats
-	sources keys.PastSources
+	sources numbering.PastSources
 }
 
 // add counts one more database opened through the name.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -243,7 +245,7 @@ type SourceStats struct {
 
 // sourcesOf returns the states of the sources of open databases, with the counts of the
 // sources of closed ones.
-func sourcesOf(all []*fill.Database, past keys.PastSources) []SourceStats {
+func sourcesOf(all []*fill.Database, past numbering.PastSources) []SourceStats {
 	var sources []*keys.Sources
 	for _, one := range all {
 		sources = append(sources, one.Sources)
@@ -317,7 +319,7 @@ func later(a, b time.Time) time.Time {
 }
 
 // byCause returns counts by the words of their causes.
-func byCause(counts map[keys.Cause]uint64) map[Cause]uint64 {
+func byCause(counts map[report.Cause]uint64) map[Cause]uint64 {
 	var by map[Cause]uint64
 	for c, n := range counts {
 		by = summed(by, map[Cause]uint64{Cause(c.String()): n})

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/keyfill/keyfill"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -38,7 +38,7 @@ func TestCauseWords(t *testing.T) {
 		keyfill.CauseTransaction, keyfill.CauseRows, keyfill.CauseUnended, keyfill.CauseConflict, keyfill.CauseCount, keyfill.CauseText,
 	}
 	var got []keyfill.Cause
-	for c := keys.CauseStore; c <= keys.CauseText; c++ {
+	for c := report.CauseStore; c <= report.CauseText; c++ {
 		got = append(got, keyfill.Cause(c.String()))
 	}
 	if !slices.Equal(got, want) {

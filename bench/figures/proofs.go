@@ -12,7 +12,7 @@ import (
 
 	"github.com/keyfill/keyfill/bench/engines"
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
@@ -34,7 +34,7 @@ func Proofs(ctx context.Context, r Run, e engines.Engine, connector driver.Conne
 	if err := conn.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&process); err != nil {
 		return nil, err
 	}
-	proof := keys.ProofOf(dialect.PostgreSQL(), "public", "proven", "bigint")
+	proof := relation.ProofOf(dialect.PostgreSQL(), "public", "proven", "bigint")
 	inserts := func(open, shut string) (func(n int) (float64, error), error) {
 		stmt, err := conn.PrepareContext(ctx, "INSERT INTO proven (id, v) VALUES ("+open+"$1"+shut+", $2)") //nolint:sqlclosecheck // it goes with its connection
 		if err != nil {

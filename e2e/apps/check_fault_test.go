@@ -13,7 +13,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // fault is a planted one.
@@ -58,7 +59,7 @@ func lookWith(t *testing.T, s *harness.Scratch, text string, o check.Options) ([
 		}
 		dialects = dialects[:1]
 	}
-	if o.Tables, err = keys.NewTables(keys.Options{Policy: cfg}, facts, dialects); err != nil {
+	if o.Tables, err = relation.NewTables(table.Options{Policy: cfg}, facts, dialects); err != nil {
 		t.Fatal(err)
 	}
 	findings, statements, err := check.RunCounted(context.Background(), o)

@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -100,7 +101,7 @@ func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 
 // keepsBytes reports whether a column of bytes of MySQL or MariaDB holds the text of a
 // key as it is. The run does not refuse that.
-func keepsBytes(d *dialect.Dialect, k *keys.Column, col *catalog.Column) bool {
+func keepsBytes(d *dialect.Dialect, k *table.Column, col *catalog.Column) bool {
 	wanted := k.Wanted()
 	return d.Family == dialect.FamilyMySQL && col != nil && col.Binary && !wanted.State &&
 		wanted.Layout == dialect.SequentialAsString && (col.Length == 0 || col.Length >= wanted.Length) &&
@@ -108,7 +109,7 @@ func keepsBytes(d *dialect.Dialect, k *keys.Column, col *catalog.Column) bool {
 }
 
 // cure returns the remedy of a finding about a column.
-func (c *checker) cure(t *target, k *keys.Column, col *catalog.Column, rule string) string {
+func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule string) string {
 	wanted := k.Wanted()
 	inPolicy := func(text string) string { return "in the policy, for table " + t.entry.Name + ": " + text }
 	switch rule {

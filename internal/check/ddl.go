@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // The statements that mend a table. They are printed and never run, and each ends in
@@ -123,7 +123,7 @@ func (c *checker) definition(t *catalog.Listed, col *catalog.Column) *catalog.Co
 func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	length := max(wanted.Length, 19)
 	if col.UUID {
-		length = max(length, keys.UUIDLength) // it may hold some
+		length = max(length, table.UUIDLength) // it may hold some
 	}
 	switch {
 	case wanted.Integer && wanted.Layout == "":

@@ -8,14 +8,14 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 )
 
 // classOfProblem returns the class of a column that does not fit its keys. The run asks the
 // catalog before the first key and refuses it, but not for keys of which no state is kept:
 // there the engine answers.
-func (c *checker) classOfProblem(t *target, k *keys.Column, col *catalog.Column, problem error) string {
+func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column, problem error) string {
 	switch {
 	case t.table.AsksCatalog, col == nil, col.Generated, col.IdentityAlways:
 		return FirstInsert
@@ -27,7 +27,7 @@ func (c *checker) classOfProblem(t *target, k *keys.Column, col *catalog.Column,
 
 // refusesType reports whether the engine refuses a key for its type or length, and does not
 // store it as something else.
-func (c *checker) refusesType(t *catalog.Listed, k *keys.Column, col *catalog.Column) bool {
+func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.Column) bool {
 	wanted := k.Wanted()
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
 	switch c.d.Family {

@@ -13,7 +13,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
@@ -22,7 +23,7 @@ import (
 // Options say what is compared with what.
 type Options struct {
 	// Tables are made of the policy.
-	Tables *keys.Tables
+	Tables *relation.Tables
 
 	// Connector opens connections to the database, as the driver does. A run uses at
 	// most two, and closes them.
@@ -55,7 +56,7 @@ type checker struct {
 	o      Options
 	cfg    *policy.Config
 	d      *dialect.Dialect
-	e      *keys.Engine
+	e      *table.Engine
 	q      *counted
 	home   *store.Store
 	stores map[string]*openedStore
@@ -69,7 +70,7 @@ type checker struct {
 
 // target is a table that the policy fills and the database has.
 type target struct {
-	table *keys.Table
+	table *table.Table
 	found *catalog.Listed
 	entry policy.Entry
 }
@@ -147,7 +148,7 @@ func (c *checker) add(f Finding) {
 func (c *checker) connect() error {
 	d := c.o.Tables.Candidates[0].Dialect
 	if c.o.Overview != nil {
-		c.q, c.e, c.d = &counted{q: unasked{}}, keys.EngineFor(c.o.Tables, d, false), d
+		c.q, c.e, c.d = &counted{q: unasked{}}, relation.EngineFor(c.o.Tables, d, false), d
 		return nil
 	}
 	var q catalog.Querier
@@ -176,7 +177,7 @@ func (c *checker) connect() error {
 		if _, err := c.text("SELECT sqlite_version()"); err != nil {
 			return c.cannotLook(err)
 		}
-		if c.o.Conn == nil && keys.IsInMemory(c.ctx, c.q) {
+		if c.o.Conn == nil && relation.IsInMemory(c.ctx, c.q) {
 			return ErrMemory
 		}
 	case dialect.FamilyOracle:
@@ -188,7 +189,7 @@ func (c *checker) connect() error {
 			return c.cannotLook(err)
 		}
 	}
-	c.e = keys.EngineFor(c.o.Tables, d, exact)
+	c.e = relation.EngineFor(c.o.Tables, d, exact)
 	c.d = c.e.Dialect
 	if one := c.stores[""]; one != nil {
 		one.store = store.New(c.d, one.db)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/policy"
@@ -45,7 +45,7 @@ func (c *checker) lookAtStores() error {
 			c.add(f)
 			continue
 		}
-		connector, d, err := keys.OpenStore(c.cfg.Stores[name])
+		connector, d, err := statestore.OpenStore(c.cfg.Stores[name])
 		if err != nil {
 			f.Message = fmt.Sprintf("store %q: %s", name, strings.TrimPrefix(err.Error(), "policy: "))
 			f.Remedy = "in the policy: the driver and dsn_env of the store; in the environment: the variable that holds the DSN"
@@ -95,7 +95,7 @@ func (c *checker) lookAtStores() error {
 func (c *checker) reach(s policy.Store) (asked bool, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, storePatience)
 	defer cancel()
-	return keys.ReachStore(ctx, s)
+	return statestore.ReachStore(ctx, s)
 }
 
 // hasNoDriver reports whether a store names a driver that this program has not, although the

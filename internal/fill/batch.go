@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -283,7 +283,7 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 		outcome.Record(x, nil)
 	default:
 		outcome.DoubtNames(x, failed)
-		outcome.Account{X: x}.CountAs(func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: keys.CauseText} })
+		outcome.Account{X: x}.CountAs(func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: report.CauseText} })
 		outcome.Record(x, nil)
 		outcome.Suspect(ctx, x, failed) // which may be stored, and is not to be sent again
 		return

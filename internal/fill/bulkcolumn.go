@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -54,9 +54,9 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	for _, c := range found {
 		names = append(names, c.name)
 	}
-	only := keys.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
+	only := table.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
 	l.plan = e.ListedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	l.forms = make([]keyForm, len(t.KeyColumns))
 	for _, d := range l.plan.Draws {
 		k := &t.KeyColumns[d.Key]
@@ -81,7 +81,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 // unwritten is the refusal of a load whose driver does not write a key.
 func (l *bulkLoad) unwritten(key int, why string) error {
 	r := l.plan.Refused(rewrite.ErrBulk)
-	r.Column = keys.TableOf(&l.plan.Inserts[0]).KeyColumns[key].Name
+	r.Column = table.Of(&l.plan.Inserts[0]).KeyColumns[key].Name
 	r.Detail = fmt.Sprintf("column %q: %s", r.Column, why)
 	return r
 }
@@ -196,7 +196,7 @@ func storedGUID(key driver.Value) (stored [16]byte, ok bool) {
 		}
 	case string:
 		id, err := uuid.Parse(key)
-		if ok = err == nil && len(key) == keys.UUIDLength; ok {
+		if ok = err == nil && len(key) == table.UUIDLength; ok {
 			stored = dialect.MixedEndian(id)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -23,7 +25,7 @@ import (
 // elsewhere, if there are any.
 func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *rewrite.Plan) (execution.Event, error) {
 	if p.Action == rewrite.Keep {
-		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}, nil
+		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}, nil
 	}
 	return s.Refusal(ctx, query, p.Refused(rewrite.ErrBulk))
 }
@@ -59,7 +61,7 @@ var (
 func (l *bulkLoad) ask(ctx context.Context) error {
 	c := l.conn
 	for _, d := range l.plan.Draws {
-		if keys.TableOf(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
+		if table.Of(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			// The connection takes nothing else while the load lasts.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
@@ -70,7 +72,7 @@ func (l *bulkLoad) ask(ctx context.Context) error {
 	if err := l.columns(ctx); err != nil {
 		return err
 	}
-	t := keys.TableOf(&l.plan.Inserts[0])
+	t := table.Of(&l.plan.Inserts[0])
 	for _, d := range l.plan.Draws {
 		if t.KeyColumns[d.Key].Source != nil {
 			continue
@@ -182,7 +184,7 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 		return nil, err
 	}
 	l.follows, l.broken = execution.Following{}, nil
-	v := outcome.Verdict{Cause: keys.CauseCount}
+	v := outcome.Verdict{Cause: report.CauseCount}
 	if n, err := res.RowsAffected(); err != nil || n == int64(l.rows) {
 		v.Outcome = execution.OutcomeStored
 		l.noted.settle(execution.OutcomeStored)
@@ -197,7 +199,7 @@ func (l *bulkLoad) Close() error {
 	if err != nil {
 		l.failed(context.Background(), err)
 	}
-	v := outcome.Verdict{Cause: keys.CauseUnended}
+	v := outcome.Verdict{Cause: report.CauseUnended}
 	if l.broken != nil {
 		v = outcome.Verdict{Failed: true, Cause: execution.CauseOf(l.broken)}
 	}
@@ -209,7 +211,7 @@ func (l *bulkLoad) Close() error {
 // countLate counts the outcome of the rows that were filled since the load began.
 func (l *bulkLoad) countLate(v outcome.Verdict) {
 	if l.filled > 0 {
-		t := keys.TableOf(&l.plan.Inserts[0])
+		t := table.Of(&l.plan.Inserts[0])
 		v.AddTo(&t.TallyIn(&l.conn.DB.Tally).Late, uint64(l.filled))
 		load := &execution.Execution{Conn: l.conn, Plan: l.plan, Trace: execution.Tracing{To: l.trace}}
 		outcome.Account{X: load}.Tell(&execution.Event{Table: t.Table, Owner: t, Action: rewrite.Fill, Keys: l.filled}, &l.plan.Inserts[0], v)
@@ -231,7 +233,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		o = execution.OutcomeNotStored
 		l.noted.settle(o)
 	}
-	l.countLate(outcome.Verdict{Outcome: o, Failed: true, Cause: keys.CauseEngine})
+	l.countLate(outcome.Verdict{Outcome: o, Failed: true, Cause: report.CauseEngine})
 	if l.last != nil {
 		if d, ok := outcome.DuplicateOf(l.last, err); ok {
 			d.GiveUpBlocks(ctx)

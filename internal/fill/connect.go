@@ -8,6 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/retry"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -33,7 +35,7 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 // the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	var made []driver.Value
-	err := db.forTable(ctx, name, func(_ *keys.Table, dr keys.Drawing) error {
+	err := db.forTable(ctx, name, func(_ *table.Table, dr keys.Drawing) error {
 		var err error
 		made, err = dr.Append(ctx, nil, n)
 		return err
@@ -58,7 +60,7 @@ func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 // table, which is named as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
-	err := db.forTable(ctx, name, func(t *keys.Table, dr keys.Drawing) error {
+	err := db.forTable(ctx, name, func(t *table.Table, dr keys.Drawing) error {
 		if !t.KeyColumns[0].Rule.Contiguous {
 			return ErrNoNumbers
 		}
@@ -71,7 +73,7 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 
 // forTable calls f for a table of a name with the drawing of its first key, on a connection
 // if its source needs one.
-func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Table, keys.Drawing) error) error {
+func (db *Database) forTable(ctx context.Context, name string, f func(*table.Table, keys.Drawing) error) error {
 	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
 	// is to say of a column is not.
 	t, err := db.AnyEngine().TableNamed(name)
@@ -97,7 +99,7 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*keys.Tabl
 }
 
 // WithOwnSession calls f with the session of a connection of its own.
-func (db *Database) WithOwnSession(ctx context.Context, f func(*keys.Session) error) error {
+func (db *Database) WithOwnSession(ctx context.Context, f func(*relation.Session) error) error {
 	return db.withOwnConn(ctx, func(c *keys.Conn) error { return f(&c.Session) })
 }
 

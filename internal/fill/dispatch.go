@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -97,8 +97,8 @@ func (c *Conn) CountPassed(ctx context.Context, err error) {
 	if execution.IsUntaken(err) {
 		return
 	}
-	if c.DB.Tally.Passed.Add(1)%keys.NoteEvery == 0 {
-		keys.NoteInserts(ctx, c.DB.Tables)
+	if c.DB.Tally.Passed.Add(1)%relation.NoteEvery == 0 {
+		relation.NoteInserts(ctx, c.DB.Tables)
 	}
 	execution.WatchOf(ctx).Tracer.Event(execution.Event{Action: rewrite.Pass}, err)
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -59,7 +62,7 @@ type plainRun struct {
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
 	holes   rewrite.Holes
-	facts   *keys.Facts
+	facts   *table.Facts
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	first   driver.Value
 	keys    []driver.Value // where there are more than the first
@@ -84,7 +87,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	drawn, err := c.Give(ctx, room, r.Table, r.Key, n)
 	if err != nil {
 		if !execution.IsBadConn(err) {
-			r.tableTally().AddNoKey(keys.CauseOfNoKey(err))
+			r.tableTally().AddNoKey(report.CauseOfNoKey(err))
 		}
 		return true, r.Table.KeyError(r.Key, err)
 	}
@@ -106,7 +109,7 @@ func textFor(p *execution.Plain, asSession bool) *execution.BoundText {
 }
 
 // isOfSession reports whether the first key goes as LAST_INSERT_ID(key).
-func isOfSession(p *execution.Plain, f *keys.Facts) bool {
+func isOfSession(p *execution.Plain, f *table.Facts) bool {
 	return p.Session && f.LastIDUnread && !f.NumbersOther &&
 		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent())
 }
@@ -210,8 +213,8 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 		}
 	}
 	if t := r.Tally.Load(); t != nil && r.IsOne && affected == 1 && !r.facts.OwnConflicts {
-		if t.Single.Add(1)%keys.NoteEvery == 0 {
-			keys.NoteInserts(context.Background(), r.conn.DB.Tables)
+		if t.Single.Add(1)%relation.NoteEvery == 0 {
+			relation.NoteInserts(context.Background(), r.conn.DB.Tables)
 		}
 		return
 	}
@@ -233,7 +236,7 @@ func (r *plainRun) countOther(res driver.Result, affected int64) {
 }
 
 // tableTally returns the counts of the table.
-func (r *plainRun) tableTally() *keys.TableTally {
+func (r *plainRun) tableTally() *report.TableTally {
 	t := r.Tally.Load()
 	if t == nil {
 		t = r.Table.TallyIn(&r.conn.DB.Tally)
@@ -243,11 +246,11 @@ func (r *plainRun) tableTally() *keys.TableTally {
 }
 
 // counts returns the counts of the table, and adds the keys to them.
-func (r *plainRun) counts() *keys.TableTally {
+func (r *plainRun) counts() *report.TableTally {
 	t := r.tableTally()
 	n := uint64(r.holes.Counts[0])
-	if t.Keys.Add(n)%keys.NoteEvery < n {
-		keys.NoteInserts(context.Background(), r.conn.DB.Tables)
+	if t.Keys.Add(n)%relation.NoteEvery < n {
+		relation.NoteInserts(context.Background(), r.conn.DB.Tables)
 	}
 	return t
 }
@@ -284,7 +287,7 @@ func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, a
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	if err == nil && r.Table.KeyColumns[r.Key].Source != nil { // of a key that is no number of a sequence
 		t := r.counts()
-		t.Ended.AddUnknown(keys.CauseRows, 1)
+		t.Ended.AddUnknown(report.CauseRows, 1)
 		return rows, nil
 	}
 	return outcome.Queried(ctx, r.execution(), rows, err)

@@ -3,7 +3,8 @@ package fill
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -11,13 +12,13 @@ import (
 
 // newPlain returns the plain executor of a plan, nil where another one is needed. The
 // answer depends on the plan and the policy alone.
-func newPlain(tables *keys.Tables, p *rewrite.Plan) *execution.Plain {
+func newPlain(tables *relation.Tables, p *rewrite.Plan) *execution.Plain {
 	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
 		return nil
 	}
 	in := &p.Inserts[0]
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	i := p.Draws[0].Key
 	k := &t.KeyColumns[i]
 	if in.Query != nil || in.Explained || in.Rows < 1 || in.Target.Keys[i].Scope != nil || k.Rule.Joined || len(k.StateValues()) > 0 || t.Mode != policy.ModeFill {
@@ -37,7 +38,7 @@ func newPlain(tables *keys.Tables, p *rewrite.Plan) *execution.Plain {
 
 // newPlainText returns the plain executor of a text. One without plain means that the
 // text has none. known is false while this cannot be decided yet.
-func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *execution.PlainText, known bool) {
+func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *execution.PlainText, known bool) {
 	p := e.Plan(query)
 	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && e.CaseMatters(p) {
 		return nil, false
@@ -59,7 +60,7 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *executi
 		return f, true
 	}
 	switch {
-	case one.In.Database != "", e.Policy.Schemas(), keys.StateNeedsSchema(t):
+	case one.In.Database != "", e.Policy.Schemas(), relation.StateNeedsSchema(t):
 		return new(execution.PlainText), true // its plan depends on the place
 	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true
@@ -71,7 +72,7 @@ func newPlainText(tables *keys.Tables, e *keys.Engine, query string) (f *executi
 }
 
 // knownHome returns the place that the database is opened in, nil before it was asked.
-func knownHome(tables *keys.Tables) *session.Location {
+func knownHome(tables *relation.Tables) *session.Location {
 	if tables.StatesOnConnection() {
 		return tables.Places.Of("")
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -42,7 +42,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	}
 	switch mode := execution.Cautious(db.Tables, p); mode {
 	case policy.ModeOff:
-		return r.asItIs(ctx, execution.Event{Counts: true, Table: keys.TableOf(&p.Inserts[0]).Table, Owner: keys.TableOf(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
+		return r.asItIs(ctx, execution.Event{Counts: true, Table: table.Of(&p.Inserts[0]).Table, Owner: table.Of(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
 	case policy.ModeDryRun:
 		s.dry = true
 		c.Attempt.NoteOther(r.query)
@@ -137,7 +137,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 	}
 	mode := execution.Cautious(c.DB.Tables, p)
 	if mode == policy.ModeOff {
-		return r.asItIs(ctx, execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
+		return r.asItIs(ctx, execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: p.Action, Mode: mode, Withheld: true})
 	}
 	c.Attempt.NoteOther(r.query)
 	l := &bulkLoad{statement: &statement{conn: c, plan: p, query: r.query, dry: mode == policy.ModeDryRun}}

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -70,7 +70,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 // bindsBytes reports whether a plan has keys that are bytes.
 func bindsBytes(p *rewrite.Plan) bool {
 	return slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
-		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -214,7 +214,7 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	}
 	var r *rewrite.Refusal
 	if errors.As(err, &r) {
-		db.Stats.Note(ctx, s.query, execution.Event{Counts: true, Table: r.Table, Owner: r.Target.Owner.(*keys.Table), Action: rewrite.Refuse, Reason: r.Reason,
+		db.Stats.Note(ctx, s.query, execution.Event{Counts: true, Table: r.Table, Owner: r.Target.Owner.(*table.Table), Action: rewrite.Refuse, Reason: r.Reason,
 			Offset: r.Offset, Mode: policy.ModeDryRun, Withheld: true}, nil)
 	}
 }

@@ -28,46 +28,46 @@ const (
 )
 
 var readsOfState = map[string]string{
-	"executor.NumberedByEngine": settles,
-	"executor.join":             settles,
-	"executor.count":            settled, // by numberedByEngine
-	"executor.notByEngine":      settled, // by numberedByEngine, or by join
-	"executor.setSavepoint":     settled, // by countInsert
-	"executor.sendAgain":        settled, // by join
-	"executor.takeAgain":        settled, // by join
-	"executor.unfitStandIn":     asOpen,  // without a database
-	"execution.IsBefore":        asOpen,  // join settles then
-	"outcome.outcome":           asOpen,
-	"outcome.UndoneAfter":       asOpen,
-	"outcome.GreatestStored":    asOpen,
-	"executor.chooseUntold":     asOpen, // join settles then
-	"executor.countTaken":       asOpen,
-	"outcome.raiseAbove":        asOpen,
-	"outcome.idWhere":           asOpen,
-	"outcome.NoteSent":          asOpen,
-	"retry.BeforeEnd":           asOpen,
-	"retry.dropStored":          asOpen,
-	"fill.decidesAgain":         asOpen,    // what failed is not sent once more
-	"fill.passes":               elsewhere, // batches: PostgreSQL
-	"execution.BeforeEnd":       asOpen,
-	"retry.beforeCommit":        asOpen,
-	"execution.Ask":             asOpen, // a question without locks; PostgreSQL, where an error aborts, is never Unasked
-	"outcome.ask":               asOpen, // as execution.Ask
-	"keys.doubt":                asOpen,
-	"keys.reserveAbove":         asOpen,
-	"keys.held":                 asOpen,
-	"keys.writeClaim":           asOpen,
-	"keys.apart":                elsewhere, // PostgreSQL
-	"keys.within":               settled,   // by join
-	"keys.BeforeCommit":         asOpen,    // nothing is proven
-	"keys.EnsureStates":         asOpen,
-	"keys.noteGone":             asOpen,
-	"keys.ensureStatesAgain":    asOpen,
-	"keys.bind":                 elsewhere, // states on the connection: SQLite
-	"keys.at":                   elsewhere,
-	"keys.seriesAt":             elsewhere,
-	"keys.keysEnd":              elsewhere,
-	"keys.LockBeforeRead":       elsewhere,
+	"executor.NumberedByEngine":  settles,
+	"executor.join":              settles,
+	"executor.count":             settled, // by numberedByEngine
+	"executor.notByEngine":       settled, // by numberedByEngine, or by join
+	"executor.setSavepoint":      settled, // by countInsert
+	"executor.sendAgain":         settled, // by join
+	"executor.takeAgain":         settled, // by join
+	"executor.unfitStandIn":      asOpen,  // without a database
+	"execution.IsBefore":         asOpen,  // join settles then
+	"outcome.outcome":            asOpen,
+	"outcome.UndoneAfter":        asOpen,
+	"outcome.GreatestStored":     asOpen,
+	"executor.chooseUntold":      asOpen, // join settles then
+	"executor.countTaken":        asOpen,
+	"outcome.raiseAbove":         asOpen,
+	"outcome.idWhere":            asOpen,
+	"outcome.NoteSent":           asOpen,
+	"retry.BeforeEnd":            asOpen,
+	"retry.dropStored":           asOpen,
+	"fill.decidesAgain":          asOpen,    // what failed is not sent once more
+	"fill.passes":                elsewhere, // batches: PostgreSQL
+	"execution.BeforeEnd":        asOpen,
+	"retry.beforeCommit":         asOpen,
+	"execution.Ask":              asOpen, // a question without locks; PostgreSQL, where an error aborts, is never Unasked
+	"outcome.ask":                asOpen, // as execution.Ask
+	"keys.doubt":                 asOpen,
+	"counter.reserveAbove":       asOpen,
+	"relation.Held":              asOpen,
+	"keys.writeClaim":            asOpen,
+	"relation.Apart":             elsewhere, // PostgreSQL
+	"numbering.Within":           settled,   // by join
+	"relation.BeforeCommit":      asOpen,    // nothing is proven
+	"relation.EnsureStates":      asOpen,
+	"relation.NoteGone":          asOpen,
+	"relation.EnsureStatesAgain": asOpen,
+	"numbering.Bind":             elsewhere, // states on the connection: SQLite
+	"numbering.at":               elsewhere,
+	"numbering.seriesAt":         elsewhere,
+	"numbering.keysEnd":          elsewhere,
+	"relation.LockBeforeRead":    elsewhere,
 }
 
 // settling are the calls after which the state is no longer Unasked.
@@ -77,7 +77,7 @@ var settling = []string{"Settle", "IsInTransaction", "AskCommits"}
 // Outside or Unknown is named with the reason why Unasked does no harm there.
 func TestReadsOfState(t *testing.T) {
 	found := map[string]bool{}
-	for _, folder := range []string{".", "execution", "executor", "outcome", "retry", "forecast", "../keys", "../explain", "../..", "../../keyfillpgx"} {
+	for _, folder := range []string{".", "execution", "executor", "outcome", "retry", "forecast", "../keys", "../keys/counter", "../keys/numbering", "../keys/relation", "../keys/table", "../explain", "../..", "../../keyfillpgx"} {
 		files, err := filepath.Glob(folder + "/*.go")
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", folder, len(files), err)

@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -58,7 +59,7 @@ func TestCatalogTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		p, _, _ := planned(t, db, "INSERT INTO orders (a) VALUES (1)", nil)
-		table := keys.TableOf(&p.Inserts[0])
+		table := table.Of(&p.Inserts[0])
 		var wg sync.WaitGroup
 		for i := range 4 {
 			wg.Go(func() {

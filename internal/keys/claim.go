@@ -6,6 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
@@ -25,45 +30,45 @@ type claimed struct {
 }
 
 // claim claims the column of a counter, and reports whether the claim will stay.
-func (dr Drawing) claim(ctx context.Context, c *counter) (done bool, err error) {
-	if c.claimer == nil {
+func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err error) {
+	if c.Claimer == nil {
 		return true, nil
 	}
-	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
-	if err != nil || f.unseen != nil {
+	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
+	if err != nil || f.Unseen != nil {
 		return false, err // a temporary table's keys are nobody else's business
 	}
-	claim, err := c.claimer(ctx, dr.on)
+	claim, err := c.Claimer(ctx, dr.On)
 	if err != nil {
 		return false, err
 	}
-	claim.Column, claim.Exclusive = f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), dr.key.Rule.Source.Exclusive
+	claim.Column, claim.Exclusive = f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false), dr.Key.Rule.Source.Exclusive
 	if done, err = dr.claimColumn(ctx, claim); done {
-		c.use.claim(ctx, claim.Column)
+		c.Use.Claim(ctx, claim.Column)
 	}
 	return done, err
 }
 
 // claimColumn makes a claim in the application's own database.
 func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bool, err error) {
-	if dr.on == nil && dr.tables.StatesOnConnection() {
+	if dr.On == nil && dr.Tables.StatesOnConnection() {
 		return false, nil
 	}
 	set := dr.sources.counters
 	switch {
-	case dr.on == nil:
-	case dr.on.InMemory:
-		set = dr.own.inMemory()
-	case isOwn(dr.tables, dr.table):
-		if dr.own.claims == nil {
-			dr.own.claims = newCounters()
+	case dr.On == nil:
+	case dr.On.InMemory:
+		set = dr.own.InMemory()
+	case relation.IsOwn(dr.Tables, dr.Table):
+		if dr.own.Claims == nil {
+			dr.own.Claims = counter.NewCounters()
 		}
-		set = dr.own.claims
+		set = dr.own.Claims
 	}
-	key, now := claim.Row(), nowOf(dr.tables.env)
-	known, again := set.claims.Load(key)
+	key, now := claim.Row(), nowOf(dr.Tables.Env)
+	known, again := set.Claims.Load(key)
 	if again {
-		if last := known.(claimed); last.noted || now.Sub(last.tried) < claimAgain {
+		if last := known.(claimed); last.noted || now.Sub(last.tried) < counter.ClaimAgain {
 			return last.noted, nil
 		}
 	}
@@ -76,7 +81,7 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 		noted, stays, err = false, false, nil
 	}
 	if err == nil && (stays || !noted) {
-		set.claims.Store(key, claimed{noted, now})
+		set.Claims.Store(key, claimed{noted, now})
 	}
 	return noted && stays, err
 }
@@ -92,58 +97,58 @@ func nowOf(env keysource.Env) time.Time {
 // writeClaim writes a claim down, and reports whether that stays whatever becomes of the
 // statement's transaction.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
-	if !dr.tables.StatesOnConnection() {
-		return dr.tables.stores.noteClaim(ctx, dr.key.Rule.Source, claim, dr.tables.storeWait/2, lentConn(dr.on))
+	if !dr.Tables.StatesOnConnection() {
+		return noteClaim(ctx, dr.Tables.Stores, dr.Key.Rule.Source, claim, dr.Tables.StoreWait/2, relation.LentConn(dr.On))
 	}
-	dr.on.EnsureStates(ctx)
+	dr.On.EnsureStates(ctx)
 	made := false
 	write := func(st *store.Store) error {
 		noted, made, err = claim.Note(ctx, st)
 		return err
 	}
-	d := dr.tables.Candidates[0].Dialect
-	if dr.on.Tx == session.Outside {
-		row := &connRow{dialect: d}
-		if err := (committing{row: row, on: dr.on}).transact(ctx, write); err != errInside {
+	d := dr.Tables.Candidates[0].Dialect
+	if dr.On.Tx == session.Outside {
+		row := &numbering.ConnRow{Dialect: d}
+		if err := (numbering.Committing{Row: row, On: dr.On}).Transact(ctx, write); err != numbering.ErrInside {
 			return noted, true, err
 		}
 	}
-	if err := write(store.Within(d, dr.on.Own())); err != nil {
+	if err := write(store.Within(d, dr.On.Own())); err != nil {
 		return false, false, err
 	}
 	// What this transaction has made, an earlier statement of it perhaps, may be
 	// rolled back.
-	dr.own.claimed = dr.own.claimed || made
-	return noted, !dr.own.claimed, nil
+	dr.own.Claimed = dr.own.Claimed || made
+	return noted, !dr.own.Claimed, nil
 }
 
 // noteClaim writes the claim of a source down on a connection of our own, and reports whether
 // that stays. It waits for the source's store for as long as wait. Where the application's
 // database has no connection left, a claim that is there already is looked for by lent, and none
 // is written there.
-func (s *stores) noteClaim(ctx context.Context, src policy.Source, claim binding.Claim, wait time.Duration, lent driver.Conn) (noted, stays bool, err error) {
-	home, err := s.get("")
+func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, claim binding.Claim, wait time.Duration, lent driver.Conn) (noted, stays bool, err error) {
+	home, err := s.Get("")
 	if err != nil {
 		return false, false, err
 	}
-	if needsClaim(src) {
+	if table.NeedsClaim(src) {
 		schema.Of(home).EnsureClaims(ctx)
 	}
 	// The row of a state in the column's own database names the column itself, and a
 	// claim would keep that out. A user who may not ask whether the store is that database
 	// claims the column: then no state could be made there either.
 	limited, cancel := context.WithTimeout(ctx, wait)
-	own, err := s.isOwn(limited, src.Store)
+	own, err := s.IsOwn(limited, src.Store)
 	cancel()
 	switch {
 	case err == nil && own:
 		return true, true, nil
 	case ctx.Err() != nil:
 		return false, false, ctx.Err()
-	case isFull(err):
+	case table.IsFull(err):
 		// A source whose store has no connection left waits for that. One whose store
 		// answers would give keys without a claim.
-		if err = home.ProbeAll(ctx); !isFull(err) {
+		if err = home.ProbeAll(ctx); !table.IsFull(err) {
 			return false, false, nil
 		}
 	case err != nil && !errors.Is(err, store.ErrTables) && !errors.Is(err, store.ErrRights):
@@ -151,7 +156,7 @@ func (s *stores) noteClaim(ctx context.Context, src policy.Source, claim binding
 	default:
 		noted, _, err = claim.Note(ctx, home)
 	}
-	if lent != nil && isFull(err) && claim.IsNoted(ctx, store.On(home.Dialect, lent)) {
+	if lent != nil && table.IsFull(err) && claim.IsNoted(ctx, store.On(home.Dialect, lent)) {
 		return true, true, nil
 	}
 	return noted, true, err

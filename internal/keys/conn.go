@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -11,37 +13,37 @@ import (
 // Conn is a connection of the application on which keys are drawn: its session, and the
 // counters that it alone has. Like a session, it is used by one goroutine at a time.
 type Conn struct {
-	Session
+	relation.Session
 	sources *Sources
-	own     connCounters
+	own     counter.ConnCounters
 }
 
 // Open sets g up for a connection that the driver has just opened.
 func (g *Conn) Open(conn driver.Conn, s *Sources) {
-	g.Conn, g.tables, g.sources = session.New(conn, s.Server), s.Tables, s
+	g.Conn, g.Tables, g.sources = session.New(conn, s.Server), s.Tables, s
 	g.Altered.OnEnd = g.endAltered
 	g.OnRename = g.doubtAll
 }
 
 // endAltered forgets what is known in a transaction that has changed tables.
 func (g *Conn) endAltered() {
-	g.AlteredTables.close()
-	g.own.endTransaction()
+	g.AlteredTables.Close()
+	g.own.EndTransaction()
 }
 
 // doubtAll gives up reserved numbers, has each numbering compared with its table before
 // the next key, and has each name looked up again: after a RENAME the table's name may mean
 // another table.
 func (g *Conn) doubtAll() {
-	g.tables.Places.Forget()
-	g.sources.counters.suspect()
-	g.own.suspect()
+	g.Tables.Places.Forget()
+	g.sources.counters.Suspect()
+	g.own.Suspect()
 }
 
 // Close closes the connection and the counters that it alone has.
 func (g *Conn) Close() error {
 	err := g.Conn.Close()
-	g.own.close()
+	g.own.Close()
 	return err
 }
 
@@ -49,7 +51,7 @@ func (g *Conn) Close() error {
 // created in a transaction may be rolled back. Before the first transaction it opens
 // numberings: see openEarly.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	if policy.Mode(g.tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
+	if policy.Mode(g.Tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
 		g.EnsureStates(ctx)
 		openEarly(ctx, g)
 	}
@@ -58,7 +60,7 @@ func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 
 // ResetSession forgets what belongs to the last user of the connection.
 func (g *Conn) ResetSession(ctx context.Context) error {
-	g.own.endCheckout()
+	g.own.EndCheckout()
 	g.Drawn.Forget()
 	return g.Conn.ResetSession(ctx)
 }

@@ -3,6 +3,8 @@ package keys
 import (
 	"context"
 
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -10,39 +12,39 @@ import (
 // doubt makes the next draw on the connection compare its number with the greatest key
 // that the transaction sees, which other connections may not see. A row that is counted
 // on the connection itself is compared there anyway.
-func (dr Drawing) doubt(ctx context.Context, c *counter) {
-	if dr.on == nil || dr.on.Tx == session.Outside {
+func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
+	if dr.On == nil || dr.On.Tx == session.Outside {
 		return
 	}
-	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
+	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil {
-		f = dr.on.GateOf(dr.table).Facts.Load() // an aborted transaction answers nothing
+		f = dr.On.GateOf(dr.Table).Facts.Load() // an aborted transaction answers nothing
 	}
-	if f == nil || !f.Columns[dr.index].ranked || c.mapping != nil {
+	if f == nil || !f.Columns[dr.Index].Ranked || c.Mapping != nil {
 		return
 	}
-	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() || dr.key.Rule.Source.Kind == policy.KindRecycled {
+	if numbers := c.Follower(); numbers == nil || numbers.IsOnConnection() || dr.Key.Rule.Source.Kind == policy.KindRecycled {
 		return
 	}
-	if dr.own.doubts == nil {
-		dr.own.doubts = map[*counter]doubted{}
+	if dr.own.Doubts == nil {
+		dr.own.Doubts = map[*counter.Counter]counter.Doubted{}
 	}
-	src := dr.key.Rule.Source
-	dr.own.doubts[c] = doubted{
-		column: f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false), below: src.Below, skip: skipped(src),
-		remedy: onBehind(src, dr.tables.AnyEngine().Dialect, f.Columns[dr.index].numbers),
+	src := dr.Key.Rule.Source
+	dr.own.Doubts[c] = counter.Doubted{
+		Column: f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false), Below: src.Below, Skip: table.Skipped(src),
+		Remedy: table.OnBehind(src, dr.Tables.AnyEngine().Dialect, f.Columns[dr.Index].Numbers),
 	}
 }
 
 // DropBlock gives up what is reserved for a key column, counts and reports it.
 func (dr Drawing) DropBlock(ctx context.Context) {
-	if dr.key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.key.InTransaction {
+	if dr.Key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.Key.InTransaction {
 		c, err := dr.Counter(ctx)
 		if err != nil {
 			return // the database was closed
 		}
-		c.numbers.suspect()
+		c.Numbers.Suspect()
 		dr.doubt(ctx, c)
 	}
-	dr.noteSuspect(ctx)
+	dr.NoteSuspect(ctx)
 }

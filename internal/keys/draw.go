@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -15,12 +16,12 @@ import (
 // explanation.
 type Giver interface {
 	// Give appends n keys for the key column of index i to room.
-	Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error)
+	Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error)
 	// Reserve returns the first of n consecutive integers for it.
-	Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error)
+	Reserve(ctx context.Context, t *table.Table, i int, n int64) (int64, error)
 	// GiveWithin returns n keys, each numbered within the parent of its row; parents
 	// gives these.
-	GiveWithin(ctx context.Context, t *Table, i, n int, parents Parents) ([]driver.Value, error)
+	GiveWithin(ctx context.Context, t *table.Table, i, n int, parents Parents) ([]driver.Value, error)
 	// Spares reports whether more keys are drawn than a statement has rows: see SpareKeys.
 	Spares() bool
 }
@@ -37,7 +38,7 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		if h.Counts[i] == 0 || keys[i] != nil {
 			continue
 		}
-		t := TableOf(&p.Inserts[d.Insert])
+		t := table.Of(&p.Inserts[d.Insert])
 		var drawn []driver.Value
 		var err error
 		switch in := &p.Inserts[d.Insert]; {
@@ -46,7 +47,7 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 		case in.Explained && in.Query != nil:
 			drawn = []driver.Value{int64(0), int64(0)}
 		case in.Explained:
-			drawn = t.KeyColumns[d.Key].dummies(h.Counts[i])
+			drawn = t.KeyColumns[d.Key].Dummies(h.Counts[i])
 		case in.Query != nil:
 			n, counted := rows[d.Insert]
 			if !counted {
@@ -99,7 +100,7 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 // spares in fill/lastid.go.
 func SpareKeys(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
-	t := TableOf(in)
+	t := table.Of(in)
 	k := &t.KeyColumns[d.Key]
 	if n < 2 || t.LastIDKey != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
 		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
@@ -113,7 +114,7 @@ func SpareKeys(p *rewrite.Plan, d rewrite.Draw, n int) int {
 
 // block returns the two arguments by which an INSERT … SELECT numbers its rows: the
 // number of keys, and the integer before the first.
-func block(ctx context.Context, t *Table, i int, rows int64, from Giver) ([]driver.Value, error) {
+func block(ctx context.Context, t *table.Table, i int, rows int64, from Giver) ([]driver.Value, error) {
 	if rows == 0 {
 		return []driver.Value{int64(0), int64(0)}, nil
 	}
@@ -127,7 +128,7 @@ func block(ctx context.Context, t *Table, i int, rows int64, from Giver) ([]driv
 // beside draws keys for rows beside which others of the statement bring their own, and
 // draws again where one is among these: the numbering is raised above them when the
 // INSERT has succeeded.
-func beside(ctx context.Context, room []driver.Value, t *Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
+func beside(ctx context.Context, room []driver.Value, t *table.Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
 	for tries := len(own); ; tries-- {
 		drawn, err := from.Give(ctx, room, t, i, n)
 		if err != nil || tries == 0 || !slices.ContainsFunc(drawn, func(v driver.Value) bool { return isAmong(v, own) }) {
@@ -151,7 +152,7 @@ func isAmong(v driver.Value, all []int64) bool {
 // tail returns the values from which the engine makes the keys of a query's rows, in as
 // many places: each query has a prefix of its own.
 func tail(ctx context.Context, in *rewrite.Insert, i, places int) ([]driver.Value, error) {
-	k := &TableOf(in).KeyColumns[i]
+	k := &table.Of(in).KeyColumns[i]
 	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -25,14 +27,14 @@ func (e *drawError) Error() string { return e.table + "." + e.column + ": " + e.
 func (e *drawError) Unwrap() error { return e.err }
 
 // tablesOf returns the tables of a policy on MySQL, without a database.
-func tablesOf(t *testing.T, text string) *keys.Tables {
+func tablesOf(t *testing.T, text string) *relation.Tables {
 	t.Helper()
 	cfg, err := policy.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	newError := func(table, column string, _ int, err error) error { return &drawError{table, column, err} }
-	db, err := keys.NewTables(keys.Options{Policy: cfg, NewError: newError}, drivers.Facts{}, []*dialect.Dialect{dialect.MySQL()})
+	db, err := relation.NewTables(table.Options{Policy: cfg, NewError: newError}, drivers.Facts{}, []*dialect.Dialect{dialect.MySQL()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +56,16 @@ func (c *counting) take(n int64) (int64, error) {
 	return first, c.failed
 }
 
-func (c *counting) Give(_ context.Context, room []driver.Value, _ *keys.Table, _, n int) ([]driver.Value, error) {
+func (c *counting) Give(_ context.Context, room []driver.Value, _ *table.Table, _, n int) ([]driver.Value, error) {
 	first, err := c.take(int64(n))
 	return keysource.AppendIntegers(room, first, n, ""), err
 }
 
-func (c *counting) Reserve(_ context.Context, _ *keys.Table, _ int, n int64) (int64, error) {
+func (c *counting) Reserve(_ context.Context, _ *table.Table, _ int, n int64) (int64, error) {
 	return c.take(n)
 }
 
-func (c *counting) GiveWithin(_ context.Context, _ *keys.Table, _, n int, _ keys.Parents) ([]driver.Value, error) {
+func (c *counting) GiveWithin(_ context.Context, _ *table.Table, _, n int, _ keys.Parents) ([]driver.Value, error) {
 	first, err := c.take(int64(n))
 	return keysource.Integers(first, n, ""), err
 }
@@ -116,7 +118,7 @@ func TestDraw(t *testing.T) {
 }
 
 // planned returns the plan of a query and what its arguments leave open.
-func planned(t *testing.T, db *keys.Tables, query string, values []any) (*rewrite.Plan, rewrite.Holes, []driver.NamedValue) {
+func planned(t *testing.T, db *relation.Tables, query string, values []any) (*rewrite.Plan, rewrite.Holes, []driver.NamedValue) {
 	t.Helper()
 	var args []driver.NamedValue
 	for i, v := range values {

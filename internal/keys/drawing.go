@@ -5,6 +5,9 @@ import (
 	"database/sql/driver"
 	"errors"
 
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
@@ -13,35 +16,35 @@ import (
 
 // Drawing draws keys for a key column, on a connection.
 type Drawing struct {
-	Site
+	relation.Site
 	sources *Sources
-	own     *connCounters // of the connection; nil without one
+	own     *counter.ConnCounters // of the connection; nil without one
 }
 
 // DrawingFor returns the drawing for the key column of index i of a table, without a
 // connection: the state of the column's source has connections of its own.
-func (s *Sources) DrawingFor(t *Table, i int) Drawing {
-	return Drawing{Site: Site{tables: s.Tables, table: t, index: i, key: &t.KeyColumns[i]}, sources: s}
+func (s *Sources) DrawingFor(t *table.Table, i int) Drawing {
+	return Drawing{Site: relation.Site{Tables: s.Tables, Table: t, Index: i, Key: &t.KeyColumns[i]}, sources: s}
 }
 
 // Append appends n keys to room.
 func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
-	if dr.key.Source != nil {
-		return dr.key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.key.Layout})
+	if dr.Key.Source != nil {
+		return dr.Key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.Key.Layout})
 	}
-	if dr.key.shape != nil {
+	if dr.Key.Shape != nil {
 		return dr.mapped(ctx, n)
 	}
 	first, err := dr.Reserve(ctx, int64(n))
 	if err != nil {
 		return nil, err
 	}
-	return keysource.AppendIntegers(room, first, n, dr.key.Layout), nil
+	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
 // Reserve returns the first of n consecutive integers.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
-	if dr.key.InTransaction && dr.key.Rule.Source.Kind == policy.KindMaxPlusOne {
+	if dr.Key.InTransaction && dr.Key.Rule.Source.Kind == policy.KindMaxPlusOne {
 		return dr.afterMax(ctx, n)
 	}
 	_, first, err := dr.numbers(ctx, n)
@@ -49,46 +52,46 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 }
 
 // numbers returns the first of n consecutive numbers of a counter, and the counter.
-func (dr Drawing) numbers(ctx context.Context, n int64) (*counter, int64, error) {
+func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	var locked session.Again
 	for again := false; ; again = true {
 		c, err := dr.Counter(ctx)
 		switch {
-		case err == errOwnLocks && !again:
+		case err == relation.ErrOwnLocks && !again:
 			continue
-		case err != nil && dr.on != nil && session.ReservesAgain(ctx, &dr.on.Conn, &locked, err):
+		case err != nil && dr.On != nil && session.ReservesAgain(ctx, &dr.On.Conn, &locked, err):
 			continue
 		case err != nil:
 			return nil, 0, err
 		}
-		if dr.own != nil && dr.own.renamed {
+		if dr.own != nil && dr.own.Renamed {
 			// The transaction alone sees what its table holds now.
 			dr.doubt(ctx, c)
 		}
-		first, err := dr.own.reserve(ctx, dr.on, c, n)
+		first, err := dr.own.Reserve(ctx, dr.On, c, n)
 		switch {
-		case err == errOwnLocks && !again:
+		case err == relation.ErrOwnLocks && !again:
 			continue
-		case err != nil && dr.on != nil && session.ReservesAgain(ctx, &dr.on.Conn, &locked, err):
+		case err != nil && dr.On != nil && session.ReservesAgain(ctx, &dr.On.Conn, &locked, err):
 			continue
 		case err == nil:
-			c.use.note(ctx)
-			if c.warnAt > 0 && first >= c.warnAt {
+			c.Use.Note(ctx)
+			if c.WarnAt > 0 && first >= c.WarnAt {
 				dr.warnOfEnd(ctx, c)
 			}
 			return c, first, nil
 		case unusable(err):
 			// The next statement may be about another table of that name.
-			if err := c.forget(ctx); err != nil {
+			if err := c.Forget(ctx); err != nil {
 				return nil, 0, err
 			}
-			dr.sources.found.drop(dr.key, c)
+			dr.sources.found.Drop(dr.Key, c)
 		case errors.Is(err, keysource.ErrClosed) && !again:
 			// It was forgotten for another table's sake.
-			dr.sources.found.drop(dr.key, c)
+			dr.sources.found.Drop(dr.Key, c)
 			continue
-		case c.unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
-			err = &unseenTable{unseen: c.unseen, row: err}
+		case c.Unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
+			err = &unseenTable{unseen: c.Unseen, row: err}
 		}
 		return nil, 0, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -12,22 +13,22 @@ import (
 type Examples struct{}
 
 // Give returns n keys of the i-th key column of a table.
-func (Examples) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	k := &t.KeyColumns[i]
 	if k.Source != nil {
 		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
 	}
-	if k.shape != nil {
-		return k.example(n)
+	if k.Shape != nil {
+		return k.Example(n)
 	}
 	return keysource.AppendIntegers(room, 1, n, k.Layout), nil
 }
 
 // Reserve gives the rows of an INSERT … SELECT the numbers from 1.
-func (Examples) Reserve(context.Context, *Table, int, int64) (int64, error) { return 1, nil }
+func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error) { return 1, nil }
 
 // GiveWithin gives the rows of an explanation the numbers from 1.
-func (Examples) GiveWithin(_ context.Context, t *Table, i, n int, _ Parents) ([]driver.Value, error) {
+func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
 	return keysource.Integers(1, n, t.KeyColumns[i].Layout), nil
 }
 

@@ -4,18 +4,20 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // DrawingFor returns the drawing for the key column of index i of a table, on the connection.
-func (g *Conn) DrawingFor(t *Table, i int) Drawing {
+func (g *Conn) DrawingFor(t *table.Table, i int) Drawing {
 	dr := g.sources.DrawingFor(t, i)
-	dr.on, dr.own = &g.Session, &g.own
+	dr.On, dr.own = &g.Session, &g.own
 	return dr
 }
 
 // Give appends n keys for a statement on the connection to room: see [Giver].
-func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int) ([]driver.Value, error) {
+func (g *Conn) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	if k := &t.KeyColumns[i]; k.Source != nil {
 		return k.Source.Append(ctx, room, keysource.Request{N: n, Layout: k.Layout})
 	}
@@ -24,19 +26,19 @@ func (g *Conn) Give(ctx context.Context, room []driver.Value, t *Table, i, n int
 		if key, err := pendingKey(ctx, dr, n); err != nil {
 			return nil, err
 		} else if key != 0 {
-			return keysource.AppendIntegers(room, key, 1, dr.key.Layout), nil
+			return keysource.AppendIntegers(room, key, 1, dr.Key.Layout), nil
 		}
 	}
 	keys, err := dr.Append(ctx, room, n)
 	if err != nil {
-		dr.noteNoKey(ctx, err)
-		return nil, g.held(err)
+		dr.NoteNoKey(ctx, err)
+		return nil, g.Held(err)
 	}
 	return keys, nil
 }
 
 // Reserve returns the first of n integers for a statement on the connection.
-func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, error) {
+func (g *Conn) Reserve(ctx context.Context, t *table.Table, i int, n int64) (int64, error) {
 	dr := g.DrawingFor(t, i)
 	if g.InsertID.May {
 		if key, err := pendingKey(ctx, dr, int(min(n, 2))); err != nil || key != 0 {
@@ -45,21 +47,21 @@ func (g *Conn) Reserve(ctx context.Context, t *Table, i int, n int64) (int64, er
 	}
 	first, err := dr.Reserve(ctx, n)
 	if err != nil {
-		dr.noteNoKey(ctx, err)
+		dr.NoteNoKey(ctx, err)
 	}
-	return first, g.held(err)
+	return first, g.Held(err)
 }
 
 // OpenState opens the row of a numbering whose numbers belong to transactions: it makes the
 // row and compares it with the table. It does nothing if that needs the statement's own
 // connection.
-func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
+func (g *Conn) OpenState(ctx context.Context, t *table.Table, i int) error {
 	c, err := g.DrawingFor(t, i).Counter(ctx)
 	if err != nil {
 		return t.KeyError(i, err)
 	}
-	if row, ok := c.numbers.(*joinedRow); ok && !row.IsOnConnection() {
-		if err := row.open(ctx, &g.Session); err != nil {
+	if row, ok := c.Numbers.(*numbering.JoinedRow); ok && !row.IsOnConnection() {
+		if err := row.Open(ctx, &g.Session); err != nil {
 			return t.KeyError(i, err)
 		}
 	}
@@ -68,7 +70,7 @@ func (g *Conn) OpenState(ctx context.Context, t *Table, i int) error {
 
 // GiveWithin gives keys for a statement on the connection, for the rows with these
 // parents.
-func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Parents) ([]driver.Value, error) {
+func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents Parents) ([]driver.Value, error) {
 	rows, err := parents()
 	if err != nil {
 		return nil, err
@@ -78,17 +80,17 @@ func (g *Conn) GiveWithin(ctx context.Context, t *Table, i, _ int, parents Paren
 	if err != nil {
 		return nil, err
 	}
-	s, ok := c.numbers.(parentNumbers)
+	s, ok := c.Numbers.(numbering.ParentNumbers)
 	if !ok {
-		return nil, errNoParent // the policy has changed: there is no such counter
+		return nil, numbering.ErrNoParent // the policy has changed: there is no such counter
 	}
-	keys, err := s.within(ctx, &g.Session, t, i, rows)
+	keys, err := s.Within(ctx, &g.Session, t, i, rows)
 	if unusable(err) {
 		// The next statement may be about another table of that name.
-		if err := c.forget(ctx); err != nil {
+		if err := c.Forget(ctx); err != nil {
 			return nil, err
 		}
-		dr.sources.found.drop(dr.key, c)
+		dr.sources.found.Drop(dr.Key, c)
 	}
 	return keys, err
 }

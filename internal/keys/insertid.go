@@ -16,29 +16,29 @@ var (
 // column that the engine would number; 0 for none. The state is raised above it, as the
 // engine raises its counter.
 func pendingKey(ctx context.Context, dr Drawing, n int) (int64, error) {
-	if f, err := dr.tables.Facts(ctx, dr.on, dr.table); err != nil || !f.Columns[dr.index].counts {
+	if f, err := dr.Tables.Facts(ctx, dr.On, dr.Table); err != nil || !f.Columns[dr.Index].Counts {
 		return 0, nil
 	}
-	key, err := dr.on.InsertID.Pending(ctx, dr.on.Own())
+	key, err := dr.On.InsertID.Pending(ctx, dr.On.Own())
 	switch {
 	case err != nil || key == 0:
 		return 0, err
 	case n > 1:
 		return 0, errInsertID
-	case dr.tables.AnyEngine().Dialect.Name != dialect.MariaDB().Name:
+	case dr.Tables.AnyEngine().Dialect.Name != dialect.MariaDB().Name:
 		return 0, errOthersID
 	}
-	src := dr.key.Rule.Source
-	if (src.FollowExplicit || dr.FollowsUntold(ctx)) && dr.key.Gives(key) {
+	src := dr.Key.Rule.Source
+	if (src.FollowExplicit || dr.FollowsUntold(ctx)) && dr.Key.Gives(key) {
 		c, err := dr.Counter(ctx)
 		if err != nil {
 			return 0, err
 		}
 		if f := c.Follower(); f != nil {
-			if err := f.Advance(ctx, dr.on, key+1); err != nil {
+			if err := f.Advance(ctx, dr.On, key+1); err != nil {
 				return 0, err
 			}
 		}
 	}
-	return key, dr.on.InsertID.Take(ctx, dr.on.Own())
+	return key, dr.On.InsertID.Take(ctx, dr.On.Own())
 }

@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -15,19 +19,22 @@ import (
 type handler func(text string)
 
 func (handler) Enabled(context.Context, slog.Level) bool { return true }
-func (h handler) WithAttrs([]slog.Attr) slog.Handler     { return h }
-func (h handler) WithGroup(string) slog.Handler          { return h }
+
+func (h handler) WithAttrs([]slog.Attr) slog.Handler { return h }
+
+func (h handler) WithGroup(string) slog.Handler { return h }
+
 func (h handler) Handle(_ context.Context, r slog.Record) error {
 	h(r.Message)
 	return nil
 }
 
 // loggedSite is a site of a database with a log.
-func loggedSite(h handler) Site {
-	k := Column{Rule: policy.RuleKey{Column: "id", Own: true, Source: policy.Source{Kind: policy.KindRecycled}}}
-	table := &Table{Rule: &policy.Rule{Entry: "t"}, KeyColumns: []Column{k}}
-	db := &Tables{Log: Log{slog.New(h)}}
-	return siteOf(db, nil, table, 0)
+func loggedSite(h handler) relation.Site {
+	k := table.Column{Rule: policy.RuleKey{Column: "id", Own: true, Source: policy.Source{Kind: policy.KindRecycled}}}
+	table := &table.Table{Rule: &policy.Rule{Entry: "t"}, KeyColumns: []table.Column{k}}
+	db := &relation.Tables{Log: report.Log{Logger: slog.New(h)}}
+	return relation.SiteOf(db, nil, table, 0)
 }
 
 // TestHandlerComesBack: what is told of a wait, a store and a lease may lead to the next
@@ -36,24 +43,24 @@ func loggedSite(h handler) Site {
 func TestHandlerComesBack(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
-		begin, again func(Site) func()
+		begin, again func(relation.Site) func()
 		want         []string
 	}{
 		"wait": {
-			func(s Site) func() { waited := s.env().Waited; return func() { waited(ctx, time.Second) } },
-			func(s Site) func() { waited := s.env().Waited; return func() { waited(ctx, time.Second) } },
-			[]string{messageWaited.Text},
+			func(s relation.Site) func() { waited := s.Env().Waited; return func() { waited(ctx, time.Second) } },
+			func(s relation.Site) func() { waited := s.Env().Waited; return func() { waited(ctx, time.Second) } },
+			[]string{report.MessageWaited.Text},
 		},
 		"store": {
-			func(s Site) func() {
+			func(s relation.Site) func() {
 				return func() {
-					for range failuresBeforeDown {
-						s.watch("").note(ctx, errors.New("no answer"))
+					for range statestore.FailuresBeforeDown {
+						s.Watch("").Note(ctx, errors.New("no answer"))
 					}
 				}
 			},
-			func(s Site) func() { return func() { s.watch("").note(ctx, nil) } },
-			[]string{messageStoreDown.Text, messageStoreBack.Text},
+			func(s relation.Site) func() { return func() { s.Watch("").Note(ctx, nil) } },
+			[]string{report.MessageStoreDown.Text, report.MessageStoreBack.Text},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,16 +80,16 @@ func TestHandlerComesBack(t *testing.T) {
 	}
 	t.Run("lease", func(t *testing.T) {
 		var lines []string
-		var l *leaseLog
+		var l *statestore.LeaseLog
 		s := loggedSite(func(text string) {
 			if lines = append(lines, text); len(lines) == 1 {
-				l.ended(ctx, messageLeaseLost, 1)
-				l.has(ctx, 1001)
+				l.Ended(ctx, report.MessageLeaseLost, 1)
+				l.Has(ctx, 1001)
 			}
 		})
-		l = s.leases(1000, time.Minute)
-		returns(t, func() { l.has(ctx, 1) })
-		if want := []string{messageLeaseTaken.Text, messageLeaseLost.Text, messageLeaseTaken.Text}; !slices.Equal(lines, want) {
+		l = s.Leases(1000, time.Minute)
+		returns(t, func() { l.Has(ctx, 1) })
+		if want := []string{report.MessageLeaseTaken.Text, report.MessageLeaseLost.Text, report.MessageLeaseTaken.Text}; !slices.Equal(lines, want) {
 			t.Errorf("the log is %q, want %q", lines, want)
 		}
 	})
@@ -108,12 +115,12 @@ func TestHandlerPanics(t *testing.T) {
 			panic("of the program")
 		}
 	})
-	l := s.leases(1000, time.Minute)
+	l := s.Leases(1000, time.Minute)
 	func() {
 		defer func() { recover() }()
-		l.has(context.Background(), 1)
+		l.Has(context.Background(), 1)
 	}()
-	returns(t, func() { l.has(context.Background(), 1001) })
+	returns(t, func() { l.Has(context.Background(), 1001) })
 	if lines != 2 {
 		t.Errorf("%d lines, want 2", lines)
 	}
@@ -125,7 +132,7 @@ func TestWaitsOfStates(t *testing.T) {
 	lines := 0
 	s := loggedSite(func(string) { lines++ })
 	for range 1000 {
-		s.env().Waited(context.Background(), time.Second)
+		s.Env().Waited(context.Background(), time.Second)
 	}
 	if lines != 1 {
 		t.Errorf("%d lines about the waits of one source, want 1", lines)

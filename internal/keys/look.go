@@ -10,6 +10,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/native"
@@ -43,24 +45,24 @@ type State struct {
 // StateOf returns the state of the key column of index i of a table, which the catalog shows
 // as found. It returns nil if the column has no state, or the state's name depends on a value
 // of the execution. find finds the other tables that share the state.
-func StateOf(e *Engine, t *Table, i int, found *catalog.Table, find func(schema, name string) *catalog.Table) (*State, error) {
+func StateOf(e *table.Engine, t *table.Table, i int, found *catalog.Table, find func(schema, name string) *catalog.Table) (*State, error) {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
 	column := found.Column(e.Dialect, k.Name)
 	if k.Source != nil || column == nil || len(k.StateValues()) > 0 {
 		return nil, nil
 	}
-	facts := &Facts{Columns: make([]ColumnFacts, len(t.KeyColumns))}
-	facts.Columns[i] = factsOfColumn(found, column)
+	facts := &table.Facts{Columns: make([]table.ColumnFacts, len(t.KeyColumns))}
+	facts.Columns[i] = table.FactsOfColumn(found, column)
 	own := facts.Columns[i].StoreColumn(t.Rule, k, e.Dialect.OneWriter && src.Store != "")
-	st := &State{Store: src.Store, Maps: k.shape != nil}
+	st := &State{Store: src.Store, Maps: k.Shape != nil}
 	switch {
 	case src.Kind == policy.KindMaxPlusOne:
 		claim := binding.ClaimOfMax(own)
 		claim.Exclusive = src.Exclusive
 		st.Claim, st.Max = &claim, k.Limit()
 		return st, nil
-	case src.Store == policy.StoreNone, ofWorkers(src) && src.Store == "" && e.Dialect.OneWriter:
+	case src.Store == policy.StoreNone, table.OfWorkers(src) && src.Store == "" && e.Dialect.OneWriter:
 		return nil, nil
 	}
 	name, err := k.Rule.StateFor(func(string) (string, bool) { return "", false })
@@ -68,36 +70,36 @@ func StateOf(e *Engine, t *Table, i int, found *catalog.Table, find func(schema,
 		return nil, err
 	}
 	columns := append([]store.Column{own}, sharedColumns(e, t, k, find)...)
-	row := k.row(name, facts, columns)
+	row := k.Row(name, facts, columns)
 	row.EnsureSchema = src.EnsureSchema
 	if src.Store != "" {
-		claim := binding.Claim{State: stateElsewhere(name, src.Store), Exclusive: src.Exclusive}
-		if ofWorkers(src) {
+		claim := binding.Claim{State: table.StateElsewhere(name, src.Store), Exclusive: src.Exclusive}
+		if table.OfWorkers(src) {
 			claim.State = worker.State(name)
 		}
 		claim.Column = facts.Columns[i].StoreColumn(t.Rule, k, false)
 		st.Claim = &claim
 	}
 	switch {
-	case ofWorkers(src):
+	case table.OfWorkers(src):
 		st.Worker = &worker.Worker{Name: name, EnsureSchema: src.EnsureSchema, Columns: row.Columns, Exclusive: row.Exclusive}
 		return st, nil
 	case src.Kind == policy.KindNative:
 		st.Native = &native.Sequence{Sequence: src.Sequence, Columns: row.Columns, Block: src.Block, Exclusive: src.Exclusive}
 		return st, nil
 	}
-	return st, complete(k, e.Dialect, st, &row, facts.Columns[i].numbers, found)
+	return st, complete(k, e.Dialect, st, &row, facts.Columns[i].Numbers, found)
 }
 
 // complete completes the row of the state of a key column.
-func complete(k *Column, d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
+func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
 	src := k.Rule.Source
-	mapping, last, err := k.bounded(row.Name)
+	mapping, last, err := k.Bounded(row.Name)
 	if err != nil {
 		return err
 	}
-	row.Max, row.OnBehind = last, onBehind(src, d, numbers)
-	mapTo(row, src, mapping)
+	row.Max, row.OnBehind = last, table.OnBehind(src, d, numbers)
+	table.MapTo(row, src, mapping)
 	st.Row = row
 	switch {
 	case src.Kind == policy.KindRecycled:
@@ -107,11 +109,11 @@ func complete(k *Column, d *dialect.Dialect, st *State, row *sequence.Sequence, 
 		scope := scope.Scope{Name: row.Name, Column: row.Columns[0]}
 		var types []string
 		for _, rc := range k.Rule.Scope {
-			column, err := newScopeColumn(d, found, rc)
+			column, err := numbering.NewScopeColumn(d, found, rc)
 			if err != nil {
 				return err
 			}
-			scope.Within, types = append(scope.Within, column.found.Name), append(types, rc.Type)
+			scope.Within, types = append(scope.Within, column.Found.Name), append(types, rc.Type)
 		}
 		row.Start, row.Parameters = 1, scope.Parameters(types)
 		for i := range row.Columns {
@@ -122,7 +124,7 @@ func complete(k *Column, d *dialect.Dialect, st *State, row *sequence.Sequence, 
 }
 
 // sharedColumns returns the columns of other tables that the state of a key column serves.
-func sharedColumns(e *Engine, t *Table, k *Column, find func(schema, name string) *catalog.Table) []store.Column {
+func sharedColumns(e *table.Engine, t *table.Table, k *table.Column, find func(schema, name string) *catalog.Table) []store.Column {
 	var columns []store.Column
 	if !k.Rule.Shared {
 		return nil
@@ -136,7 +138,7 @@ func sharedColumns(e *Engine, t *Table, k *Column, find func(schema, name string
 			continue
 		}
 		if column := found.Column(e.Dialect, c.Column); column != nil {
-			f := factsOfColumn(found, column)
+			f := table.FactsOfColumn(found, column)
 			columns = append(columns, f.StoreColumn(nil, nil, false))
 		}
 	}
@@ -154,22 +156,22 @@ var (
 
 // LookFloor returns the error of a snowflake without a store that can give no key above the
 // keys in its column, and nil if it can, or if the two are not compared.
-func LookFloor(ctx context.Context, e *Engine, t *Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
+func LookFloor(ctx context.Context, e *table.Engine, t *table.Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
 	column := found.Column(e.Dialect, k.Name)
-	isMarkless := ofWorkers(src) && (src.Store == policy.StoreNone || src.Store == "" && e.Dialect.OneWriter)
+	isMarkless := table.OfWorkers(src) && (src.Store == policy.StoreNone || src.Store == "" && e.Dialect.OneWriter)
 	if !isMarkless || column == nil || src.Spread != "" || src.WorkerLease > 0 || src.OnBehind == keysource.RemedyWarn {
 		return nil
 	}
-	facts, o := factsOfColumn(found, column), src.SnowflakeOptions()
+	facts, o := table.FactsOfColumn(found, column), src.SnowflakeOptions()
 	number, err := o.Number()
-	composite, isText := k.shape.(*keysource.Composite)
-	if err != nil || !facts.leads || !isText && !facts.ranked {
+	composite, isText := k.Shape.(*keysource.Composite)
+	if err != nil || !facts.Leads || !isText && !facts.Ranked {
 		return nil
 	}
-	f := &floor{column: facts.StoreColumn(t.Rule, k, false), composite: composite, number: number}
-	key, err := f.read(ctx, home)
+	f := &numbering.Floor{Column: facts.StoreColumn(t.Rule, k, false), Composite: composite, Number: number}
+	key, err := f.Read(ctx, home)
 	if err != nil || key < 1 {
 		return err
 	}

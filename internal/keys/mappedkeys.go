@@ -4,17 +4,18 @@ import (
 	"context"
 	"database/sql/driver"
 
+	"github.com/keyfill/keyfill/internal/keys/counter"
 	"github.com/keyfill/keyfill/keysource"
 )
 
 // mapped returns n keys, each made of a number.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
-	if _, ok := dr.key.shape.(*keysource.Composite); !ok {
+	if _, ok := dr.Key.Shape.(*keysource.Composite); !ok {
 		c, first, err := dr.numbers(ctx, int64(n))
 		if err != nil {
 			return nil, err
 		}
-		keys, err := keysource.Keys(c.mapping, first, n, dr.key.Layout)
+		keys, err := keysource.Keys(c.Mapping, first, n, dr.Key.Layout)
 		if err == nil {
 			dr.warn(ctx, c, first+int64(n)-1)
 		}
@@ -27,7 +28,7 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		one, err := keysource.Keys(c.mapping, number, 1, dr.key.Layout)
+		one, err := keysource.Keys(c.Mapping, number, 1, dr.Key.Layout)
 		if err != nil {
 			return nil, err
 		}
@@ -37,17 +38,17 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 }
 
 // warnOfEnd logs once that most numbers of a counter are used, if the numbers are the keys.
-func (dr Drawing) warnOfEnd(ctx context.Context, c *counter) {
-	if c.warned.CompareAndSwap(false, true) {
-		dr.logNearEnd(ctx, dr.key.Limit(), c.remedy)
+func (dr Drawing) warnOfEnd(ctx context.Context, c *counter.Counter) {
+	if c.Warned.CompareAndSwap(false, true) {
+		dr.LogNearEnd(ctx, dr.Key.Limit(), c.Remedy)
 	}
 }
 
 // warn logs once that most keys of a counter are used, if keys are made of its numbers. last
 // is the number of the key that was just made.
-func (dr Drawing) warn(ctx context.Context, c *counter, last int64) {
-	if keysource.Share(c.mapping, last+1) < keysource.WarnShare || !c.warned.CompareAndSwap(false, true) {
+func (dr Drawing) warn(ctx context.Context, c *counter.Counter, last int64) {
+	if keysource.Share(c.Mapping, last+1) < keysource.WarnShare || !c.Warned.CompareAndSwap(false, true) {
 		return
 	}
-	dr.logNearEnd(ctx, c.mapping.Last(), keysource.EndRemedy(c.mapping))
+	dr.LogNearEnd(ctx, c.Mapping.Last(), keysource.EndRemedy(c.Mapping))
 }

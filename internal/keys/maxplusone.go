@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
@@ -31,7 +34,7 @@ var (
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
 	first, err := dr.readMax(ctx, n)
-	meter, _ := dr.sources.maxima.LoadOrStore(SourceName(dr.table.Rule.Entry, &dr.key.Rule), new(keysource.Meter))
+	meter, _ := dr.sources.maxima.LoadOrStore(table.SourceName(dr.Table.Rule.Entry, &dr.Key.Rule), new(keysource.Meter))
 	if err != nil {
 		meter.(*keysource.Meter).Failed(time.Now(), err)
 		return 0, err
@@ -42,31 +45,31 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 
 // readMax is afterMax, and measures nothing.
 func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
-	f, err := dr.tables.Facts(ctx, dr.on, dr.table)
+	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	switch {
 	case err != nil:
 		return 0, err
-	case f.unseen != nil:
-		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.unseen)
-	case !f.Columns[dr.index].alone || !f.Columns[dr.index].ranked:
+	case f.Unseen != nil:
+		return 0, fmt.Errorf("%w: %w", errMaxUnseen, f.Unseen)
+	case !f.Columns[dr.Index].Alone || !f.Columns[dr.Index].Ranked:
 		return 0, ErrNotUnique
 	}
-	column := f.Columns[dr.index].StoreColumn(dr.table.Rule, dr.key, false)
-	if dr.key.Rule.Source.Lock == policy.LockNone || !keycolumn.NeedsMutex(dr.tables.AnyEngine().Dialect) {
+	column := f.Columns[dr.Index].StoreColumn(dr.Table.Rule, dr.Key, false)
+	if dr.Key.Rule.Source.Lock == policy.LockNone || !keycolumn.NeedsMutex(dr.Tables.AnyEngine().Dialect) {
 		claim := binding.ClaimOfMax(column)
-		claim.Exclusive = dr.key.Rule.Source.Exclusive
+		claim.Exclusive = dr.Key.Rule.Source.Exclusive
 		if _, err := dr.claimColumn(ctx, claim); err != nil {
 			return 0, err
 		}
 	}
 	var greatest int64
-	if dr.key.Rule.Source.Lock == policy.LockNone {
-		stored := keycolumn.Of(store.Within(dr.tables.AnyEngine().Dialect, dr.on.Own()), column)
+	if dr.Key.Rule.Source.Lock == policy.LockNone {
+		stored := keycolumn.Of(store.Within(dr.Tables.AnyEngine().Dialect, dr.On.Own()), column)
 		if greatest, err = stored.MaxKey(ctx); err == nil {
 			err = stored.AllShown()
 		}
 	} else {
-		within := dr.on.ProvenStore()
+		within := dr.On.ProvenStore()
 		if err = dr.enterMutex(ctx, f, column); err == nil {
 			greatest, err = keycolumn.Of(within, column).LockedMaxKey(ctx)
 		}
@@ -74,8 +77,8 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	switch {
 	case err != nil:
 		return 0, err
-	case greatest > dr.key.Limit()-n:
-		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: make the column wider and raise max_bits", keysource.ErrExhausted, n, dr.key.Limit())
+	case greatest > dr.Key.Limit()-n:
+		return 0, fmt.Errorf("%w: the greatest key and %d more are beyond %d: make the column wider and raise max_bits", keysource.ErrExhausted, n, dr.Key.Limit())
 	}
 	return max(greatest, 0) + 1, nil
 }
@@ -88,26 +91,26 @@ func unranked(c store.Column) store.Column {
 
 // enterMutex waits for other transactions that are about to insert behind the greatest
 // key of a column, where reading that key does not wait for them.
-func (dr Drawing) enterMutex(ctx context.Context, f *Facts, column store.Column) error {
-	if !keycolumn.NeedsMutex(dr.tables.AnyEngine().Dialect) {
+func (dr Drawing) enterMutex(ctx context.Context, f *table.Facts, column store.Column) error {
+	if !keycolumn.NeedsMutex(dr.Tables.AnyEngine().Dialect) {
 		return nil
 	}
 	name := keycolumn.MutexName(column)
-	c, err := dr.sources.counters.get(ctx, name, func() (*counter, error) {
-		home, err := dr.tables.stores.get("")
+	c, err := dr.sources.counters.Get(ctx, name, func() (*counter.Counter, error) {
+		home, err := dr.Tables.Stores.Get("")
 		if err != nil {
 			return nil, err
 		}
 		// What the row counts means nothing: it is changed so that others wait.
 		row := sequence.Sequence{
 			Name: name, Columns: []store.Column{unranked(column)}, Start: 1,
-			EnsureSchema: dr.key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.key.Rule.Source.Exclusive,
+			EnsureSchema: dr.Key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.Key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}
-		return &counter{numbers: newJoinedRow(dr.tables, row, home), home: f.Columns[dr.index].home()}, nil
+		return &counter.Counter{Numbers: numbering.NewJoinedRow(dr.Tables, row, home), Home: f.Columns[dr.Index].Home()}, nil
 	})
 	if err == nil {
-		_, err = c.numbers.reserve(ctx, dr.on, 1)
+		_, err = c.Numbers.Reserve(ctx, dr.On, 1)
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // empty is a connector of a server without tables, behind a pooler that has no connection
@@ -53,7 +53,7 @@ func TestMeantWait(t *testing.T) {
 		p, _, _ := planned(t, db, "INSERT INTO orders (a) VALUES (1)", nil)
 		time.AfterFunc(time.Hour, func() { close(server.goes) })
 		began := time.Now()
-		if _, err := db.Facts(t.Context(), nil, keys.TableOf(&p.Inserts[0])); err != nil {
+		if _, err := db.Facts(t.Context(), nil, table.Of(&p.Inserts[0])); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(began); took > 2*time.Second {

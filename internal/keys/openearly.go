@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -34,10 +37,10 @@ func newEarlyOpening() *earlyOpening { return &earlyOpening{turn: make(chan stru
 // there. What cannot be opened is left to the first INSERT, whose error says why.
 func openEarly(ctx context.Context, g *Conn) {
 	db := g.sources
-	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.explains {
+	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.Explains {
 		return
 	}
-	wait := min(db.storeWait, earlyWait)
+	wait := min(db.StoreWait, earlyWait)
 	if deadline, ok := ctx.Deadline(); ok {
 		wait = min(wait, time.Until(deadline)/2) // the transaction needs time too
 	}
@@ -72,15 +75,15 @@ func openEarly(ctx context.Context, g *Conn) {
 }
 
 // findHome is Tables.home, which asks once.
-func findHome(ctx context.Context, e *Engine, db *Tables) error {
+func findHome(ctx context.Context, e *table.Engine, db *relation.Tables) error {
 	if db.Places.Home.Load() != nil {
 		return nil
 	}
-	q, err := db.stores.catalog()
+	q, err := db.Stores.Catalog()
 	if err != nil {
 		return err
 	}
-	return within(ctx, func(ctx context.Context) error {
+	return table.Within(ctx, func(ctx context.Context) error {
 		where, err := catalog.Place(ctx, e.Dialect, q)
 		if err == nil {
 			db.Places.KeepHome(where)
@@ -109,7 +112,7 @@ func joinedTables(p *policy.Policy) (names []string) {
 
 // openTableEarly opens the numberings of a table that is there. A table that is not there
 // is not noted as missing: the transaction may be about to make it.
-func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Sources) {
+func openTableEarly(ctx context.Context, e *table.Engine, t *table.Table, db *Sources) {
 	t, err := db.TableAtHome(ctx, t)
 	if err != nil || db.ModeOf(t) != policy.ModeFill {
 		return
@@ -125,11 +128,11 @@ func openTableEarly(ctx context.Context, e *Engine, t *Table, db *Sources) {
 		if err != nil {
 			return
 		}
-		switch n := c.numbers.(type) {
-		case *joinedRow:
-			_ = n.open(ctx, nil)
-		case *scoped:
-			_ = n.joined.open(ctx, nil)
+		switch n := c.Numbers.(type) {
+		case *numbering.JoinedRow:
+			_ = n.Open(ctx, nil)
+		case *numbering.Scoped:
+			_ = n.Joined.Open(ctx, nil)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // A statement is sent again, by database/sql on another connection when a driver says
@@ -66,7 +66,7 @@ func (x *Execution) IsRepeatable() bool {
 // for it. The arguments are not compared.
 func isSameText(x, y *Execution) bool {
 	return x.Conn.DB == y.Conn.DB && x.Query == y.Query && x.Values == y.Values &&
-		keys.SameColumns(x.Plan, y.Plan) && x.Holes.Equal(y.Holes)
+		table.SameColumns(x.Plan, y.Plan) && x.Holes.Equal(y.Holes)
 }
 
 // handOver gives the keys of an execution to its retry. It reports false where another one
@@ -100,7 +100,7 @@ func OwnArgs(args []driver.NamedValue) []driver.NamedValue {
 // isAutonomous reports whether no transaction can give back what was drawn.
 func (x *Execution) isAutonomous() bool {
 	for _, d := range x.Plan.Draws {
-		k := &keys.TableOf(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key]
+		k := &table.Of(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key]
 		if k.Source == nil && k.OnConnection {
 			return false
 		}

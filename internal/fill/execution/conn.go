@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -55,7 +57,7 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 		_, _ = c.AskEngine(ctx)
 	}
 	c.SetUpSQLite(ctx)
-	keys.NoteOpened(ctx, db.Tables)
+	relation.NoteOpened(ctx, db.Tables)
 	if policy.Mode(db.Mode.Load()) != policy.ModeOff {
 		c.AskPlaceEarly(ctx)
 	}
@@ -67,7 +69,7 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 func (c *Conn) SendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
-		t := keys.TableOf(&p.Inserts[i])
+		t := table.Of(&p.Inserts[i])
 		f, err := c.DB.Facts(ctx, &c.Session, t)
 		if err != nil {
 			return false, t.KeyError(0, err)

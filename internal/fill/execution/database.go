@@ -2,6 +2,7 @@ package execution
 
 import (
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // Database is keyfill at work on one database: its engine, settings and sources, the
@@ -17,4 +18,4 @@ type Database struct {
 }
 
 // Options is what a database is made of.
-type Options = keys.Options
+type Options = table.Options

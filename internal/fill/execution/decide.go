@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -25,20 +27,20 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrit
 			if isIndifferent(db.Candidates, query) {
 				return nil, Event{}, nil
 			}
-			return nil, Event{}, keys.Stopped(err)
+			return nil, Event{}, report.Stopped(err)
 		}
 	}
 	p, err := PlanOn(ctx, c, engine, query, prepares)
 	switch {
 	case err != nil:
-		return nil, Event{}, keys.Stopped(err)
+		return nil, Event{}, report.Stopped(err)
 	case p.Action == rewrite.Pass:
 		return nil, Event{Counts: true}, nil
 	case p.Action == rewrite.Refuse:
 		e, err := db.Stats.Refusal(ctx, query, p.Refusal)
 		return nil, e, err
 	case p.Action == rewrite.Keep && !p.AtExecution:
-		e := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}
+		e := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}
 		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
 			e.Worked = p
 		}
@@ -52,7 +54,7 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrit
 
 // isIndifferent reports whether a query goes out as it came whichever of the engines it
 // is.
-func isIndifferent(engines []*keys.Engine, query string) bool {
+func isIndifferent(engines []*table.Engine, query string) bool {
 	for _, e := range engines {
 		p := e.Plan(query)
 		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
@@ -65,7 +67,7 @@ func isIndifferent(engines []*keys.Engine, query string) bool {
 // Settle says whether a statement whose holes are known is filled; if not, what
 // it counts as: kept because no place takes a key, or withheld because of the
 // mode.
-func Settle(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (e Event, fills bool) {
+func Settle(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (e Event, fills bool) {
 	mode := Cautious(tables, p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
 		return Event{}, true

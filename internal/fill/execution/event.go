@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -14,7 +15,7 @@ import (
 type Event struct {
 	Counts   bool // false: there is nothing to count
 	Table    string
-	Owner    *keys.Table
+	Owner    *table.Table
 	Action   rewrite.Action
 	Keys     int
 	Reason   rewrite.Reason
@@ -32,9 +33,9 @@ type Event struct {
 // The event is about the first INSERT, and its rest about the others. rows is as for
 // keys.Draw.
 func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
-	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: keys.TableOf(&p.Inserts[0]), Action: rewrite.Keep}
+	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}
 	for i := range p.Inserts[1:] {
-		first.Rest = append(first.Rest, Event{Counts: true, Table: p.Inserts[i+1].Target.Table, Owner: keys.TableOf(&p.Inserts[i+1]), Action: rewrite.Keep})
+		first.Rest = append(first.Rest, Event{Counts: true, Table: p.Inserts[i+1].Target.Table, Owner: table.Of(&p.Inserts[i+1]), Action: rewrite.Keep})
 	}
 	for i := range p.Inserts {
 		if in := &p.Inserts[i]; in.Query == nil {
@@ -83,7 +84,7 @@ func (e *Event) withhold(mode policy.Mode) {
 }
 
 // addAlone counts the event of the first INSERT of the text, which got no key.
-func (e *Event) addAlone(c *keys.Tally) {
+func (e *Event) addAlone(c *report.Tally) {
 	if e.Action == rewrite.Pass {
 		c.Passed.Add(1)
 		return
@@ -103,12 +104,12 @@ func (e *Event) addAlone(c *keys.Tally) {
 }
 
 // CauseOf returns the cause of a driver's error.
-func CauseOf(err error) keys.Cause {
+func CauseOf(err error) report.Cause {
 	switch {
 	case sqlcode.Answered(err):
-		return keys.CauseEngine
+		return report.CauseEngine
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return keys.CauseCanceled
+		return report.CauseCanceled
 	}
-	return keys.CauseConnection
+	return report.CauseConnection
 }

@@ -6,13 +6,14 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // HasNumbers reports whether the execution has keys that a duplicate may be about.
 func (x *Execution) HasNumbers() bool {
 	for i, d := range x.Plan.Draws {
-		if x.Holes.Counts[i] > 0 && keys.TableOf(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
+		if x.Holes.Counts[i] > 0 && table.Of(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
 			return true
 		}
 	}
@@ -22,7 +23,7 @@ func (x *Execution) HasNumbers() bool {
 // OwnConflicts reports whether the table may leave out or replace rows by
 // itself.
 func (x *Execution) OwnConflicts() bool {
-	f := FactsOf(x.Conn, keys.TableOf(&x.Plan.Inserts[0]))
+	f := FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0]))
 	return f != nil && f.OwnConflicts
 }
 
@@ -108,9 +109,9 @@ func (x *Execution) Release(err error) {
 func ValuesFor(ctx context.Context, p *rewrite.Plan) string {
 	values := ""
 	for _, d := range p.Draws {
-		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
+		k := &table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		for _, name := range k.StateValues() {
-			v, _ := keys.ValuesOf(ctx)(name)
+			v, _ := table.ValuesOf(ctx)(name)
 			values += v + "\x00"
 		}
 	}

@@ -4,16 +4,17 @@ import (
 	"context"
 	"slices"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Brought is what an execution brings for a column that is followed.
 type Brought struct {
-	Table    *keys.Table
+	Table    *table.Table
 	Key      int
-	Numbers  keys.Follower
+	Numbers  numbering.Follower
 	Explicit rewrite.Explicit
 	Told     bool  // the policy says follow_explicit
 	Raised   int64 // the key above which a bulk load, or later rows, have raised it already
@@ -76,7 +77,7 @@ func (f *Following) LeaveJoined() {
 }
 
 // Of returns what is brought for a column and raised by itself, nil where it is nothing.
-func (f *Following) Of(t *keys.Table, key int) *Brought {
+func (f *Following) Of(t *table.Table, key int) *Brought {
 	for i := range f.After {
 		if b := &f.After[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
 			return b

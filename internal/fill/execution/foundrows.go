@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/store/schema"
 )
 
@@ -13,7 +13,7 @@ import (
 // CLIENT_FOUND_ROWS of the connections, which all have the same flags. It is safe for
 // concurrent use.
 type FoundRows struct {
-	Tables *keys.Tables
+	Tables *relation.Tables
 	known  atomic.Uint32
 	again  atomic.Int64 // when it is asked again, in nanoseconds
 }

@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 	"slices"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -60,7 +60,7 @@ func (p *parked) AnyInline() bool {
 // to be in the text that is prepared. It returns nil where there is none.
 func (p *parked) TakeInline(query string, plan *rewrite.Plan) *Execution {
 	return p.take(func(x *Execution) bool {
-		return x.Inline && x.Query == query && keys.SameColumns(x.Plan, plan)
+		return x.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
 	})
 }
 
@@ -68,7 +68,7 @@ func (p *parked) TakeInline(query string, plan *rewrite.Plan) *Execution {
 // It returns nil where there is none.
 func (p *parked) TakeBound(query string, plan *rewrite.Plan, args []driver.NamedValue, values string) *Execution {
 	return p.take(func(x *Execution) bool {
-		return !x.Inline && x.Query == query && x.Values == values && keys.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
+		return !x.Inline && x.Query == query && x.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
 	})
 }
 

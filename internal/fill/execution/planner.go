@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -15,7 +16,7 @@ import (
 // PlanOn returns the plan of a query on a connection: what its text says, with
 // what only the connection knows. prepares says that it is the plan of a prepared
 // statement, which may be executed when the session has moved.
-func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares bool) (*rewrite.Plan, error) {
+func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepares bool) (*rewrite.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 		return p, err
 	}
 	if moved := c.Place.Moved || c.Front.mayMove(); moved && p.Load {
-		other, err := keys.AskNames(ctx, &c.Session, e, on.naming, query, p)
+		other, err := relation.AskNames(ctx, &c.Session, e, on.naming, query, p)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +45,7 @@ func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 			}
 		}
 	} else if moved || prepares {
-		if p, on.naming, err = keys.ProvenNaming(ctx, &c.Session, e, on.naming, query, p, moved); err != nil {
+		if p, on.naming, err = relation.ProvenNaming(ctx, &c.Session, e, on.naming, query, p, moved); err != nil {
 			return nil, err
 		}
 	}
@@ -69,9 +70,9 @@ func PlanOn(ctx context.Context, c *Conn, e *keys.Engine, query string, prepares
 // planner makes the plan of a query on a connection from the plan of the text.
 type planner struct {
 	conn   *Conn
-	engine *keys.Engine
+	engine *table.Engine
 	query  string
-	naming keys.Naming // what the names of tables mean in the connection's place
+	naming table.Naming // what the names of tables mean in the connection's place
 }
 
 // settled returns the plan under the settings of the connection's session. It is
@@ -84,7 +85,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 	}
 	mode := policy.ModeOff
 	for _, t := range p.Targets() {
-		mode = min(mode, on.conn.DB.ModeOf(t.Owner.(*keys.Table)))
+		mode = min(mode, on.conn.DB.ModeOf(t.Owner.(*table.Table)))
 	}
 	switch {
 	case mode == policy.ModeOff:
@@ -116,7 +117,7 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.Front.mayAlter() {
 		return p, nil
 	}
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	mode := on.conn.DB.ModeOf(t)
 	if mode == policy.ModeOff {
 		return p, nil
@@ -148,7 +149,7 @@ func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.
 		return p
 	}
 	target := p.Inserts[0].Target
-	t := keys.TableOf(&p.Inserts[0])
+	t := table.Of(&p.Inserts[0])
 	k := slices.IndexFunc(target.Keys, func(k rewrite.Key) bool { return k.Gapless })
 	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&rewrite.ReadsCount != 0 {
 		return p

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -27,7 +27,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 		if in.Query == nil || !in.Query.SetRow || in.Explained {
 			continue
 		}
-		t := keys.TableOf(in)
+		t := table.Of(in)
 		mode := on.conn.DB.ModeOf(t)
 		if mode == policy.ModeOff {
 			continue
@@ -50,7 +50,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 
 // setRefused returns why the only row of VALUES cannot be filled as the query that is
 // given, and what is in its way; "" where it can.
-func (on *planner) setRefused(ctx context.Context, t *keys.Table, q *rewrite.Query) (reason rewrite.Reason, detail string, err error) {
+func (on *planner) setRefused(ctx context.Context, t *table.Table, q *rewrite.Query) (reason rewrite.Reason, detail string, err error) {
 	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 		return "", "", err
 	}

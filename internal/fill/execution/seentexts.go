@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -18,7 +20,7 @@ import (
 type Plain struct {
 	Plan  *rewrite.Plan
 	In    *rewrite.Insert
-	Table *keys.Table
+	Table *table.Table
 	Key   int // the index of the key column among the table's
 
 	// bound are the text that is sent, and the text that is sent with the first key as
@@ -28,7 +30,7 @@ type Plain struct {
 	Sets    bool // a value may be a set: see storedMore
 	IsOne   bool // it is one row, which is stored where the statement succeeds
 
-	Tally atomic.Pointer[keys.TableTally] // of the table; nil before the first execution
+	Tally atomic.Pointer[report.TableTally] // of the table; nil before the first execution
 }
 
 // BoundText is a text with a placeholder for its key.
@@ -39,7 +41,7 @@ type BoundText struct {
 
 // FactsOf returns what the catalog has said of a table, as far as it is true of a
 // connection; nil before it was asked.
-func FactsOf(c *Conn, t *keys.Table) *keys.Facts {
+func FactsOf(c *Conn, t *table.Table) *table.Facts {
 	if !t.AsksCatalog {
 		return t.Gate.Facts.Load() // the policy's alone, for any connection
 	}
@@ -60,7 +62,7 @@ type PlainText struct {
 // A text has one slot, by its hash, and enters it when it comes twice before
 // another text of the slot: a stream of texts that come only once drives out none.
 type SeenTexts struct {
-	tables *keys.Tables
+	tables *relation.Tables
 	seed   maphash.Seed
 	slots  [1024]seenSlot
 }
@@ -74,7 +76,7 @@ type seenSlot struct {
 // text, the engine and the policy.
 type SeenText struct {
 	Query   string
-	Engine  *keys.Engine
+	Engine  *table.Engine
 	Concern rewrite.Concern
 	passed  bool // it has an INSERT, and is passed on a connection that knows nothing else
 
@@ -87,7 +89,7 @@ type SeenText struct {
 const longestSeen = 4096
 
 // NewSeenTexts returns the texts that were seen of a database: none.
-func NewSeenTexts(tables *keys.Tables) *SeenTexts {
+func NewSeenTexts(tables *relation.Tables) *SeenTexts {
 	return &SeenTexts{tables: tables, seed: maphash.MakeSeed()}
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -28,7 +28,7 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 	made := map[*rewrite.Target]*rewrite.Target{}
 	key := on.naming.Key + "\x00" + string(rune(p.Dialect().Settings))
 	for i := range p.Inserts {
-		target, t := p.Inserts[i].Target, keys.TableOf(&p.Inserts[i])
+		target, t := p.Inserts[i].Target, table.Of(&p.Inserts[i])
 		if on.conn.DB.ModeOf(t) != policy.ModeFill {
 			return p, nil // a dry run asks the server nothing for it, and calls it refused
 		}
@@ -64,14 +64,14 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 // plan.
 func (on *planner) hasFunctions(p *rewrite.Plan) bool {
 	return slices.ContainsFunc(p.Targets(), func(target *rewrite.Target) bool {
-		columns := target.Owner.(*keys.Table).KeyColumns
-		return slices.ContainsFunc(columns, func(k keys.Column) bool { return k.EngineFunction(on.engine.Dialect).Text != "" })
+		columns := target.Owner.(*table.Table).KeyColumns
+		return slices.ContainsFunc(columns, func(k table.Column) bool { return k.EngineFunction(on.engine.Dialect).Text != "" })
 	})
 }
 
 // withFunctions returns a table's target with the functions that the server has for
 // its keys.
-func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t *keys.Table) (*rewrite.Target, error) {
+func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t *table.Table) (*rewrite.Target, error) {
 	made := *target
 	made.Keys = append([]rewrite.Key(nil), target.Keys...)
 	for i := range made.Keys {

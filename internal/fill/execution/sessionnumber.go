@@ -6,7 +6,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -20,9 +21,9 @@ import (
 
 // sessionNumber is a number that the engine would remember if it had made it.
 type sessionNumber struct {
-	table   *keys.Table
+	table   *table.Table
 	key     int
-	counter *keys.OwnCounter
+	counter *table.OwnCounter
 	Pooled  bool // the connection was given back since
 }
 
@@ -78,7 +79,7 @@ func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []re
 			"%s knows no key of keyfill, and gives another row's: take it from RETURNING or keyfill.Record, or say session_reads: warn", reads[i].Text))
 	}
 	if count := db.Tally.SessionReads.Add(1); isPowerOfTen(count) {
-		db.Log.Write(ctx, keys.MessageSessionRead, n.table.Table, column, reads[i].Text, count)
+		db.Log.Write(ctx, report.MessageSessionRead, n.table.Table, column, reads[i].Text, count)
 	}
 	return nil
 }
@@ -103,7 +104,7 @@ func isName(name, full []string) bool {
 }
 
 // Note notes that an INSERT has got its keys, and was sent.
-func (s *SessionNumbers) Note(p *rewrite.Plan, f *keys.Facts) {
+func (s *SessionNumbers) Note(p *rewrite.Plan, f *table.Facts) {
 	s.Last = nil
 	if !s.unseen && p.Statements == 1 && s.conn.DB.watchesNumbers() && !s.conn.Unwrapped {
 		n, remembers := numberOf(p, 0, f)
@@ -118,12 +119,12 @@ func (s *SessionNumbers) Note(p *rewrite.Plan, f *keys.Facts) {
 
 // numberOf returns the number that an INSERT of a plan gives a row, and whether the engine
 // would remember it.
-func numberOf(p *rewrite.Plan, insert int, f *keys.Facts) (n sessionNumber, remembers bool) {
+func numberOf(p *rewrite.Plan, insert int, f *table.Facts) (n sessionNumber, remembers bool) {
 	in := &p.Inserts[insert]
 	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Conflict == rewrite.ConflictUpdate || !in.Counts() {
 		return n, false
 	}
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	for i := range t.KeyColumns {
 		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool { return d.Insert == insert && d.Key == i }) {
 			return sessionNumber{table: t, key: i, counter: f.Columns[i].Counter}, true
@@ -152,7 +153,7 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *rewrite.Plan, query 
 		marked = false
 		for i := range p.Inserts {
 			if in := &p.Inserts[i]; step.Quiet && step.Start <= in.Offset && in.Offset < step.End {
-				n, marked = numberOf(p, i, FactsOf(s.conn, keys.TableOf(in)))
+				n, marked = numberOf(p, i, FactsOf(s.conn, table.Of(in)))
 			}
 		}
 	}

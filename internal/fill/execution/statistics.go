@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -15,10 +17,10 @@ import (
 
 // Cautious returns the mode for a text: the most cautious of its tables' modes,
 // since it goes out as it came or filled as a whole.
-func Cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
+func Cautious(tables *relation.Tables, p *rewrite.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
-		mode = policy.MoreCautious(mode, tables.ModeOf(keys.TableOf(&p.Inserts[i])))
+		mode = policy.MoreCautious(mode, tables.ModeOf(table.Of(&p.Inserts[i])))
 	}
 	return mode
 }
@@ -27,7 +29,7 @@ func Cautious(tables *keys.Tables, p *rewrite.Plan) policy.Mode {
 // refused or go out unfilled: once for each shape of a text, and again when that has come
 // ten times as often. It is safe for concurrent use.
 type Statistics struct {
-	Tables *keys.Tables
+	Tables *relation.Tables
 	shapes shapes
 }
 
@@ -39,7 +41,7 @@ func (s *Statistics) Note(ctx context.Context, query string, e Event, err error)
 		return
 	}
 	e.addAlone(&s.Tables.Tally)
-	keys.NoteInserts(ctx, s.Tables)
+	relation.NoteInserts(ctx, s.Tables)
 	WatchOf(ctx).Tracer.Event(e, err)
 	if e.Withheld && e.Mode != policy.ModeOff {
 		s.logUnfilled(ctx, query, e)
@@ -59,16 +61,16 @@ func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
 	if e.Action == rewrite.Refuse {
 		reason, remedy, offset = string(e.Reason), e.Reason.Error(), e.Offset
 	}
-	s.Tables.Log.Write(ctx, keys.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
+	s.Tables.Log.Write(ctx, report.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
 }
 
 // logRefused logs, and tells a tracer of, a statement that was not sent.
 func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
-	keys.NoteInserts(ctx, s.Tables)
+	relation.NoteInserts(ctx, s.Tables)
 	WatchOf(ctx).Tracer.refused(r)
 	shape, count, now := s.shapes.count(s.Tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
 	if now {
-		s.Tables.Log.Write(ctx, keys.MessageRefused, r.Table, string(r.Reason), r.Cause().Error(), r.Offset, shape, count)
+		s.Tables.Log.Write(ctx, report.MessageRefused, r.Table, string(r.Reason), r.Cause().Error(), r.Offset, shape, count)
 	}
 }
 
@@ -80,11 +82,11 @@ func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Even
 	if !errors.As(err, &r) {
 		return Event{}, err
 	}
-	t := r.Target.Owner.(*keys.Table)
+	t := r.Target.Owner.(*table.Table)
 	e := Event{Counts: true, Table: r.Table, Owner: t, Action: rewrite.Refuse, Reason: r.Reason, Offset: r.Offset, Mode: s.Tables.ModeOf(t)}
 	unfilled := t.Rule.Unsupported == policy.Unfilled
 	for _, other := range r.Others {
-		t := other.Owner.(*keys.Table)
+		t := other.Owner.(*table.Table)
 		e.Mode = policy.MoreCautious(e.Mode, s.Tables.ModeOf(t))
 		unfilled = unfilled && t.Rule.Unsupported == policy.Unfilled
 	}
@@ -104,12 +106,12 @@ func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) e
 	if !errors.As(err, &r) {
 		return err
 	}
-	r.Target.Owner.(*keys.Table).TallyIn(&s.Tables.Tally).Refuse(r.Reason)
+	r.Target.Owner.(*table.Table).TallyIn(&s.Tables.Tally).Refuse(r.Reason)
 	s.logRefused(ctx, query, r)
 	return refused(r)
 }
 
 // refused returns the error for a refusal of the rewriter.
 func refused(r *rewrite.Refusal) error {
-	return r.Target.Owner.(*keys.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
+	return r.Target.Owner.(*table.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
 }

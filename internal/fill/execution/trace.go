@@ -3,7 +3,8 @@ package execution
 import (
 	"context"
 
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -19,7 +20,7 @@ type Traced struct {
 	Kind, Source string
 	Way          string
 	Joined       bool
-	Blocks       keys.Waits
+	Blocks       report.Waits
 
 	Outcome Outcome
 	Failed  bool
@@ -128,7 +129,7 @@ func (t *Tracer) refused(r *rewrite.Refusal) {
 		return
 	}
 	t.Say(Traced{
-		Entry: r.Target.Owner.(*keys.Table).Rule.Entry, Table: r.Table, Action: rewrite.Refuse,
+		Entry: r.Target.Owner.(*table.Table).Rule.Entry, Table: r.Table, Action: rewrite.Refuse,
 		Reason: r.Reason, Offset: r.Offset, Outcome: OutcomeNotStored, Failed: true,
 	})
 }
@@ -146,7 +147,7 @@ const (
 type Tracing struct {
 	To       *Tracer
 	Prepared bool
-	Waits    *keys.Waits // for the drawing of its keys
+	Waits    *report.Waits // for the drawing of its keys
 }
 
 // Way returns the way in which the driver gets the execution.
@@ -163,8 +164,8 @@ func (x *Execution) Way() string {
 }
 
 // SourceOf returns the first key column of an INSERT that gets keys.
-func (x *Execution) SourceOf(in *rewrite.Insert) *keys.Column {
-	t := keys.TableOf(in)
+func (x *Execution) SourceOf(in *rewrite.Insert) *table.Column {
+	t := table.Of(in)
 	for i, d := range x.Plan.Draws {
 		if &x.Plan.Inserts[d.Insert] == in && (i >= len(x.Holes.Counts) || x.Holes.Counts[i] > 0) {
 			return &t.KeyColumns[d.Key]

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -38,13 +38,13 @@ var errMiscounted = anchor.New("rows", "its rows were not as many as counted, th
 // CountsInTransaction reports whether the rows of a plan are counted in the transaction of
 // its keys. Without a database there is none.
 func CountsInTransaction(p *rewrite.Plan) bool {
-	return countsJoined(p) && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
+	return countsJoined(p) && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
 }
 
 // countsJoined reports whether a key of the rows that are counted belongs to their
 // transaction by the policy.
 func countsJoined(p *rewrite.Plan) bool {
-	return len(p.Inserts) == 1 && p.Counts() && keys.TableOf(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
+	return len(p.Inserts) == 1 && p.Counts() && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
 }
 
 // isCountable reports whether the rows of the plan's query can be counted in the
@@ -72,7 +72,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 	n := c.stored
 	if n < 0 {
 		conn := c.x.Conn
-		if err := conn.DB.LockBeforeRead(ctx, &conn.Session, keys.TableOf(&c.x.Plan.Inserts[0]), c.x.Plan.Draws[0].Key); err != nil {
+		if err := conn.DB.LockBeforeRead(ctx, &conn.Session, table.Of(&c.x.Plan.Inserts[0]), c.x.Plan.Draws[0].Key); err != nil {
 			return err
 		}
 		row, err := c.ask(ctx)
@@ -175,7 +175,7 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 		return 0, nil
 	}
 	d := c.x.Plan.Dialect()
-	column := d.QuoteIdent(keys.TableOf(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
+	column := d.QuoteIdent(table.Of(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
 	first := firstNumber(c.x)
 	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Rows[0]-1), nil)
 	if err != nil {
@@ -186,7 +186,7 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 }
 
 func (c *countedWithin) judge(stored, first int64) error {
-	t := keys.TableOf(&c.x.Plan.Inserts[0])
+	t := table.Of(&c.x.Plan.Inserts[0])
 	switch {
 	case stored != c.x.Rows[0]:
 		c.stored = stored
@@ -229,5 +229,5 @@ func (c *countedWithin) told(ctx context.Context, err error) error {
 	if grew {
 		return grewError(c.x, 0, c.reason, err)
 	}
-	return keys.TableOf(&c.x.Plan.Inserts[0]).KeyError(0, c.reason)
+	return table.Of(&c.x.Plan.Inserts[0]).KeyError(0, c.reason)
 }

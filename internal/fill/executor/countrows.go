@@ -13,6 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -215,7 +216,7 @@ func isInteger(name string) bool {
 func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err error) {
 	c := s.X.Conn
 	in := &s.X.Plan.Inserts[i]
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	if mock, ok := c.Raw.(explain.RowCounter); ok && c.DB.Detached {
 		return mock.CountedRows(), nil
 	}

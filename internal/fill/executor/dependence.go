@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -41,7 +41,7 @@ func versionOf(p *rewrite.Plan) string {
 	for i := range p.Inserts {
 		in := &p.Inserts[i]
 		for k := range in.Target.Keys {
-			if f := keys.TableOf(in).KeyColumns[k].EngineFunction(d); in.Query != nil && in.Target.Keys[k].Function != "" && p.ByFunction() {
+			if f := table.Of(in).KeyColumns[k].EngineFunction(d); in.Query != nil && in.Target.Keys[k].Function != "" && p.ByFunction() {
 				return version(d, f.Text+" makes the keys", f.Major, f.Minor)
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -50,7 +51,7 @@ func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 		// the place of another, if its number were taken.
 		return false, nil
 	}
-	f, err := c.DB.Facts(ctx, &c.Session, keys.TableOf(in))
+	f, err := c.DB.Facts(ctx, &c.Session, table.Of(in))
 	return err == nil && f.Columns[x.Plan.Draws[0].Key].TakesFirst, err
 }
 
@@ -282,7 +283,7 @@ func (n *engineNumbered) isTaken(err error) bool {
 const maxSurplus = 1 << 20
 
 func (n *engineNumbered) keyError(err error) error {
-	return keys.TableOf(&n.x.Plan.Inserts[0]).KeyError(0, err)
+	return table.Of(&n.x.Plan.Inserts[0]).KeyError(0, err)
 }
 
 // undoStored undoes what the INSERT has stored, before it is sent again.

@@ -5,7 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -134,8 +135,8 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	}
 	x.How, x.Joined = nil, false
 	x.Follows.LeaveJoined()
-	t := keys.TableOf(&x.Plan.Inserts[0])
-	c.DB.Log.Write(ctx, keys.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
+	t := table.Of(&x.Plan.Inserts[0])
+	c.DB.Log.Write(ctx, report.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
 	return nil
 }
 
@@ -151,7 +152,7 @@ func (t *Transactional) choose(ctx context.Context) error {
 		}
 		x.FromFirst = takes
 		// A count fixes what a transaction under REPEATABLE READ sees.
-		if err := x.Conn.OpenState(ctx, keys.TableOf(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
+		if err := x.Conn.OpenState(ctx, table.Of(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
 			return err
 		}
 	}

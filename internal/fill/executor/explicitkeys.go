@@ -7,18 +7,18 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // newBrought returns the keys that are brought for one column. Its numbers are nil where
 // the column is not followed.
-func newBrought(ctx context.Context, conn *execution.Conn, t *keys.Table, j int, explicit rewrite.Explicit) (execution.Brought, error) {
+func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int, explicit rewrite.Explicit) (execution.Brought, error) {
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
 	switch {
-	case !explicit.Any(), !said && !keys.MayFollow(k.Rule.Source, conn.DB.AnyEngine().Dialect):
+	case !explicit.Any(), !said && !table.MayFollow(k.Rule.Source, conn.DB.AnyEngine().Dialect):
 		return execution.Brought{}, nil
 	case !said && !conn.DrawingFor(t, j).FollowsUntold(ctx):
 		return execution.Brought{}, nil
@@ -43,7 +43,7 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 		return f, nil
 	}
 	for i := range p.Inserts {
-		t := keys.TableOf(&p.Inserts[i])
+		t := table.Of(&p.Inserts[i])
 		if c.DB.ModeOf(t) != policy.ModeFill {
 			continue
 		}
@@ -79,7 +79,7 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 
 // greatestOf returns the greatest of some integers that could be the source's own, 0 where
 // there is none.
-func greatestOf(k *keys.Column, integers []int64) int64 {
+func greatestOf(k *table.Column, integers []int64) int64 {
 	greatest := int64(0)
 	for _, n := range integers {
 		if k.Gives(n) {

@@ -6,14 +6,15 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 )
 
 // Fill gives the execution its keys: the keys of an attempt that has stored nothing, or
 // new ones.
 func Fill(ctx context.Context, x *execution.Execution) error {
 	if x.Trace.To != nil {
-		x.Trace.Waits = new(keys.Waits)
-		ctx = keys.WithWaits(ctx, x.Trace.Waits)
+		x.Trace.Waits = new(report.Waits)
+		ctx = report.WithWaits(ctx, x.Trace.Waits)
 	}
 	if !x.Conn.Attempt.Retry(x) && !x.Recording.Recorder.Retry(x) {
 		if err := choose(ctx, x); err != nil {

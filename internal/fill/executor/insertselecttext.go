@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -34,7 +34,7 @@ func withSpare(n int64) int64 { return n + n/8 + spareRows }
 func (s *InsertSelect) SparesKeys() error {
 	for _, d := range s.X.Plan.Draws {
 		in := &s.X.Plan.Inserts[d.Insert]
-		k := &keys.TableOf(in).KeyColumns[d.Key]
+		k := &table.Of(in).KeyColumns[d.Key]
 		counts := in.Query != nil && k.Rule.Integer && k.Rule.Source.Kind != policy.KindSequence
 		if counts || k.GapFree() || len(k.Rule.Scope) > 0 || k.Rule.Source.Kind == policy.KindMaxPlusOne {
 			return s.X.Plan.Refused(rewrite.ErrSelectSeveral)

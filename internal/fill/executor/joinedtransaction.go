@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -135,7 +135,7 @@ func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
 // leavesOut reports whether a table of a plan leaves out rows by itself.
 func leavesOut(c *execution.Conn, p *rewrite.Plan) bool {
 	for i := range p.Inserts {
-		if f := execution.FactsOf(c, keys.TableOf(&p.Inserts[i])); f != nil && f.OwnConflicts {
+		if f := execution.FactsOf(c, table.Of(&p.Inserts[i])); f != nil && f.OwnConflicts {
 			return true
 		}
 	}
@@ -233,7 +233,7 @@ func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error
 	c.EndFailed(ctx, err)
 	if execution.IsBadConn(err) {
 		// The commit was sent: it must not look as if all could be sent again.
-		table := keys.TableOf(&t.X.Plan.Inserts[0])
+		table := table.Of(&t.X.Plan.Inserts[0])
 		return table.NewError(table.Table, table.KeyColumns[0].Name, -1, fmt.Errorf("%w: %v", errCommit, err))
 	}
 	return err

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -27,7 +28,7 @@ type Joining struct {
 
 // JoiningOf says which guarantees the keys that an execution draws need from its
 // transaction.
-func JoiningOf(tables *keys.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joining) {
+func JoiningOf(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 	if tables.Detached {
 		return j
 	}
@@ -40,7 +41,7 @@ func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
 		}
-		k := &keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key]
+		k := &table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined, k.Rule.Source.Lock == policy.LockNone:
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne:
@@ -56,7 +57,7 @@ func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 // Unsuited says why a statement cannot be filled because of what drawing its keys
 // does on its connection, "" where it can. The answer depends on the text and the
 // policy alone, so that a statement that is filled today is filled tomorrow.
-func Unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason {
+func Unsuited(tables *relation.Tables, p *rewrite.Plan, query string) rewrite.Reason {
 	switch {
 	case Miscounts(tables, p):
 		return rewrite.ErrReadsCount
@@ -68,10 +69,10 @@ func Unsuited(tables *keys.Tables, p *rewrite.Plan, query string) rewrite.Reason
 
 // UnsuitedByText says why drawing keys in a transaction rules the statement out. It
 // checks what depends on the engine and the plan.
-func UnsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reason {
+func UnsuitedByText(e *table.Engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
-		k := &keys.TableOf(in).KeyColumns[d.Key]
+		k := &table.Of(in).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined || in.Explained:
 		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != rewrite.ConflictError:
@@ -97,7 +98,7 @@ func UnsuitedByText(e *keys.Engine, p *rewrite.Plan, query string) rewrite.Reaso
 // may be the same.
 func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
-		return o.Insert != d.Insert && keys.TableOf(&p.Inserts[o.Insert]).Rule.Name == keys.TableOf(&p.Inserts[d.Insert]).Rule.Name
+		return o.Insert != d.Insert && table.Of(&p.Inserts[o.Insert]).Rule.Name == table.Of(&p.Inserts[d.Insert]).Rule.Name
 	})
 }
 
@@ -110,7 +111,7 @@ func Waits(c *execution.Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route
 
 // UnsuitedParts returns the refusal of the first part of a text that would be refused by
 // itself, nil where there is none.
-func UnsuitedParts(tables *keys.Tables, p *rewrite.Plan) *rewrite.Refusal {
+func UnsuitedParts(tables *relation.Tables, p *rewrite.Plan) *rewrite.Refusal {
 	at := 0 // where the part begins in the text
 	for _, text := range p.Parts {
 		part := tables.AnyEngine().Plan(text)

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -75,6 +75,6 @@ func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 // CallsLater reports whether an expression of a key calls what a later version has.
 func CallsLater(p *rewrite.Plan) bool {
 	return p.Tails() && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
-		return keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
+		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }

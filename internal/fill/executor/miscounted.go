@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // errRule is returned in the place of errRowsGrew and its like where the table has a rule.
@@ -34,6 +34,6 @@ func miscounted(ctx context.Context, x *execution.Execution, insert int, reason 
 // grewError returns the error of an INSERT … SELECT for a reason of keyfill's and the
 // engine's error.
 func grewError(x *execution.Execution, insert int, reason, err error) error {
-	t := keys.TableOf(&x.Plan.Inserts[insert])
+	t := table.Of(&x.Plan.Inserts[insert])
 	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", reason, err))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 	"github.com/keyfill/keyfill/rewrite"
@@ -47,7 +48,7 @@ func filledBy(x *execution.Execution, key int) int {
 }
 
 // Give appends n keys to room.
-func (m mixed) Give(ctx context.Context, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+func (m mixed) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	if len(m.x.Plan.Inserts) != 1 || t.KeyColumns[i].Source != nil {
 		return m.Conn.Give(ctx, room, t, i, n)
 	}
@@ -65,7 +66,7 @@ func (m mixed) Give(ctx context.Context, room []driver.Value, t *keys.Table, i, 
 // the engine numbers a row of the INSERT: that of MySQL and MariaDB is above the greatest
 // key after an INSERT that has failed, or has reserved more numbers than it needed.
 // Where the counter cannot be told, a number that both give is a duplicate-key error.
-func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
+func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 	follows := &m.x.Follows
 	for _, b := range slices.Concat(follows.Before, follows.After) {
 		k := &t.KeyColumns[i]
@@ -82,7 +83,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *keys.Table, i int) {
 }
 
 // giveBetween draws all numbers at once, and leaves out those that the engine may give.
-func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []driver.Value, t *keys.Table, i, n int) ([]driver.Value, error) {
+func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	filled, f := filledBy(m.x, i), execution.FactsOf(m.x.Conn, t)
 	var left []int // the places of the numbers that are left out
 	for at, o := range own {

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -19,11 +20,11 @@ func (g GoneTable) Unwrap() error { return g.error }
 // are keys, and a text has none whose table was not found where the session was.
 func doubtUndrawn(x *execution.Execution, err error) error {
 	d := x.Plan.Dialect()
-	if err == nil || !errors.Is(err, store.ErrColumn) || !keys.ShowsMissing(d, err) {
+	if err == nil || !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {
 		return err
 	}
 	for _, draw := range x.Plan.Draws {
-		name := keys.TableOf(&x.Plan.Inserts[draw.Insert]).Table
+		name := table.Of(&x.Plan.Inserts[draw.Insert]).Table
 		x.Conn.Doubt(name[strings.LastIndexByte(name, '.')+1:])
 	}
 	return GoneTable{err}

@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -47,9 +47,9 @@ func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 	if !MayLeaveOut(x.Plan) || x.Kept || x.Batched {
 		return s, false
 	}
-	f := execution.FactsOf(x.Conn, keys.TableOf(in))
+	f := execution.FactsOf(x.Conn, table.Of(in))
 	for i, d := range x.Plan.Draws {
-		if x.Holes.Counts[i] > 0 && keys.TableOf(in).KeyColumns[d.Key].Source == nil && f != nil && f.Columns[d.Key].OthersNumber {
+		if x.Holes.Counts[i] > 0 && table.Of(in).KeyColumns[d.Key].Source == nil && f != nil && f.Columns[d.Key].OthersNumber {
 			return skipping{autonomous: autonomous{x}, draw: i}, true
 		}
 	}
@@ -131,7 +131,7 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 	if err != nil || !taken {
 		return false, nil
 	}
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	if again || in.Rows > 1 || execution.FactsOf(s.x.Conn, t).Columns[d.Key].Triggered {
 		x.Conn.DrawingFor(t, d.Key).DropBlock(ctx)
 		return false, t.KeyError(d.Key, errNumberTaken)
@@ -143,7 +143,7 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 // keeps what it has, which is recorded.
 func (s skipping) drawAgain(ctx context.Context) error {
 	x, d := s.x, s.x.Plan.Draws[s.draw]
-	x.Conn.DrawingFor(keys.TableOf(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)
+	x.Conn.DrawingFor(table.Of(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)
 	drawn, err := draw(ctx, x)
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, er
 	defer cancel()
 	x := s.x
 	d := x.Plan.Dialect()
-	column := execution.FactsOf(x.Conn, keys.TableOf(&x.Plan.Inserts[0])).Columns[x.Plan.Draws[s.draw].Key]
+	column := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])).Columns[x.Plan.Draws[s.draw].Key]
 	err = dbconn.Query(ctx, x.Conn.Own(), d.Latest.LeftOut, nil, func(row []any) error {
 		told++
 		number, _ := session.IntegerOf(row[1])
@@ -226,7 +226,7 @@ func (s skipping) countTaken(ctx context.Context, wait string) (found int64, err
 	x := s.x
 	d, in := x.Plan.Dialect(), &x.Plan.Inserts[0]
 	numbers := x.Keys[s.draw]
-	column := d.QuoteIdent(keys.TableOf(in).KeyColumns[x.Plan.Draws[s.draw].Key].Name)
+	column := d.QuoteIdent(table.Of(in).KeyColumns[x.Plan.Draws[s.draw].Key].Name)
 	var query strings.Builder
 	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IN (", column, in.TableText, column)
 	for i, n := range numbers {

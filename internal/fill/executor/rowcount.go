@@ -1,7 +1,8 @@
 package executor
 
 import (
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -13,7 +14,7 @@ import (
 //
 // What SQLite says of the last row, last_insert_rowid(), stays: the tables of
 // states are WITHOUT ROWID.
-func Miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
+func Miscounts(tables *relation.Tables, p *rewrite.Plan) bool {
 	if p.Counts() || p.Tails() && p.Dialect().Numbering.Carries { // whose log is asked for
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
@@ -21,7 +22,7 @@ func Miscounts(tables *keys.Tables, p *rewrite.Plan) bool {
 		return false
 	}
 	for _, d := range p.Draws {
-		if keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
+		if table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
 			return true
 		}
 	}

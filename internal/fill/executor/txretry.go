@@ -8,7 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
@@ -71,7 +71,7 @@ func (t *Transactional) forgot(err error) bool {
 // remakes reports, once, whether the error of a transaction of ours is that keyfill's
 // tables are gone, which are made for the next one.
 func (t *Transactional) remakes(err error) bool {
-	if t.remade || !keys.IsGone(err) {
+	if t.remade || !relation.IsGone(err) {
 		return false
 	}
 	t.remade = true

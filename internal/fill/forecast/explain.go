@@ -9,6 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -23,7 +24,7 @@ func ExplainOn(db *execution.Database, query string, version [2]int) (explain.Ex
 	return explained(db.Candidates[0], query, version)
 }
 
-func explained(e *keys.Engine, query string, version [2]int) (explain.Explanation, error) {
+func explained(e *table.Engine, query string, version [2]int) (explain.Explanation, error) {
 	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
 		ex, err := explanation(&rewrite.Plan{}, query, nil, foresight{})
 		ex.Reads = e.SessionReads(query)
@@ -36,7 +37,7 @@ func explained(e *keys.Engine, query string, version [2]int) (explain.Explanatio
 	var refused error
 	if p.Action == rewrite.Fill {
 		n := &e.Dialect.Numbering.Tails
-		if executor.CallsLater(p) && keys.IsBefore(version, n.Major, n.Minor) {
+		if executor.CallsLater(p) && table.IsBefore(version, n.Major, n.Minor) {
 			refused = p.Refused(rewrite.ErrOldServer)
 		} else if reason := executor.UnsuitedByText(e, p, query); reason != "" {
 			refused = p.Refused(reason)
@@ -113,7 +114,7 @@ func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
 		if p.Inserts[place.Insert].Query != nil {
 			s.Row = 0
 		}
-		if t := keys.TableOf(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
+		if t := table.Of(&p.Inserts[place.Insert]); len(t.KeyColumns) > 1 {
 			s.Column = t.KeyColumns[place.Key].Name
 		}
 		if len(p.Inserts) > 1 {
@@ -140,7 +141,7 @@ func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
 	}
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
 	ex.Reason = strings.TrimPrefix(err.Error(), "keyfill: ")
-	if r.Target.Owner.(*keys.Table).Rule.Unsupported == policy.Unfilled {
+	if r.Target.Owner.(*table.Table).Rule.Unsupported == policy.Unfilled {
 		ex.Reason = unfilledMark + ex.Reason
 	}
 }
@@ -208,7 +209,7 @@ func several(p *rewrite.Plan) []explain.Insert {
 	for i := range all {
 		if all[i].Action == rewrite.Fill.String() {
 			all[i].Reason = ""
-			all[i].End = keys.TableOf(&p.Inserts[i]).EndOfKeys()
+			all[i].End = table.Of(&p.Inserts[i]).EndOfKeys()
 		}
 	}
 	return all
@@ -227,7 +228,7 @@ func insertOf(in *rewrite.Insert) explain.Insert {
 func describe(ex *explain.Explanation, p *rewrite.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
-	ex.End = keys.TableOf(in).EndOfKeys()
+	ex.End = table.Of(in).EndOfKeys()
 	rows := 0
 	for i := range p.Inserts {
 		if p.Inserts[i].Rows < 0 {

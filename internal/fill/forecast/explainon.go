@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -84,7 +84,7 @@ const otherwiseDependent = "the table and the settings of the server"
 
 // onDatabase explains an INSERT. missing says that it would be filled, and its table is not
 // there.
-func (x *Explainer) onDatabase(ctx context.Context, e *keys.Engine, query string) (ex explain.Explanation, missing bool, err error) {
+func (x *Explainer) onDatabase(ctx context.Context, e *table.Engine, query string) (ex explain.Explanation, missing bool, err error) {
 	p, err := execution.PlanOn(ctx, x.conn, e, query, false)
 	if err != nil {
 		p = e.Plan(query)

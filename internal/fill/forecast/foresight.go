@@ -8,7 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -46,7 +46,7 @@ func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query stri
 	}
 	f := foresight{session: x.Session, joined: x.Joined, fromFirst: x.FromFirst}
 	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
-		facts, err := c.DB.Facts(ctx, &c.Session, keys.TableOf(&in))
+		facts, err := c.DB.Facts(ctx, &c.Session, table.Of(&in))
 		return err == nil && facts.IsUnseen()
 	})
 	return f, err
@@ -56,7 +56,7 @@ func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query stri
 // one, or whose keys belong to its transaction.
 func foreseeLoad(c *execution.Conn, p *rewrite.Plan) error {
 	for _, d := range p.Draws {
-		if !c.DB.Driver.TakesRows() || keys.TableOf(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
+		if !c.DB.Driver.TakesRows() || table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			return p.Refused(rewrite.ErrBulk)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -13,14 +13,14 @@ import (
 type Answer struct {
 	x     *execution.Execution
 	in    *rewrite.Insert
-	table *keys.Table
+	table *table.Table
 	res   driver.Result
 }
 
 // AnswerTo returns the answer res of the driver to x.
 func AnswerTo(x *execution.Execution, res driver.Result) Answer {
 	in := &x.Plan.Inserts[0]
-	return Answer{x: x, in: in, table: keys.TableOf(in), res: res}
+	return Answer{x: x, in: in, table: table.Of(in), res: res}
 }
 
 // idiomTells reports whether an update part that calls LAST_INSERT_ID has run: it

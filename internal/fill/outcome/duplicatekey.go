@@ -9,7 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -35,7 +35,7 @@ func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	c := d.X.Conn
 	for i, draw := range d.X.Plan.Draws {
-		t := keys.TableOf(&d.X.Plan.Inserts[draw.Insert])
+		t := table.Of(&d.X.Plan.Inserts[draw.Insert])
 		f := execution.FactsOf(d.X.Conn, t)
 		if f == nil || t.KeyColumns[draw.Key].Source != nil || d.X.Holes.Counts[i] == 0 {
 			continue
@@ -53,7 +53,7 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 // suspectParents is giveUpBlocks for a column that is numbered within others. The index
 // that the error names is not looked at: the next draw finds out whether the numbers of
 // a parent are in use, which costs one query.
-func (d Duplicate) suspectParents(ctx context.Context, t *keys.Table, draw rewrite.Draw) {
+func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw rewrite.Draw) {
 	x := d.X
 	rows, err := x.Plan.Scopes(x.Args, x.Holes, draw.Insert, draw.Key)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
@@ -43,7 +43,7 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 
 // noteNumber notes an execution that has got its keys, and was sent.
 func noteNumber(x *execution.Execution) {
-	if f := execution.FactsOf(x.Conn, keys.TableOf(&x.Plan.Inserts[0])); f != nil && f.HasCounter && !x.Batched {
+	if f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])); f != nil && f.HasCounter && !x.Batched {
 		x.Conn.Numbers.Note(x.Plan, f)
 	}
 }

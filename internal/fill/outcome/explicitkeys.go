@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
@@ -122,7 +122,7 @@ func RaiseAfter(ctx context.Context, f *execution.Following) error {
 		case err == nil:
 			continue
 		}
-		f.Conn.DB.Log.Write(ctx, keys.MessageNotRaised, b.Table.Table, b.Table.KeyColumns[b.Key].Name)
+		f.Conn.DB.Log.Write(ctx, report.MessageNotRaised, b.Table.Table, b.Table.KeyColumns[b.Key].Name)
 	}
 	return nil
 }

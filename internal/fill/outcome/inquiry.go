@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
@@ -23,7 +23,7 @@ import (
 type Inquiry struct {
 	x      *execution.Execution
 	column string
-	key    *keys.Column
+	key    *table.Column
 	Groups []group // of keys that are asked for together
 	Found  []execution.Outcome
 	places map[any]int // of the keys among found, where there is one group
@@ -38,9 +38,9 @@ type group struct {
 // presentKeys returns which keys of a draw are in the table: Stored or NotStored for
 // each, Unknown for one that was not found and need not be seen. It is nil where
 // the table did not tell.
-func presentKeys(ctx context.Context, x *execution.Execution, f *keys.RowFacts, draw int, affected int64) []execution.Outcome {
+func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts, draw int, affected int64) []execution.Outcome {
 	q, ok := NewInquiry(x, f, draw)
-	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
+	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
 	if !ok || ctx.Err() != nil || time.Now().UnixNano() < gate.RowsPausedUntil.Load() {
 		return nil
 	}
@@ -58,9 +58,9 @@ func presentKeys(ctx context.Context, x *execution.Execution, f *keys.RowFacts, 
 
 // NewInquiry prepares to ask for the keys of a draw. It reports false where they cannot
 // be asked for.
-func NewInquiry(x *execution.Execution, f *keys.RowFacts, draw int) (*Inquiry, bool) {
+func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, bool) {
 	d := x.Plan.Draws[draw]
-	t := keys.TableOf(&x.Plan.Inserts[0])
+	t := table.Of(&x.Plan.Inserts[0])
 	q := &Inquiry{x: x, column: f.Columns[d.Key], key: &t.KeyColumns[d.Key], places: map[any]int{}}
 	n := x.Holes.Counts[draw]
 	if q.column == "" || n == 0 {
@@ -245,7 +245,7 @@ func (q *Inquiry) Where(parent string, at []int) string {
 // value returns a key as it was sent.
 func (q *Inquiry) value(n int) driver.Value {
 	for i := range q.x.Plan.Draws {
-		if d := q.x.Plan.Draws[i]; &keys.TableOf(&q.x.Plan.Inserts[0]).KeyColumns[d.Key] == q.key {
+		if d := q.x.Plan.Draws[i]; &table.Of(&q.x.Plan.Inserts[0]).KeyColumns[d.Key] == q.key {
 			return q.x.Keys[i][n]
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -158,7 +159,7 @@ func (l lastID) isLastRowID() bool {
 }
 
 // isRowIDKey reports whether LastInsertId's key of a table is SQLite's rowid.
-func isRowIDKey(c *execution.Conn, t *keys.Table) bool {
+func isRowIDKey(c *execution.Conn, t *table.Table) bool {
 	f := execution.FactsOf(c, t)
 	return f != nil && f.Columns[t.LastIDKey].RowID
 }

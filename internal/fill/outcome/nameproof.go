@@ -6,7 +6,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -27,7 +28,7 @@ func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proo
 	for _, d := range x.Plan.Draws {
 		in := &x.Plan.Inserts[d.Insert]
 		proof := &in.Target.Keys[d.Key].Proof
-		if proof.Open != "" && keys.ShowsOther(x.Plan.Dialect(), err, proof.Schema, proof.Name) {
+		if proof.Open != "" && relation.ShowsOther(x.Plan.Dialect(), err, proof.Schema, proof.Name) {
 			return in, proof
 		}
 	}
@@ -40,7 +41,7 @@ func Meant(x *execution.Execution, err error) error {
 	if in == nil || errors.Is(err, ErrOtherTable) {
 		return err
 	}
-	t := keys.TableOf(in)
+	t := table.Of(in)
 	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", ErrOtherTable, err))
 }
 

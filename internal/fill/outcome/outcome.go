@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -161,7 +161,7 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 }
 
 // inTable returns the outcomes of the rows as the table tells them.
-func (a Answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) []execution.Outcome {
+func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) []execution.Outcome {
 	places := a.x.Plan.Filled(a.x.Holes)
 	fates := make([]execution.Outcome, len(places))
 	for draw := range a.x.Plan.Draws {
@@ -189,7 +189,7 @@ func (a Answer) inTable(ctx context.Context, f *keys.RowFacts, affected int64) [
 
 // believed returns what the presence of a key says of its row, where stored of the keys
 // that were asked for were found.
-func believed(in *rewrite.Insert, f *keys.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
+func believed(in *rewrite.Insert, f *table.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
 	switch {
 	case stored == asked && affected != 0:
 		return found

@@ -2,7 +2,7 @@ package outcome
 
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -12,7 +12,7 @@ import (
 func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 	var numbered []execution.RecordedKey
 	for _, insert := range x.Plan.Counted() {
-		t := keys.TableOf(&x.Plan.Inserts[insert])
+		t := table.Of(&x.Plan.Inserts[insert])
 		for row := range x.Rows[insert] {
 			for i, d := range x.Plan.Draws {
 				if d.Insert != insert || !x.Plan.Inserts[insert].Target.Keys[d.Key].Counted {
@@ -58,7 +58,7 @@ func RecordedKeys(x *execution.Execution) []execution.RecordedKey {
 		if x.Plan.Inserts[p.Insert].Explained {
 			continue
 		}
-		t := keys.TableOf(&x.Plan.Inserts[p.Insert])
+		t := table.Of(&x.Plan.Inserts[p.Insert])
 		k := &t.KeyColumns[p.Key]
 		recorded = append(recorded, execution.RecordedKey{
 			Table:  t.Table,

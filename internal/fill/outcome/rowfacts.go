@@ -6,29 +6,29 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
 // unknownRows describes tables that the catalog has not shown.
-var unknownRows = new(keys.RowFacts)
+var unknownRows = new(table.RowFacts)
 
 // RowFactsOf returns what is known of the rows of the execution's table. It asks the
 // catalog once; if that fails, nothing is known, and it is asked again after a while.
-func RowFactsOf(ctx context.Context, x *execution.Execution) *keys.RowFacts {
-	t := keys.TableOf(&x.Plan.Inserts[0])
-	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, keys.RecheckPause)
+func RowFactsOf(ctx context.Context, x *execution.Execution) *table.RowFacts {
+	t := table.Of(&x.Plan.Inserts[0])
+	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, table.RecheckPause)
 }
 
 // triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
 // done. It waits for less and asks again later: a pool may have no connection to spare
 // for keyfill.
-func triggerFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
-	t := keys.TableOf(&x.Plan.Inserts[0])
+func triggerFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
+	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.FoundPatience, &x.Conn.GateOf(t).TriggersPausedUntil, execution.AskedAgain)
 }
 
-func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration, pausedUntil *atomic.Int64, pause time.Duration) *keys.RowFacts {
-	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
+func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration, pausedUntil *atomic.Int64, pause time.Duration) *table.RowFacts {
+	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil {
 		return f
 	}
@@ -45,8 +45,8 @@ func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Dur
 }
 
 // askRowFacts asks the catalog.
-func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration) (*keys.RowFacts, error) {
-	c, t := x.Conn, keys.TableOf(&x.Plan.Inserts[0])
+func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration) (*table.RowFacts, error) {
+	c, t := x.Conn, table.Of(&x.Plan.Inserts[0])
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	d := c.DB.AnyEngine().Dialect
@@ -54,7 +54,7 @@ func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Dura
 	if NoteAsked(ctx, x, err); err != nil {
 		return nil, err
 	}
-	return keys.NewRowFacts(d, t, found), nil
+	return table.NewRowFacts(d, t, found), nil
 }
 
 // NoteAsked handles the error of a question about a statement that has succeeded: where

@@ -9,7 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -43,7 +44,7 @@ func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driv
 	if !x.Plan.ByFunction() {
 		x.Recording.Write(o.keys)
 	}
-	t := keys.TableOf(&x.Plan.Inserts[0])
+	t := table.Of(&x.Plan.Inserts[0])
 	if x.Plan.Alone() && len(t.KeyColumns) == 1 && x.Plan.ReturnsKey(t.KeyColumns[0].Name) {
 		d := x.Plan.Dialect()
 		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
@@ -93,13 +94,13 @@ func (o *observedRows) Close() error {
 	case o.x.Plan.Alone() && o.undoesRows():
 		o.ended = true
 		o.setAll(execution.OutcomeUnknown)
-		o.count(keys.CauseConflict)
+		o.count(report.CauseConflict)
 		o.write()
 	case o.x.Plan.Inserts[0].Rows >= 0 && o.rows >= o.x.Plan.Inserts[0].Rows, !o.x.Plan.Alone():
 		o.finish()
 	default:
 		o.ended = true
-		o.count(keys.CauseUnended)
+		o.count(report.CauseUnended)
 		o.write()
 	}
 	return err
@@ -136,7 +137,7 @@ func (o *observedRows) key(v driver.Value) {
 		if i, ok := o.places[key]; ok {
 			o.keys[i].Outcome = execution.OutcomeStored
 		} else if o.x.Plan.ByFunction() {
-			t := keys.TableOf(&o.x.Plan.Inserts[0])
+			t := table.Of(&o.x.Plan.Inserts[0])
 			o.keys = append(o.keys, execution.RecordedKey{Table: t.Table, Column: t.KeyColumns[0].Name, Row: o.rows - 1, Key: key, Outcome: execution.OutcomeStored})
 		}
 	default:
@@ -148,7 +149,7 @@ func (o *observedRows) key(v driver.Value) {
 // came returns a key that the engine gave back in the type that a Recorder
 // shows.
 func (o *observedRows) came(v driver.Value) any {
-	k := &keys.TableOf(&o.x.Plan.Inserts[0]).KeyColumns[0]
+	k := &table.Of(&o.x.Plan.Inserts[0]).KeyColumns[0]
 	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
 		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
 		// unless the DSN says "guid conversion".
@@ -230,7 +231,7 @@ func (o *observedRows) counted(in *rewrite.Insert) execution.Outcome {
 // isTriggered reports whether the table is known to have a trigger that may have given
 // rows other keys.
 func (o *observedRows) isTriggered() bool {
-	f := o.x.Conn.GateOf(keys.TableOf(&o.x.Plan.Inserts[0])).Rows.Load()
+	f := o.x.Conn.GateOf(table.Of(&o.x.Plan.Inserts[0])).Rows.Load()
 	return f != nil && f.Triggered
 }
 
@@ -238,7 +239,7 @@ func (o *observedRows) isTriggered() bool {
 // succeeds: no trigger of its own leaves one out.
 func (o *observedRows) keepsRows() bool {
 	x := o.x
-	f := execution.FactsOf(x.Conn, keys.TableOf(&x.Plan.Inserts[0]))
+	f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0]))
 	return f != nil && f.Rows != nil && f.Rows.Stays
 }
 
@@ -249,12 +250,12 @@ func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
 func (o *observedRows) countEnded() {
 	x := o.x
 	o.countAs(func(in *rewrite.Insert) Verdict {
-		v := Verdict{Cause: keys.CauseCount}
+		v := Verdict{Cause: report.CauseCount}
 		switch {
 		case !x.Plan.Alone():
 			return Account{x}.Verdict(in, nil)
 		case o.undoesRows():
-			v.Cause = keys.CauseConflict
+			v.Cause = report.CauseConflict
 		case in.Conflict == rewrite.ConflictUpdate:
 			// What came back may be the key of a row that was there.
 		case len(o.keys) > 0 && !x.Plan.Counts():
@@ -267,7 +268,7 @@ func (o *observedRows) countEnded() {
 			v.Outcome = o.counted(in)
 		}
 		if in.Conflict != rewrite.ConflictError {
-			v.Cause = keys.CauseConflict
+			v.Cause = report.CauseConflict
 		}
 		return v
 	})
@@ -283,7 +284,7 @@ func settledKeys(in *rewrite.Insert, keys []execution.RecordedKey) Verdict {
 }
 
 // count counts the INSERTs as not known.
-func (o *observedRows) count(cause keys.Cause) {
+func (o *observedRows) count(cause report.Cause) {
 	o.countAs(func(*rewrite.Insert) Verdict { return Verdict{Cause: cause} })
 }
 
@@ -304,6 +305,6 @@ func CountUnread(x *execution.Execution, on func(*rewrite.Insert) Verdict) {
 
 func (o *observedRows) NextResultSet() error {
 	o.ended = true
-	o.count(keys.CauseText)
+	o.count(report.CauseText)
 	return o.ForwardedRows.NextResultSet()
 }

@@ -4,7 +4,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -28,7 +29,7 @@ func (a Account) tellRows(rows driver.Rows) {
 		}
 	}()
 	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
-		a.X.Trace.To.SayTo(true, a.traced(e, in, Verdict{Cause: keys.CauseRows}))
+		a.X.Trace.To.SayTo(true, a.traced(e, in, Verdict{Cause: report.CauseRows}))
 	})
 	told = true
 }
@@ -45,7 +46,7 @@ func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execu
 	}
 	if e.Action == rewrite.Fill {
 		k := x.SourceOf(in)
-		told.Kind, told.Source = k.Rule.Source.Kind, keys.SourceName(e.Owner.Rule.Entry, &k.Rule)
+		told.Kind, told.Source = k.Rule.Source.Kind, table.SourceName(e.Owner.Rule.Entry, &k.Rule)
 		if x.Trace.Waits != nil {
 			told.Blocks = *x.Trace.Waits
 		}
@@ -54,7 +55,7 @@ func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execu
 }
 
 // traceFailure tells of an INSERT that got no key, and is not sent.
-func (a Account) traceFailure(e *execution.Event, in *rewrite.Insert, cause keys.Cause) {
+func (a Account) traceFailure(e *execution.Event, in *rewrite.Insert, cause report.Cause) {
 	e.Keys = 0
 	a.Tell(e, in, Verdict{execution.OutcomeNotStored, true, cause})
 }

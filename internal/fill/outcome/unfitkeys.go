@@ -11,7 +11,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
@@ -23,7 +23,7 @@ func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 		return
 	}
 	f := unfitFacts(ctx, x)
-	t := keys.TableOf(&x.Plan.Inserts[0])
+	t := table.Of(&x.Plan.Inserts[0])
 	for i, d := range x.Plan.Draws {
 		if d.Insert == 0 && x.Holes.Counts[i] > 0 && d.Key < len(f.Unfit) && f.Unfit[d.Key] != nil {
 			x.Fate.Unfit = true
@@ -65,8 +65,8 @@ func isOfRow(d *dialect.Dialect, err error) bool {
 // unfitFacts returns what the catalog tells of the rows of the execution's table. Unless it
 // has told that the columns take their keys, it is asked, and again after a while; that
 // answer is believed for nothing else: the table may be mended before the next INSERT.
-func unfitFacts(ctx context.Context, x *execution.Execution) *keys.RowFacts {
-	gate := x.Conn.GateOf(keys.TableOf(&x.Plan.Inserts[0]))
+func unfitFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
+	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {
 		return f
 	}

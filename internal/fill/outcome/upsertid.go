@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -20,7 +20,7 @@ import (
 // found. A row of another unique value can be the only one in the way where the
 // table has one other unique index, and is found by the values that the statement
 // has for its columns.
-func (a Answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
 		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
@@ -46,7 +46,7 @@ func (a Answer) changedID(ctx context.Context, f *keys.RowFacts, affected int64)
 // filled is stored, as MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where
 // that row may be left out. If the table has the key after an upsert, the row is stored, or
 // it has changed the row of that key, which is the plain driver's answer, too.
-func (a Answer) broughtID(ctx context.Context, f *keys.RowFacts, affected int64) int64 {
+func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	others := a.in.Rows - len(a.x.Fate.Rows)
 	if a.x.Plan.Dialect().LastRowID {
@@ -75,7 +75,7 @@ func (a Answer) broughtID(ctx context.Context, f *keys.RowFacts, affected int64)
 
 // broughtRowID is broughtID for SQLite, whose last rowid may be that of a row that has brought
 // its key.
-func (a Answer) broughtRowID(ctx context.Context, f *keys.RowFacts) int64 {
+func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()
 	if err != nil || own == 0 || !f.Stays || a.in.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.Conn, t) || slices.Contains(a.x.Fate.Rows, execution.OutcomeStored) ||

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -25,7 +25,7 @@ func SetRefused(p *rewrite.Plan, err error) error {
 		return err
 	}
 	r := p.Refused(rewrite.ErrSet)
-	return keys.TableOf(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
+	return table.Of(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
 }
 
 // errStoredMore is returned when the engine has stored a row of VALUES as several rows.

@@ -6,7 +6,8 @@ import (
 	"errors"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -15,11 +16,11 @@ import (
 type Verdict struct {
 	Outcome execution.Outcome
 	Failed  bool // it ended in an error
-	Cause   keys.Cause
+	Cause   report.Cause
 }
 
 // AddTo counts the verdict of n statements.
-func (v Verdict) AddTo(o *keys.Outcomes, n uint64) {
+func (v Verdict) AddTo(o *report.Outcomes, n uint64) {
 	switch {
 	case v.Outcome == execution.OutcomeStored:
 		o.Stored.Add(n)
@@ -41,13 +42,13 @@ func (a Account) failure(in *rewrite.Insert, err error) Verdict {
 }
 
 // causeOf returns the cause of a failure.
-func (a Account) causeOf(err error) keys.Cause {
+func (a Account) causeOf(err error) report.Cause {
 	cause := execution.CauseOf(err)
 	if a.X.Fate.Unfit {
-		return keys.CauseColumn
+		return report.CauseColumn
 	}
-	if cause != keys.CauseEngine && (a.X.Fate.Undone || a.X.Fate.Gone != nil) {
-		return keys.CauseTransaction
+	if cause != report.CauseEngine && (a.X.Fate.Undone || a.X.Fate.Gone != nil) {
+		return report.CauseTransaction
 	}
 	return cause
 }
@@ -59,11 +60,11 @@ func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
 	case in.Explained:
 		return Verdict{Outcome: execution.OutcomeNotStored}
 	case !a.X.Plan.Alone():
-		return Verdict{Outcome: ending{x: a.X}.together(in), Cause: keys.CauseText}
+		return Verdict{Outcome: ending{x: a.X}.together(in), Cause: report.CauseText}
 	case a.X.Fate.Rows != nil:
 		return settled(in, a.X.Fate.Rows)
 	case res == nil:
-		return Verdict{Cause: keys.CauseRows}
+		return Verdict{Cause: report.CauseRows}
 	}
 	got := AnswerTo(a.X, res)
 	affected := got.affected()
@@ -81,9 +82,9 @@ func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
 
 // settled is the verdict of an INSERT whose rows were looked at.
 func settled(in *rewrite.Insert, rows []execution.Outcome) Verdict {
-	v := Verdict{Outcome: execution.OutcomeStored, Cause: keys.CauseCount}
+	v := Verdict{Outcome: execution.OutcomeStored, Cause: report.CauseCount}
 	if in.Conflict != rewrite.ConflictError {
-		v.Cause = keys.CauseConflict
+		v.Cause = report.CauseConflict
 	}
 	for i, o := range rows {
 		if i == 0 {
@@ -112,14 +113,14 @@ func (a Answer) selected(affected int64) Verdict {
 }
 
 // causeOpen returns why the answer does not tell which rows were stored.
-func (a Answer) causeOpen(affected int64) keys.Cause {
+func (a Answer) causeOpen(affected int64) report.Cause {
 	switch {
 	case a.in.Conflict != rewrite.ConflictError || a.x.OwnConflicts():
-		return keys.CauseConflict
+		return report.CauseConflict
 	case a.in.Returning && affected < 0:
-		return keys.CauseRows
+		return report.CauseRows
 	}
-	return keys.CauseCount
+	return report.CauseCount
 }
 
 // Count adds the execution to the statistics when the driver has taken its statement,
@@ -143,7 +144,7 @@ func (a Account) Count(res driver.Result, err error) {
 
 // eachInsert calls a function for each INSERT of the execution, with what it counts as.
 func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
-	defer keys.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
+	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Rows)
 	f(&first, &a.X.Plan.Inserts[0])
 	for i := range first.Rest {
@@ -204,7 +205,7 @@ func (a Account) CountNoKey(err error) {
 	if err == nil || err == driver.ErrSkip || execution.IsBadConn(err) || errors.As(err, &r) {
 		return
 	}
-	cause := keys.CauseOfNoKey(err)
+	cause := report.CauseOfNoKey(err)
 	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
 		if e.Action == rewrite.Fill {
 			e.Owner.TallyIn(&a.X.Conn.DB.Tally).AddNoKey(cause)

@@ -16,7 +16,8 @@ import (
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/draft"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/internal/schemafile"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -57,7 +58,7 @@ func (f *Input) draftScripts(ctx context.Context) (*draft.Draft, error) {
 	first := draft.Of(d, over)
 	f.tellUnread(first, unread)
 	return first, compareDraft(first, func(cfg *policy.Config) ([]keyfill.Finding, error) {
-		tables, err := keys.NewTables(keys.Options{Policy: cfg}, drivers.Facts{Dialect: d}, []*dialect.Dialect{d})
+		tables, err := relation.NewTables(table.Options{Policy: cfg}, drivers.Facts{Dialect: d}, []*dialect.Dialect{d})
 		if err != nil {
 			return nil, err
 		}

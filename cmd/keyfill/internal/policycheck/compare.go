@@ -12,7 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/check"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/internal/keys"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
 	"github.com/keyfill/keyfill/policy"
 )
 
@@ -35,7 +36,7 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	if err != nil {
 		return nil, err
 	}
-	tables, err := keys.NewTables(keys.Options{Policy: cfg}, facts, dialects)
+	tables, err := relation.NewTables(table.Options{Policy: cfg}, facts, dialects)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,120 @@
+package keys
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys/counter"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/table"
+)
+
+// counters returns the set that keeps the counter of the key column. only is the place
+// where the counter is found without the name of its state; nil if the state has several
+// names, the counter is the connection's own, or the table is not remembered.
+func (dr Drawing) counters(ctx context.Context) (set *counter.Counters, only *atomic.Pointer[counter.Counter]) {
+	set, only = dr.sources.counters, dr.sources.found.Of(dr.Key)
+	if dr.On != nil {
+		if dr.On.DetectOwnMemory(ctx); dr.On.InMemory {
+			set, only = dr.own.InMemoryNow(ctx, dr.sources.forgets.Load()), nil
+		}
+	}
+	if dr.On.IsAltered() {
+		set, only = dr.own.Here(dr.Key, set), nil
+	}
+	if len(dr.Key.StateValues()) > 0 {
+		only = nil
+	}
+	return set, only
+}
+
+// Counter returns the counter of a key column, which is made at its first use.
+func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
+	set, only := dr.counters(ctx)
+	if only != nil {
+		if c := only.Load(); c != nil {
+			return c, nil
+		}
+	}
+	state, err := dr.Key.Rule.StateFor(table.ValuesOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	create := func() (*counter.Counter, error) {
+		made, err := counter.Making{Site: dr.Site, State: state, Flakes: dr.sources.flakes, StandIn: dr.sources.standIn}.NewCounter(ctx)
+		if err == nil {
+			made.Source = table.SourceName(dr.Table.Rule.Entry, &dr.Key.Rule)
+			_, flake := made.Numbers.(*numbering.Snowflake)
+			made.OfValue = only == nil && len(dr.Key.Rule.Values) > 0 && !flake
+		}
+		return made, err
+	}
+	id := state
+	if spread := dr.Key.Rule.Source.Spread; spread != "" {
+		number, err := table.SpreadIn(ctx, spread)
+		if err != nil {
+			return nil, err
+		}
+		id += "\x00" + strconv.Itoa(number)
+	}
+	c, err := set.Get(ctx, id, create)
+	if err == nil && c.Unseen != nil {
+		return dr.seenSince(ctx, c, func() (*counter.Counter, error) {
+			if err := set.Forget(ctx, id, c); err != nil {
+				return nil, err
+			}
+			return set.Get(ctx, id, create)
+		})
+	}
+	if err == nil {
+		err = dr.atHome(ctx, c)
+	}
+	if err == nil {
+		err = dr.bindTo(ctx, c)
+	}
+	done := false
+	if err == nil {
+		done, err = dr.claim(ctx, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if only != nil && done {
+		only.Store(c)
+	}
+	return c, nil
+}
+
+// errHomes is returned when tables of one name in two schemas have the same state: an
+// entry of a bare name matches a table in every schema.
+var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
+
+// atHome returns an error if the counter numbers another table.
+func (dr Drawing) atHome(ctx context.Context, c *counter.Counter) error {
+	if c.Home == "" {
+		return nil
+	}
+	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
+	if err != nil {
+		return err
+	}
+	if here := f.Columns[dr.Index].Home(); here != "" && here != c.Home {
+		return errHomes
+	}
+	return nil
+}
+
+// seenSince returns c, the counter of a table that was not there when the counter was made. If
+// the table is there now, it returns a new counter.
+func (dr Drawing) seenSince(ctx context.Context, c *counter.Counter, anew func() (*counter.Counter, error)) (*counter.Counter, error) {
+	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Unseen != nil:
+		return c, nil
+	}
+	return anew()
+}

@@ -1,0 +1,41 @@
+package counter
+
+import (
+	"context"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+)
+
+// Bound holds the columns that a shared state is already bound to: those it was opened
+// for, and those bound since, because a glob matched them or their table is new.
+type Bound struct {
+	Bind    func(context.Context, store.Column) error // nil: by one of the next two
+	Row     *numbering.ConnRow                        // on the statements' connections
+	Engine  *numbering.EngineSequence
+	Columns sync.Map // of store.Column.String()
+}
+
+// newBound returns the columns of a state that is opened for the columns of row. It
+// returns nil for a state of one column, whose row names that column.
+func newBound(row sequence.Sequence, bind func(context.Context, store.Column) error) *Bound {
+	if !row.Shared {
+		return nil
+	}
+	b := &Bound{Bind: bind}
+	for _, c := range row.Columns {
+		b.Columns.Store(c.String(), true)
+	}
+	return b
+}
+
+// newBoundOn is newBound for a row on the connection of each statement.
+func newBoundOn(row sequence.Sequence, on *numbering.ConnRow) *Bound {
+	b := newBound(row, nil)
+	if b != nil {
+		b.Row = on
+	}
+	return b
+}

@@ -1,0 +1,303 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Counter is an integer source over the state of one name.
+type Counter struct {
+	Numbers numbering.Numbers
+
+	// Mapping makes keys of the numbers; nil: they are the keys.
+	Mapping keysource.Mapping
+	Warned  atomic.Bool // that most of them are used
+
+	// WarnAt is the number from which on most are used, and remedy is what helps then. A
+	// number less than 1 stands for a counter that does not end, or whose keys do: they
+	// have a mapping.
+	WarnAt int64
+	Remedy string
+
+	// raise returns the statement that makes the numbers begin at to or above; nil where
+	// next_value in keyfill_sequences says it.
+	raise func(to int64) string
+
+	// Home is the table that the state numbers, as the catalog names it; "" where the
+	// state may number several.
+	Home string
+
+	// Bound are the columns of a shared state; nil for others.
+	Bound *Bound
+
+	// Claimer names the state for which columns are claimed; nil where the state's row
+	// names its columns.
+	Claimer Claimer
+
+	// Use notes in these claims that the state is used; nil where nothing is to be noted.
+	Use *UsedState
+
+	Source string // the name of the source in statistics; "" for no source's
+
+	// ends says from where on keys are another state's; nil where they never are.
+	ends statestore.EndingState
+
+	// set keeps the counter, under the name state.
+	set   *Counters
+	state string
+
+	OfValue bool  // the name of its state holds a value, such as a tenant's
+	used    int64 // the set's turn when it was last asked for; guarded by the set's mu
+
+	// Unseen says why the catalog did not show the table when the counter was made;
+	// nil: the catalog showed it.
+	Unseen error
+}
+
+// Follower returns the counter's numbers if they can be raised, else nil.
+func (c *Counter) Follower() numbering.Follower {
+	f, _ := c.Numbers.(numbering.Follower)
+	return f
+}
+
+// Forget closes the counter; the next one of its state is made anew.
+func (c *Counter) Forget(ctx context.Context) error { return c.set.Forget(ctx, c.state, c) }
+
+// Counters are the counters of one database, by the name of their state.
+type Counters struct {
+	mu     sync.Mutex
+	All    map[string]*Counter
+	closed bool
+
+	turn   int64    // counts the calls that asked for a counter
+	Claims sync.Map // claimed, by the name of the row
+
+	past  map[string]numbering.SourceState // of counters that were closed, by the name of the source
+	ended map[string]*Counter              // that were there at close, for the statistics
+}
+
+// NewCounters returns a set without counters.
+func NewCounters() *Counters { return &Counters{All: map[string]*Counter{}} }
+
+// Get returns the counter of a state, which create makes if there is none. It
+// may be called by several for one state; the first one's result is kept.
+func (c *Counters) Get(ctx context.Context, state string, create func() (*Counter, error)) (*Counter, error) {
+	if one, err := c.known(state); one != nil || err != nil {
+		return one, err
+	}
+	made, err := create()
+	if err != nil {
+		return nil, err
+	}
+	one := c.keep(state, made)
+	if one == made {
+		c.shed(ctx)
+	}
+	if one != made {
+		// Nobody has drawn from it.
+		if err := made.Numbers.Close(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if one == nil {
+		return nil, statestore.ErrMountClosed
+	}
+	return one, nil
+}
+
+func (c *Counters) known(state string) (*Counter, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, statestore.ErrMountClosed
+	}
+	one := c.All[state]
+	if one != nil {
+		c.turn++
+		one.used = c.turn
+	}
+	return one, nil
+}
+
+// Forget takes a counter away, unless another one has its place, and closes it.
+func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error {
+	c.mu.Lock()
+	if c.All[state] == one {
+		delete(c.All, state)
+		c.keepPast(one)
+	}
+	c.mu.Unlock()
+	return one.Numbers.Close(ctx)
+}
+
+// keep returns the counter that is used from now on, nil after close.
+func (c *Counters) keep(state string, made *Counter) *Counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	if one := c.All[state]; one != nil {
+		return one
+	}
+	c.turn++
+	made.set, made.state, made.used = c, state, c.turn
+	c.All[state] = made
+	return made
+}
+
+// maxCounters bounds the counters that are kept where the names of states hold a value:
+// new tenants may come all the time, and a counter takes a kilobyte and a half.
+const maxCounters = 4096
+
+// shed closes counters where there are more than maxCounters: a quarter of that number,
+// and the ones that were not used for the longest time. Their reserved numbers become
+// gaps; a state that is asked for again begins where its row stands. A caller who is
+// about to draw from a closed counter gets keysource.ErrClosed, and asks for a new one.
+func (c *Counters) shed(ctx context.Context) {
+	c.mu.Lock()
+	if len(c.All) <= maxCounters {
+		c.mu.Unlock()
+		return
+	}
+	var old []*Counter
+	for _, one := range c.All {
+		if one.OfValue {
+			old = append(old, one)
+		}
+	}
+	slices.SortFunc(old, func(a, b *Counter) int { return cmp.Compare(a.used, b.used) })
+	old = old[:min(len(old), maxCounters/4)]
+	for _, one := range old {
+		delete(c.All, one.state)
+		c.keepPast(one)
+	}
+	c.mu.Unlock()
+	for _, one := range old {
+		// Numbers that cannot be given back are gaps, and a lease runs out.
+		_ = one.Numbers.Close(ctx)
+	}
+}
+
+// ForgetStates makes the counters give up what they have reserved, and forget how far their
+// states have come. A snowflake goes on, since time does not go back with a database.
+func (c *Counters) ForgetStates(ctx context.Context) error {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.All))
+	c.mu.Unlock()
+	var errs []error
+	for _, one := range all {
+		switch n := one.Numbers.(type) {
+		case *numbering.JoinedRow:
+			n.Forget()
+		case *numbering.Scoped:
+			n.Proven.Forget()
+			n.Joined.Forget()
+		case *numbering.BlockSequence, *numbering.Recycled:
+			errs = append(errs, one.Forget(ctx))
+		case *numbering.EngineSequence:
+			n.Suspect()
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Suspect makes all counters give up what they have reserved.
+func (c *Counters) Suspect() {
+	c.mu.Lock()
+	all := slices.Collect(maps.Values(c.All))
+	c.mu.Unlock()
+	for _, one := range all {
+		one.Numbers.Suspect()
+	}
+}
+
+// Close closes all counters; what waits for a key gets an error.
+func (c *Counters) Close(ctx context.Context) error {
+	c.mu.Lock()
+	c.closed = true
+	all := c.All
+	if all != nil {
+		c.All, c.ended = nil, all
+	}
+	c.mu.Unlock()
+	// All at once: a store that does not answer makes each of them wait.
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		errs []error
+	)
+	for _, one := range all {
+		wg.Go(func() {
+			err := one.Numbers.Close(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// AddTo adds the states of the open counters, and the counts of the closed ones.
+func (c *Counters) AddTo(s *numbering.Sums) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.past {
+		s.Add(one)
+	}
+	for _, one := range c.All {
+		s.AddNumbers(one.Numbers, numbering.StateOf(one.Source, one.Numbers, s.Now))
+	}
+	for _, one := range c.ended {
+		s.AddNumbers(one.Numbers, numbering.StateOf(one.Source, one.Numbers, s.Now).Done())
+	}
+}
+
+// keepPast keeps the counts of a counter that is about to be closed. c.mu must be held.
+func (c *Counters) keepPast(one *Counter) {
+	if one.Source == "" {
+		return
+	}
+	past, known := c.past[one.Source]
+	if !known {
+		past = numbering.SourceState{Source: one.Source, Worker: -1}
+	}
+	past.Add(numbering.StateOf(one.Source, one.Numbers, time.Now()).Done())
+	if c.past == nil {
+		c.past = map[string]numbering.SourceState{}
+	}
+	c.past[one.Source] = past
+}
+
+// RecycledOn returns the series that count on the statements' connections.
+func (c *Counters) RecycledOn() []*numbering.Recycled {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var found []*numbering.Recycled
+	for _, one := range c.All {
+		if r, ok := one.Numbers.(*numbering.Recycled); ok && r.Row != nil {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// SuspectWithin notes that a number of one of the rows' parents was in use, if the
+// counter's numbers are within parents.
+func (c *Counter) SuspectWithin(rows [][]driver.Value) {
+	if s, ok := c.Numbers.(*numbering.Scoped); ok {
+		s.SuspectWithin(rows)
+	}
+}

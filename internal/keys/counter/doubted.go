@@ -1,0 +1,80 @@
+package counter
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/keycolumn"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Doubted is a column in which a transaction has found a key in use, perhaps in a
+// row of its own.
+type Doubted struct {
+	Column store.Column
+	Below  int64 // as in store.Sequence
+	Skip   store.Range
+	Remedy keysource.Remedy
+}
+
+// errInUse is returned for a number that is not above the greatest key in the table.
+var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
+
+// Reserve returns the first of n consecutive integers of a counter. o and g are of one
+// connection, and nil without one.
+func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
+	if o != nil && len(o.Doubts) > 0 {
+		if d, ok := o.Doubts[c]; ok {
+			return o.reserveAbove(ctx, g, c, n, d)
+		}
+	}
+	return c.Numbers.Reserve(ctx, g, n)
+}
+
+// reserveAbove reserves numbers above the greatest key that the transaction sees. If the
+// numbering is behind that key, the policy's on_behind says what happens.
+func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c *Counter, n int64, d Doubted) (int64, error) {
+	column := keycolumn.Of(store.Within(g.Tables.AnyEngine().Dialect, g.Own()), d.Column)
+	end := c.keysEnd(d.Below)
+	greatest, err := column.MaxKeyUpTo(ctx, end, d.Skip)
+	if err != nil {
+		return 0, err
+	}
+	first, err := c.Numbers.Reserve(ctx, g, n)
+	if now := c.keysEnd(d.Below); err == nil && now != end {
+		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // another state begins there by now
+	}
+	if err == nil && first <= greatest && d.Remedy == keysource.RemedyAdvance && greatest < table.GreatestNumber {
+		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {
+			first, err = c.Numbers.Reserve(ctx, g, n)
+		}
+	}
+	switch {
+	case err != nil:
+		return 0, err
+	case first <= greatest && d.Remedy != keysource.RemedyWarn && c.raise != nil:
+		return 0, fmt.Errorf("%w: keys that the transaction sees are greater than the next one: run %s", keysource.ErrStoreBehind, c.raise(greatest+1))
+	case first <= greatest && d.Remedy != keysource.RemedyWarn:
+		return 0, errInUse
+	}
+	if g.Tx == session.Outside {
+		delete(o.Doubts, c) // else a rollback to a savepoint may undo the advance
+	}
+	return first, nil
+}
+
+// keysEnd returns from where on keys are not the counter's, 0 for nowhere. below is its
+// policy's.
+func (c *Counter) keysEnd(below int64) int64 {
+	if c.ends == nil {
+		return below
+	}
+	if end := c.ends.KeysEnd(); end > 0 {
+		return end
+	}
+	return below
+}

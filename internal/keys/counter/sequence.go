@@ -1,0 +1,111 @@
+package counter
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// widerColumn is the remedy for a counter whose numbers are used up.
+const widerColumn = "a wider column and max_bits"
+
+func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
+	src := dr.Key.Rule.Source
+	facts, columns, err := dr.Columns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	src.OnBehind = table.OnBehind(src, dr.Tables.AnyEngine().Dialect, facts.Columns[dr.Index].Numbers)
+	mapping, last, err := dr.Key.Bounded(dr.State)
+	if err != nil {
+		return nil, err
+	}
+	o := src.SequenceOptions()
+	o.Max = last
+	if src.Below > 0 {
+		o.EndRemedy = store.BelowRemedy
+	}
+	row := dr.Key.Row(dr.State, facts, columns)
+	row.Max = last
+	table.MapTo(&row, src, mapping)
+	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
+	c := &Counter{Unseen: facts.Unseen, Mapping: mapping, Claimer: claimerOf(src, &row)}
+	if mapping != nil {
+		o.EndRemedy = keysource.EndRemedy(mapping)
+	} else {
+		c.WarnAt, c.Remedy = table.WarnAt(last), cmp.Or(o.EndRemedy, widerColumn)
+	}
+	if !dr.Key.Rule.Shared {
+		c.Home = facts.Columns[dr.Index].Home()
+	}
+	if len(dr.Key.Rule.Scope) > 0 {
+		return dr.newScoped(ctx, row, c)
+	}
+	if dr.Key.InTransaction {
+		_, err := dr.newJoined(ctx, row, ranked, facts.Columns[dr.Index].Schema, c)
+		return c, err
+	}
+	if src.Kind == policy.KindRecycled {
+		return dr.newRecycled(src, row, ranked, facts.Columns[dr.Index].Schema, c)
+	}
+	if row.Upstream, err = dr.upstream(src, row); err != nil {
+		return nil, err
+	}
+	return dr.countThrough(ctx, src, row, ranked, facts.Columns[dr.Index].Schema, o, c)
+}
+
+// countThrough completes a counter that counts in a row. ranked says that the row may be
+// compared with the greatest key.
+func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *Counter) (*Counter, error) {
+	var at *numbering.ConnRow
+	var full *numbering.FullServer
+	if dr.Tables.StatesOnConnection() && src.Store == "" {
+		if numbering.IsElsewhere(dr.On, schema) {
+			return nil, numbering.ErrElsewhere
+		}
+		o.OnConnection = true
+		d := dr.Tables.Candidates[0].Dialect
+		at = &numbering.ConnRow{Dialect: d, Ranked: ranked, Rows: reserver.New(store.On(d, nil), row)}
+		c.Bound = newBoundOn(row, at)
+	} else {
+		st, err := dr.storeOf(src, &row, c)
+		if err != nil {
+			return nil, err
+		}
+		if dr.On.IsAltered() {
+			if row, err = dr.On.OpenHere(ctx, st, row, src.OnBehind, ranked); err != nil {
+				return nil, err
+			}
+			ranked = false // it was compared
+		}
+		rows, err := st.Numbers(row)
+		if err != nil {
+			return nil, err
+		}
+		o.Reserver, o.MaxKey = rows, rows.MaxKey
+		if full = numbering.FullServerOf(src, rows); full != nil {
+			o.Reserver = numbering.Sparing{Reserver: rows, Full: full}
+		}
+		c.ends = statestore.EndingOf(rows)
+		c.Bound = newBound(row, rows.Bind)
+	}
+	if !ranked {
+		// The greatest key belongs to any of the values: the state may begin above it,
+		// but is not behind because of it, unless the keys are unique over all values.
+		o.MaxKey = nil
+	}
+	source, err := keysource.NewSequence(o, dr.Env())
+	if err != nil {
+		return nil, err
+	}
+	c.Numbers = &numbering.BlockSequence{Source: source, Row: at, Ends: c.ends, Upstream: row.Upstream, Full: full, Columns: row.Columns}
+	return c, nil
+}

@@ -1,0 +1,45 @@
+package counter
+
+import (
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/numbering"
+	"github.com/keyfill/keyfill/internal/store/scope"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// A test without a database gives stand-ins for the stores (Options.Reservers). The
+// counters over them are made here. Everything else knows only that the tables are
+// detached: see session.Server.
+
+// newStandIn returns a counter over the stand-in for stores.
+func (dr Making) newStandIn() (*Counter, error) {
+	if len(dr.Key.Rule.Scope) > 0 {
+		return &Counter{Numbers: dr.newScopedStandIn()}, nil
+	}
+	o := dr.Key.Rule.Source.SequenceOptions()
+	mapping, last, err := dr.Key.Bounded(dr.State)
+	if err != nil {
+		return nil, err
+	}
+	if mapping != nil {
+		mapping, o.EndRemedy = dr.Key.FromOne(mapping), keysource.EndRemedy(mapping)
+	}
+	o.Reserver, o.Max = dr.StandIn(dr.State), last
+	source, err := keysource.NewSequence(o, dr.Tables.Env)
+	if err != nil {
+		return nil, err
+	}
+	return &Counter{Numbers: &numbering.BlockSequence{Source: source}, Mapping: mapping}, nil
+}
+
+// newScopedStandIn is newScoped without a catalog: the columns are as the policy says.
+func (dr Making) newScopedStandIn() *numbering.ScopedStandIn {
+	s := &numbering.ScopedStandIn{
+		ScopeRows: numbering.ScopeRows{Scope: scope.Scope{Name: dr.State}},
+		NewRow:    dr.StandIn, Rows: map[string]keysource.Reserver{},
+	}
+	for _, rc := range dr.Key.Rule.Scope {
+		s.Columns = append(s.Columns, numbering.ScopeColumn{Rule: rc, Dialect: dr.Tables.AnyEngine().Dialect, Found: &catalog.Column{Name: rc.Column}})
+	}
+	return s
+}

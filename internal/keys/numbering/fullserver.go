@@ -1,0 +1,108 @@
+package numbering
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// FullServer is a row whose store is the application's own database, for the moments in
+// which the server, or a limit of the user, has no connection for keyfill. An INSERT outside
+// of a transaction then reserves what it needs by one UPDATE on its own connection. It is safe
+// for concurrent use.
+type FullServer struct {
+	rows *reserver.Reserver
+
+	mu      sync.Mutex
+	waiting []*fullWait
+}
+
+// FullServerOf returns the fullServer of a row, nil for one in another store.
+func FullServerOf(src policy.Source, rows statestore.NumberState) *FullServer {
+	if watched, ok := rows.(statestore.WatchedNumbers); ok {
+		rows = watched.NumberState
+	}
+	if own, ok := rows.(*reserver.Reserver); ok && src.Store == "" {
+		return &FullServer{rows: own}
+	}
+	return nil
+}
+
+// fullWait is an INSERT that waits for a block.
+type fullWait struct {
+	give context.CancelFunc // gives up the wait
+	full bool               // the store got no connection meanwhile
+}
+
+// Sparing is a row that tells its fullServer how it is answered.
+type Sparing struct {
+	keysource.Reserver
+	Full *FullServer
+}
+
+// Reserve is the method of [keysource.Reserver].
+func (s Sparing) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	got, err := s.Reserver.Reserve(ctx, n, seen)
+	if table.IsFull(err) {
+		s.Full.tell()
+	}
+	return got, err
+}
+
+// tell ends the wait of all.
+func (f *FullServer) tell() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.waiting {
+		w.full = true
+		w.give()
+	}
+	f.waiting = nil
+}
+
+// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. Where the
+// store gets no connection, it reserves them on the connection of g, whose session is as the
+// driver has opened it. It reports false where that is not possible either: nothing is
+// reserved then that anybody knows of.
+func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &fullWait{give: cancel}
+	f.mu.Lock()
+	f.waiting = append(f.waiting, w)
+	f.mu.Unlock()
+	first, err = s.Reserve(wait, n)
+	f.mu.Lock()
+	f.waiting = slices.DeleteFunc(f.waiting, func(o *fullWait) bool { return o == w })
+	full := w.full
+	f.mu.Unlock()
+	if err == nil || !full || ctx.Err() != nil {
+		return first, true, err
+	}
+	first, err = s.ReserveWithin(ctx, n, keysource.At{Reserver: lentRow{f.rows, g}, MaxKey: refuseMaxKey, Open: true})
+	return first, err == nil, nil
+}
+
+// lentRow is the row on the connection of an INSERT.
+type lentRow struct {
+	rows *reserver.Reserver
+	on   *relation.Session
+}
+
+func (r lentRow) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
+	return reserver.ReserveBy(ctx, r.rows, r.on.Own(), n, seen)
+}
+
+// Advance sends nothing: Reserve finds no row that stands below to.
+func (r lentRow) Advance(context.Context, int64) error { return nil }
+
+// refuseMaxKey is in the place of the question for the greatest key, which is asked on a
+// connection of keyfill's alone: rights, or a policy for rows, may hide keys from another one.
+func refuseMaxKey(context.Context) (int64, error) { return 0, keysource.ErrStoreState }

@@ -1,0 +1,288 @@
+package numbering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// JoinedRow is the row of a numbering whose numbers belong to the transactions of their
+// INSERTs. No reserved number is remembered before its transaction has committed: a
+// rollback would make the memory wrong.
+//
+// The row is made, and compared with the table, apart from those transactions,
+// which might not see what others have made: on a connection of our own, on SQLite
+// on the statement's.
+type JoinedRow struct {
+	dialect *dialect.Dialect
+	row     sequence.Sequence
+	Rows    *reserver.Reserver  // of home; on SQLite of no connection yet
+	home    *store.Store        // on a connection of our own; nil on SQLite
+	draws   draws               // that were made of the row
+	proven  relation.ProvenRows // the row, under ""
+	Ranked  bool                // there is a greatest key to compare with
+	Ensures bool                // the policy lets keyfill make its tables
+
+	// opened says that the row has committed, and was compared with its table: it is one more
+	// than gone was then. It is 0 for a row that has to be opened.
+	opened atomic.Uint64
+	gone   *atomic.Uint64 // counts how often keyfill's tables were found gone
+
+	OnBack keysource.Remedy // for a row that stands below what is proven
+
+	// wait bounds the wait for the row on a connection of our own, which may wait for
+	// the transaction itself. It is the policy's store_wait.
+	wait time.Duration
+}
+
+// NewJoinedRow returns the numbering of a row. home is nil where the row is read on the
+// statement's connection.
+func NewJoinedRow(db *relation.Tables, row sequence.Sequence, home *store.Store) *JoinedRow {
+	d := db.AnyEngine().Dialect
+	at := home
+	if home == nil {
+		at = store.On(d, nil)
+	}
+	return &JoinedRow{dialect: d, row: row, Rows: reserver.New(at, unensured(row)), home: home, wait: db.StoreWait, gone: &db.Gone}
+}
+
+// unensured returns a row whose tables are there: none are made in a transaction.
+func unensured(row sequence.Sequence) sequence.Sequence {
+	row.EnsureSchema = false
+	return row
+}
+
+// within returns the row as the transaction finds it that is open on the
+// connection.
+func (r *JoinedRow) within(ctx context.Context, g *relation.Session) (*reserver.Reserver, error) {
+	st, away, err := g.States(ctx, r.row.Table == nil && r.row.Procedure == "")
+	switch {
+	case err != nil:
+		return nil, err
+	case away && (r.row.Procedure != "" || r.row.Table != nil && !strings.Contains(r.row.Table.Name, ".")):
+		return nil, relation.ErrKeyTable
+	}
+	if r.row.Table == nil && r.row.Procedure == "" {
+		err = relation.MayReserve(ctx, g)
+	}
+	return r.Rows.At(st).AllOrNone(), err
+}
+
+// Reserve returns the first of n consecutive integers, which are the transaction's.
+func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	if err := r.Open(ctx, g); err != nil {
+		return 0, err
+	}
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return 0, err
+	}
+	g.NoteJoinedDraw()
+	known := r.proven.Of("")
+	rows = rows.Above(known.Next)
+	var left relation.ProvenRow
+	first, err := r.draws.draw(n, func() (int64, error) {
+		got, err := rows.Reserve(ctx, n, 0)
+		if err == nil && got.First < 1 {
+			err = keysource.ErrStoreState
+		}
+		if err == nil && got.First < known.Next {
+			got, err = r.back(ctx, g, rows, n, known, got)
+		}
+		left = relation.ProvenRow{Next: got.First + n, Incarnation: got.Server}
+		return got.First, err
+	})
+	if err == nil {
+		g.Drawn.Note(g, &r.proven, "", left)
+	}
+	relation.DoubtRights(g, err)
+	err = relation.NoteGone(g, err, r.Ensures)
+	if errors.Is(err, store.ErrNoRow) {
+		r.opened.Store(0) // somebody has removed it
+		if r.isThere(ctx) {
+			err = errSnapshot
+		}
+	}
+	return first, err
+}
+
+// back decides about n numbers from a row that stands below what is proven, as a
+// [keysource.Sequence] does about a block. The comparison comes after the draw: its lock
+// lets no other transaction move the row, and under REPEATABLE READ a condition of the
+// UPDATE would be about an old row.
+//
+// A row that was made anew is compared with the table alone. One of a key table, which has
+// no incarnation, is taken for such a one where the table holds no key: both were cleared.
+func (r *JoinedRow) back(ctx context.Context, g *relation.Session, rows *reserver.Reserver, n int64, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
+	inUse := int64(1)
+	if r.Ranked {
+		greatest, err := rows.MaxKey(ctx)
+		if err != nil {
+			return got, err
+		}
+		inUse = greatest + min(1, math.MaxInt64-greatest)
+	}
+	if r.row.Table != nil && r.Ranked && inUse == 1 {
+		r.proven.Forget()
+		return got, nil
+	}
+	if got.Server == known.Incarnation {
+		inUse = max(inUse, known.Next)
+	}
+	switch {
+	case got.First >= inUse, relation.IsOfCluster(ctx, g):
+		return got, nil
+	case r.OnBack != keysource.RemedyAdvance:
+		return got, rows.Back(got.First, inUse)
+	}
+	if err := rows.Advance(ctx, inUse); err != nil {
+		return got, err
+	}
+	again, err := rows.Reserve(ctx, n, 0)
+	if err == nil && again.First < inUse {
+		err = rows.Back(again.First, inUse)
+	}
+	return again, err
+}
+
+// errSnapshot is returned when the transaction does not see the row, since it has read
+// before the row was made.
+var errSnapshot = &snapshotError{fmt.Errorf("%w: the row of its numbering is younger than the transaction, which does not see it (REPEATABLE READ): begin it again", keysource.ErrStoreState)}
+
+// snapshotError carries the code that PostgreSQL has for a transaction that is to be begun
+// again, since programs that do so look for it. MySQL's and MariaDB's UPDATE finds rows
+// that are newer than the snapshot.
+type snapshotError struct{ error }
+
+// Unwrap returns the error without its code.
+func (e *snapshotError) Unwrap() error { return e.error }
+
+// SQLState returns the SQLSTATE, as the errors of pgx and lib/pq do.
+func (e *snapshotError) SQLState() string { return "40001" }
+
+// isThere reports whether the row is found from outside of the transaction.
+func (r *JoinedRow) isThere(ctx context.Context) bool {
+	if r.home == nil {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	row := r.row
+	row.Create, row.OnBehind = false, keysource.RemedyWarn
+	_, err := reserver.Open(limited, r.home, row)
+	return err == nil
+}
+
+// Open makes sure that the row can be used.
+func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
+	gone := r.gone.Load()
+	if r.opened.Load() == gone+1 {
+		return nil
+	}
+	at := r.home
+	if at == nil {
+		at = store.Within(r.dialect, g.Own())
+	}
+	var row reserver.Row
+	open := func(ctx context.Context) (err error) {
+		row, err = r.openAt(ctx, at)
+		return err
+	}
+	var err error
+	if r.home != nil {
+		err = relation.Apart(ctx, g, r.row.Columns, open)
+	} else {
+		err = open(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	// A change of the row in a transaction may be rolled back, and so may the change of
+	// the engine's own counter by which it was proven to stand above below, and the end
+	// that another state was given.
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 && r.row.StartAt == 0 {
+		r.opened.Store(gone + 1)
+	}
+	return nil
+}
+
+// notSeen returns the error of a row that could not be looked at in time.
+func (r *JoinedRow) notSeen(err error) error {
+	return anchor.Errorf("held-connection", "the transaction has locked the table, or no connection is left (waited %s, store_wait): insert before that, or apart: %v", r.wait, err)
+}
+
+// openAt looks at the row and the greatest key.
+func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, error) {
+	row := r.row.Above(r.proven.Of("").Next)
+	if r.home == nil {
+		return reserver.Open(ctx, at, row)
+	}
+	limited, cancel := context.WithTimeout(ctx, r.wait)
+	defer cancel()
+	opened, err := reserver.Open(limited, at, row)
+	if err == nil {
+		err = r.Rows.Open(limited) // within the transaction it might not be found
+	}
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = r.notSeen(err)
+	}
+	return opened, err
+}
+
+// Advance makes later keys to or greater, in the transaction where one is open. To 1, it
+// locks the row, as a draw does.
+func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) error {
+	g.EnsureStates(ctx)
+	if err := r.Open(ctx, g); err != nil {
+		return err
+	}
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return err
+	}
+	g.NoteJoinedDraw()
+	if to > 1 {
+		return rows.Raise(ctx, to)
+	}
+	return rows.Advance(ctx, to)
+}
+
+// IsOnConnection is the method of [Follower].
+func (r *JoinedRow) IsOnConnection() bool { return r.home == nil }
+
+// IsJoined is the method of [Follower].
+func (r *JoinedRow) IsJoined() bool { return true }
+
+// KeysEnd is the method of [Follower].
+func (r *JoinedRow) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
+	rows, err := r.within(ctx, g)
+	if err != nil {
+		return 0, err
+	}
+	return rows.KeysEndNow(ctx)
+}
+
+// Suspect has the row compared with the table again. Nothing of it is reserved, but
+// the number goes back, and would be given again and again.
+func (r *JoinedRow) Suspect() { r.opened.Store(0) }
+
+// Forget forgets how far the row has come.
+func (r *JoinedRow) Forget() {
+	r.proven.Forget()
+	r.opened.Store(0)
+}
+
+// Close is the method of [Numbers].
+func (r *JoinedRow) Close(context.Context) error { return nil }

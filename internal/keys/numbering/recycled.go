@@ -1,0 +1,109 @@
+package numbering
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Recycled gives the numbers of a series that the process leases. Numbers that it leaves
+// unused are given to another process.
+type Recycled struct {
+	Source *keysource.Recycled
+	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
+
+	Columns []store.Column // whose greatest key is read on a connection of our own; nil for none
+	opened  atomic.Bool    // it was
+}
+
+// reserveApart is reserve on a connection of our own.
+func (r *Recycled) reserveApart(ctx context.Context, g *relation.Session, n int64) (first int64, err error) {
+	if len(r.Columns) == 0 || r.opened.Load() {
+		return r.Source.Reserve(ctx, n)
+	}
+	if g.IsAltered() {
+		locks, err := store.Within(g.Tables.Dialect(), g.Own()).OwnLocks(ctx, r.Columns)
+		if err == nil && locks.Tables {
+			err = relation.ErrOwnLocks
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = relation.Apart(ctx, g, r.Columns, func(ctx context.Context) error {
+		first, err = r.Source.Reserve(ctx, n)
+		return err
+	})
+	r.opened.Store(err == nil)
+	return first, err
+}
+
+// Reserve is the method of [Numbers].
+func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	if r.Row == nil {
+		return r.reserveApart(ctx, g, n)
+	}
+	g.EnsureStates(ctx)
+	first, err := r.Source.ReserveOn(ctx, n, r.Row.seriesAt(g))
+	if err == ErrInside || err != nil && g.EnsureStatesAgain(ctx) {
+		first, err = r.Source.ReserveOn(ctx, n, r.Row.seriesAt(g))
+	}
+	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
+}
+
+// Advance makes later keys of the series in hand to or greater, and series that are opened
+// from now on lie above. Series that others hold stay as they are.
+func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) error {
+	if r.Row == nil {
+		return r.Source.Advance(ctx, to)
+	}
+	g.EnsureStates(ctx)
+	err := r.Source.AdvanceOn(ctx, to, r.Row.seriesAt(g))
+	if err == ErrInside {
+		err = r.Source.AdvanceOn(ctx, to, r.Row.seriesAt(g))
+	}
+	return err
+}
+
+// IsOnConnection is the method of [Follower].
+func (r *Recycled) IsOnConnection() bool { return r.Row != nil }
+
+// IsJoined is the method of [Follower].
+func (r *Recycled) IsJoined() bool { return false }
+
+// KeysEnd is the method of [Follower].
+func (r *Recycled) KeysEnd(context.Context, *relation.Session) (int64, error) { return 0, nil }
+
+// Suspect is the method of [Numbers].
+func (r *Recycled) Suspect() {
+	r.opened.Store(false)
+	r.Source.Suspect()
+}
+
+// Close is the method of [Numbers].
+func (r *Recycled) Close(ctx context.Context) error { return leave(ctx, r.Source) }
+
+// OnOwnConn calls a function with a connection of our own to the application's database.
+type OnOwnConn func(context.Context, func(*relation.Session) error) error
+
+// GiveBack gives back the rest of the series that are counted on the statements'
+// connections, when the database is closed. Where it fails, the leases run out by
+// themselves.
+func GiveBack(ctx context.Context, all []*Recycled, onOwn OnOwnConn) {
+	if len(all) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leavePatience)
+	defer cancel()
+	_ = onOwn(ctx, func(g *relation.Session) error {
+		var errs []error
+		for _, r := range all {
+			errs = append(errs, r.Source.CloseOn(ctx, r.Row.seriesAt(g)))
+		}
+		return errors.Join(errs...)
+	})
+}

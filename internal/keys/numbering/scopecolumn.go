@@ -1,0 +1,195 @@
+package numbering
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// ScopeColumn is a column within whose values rows are numbered. Two values that
+// the engine takes for the same have to have one numbering, and a value that the
+// engine stores as another one has to be refused: both would give a number twice.
+type ScopeColumn struct {
+	Rule    policy.ScopeColumn
+	Dialect *dialect.Dialect
+	Found   *catalog.Column
+}
+
+// maxScopeText is how many bytes a text may have: fewer than every type of text
+// holds.
+const maxScopeText = 250
+
+// NewScopeColumn checks a column as the catalog shows the table.
+func NewScopeColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeColumn) (ScopeColumn, error) {
+	found := table.Column(d, rule.Column)
+	c := ScopeColumn{Rule: rule, Dialect: d, Found: found}
+	fail := func(format string, args ...any) (ScopeColumn, error) {
+		return ScopeColumn{}, anchor.Errorf("scope-column", "the scope's column %q: %s", rule.Column, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case found == nil:
+		var names []string
+		for _, column := range table.Columns {
+			names = append(names, column.Name)
+		}
+		return fail("the table has none of this name: write it as the table has it%s", nearest.DidYouMean(rule.Column, names))
+	case rule.Type == policy.ScopeInteger && (!found.Integer || found.Text):
+		return fail("its type is %s: write scope: [{column: %s, type: text}] if that is a text, or make it an integer", orNone(found.Type), rule.Column)
+	case rule.Type == policy.ScopeInteger:
+		return c, nil
+	case !found.Text || found.Integer || found.Binary || !c.isText():
+		return fail("its type is %s, which is no plain text: leave type: text out if that is an integer", orNone(found.Type))
+	case !c.isBinary():
+		return fail("its collation is %s, under which texts may be equal that differ: give it a binary one", orNone(found.Collation))
+	}
+	return c, nil
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return "not known"
+	}
+	return name
+}
+
+// isText reports whether values of the column's type are compared by the collation
+// alone. PostgreSQL's citext is not such a type, and a domain's type is not known.
+func (c *ScopeColumn) isText() bool {
+	if c.Dialect.Family != dialect.FamilyPostgreSQL {
+		return true
+	}
+	name, _, _ := strings.Cut(c.Found.Type, "(")
+	return slices.Contains([]string{"text", "character varying", "character"}, name)
+}
+
+// exactCollations are PostgreSQL's collations that are known to be deterministic, so that
+// texts are equal only where their bytes are: "Collation Support", section 24.2.2.4 of
+// the PostgreSQL 18 documentation. A collation that a user has made may be another kind,
+// whatever its name says.
+var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic", "pg_c_utf8"}
+
+// isBinary reports whether texts are equal in the column only where their bytes
+// are, but for spaces at the end, which are refused.
+func (c *ScopeColumn) isBinary() bool {
+	name := c.Found.Collation
+	switch c.Dialect.Family {
+	case dialect.FamilyPostgreSQL:
+		return slices.Contains(exactCollations, name)
+	case dialect.FamilySQLite:
+		return strings.EqualFold(name, "BINARY")
+	case dialect.FamilySQLServer:
+		return strings.HasSuffix(name, "_BIN") || strings.HasSuffix(name, "_BIN2") || strings.HasSuffix(name, "_BIN2_UTF8")
+	case dialect.FamilyOracle:
+		return name == "BINARY"
+	}
+	return name == "binary" || strings.HasSuffix(name, "_bin")
+}
+
+// Normal returns a value in the form that names the row of its parent: an int64, a uint64
+// above the greatest int64, or a string. No error shows the value.
+func (c *ScopeColumn) Normal(v driver.Value) (any, error) {
+	if b, ok := v.([]byte); ok && c.Dialect.Family == dialect.FamilyMySQL {
+		v = string(b) // elsewhere it is no text, but bytes
+	}
+	var problem error
+	if c.Rule.Type == policy.ScopeText {
+		text, ok := v.(string)
+		if !ok {
+			return nil, c.fail("a %T is no text: give it as one", v)
+		}
+		if problem = c.checkText(text); problem == nil {
+			return text, nil
+		}
+		return nil, problem
+	}
+	n, ok := integerOfScope(v)
+	if !ok {
+		return nil, c.fail("a %T is given that is no integer: give it as one", v)
+	}
+	if problem = c.checkInteger(n); problem != nil {
+		return nil, problem
+	}
+	return n, nil
+}
+
+// fail returns an error about a value of the column.
+func (c *ScopeColumn) fail(format string, args ...any) error {
+	return anchor.Errorf("scope-column", "the scope's column %q: %s", c.Rule.Column, fmt.Sprintf(format, args...))
+}
+
+// integerOfScope returns the integer that a value is, or spells in decimal digits
+// and nothing else.
+func integerOfScope(v driver.Value) (any, bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case uint64:
+		if v <= math.MaxInt64 {
+			return int64(v), true
+		}
+		return v, true
+	case string:
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err == nil {
+			return n, true
+		}
+		u, overflow := strconv.ParseUint(v, 10, 64)
+		return u, errors.Is(err, strconv.ErrRange) && overflow == nil
+	}
+	return nil, false
+}
+
+// checkInteger refuses an integer that an engine may store as another number: on SQLite
+// one of more than 63 bits, on MySQL without strict mode one that does not fit.
+func (c *ScopeColumn) checkInteger(v any) error {
+	bits := c.Found.Bits
+	if bits == 0 {
+		return nil // not known: there is no database
+	}
+	fits := true
+	switch v := v.(type) {
+	case int64:
+		if c.Dialect.Family != dialect.FamilyMySQL {
+			return nil
+		}
+		greatest := int64(math.MaxInt64)
+		if bits < 63 {
+			greatest = 1<<bits - 1
+		}
+		unsigned := strings.Contains(c.Found.Type, "unsigned")
+		fits = v <= greatest && (v >= 0 || !unsigned && v >= -greatest)
+	case uint64:
+		fits = bits > 63
+	}
+	if !fits {
+		return c.fail("the value does not fit into %s: make the column wider", c.Found.Type)
+	}
+	return nil
+}
+
+// checkText refuses a text that an engine may store as another text, or take for equal
+// to one.
+func (c *ScopeColumn) checkText(text string) error {
+	switch {
+	case !utf8.ValidString(text), strings.ContainsRune(text, 0):
+		return c.fail("the text is not UTF-8, or has a NUL in it")
+	case strings.HasSuffix(text, " "):
+		return c.fail("the text ends in a space, with which it may be equal to the one without: take it off")
+	case len(text) > maxScopeText, c.Found.Length > 0 && utf8.RuneCountInString(text) > c.Found.Length:
+		return c.fail("the text is too long: %d bytes are taken, and no more than %s holds", maxScopeText, c.Found.Type)
+	case c.Dialect.Family == dialect.FamilyMySQL && !strings.HasPrefix(c.Found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
+		return c.fail("the text is not ASCII, and the character set of collation %s may not have it: make that utf8mb4", c.Found.Collation)
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package numbering
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/upstream"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// BlockSequence gives the numbers of a row in a store, which are reserved block by block.
+type BlockSequence struct {
+	Source *keysource.Sequence
+	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
+
+	// Ends is a row with a connection of its own; nil for one that never has an end, or is
+	// elsewhere.
+	Ends statestore.EndingState
+
+	Upstream *upstream.Upstream // that the row gets blocks from; nil for none
+
+	Full *FullServer // of a row in the application's own database; nil for others
+
+	Columns []store.Column // whose greatest key the source may ask for
+}
+
+// reserveApart reserves on a connection of our own: see apart.
+func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
+	if n > 0 {
+		if first, ok := s.Take(n); ok {
+			return first, nil
+		}
+	}
+	err = relation.Apart(ctx, g, columns, func(ctx context.Context) error {
+		first, err = s.Reserve(ctx, n)
+		return err
+	})
+	return first, err
+}
+
+// reserveApart reserves on a connection of our own, or on that of g where the server has none
+// left for that.
+func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	if s.Full != nil && g != nil && n > 0 {
+		if first, ok := s.Source.Take(n); ok {
+			return first, nil
+		}
+		if session.IsAsOpened(&g.Conn) {
+			if first, ok, err := s.Full.reserve(ctx, g, s.Source, n); ok {
+				return first, err
+			}
+		}
+	}
+	return reserveApart(ctx, g, s.Source, s.Columns, n)
+}
+
+// Reserve is the method of [Numbers].
+func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	if s.Row == nil {
+		return s.reserveApart(ctx, g, n)
+	}
+	g.EnsureStates(ctx)
+	first, err := s.Source.ReserveOn(ctx, n, s.Row.at(g))
+	if err == ErrInside || err != nil && g.EnsureStatesAgain(ctx) {
+		first, err = s.Source.ReserveOn(ctx, n, s.Row.at(g))
+	}
+	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
+}
+
+// Advance is the method of [Follower].
+func (s *BlockSequence) Advance(ctx context.Context, g *relation.Session, to int64) error {
+	if s.Row == nil {
+		return s.Source.Advance(ctx, to)
+	}
+	g.EnsureStates(ctx)
+	err := s.Source.AdvanceOn(ctx, to, s.Row.at(g))
+	if err == ErrInside {
+		err = s.Source.AdvanceOn(ctx, to, s.Row.at(g))
+	}
+	return err
+}
+
+// IsOnConnection is the method of [Follower].
+func (s *BlockSequence) IsOnConnection() bool { return s.Row != nil }
+
+// IsJoined is the method of [Follower].
+func (s *BlockSequence) IsJoined() bool { return false }
+
+// KeysEnd is the method of [Follower].
+func (s *BlockSequence) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
+	switch {
+	case s.Row != nil:
+		return s.Row.keysEnd(ctx, g)
+	case s.Ends != nil:
+		return s.Ends.KeysEndNow(ctx)
+	}
+	return 0, nil
+}
+
+// Suspect is the method of [Numbers].
+func (s *BlockSequence) Suspect() { s.Source.Suspect() }
+
+// Close is the method of [Numbers].
+func (s *BlockSequence) Close(ctx context.Context) error {
+	err := s.Source.Close(ctx)
+	if s.Upstream != nil {
+		err = errors.Join(err, s.Upstream.Close(ctx))
+	}
+	return err
+}
+
+// IsElsewhere reports whether a table of a schema is in another database than the
+// connection's own memory.
+func IsElsewhere(g *relation.Session, schema string) bool {
+	return g.InMemory && schema != "" && schema != "main" && schema != "temp"
+}
+
+// ErrElsewhere is returned for a table in a file that is attached to a database in
+// memory: each connection would number it for itself.
+var ErrElsewhere = anchor.New("other-table", "the table's file is attached to a database in memory, which keeps no state: give the source a store, or attach the other way")

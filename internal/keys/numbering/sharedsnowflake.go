@@ -1,0 +1,86 @@
+package numbering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// workers are the workers' numbers of the snowflakes without a store that are open in
+// this process. No number may be in a process twice, even for two databases: opened
+// under different names, they can be the same one.
+var workers keysource.Workers
+
+// SharedSnowflakes are the snowflakes without a store of one registered name: the
+// databases that are opened through it share the source of a number.
+type SharedSnowflakes struct {
+	mu  sync.Mutex
+	all map[int]*sharedFlake
+}
+
+type sharedFlake struct {
+	*keysource.Snowflake
+	bits  keysource.SnowflakeBits
+	users int
+}
+
+// NewSharedSnowflakes returns an empty set.
+func NewSharedSnowflakes() *SharedSnowflakes { return &SharedSnowflakes{all: map[int]*sharedFlake{}} }
+
+// Take adds a user of the snowflake with the options' number, which is made if
+// there is none. It does no I/O.
+func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env) (number int, err error) {
+	if number, err = o.Number(); err != nil {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.all[number]; one != nil {
+		if one.bits != o.Bits {
+			return 0, fmt.Errorf("%w: two snowflakes of worker %d have different bits: give one of them another number, or a store",
+				keysource.ErrWorkerTaken, number)
+		}
+		one.users++
+		return number, nil
+	}
+	o.Workers = &workers
+	made, err := keysource.NewSnowflake(o, env)
+	if errors.Is(err, keysource.ErrWorkerTaken) {
+		return 0, fmt.Errorf("%w by a database that was opened through another name: give this one another number, or a store, or open both through one name", err)
+	}
+	if err != nil {
+		return 0, err
+	}
+	f.all[number] = &sharedFlake{made, o.Bits, 1}
+	return number, nil
+}
+
+// Get returns the snowflake that was taken.
+func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowflake, error) {
+	number, err := o.Number()
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one := f.all[number]; one != nil {
+		return one.Snowflake, nil
+	}
+	return nil, statestore.ErrMountClosed
+}
+
+// Release takes a user away; the last one closes the snowflake.
+func (f *SharedSnowflakes) Release(ctx context.Context, number int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.all[number]
+	if one.users--; one.users > 0 {
+		return nil
+	}
+	delete(f.all, number)
+	return one.Close(ctx)
+}

@@ -1,0 +1,59 @@
+package numbering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Snowflake gives numbers made of the time and the number of a worker, or of another
+// spread.
+type Snowflake struct {
+	Flake  Flake
+	Shared bool // other counters draw from the flake too, so that close leaves it open
+
+	// Floor makes the flake begin above the keys in the table; nil where that is not
+	// needed.
+	Floor *Floor
+}
+
+// Flake is a snowflake, or one whose worker's number is leased.
+type Flake interface {
+	Reserve(ctx context.Context, n int64) (int64, error)
+	Drop()
+	Close(ctx context.Context) error
+}
+
+var (
+	_ Flake = (*keysource.Snowflake)(nil)
+	_ Flake = (*keysource.Leased)(nil)
+)
+
+// Reserve is the method of [Numbers].
+func (s *Snowflake) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
+	if err := s.Floor.raise(ctx, g); err != nil {
+		return 0, err
+	}
+	first, err := s.Flake.Reserve(ctx, n)
+	if s.Floor != nil && s.Floor.Composite == nil && errors.Is(err, keysource.ErrClock) {
+		err = fmt.Errorf("%w; say on_behind: warn if the greatest key in the table is another program's", err)
+	}
+	return first, err
+}
+
+// Suspect is the method of [Numbers].
+func (s *Snowflake) Suspect() { s.Flake.Drop() }
+
+// Close is the method of [Numbers].
+func (s *Snowflake) Close(ctx context.Context) error {
+	if s.Shared {
+		return nil
+	}
+	if leased, ok := s.Flake.(*keysource.Leased); ok {
+		return leave(ctx, leased)
+	}
+	return s.Flake.Close(ctx)
+}

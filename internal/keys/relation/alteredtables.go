@@ -1,0 +1,120 @@
+package relation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/keys/statestore"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/native"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// AlteredTables holds what a transaction knows of tables after it has changed some, or
+// may have: see session/catalogchanges.go.
+type AlteredTables struct {
+	facts map[*table.Table]*table.Facts
+	at    uint64 // Altered.Times when facts were asked for
+
+	Sequences map[*keysource.Sequence]SequenceHere // of the engine
+	Reset     []*keysource.Sequence                // that were used after the transaction may have reset them
+
+	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
+	plans   *rewrite.Cache    // that depend on these
+
+	// Created names the tables that the text about to be sent creates.
+	Created []string
+}
+
+// SequenceHere is the way to a sequence of the engine in a transaction: on a connection of
+// our own, or within the transaction itself where that has locked the sequence or one of
+// its tables.
+type SequenceHere struct {
+	Way    *native.Reserver
+	Within bool
+}
+
+// Close forgets what is known in the transaction alone. Numbers in hand of a sequence that
+// it may have reset are given up: others may get them again.
+func (a *AlteredTables) Close() {
+	for _, one := range a.Reset {
+		one.Suspect()
+	}
+	*a = AlteredTables{}
+}
+
+// IsAltered reports whether the tables of the connection's transaction may be seen
+// from there alone.
+func (g *Session) IsAltered() bool { return g != nil && g.Altered.On && !g.Tables.Detached }
+
+// Here forgets what was asked before the last change of a table.
+func (a *AlteredTables) Here(g *Session) *AlteredTables {
+	if a.at != g.Altered.Times || a.plans == nil {
+		clear(a.facts)
+		a.at, a.schemas, a.Sequences = g.Altered.Times, map[string]string{}, map[*keysource.Sequence]SequenceHere{}
+		a.plans = rewrite.NewCache(table.CacheEntries/64, table.CacheBytes/64)
+	}
+	return a
+}
+
+// factsHere is Tables.Facts for a transaction that has changed tables.
+func (g *Session) factsHere(ctx context.Context, t *table.Table) (*table.Facts, error) {
+	a := g.AlteredTables.Here(g)
+	if f := a.facts[t]; f != nil {
+		return f, nil
+	}
+	f, err := g.Tables.look(ctx, g, t, g.Tables.StoreWait)
+	if err == nil && f.Unseen == nil {
+		if a.facts == nil {
+			a.facts = map[*table.Table]*table.Facts{}
+		}
+		a.facts[t] = f
+	}
+	return f, err
+}
+
+// factsMade returns the facts of a table that is not there yet, but that the text creates
+// in front of its INSERT. It returns f for any other table.
+func (db *Tables) factsMade(ctx context.Context, g *Session, t *table.Table, f *table.Facts) (*table.Facts, error) {
+	if f.Unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
+		return f, nil
+	}
+	schema := t.Rule.Schema
+	if schema == "" {
+		at, err := g.PlaceNow(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if schema, _, err = db.locate(ctx, g, at, t.Rule.Name); err != nil {
+			return nil, err
+		}
+	}
+	made := *f
+	made.Made, made.Columns = true, slices.Clone(f.Columns)
+	for i := range made.Columns {
+		made.Columns[i] = table.ColumnFacts{Schema: schema, Table: t.Rule.Name, Column: t.KeyColumns[i].Name}
+	}
+	return &made, nil
+}
+
+// OpenHere opens the row of a state while tables are changed. It compares the row with
+// the keys in the table right away, since only this transaction sees them, and returns
+// the row without that check. Other connections share the row.
+func (g *Session) OpenHere(ctx context.Context, st statestore.StateStore, row sequence.Sequence, behind keysource.Remedy, ranked bool) (sequence.Sequence, error) {
+	opened := row
+	opened.At = store.Within(g.Tables.Dialect(), g.Own())
+	if opened.OnBehind = behind; !ranked {
+		opened.OnBehind = keysource.RemedyWarn
+	}
+	if err := st.OpenSeen(ctx, opened); err != nil {
+		return row, err
+	}
+	row.Create, row.Columns = false, slices.Clone(row.Columns)
+	for i := range row.Columns {
+		row.Columns[i].Unranked = true
+	}
+	return row, nil
+}

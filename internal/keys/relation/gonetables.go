@@ -1,0 +1,44 @@
+package relation
+
+import (
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// keyfill's own tables may be dropped under a process: by a test suite that drops
+// everything, or a restore. A statement of keyfill's that finds them gone makes the process
+// forget that it has looked for them. The next draw looks again, and makes them where the
+// policy says so, on a connection of our own; on SQLite in front of its transaction.
+
+// errStatesGone is returned to a statement that stands in a transaction, where no tables
+// are made.
+var errStatesGone = anchor.New("state-tables", "keyfill's tables were dropped meanwhile: begin the transaction again, since they are made before the next one")
+
+// goneError is errStatesGone with its cause.
+type goneError struct{ cause error }
+
+func (e *goneError) Error() string { return anchor.Plain(errStatesGone.Error()) }
+
+func (e *goneError) Unwrap() []error { return []error{errStatesGone, e.cause} }
+
+// NoteGone returns the error of a draw on the connection. Where it says that keyfill's tables
+// are gone, noteGone counts that, so that each row is opened again before its next number.
+// ensured says that the policy lets keyfill make the tables.
+func NoteGone(g *Session, err error, ensured bool) error {
+	if err == nil || !errors.Is(err, store.ErrTables) {
+		return err
+	}
+	g.Tables.Gone.Add(1)
+	g.Tables.Places.States.Store(nil) // they may be in another schema now
+	if !ensured || g.Tx == session.Outside {
+		return err
+	}
+	return &goneError{err}
+}
+
+// IsGone reports whether an error says that keyfill's tables were gone, and are made for
+// the next transaction.
+func IsGone(err error) bool { return errors.Is(err, errStatesGone) }

@@ -1,0 +1,33 @@
+package relation
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// errHeld says why a store may not have answered an INSERT in a transaction.
+var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
+
+// LentConn returns the connection of g, for the moments in which the server has none left for
+// keyfill; nil where g is nil, or a question there could be noticed, or answered in another
+// way than on a connection of our own.
+func LentConn(g *Session) driver.Conn {
+	if g == nil || !session.IsAsOpened(&g.Conn) {
+		return nil
+	}
+	return g.Own()
+}
+
+// Held adds another possible cause to the error of a store that has not answered, where
+// the statement's transaction keeps a connection of the same server.
+func (g *Session) Held(err error) error {
+	if err == nil || g.Tx == session.Outside || g.Tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
+		return err
+	}
+	return fmt.Errorf("%w; %w", err, errHeld)
+}

@@ -1,0 +1,315 @@
+package relation
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// What a name without a schema means is followed by the texts of a session, and asked
+// where a text may have changed it. That is no proof: a function can move the session
+// where no text says so, or make a temporary table, and the texts of a batch are sent
+// before the first of them has run. Therefore an INSERT whose keys depend on what its
+// table's name means can prove it in its own statement: the first key is an expression
+// that is an error where the name means another table.
+
+// ProvenNaming returns the naming by which the texts of plans prove what their bare names
+// mean where the connection is, and the plan of a query by it. It is what was given where
+// nothing has to be proven, or can be. Where asks is false, only those names are proven
+// whose schemas are known already. An error is the driver's own, or a store's.
+func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *rewrite.Plan, asks bool) (*rewrite.Plan, table.Naming, error) {
+	at := g.Place.At
+	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != rewrite.Refuse || p.Load || !g.Tables.PlaceMatters(e, query, p) {
+		return p, n, nil
+	}
+	if !asks {
+		knowHome(ctx, g, at, p)
+	}
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
+	plans, altered := e.Cache, g.IsAltered()
+	if altered {
+		plans = g.AlteredTables.Here(g).plans
+		for name, schema := range n.Now {
+			g.AlteredTables.schemas[at.Answer+"\x00"+name] = schema
+		}
+		r.schemaOf = func(name string) string { return g.AlteredTables.schemas[at.Answer+"\x00"+name] }
+	}
+	proven := table.Naming{Lookup: r.lookup}
+	for {
+		r.unknown = nil
+		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings)) + table.KeyOfNow(g.AlteredTables.schemas)
+		known, ok := plans.Get(proven.Key + query)
+		if !ok {
+			known = rewrite.Compile(p.Dialect(), r.lookup, query)
+			if len(r.targets) == 0 {
+				known = p
+			}
+		}
+		if len(r.unknown) == 0 || !asks {
+			if !ok && len(r.unknown) == 0 {
+				plans.Put(proven.Key+query, known)
+			}
+			if known == p || !g.Place.Proves(at) {
+				return p, n, nil
+			}
+			works, err := proofWorks(ctx, g, e.Dialect)
+			if !works {
+				return p, n, err
+			}
+			return known, proven, nil
+		}
+		for _, name := range r.unknown {
+			found, err := findProven(ctx, g, at, name)
+			if err != nil {
+				return nil, n, g.Held(err)
+			}
+			asks = asks && found // a table that is not there proves nothing
+		}
+	}
+}
+
+// AskNames asks what the bare names of a text mean that has no place for a proof, such as
+// COPY, and reports whether one means another table than was thought, which is forgotten
+// then. An error is the driver's own, or a store's.
+func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *rewrite.Plan) (other bool, err error) {
+	at := g.Place.At
+	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.IsAltered() || !g.Tables.PlaceMatters(e, query, p) {
+		return false, nil
+	}
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
+	rewrite.Compile(p.Dialect(), r.lookup, query)
+	for _, name := range r.unknown {
+		if _, err := findProven(ctx, g, at, name); err != nil {
+			return false, g.Held(err)
+		}
+	}
+	rewrite.Compile(p.Dialect(), r.lookup, query)
+	for name := range r.targets {
+		row, err := g.QueryRow(ctx, proofNames(e.Dialect, at.SchemaOf(name), name).Replace(e.Dialect.Place.Proof.Asks), nil)
+		if err != nil {
+			return false, err
+		}
+		if same, ok := session.IntegerOf(row[0]); ok && same != 1 {
+			g.Doubt(name)
+			other = true
+		}
+	}
+	return other, nil
+}
+
+// knowHome notes, for a place that is home, the schemas in which the tables of a plan were
+// found when the catalog was asked about their columns. What cannot be asked is told where
+// it matters.
+func knowHome(ctx context.Context, g *Session, at *session.Location, p *rewrite.Plan) {
+	if at != g.Tables.Places.Home.Load() || g.IsAltered() || g.Tables.StatesOnConnection() {
+		return
+	}
+	for i := range p.Inserts {
+		t := table.Of(&p.Inserts[i])
+		if !t.AsksCatalog || t.Rule.Schema != "" || t.Rule.Loose || g.Tables.ModeOf(t) != policy.ModeFill || at.SchemaOf(t.Rule.Name) != "" {
+			continue
+		}
+		if f, err := g.Tables.Facts(ctx, g, t); err == nil && len(f.Columns) > 0 && f.Columns[0].Schema != "" {
+			at.Keep(t.Rule.Name, f.Columns[0].Schema)
+		}
+	}
+}
+
+// findProven looks for the schema of the table that a name means in a place, and reports
+// whether there is such a table.
+func findProven(ctx context.Context, g *Session, at *session.Location, name string) (bool, error) {
+	if !g.IsAltered() {
+		_, lasts, err := g.Tables.locate(ctx, g, at, name)
+		return lasts, err
+	}
+	schema, found, err := catalog.Locate(ctx, g.Tables.Dialect(), catalog.Conn(g.Own()), at.Answer, name)
+	if err == nil && found && schema != "" {
+		g.AlteredTables.schemas[at.Answer+"\x00"+name] = schema
+		return true, nil
+	}
+	return false, err
+}
+
+// provenNames is a naming whose targets prove what their bare names mean.
+type provenNames struct {
+	naming   table.Naming
+	dialect  *dialect.Dialect
+	schemaOf func(name string) string   // "" where it is not known
+	targets  map[string]*rewrite.Target // by name, where the schema is known
+	unknown  []string                   // names of which it is not
+}
+
+// lookup is the rewriter's view of the policy.
+func (r *provenNames) lookup(schema, name string) *rewrite.Target {
+	found := r.naming.Lookup(schema, name)
+	if found == nil || schema != "" {
+		return found
+	}
+	if t := r.targets[name]; t != nil {
+		return t
+	}
+	schema = r.schemaOf(name)
+	if schema == "" {
+		r.unknown = append(r.unknown, name)
+		return found
+	}
+	t := *found
+	t.Keys = slices.Clone(found.Keys)
+	for i := range t.Keys {
+		t.Keys[i].Proof = ProofOf(r.dialect, schema, name, t.Keys[i].Type)
+	}
+	r.targets[name] = &t
+	return &t
+}
+
+// ProofOf returns the proof that a name means the table of the name in a schema, for keys
+// of a type.
+func ProofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
+	proof := d.Place.Proof
+	in := proofNames(d, schema, name)
+	shut := func(typ string) string {
+		if text, ok := proof.Shut[typ]; ok {
+			return in.Replace(text)
+		}
+		return in.Replace(proof.Shut[""])
+	}
+	return rewrite.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
+}
+
+// proofNames returns what stands for the names in the parts of a dialect's proof.
+func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
+	return strings.NewReplacer(
+		"{bare}", literal(d, name),
+		"{name}", literal(d, identifier(name)),
+		"{table}", literal(d, identifier(schema)+"."+identifier(name)),
+		"{said}", literal(d, saysOther(d, schema, name)))
+}
+
+// saysOther is a part of the error that says that a name does not mean the table of the name
+// in a schema.
+func saysOther(d *dialect.Dialect, schema, name string) string {
+	return strings.NewReplacer("{name}", name, "{table}", schema+"."+name).Replace(d.Place.Proof.Says)
+}
+
+// identifier returns a name in quotes.
+func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// literal returns a text as a literal that is the same whatever the session's settings are.
+func literal(d *dialect.Dialect, text string) string {
+	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
+	if d.Family == dialect.FamilyPostgreSQL && strings.Contains(text, `\`) {
+		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
+	}
+	return quoted
+}
+
+// proofState is whether a database's expressions prove what they are to prove.
+type proofState int32
+
+const (
+	proofUntried proofState = iota
+	proofWorking
+	proofFailing
+)
+
+// proofWorks reports whether the proof of the dialect passes where it has to, and raises
+// where it has to: some engines speak like another one, and have no such names, or answer
+// in another way. It is tried once, on a connection of our own.
+func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
+	db := g.Tables
+	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
+		return tried == proofWorking, nil
+	}
+	q := catalog.Conn(g.Own())
+	if !db.StatesOnConnection() {
+		var err error
+		if q, err = db.Stores.Catalog(); err != nil {
+			return false, g.Held(err)
+		}
+	}
+	const schema, name = "pg_catalog", "pg_class"
+	try := func(query string) (rows int, raised error, err error) {
+		query = proofNames(d, schema, name).Replace(query)
+		err = table.AskCatalog(ctx, d, db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) error {
+			all, err := q.Rows(ctx, query)
+			if sqlcode.Answered(err) && sqlcode.ClassOf(d, err) != dialect.ErrorPassing {
+				raised, err = err, nil
+			}
+			rows = len(all)
+			return err
+		})
+		return rows, raised, err
+	}
+	rows, raised, err := try(d.Place.Proof.Passes)
+	passes := rows == 1 && raised == nil
+	if err == nil && passes {
+		_, raised, err = try(d.Place.Proof.Raises)
+	}
+	if err != nil {
+		return false, g.Held(err)
+	}
+	state := proofFailing
+	if passes && ShowsOther(d, raised, schema, name) {
+		state = proofWorking
+	}
+	db.nameProof.Store(int32(state))
+	return state == proofWorking, nil
+}
+
+// ShowsOther reports whether the error of a statement with a proof shows that a name does
+// not mean the table of the name in a schema, or that this is not found.
+func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
+	if err == nil || d.Place.Proof == nil {
+		return false
+	}
+	if strings.Contains(err.Error(), saysOther(d, schema, name)) {
+		return true
+	}
+	c, ok := sqlcode.Of(err)
+	if !ok || !slices.Contains(d.Place.Proof.States, c.State) {
+		return false
+	}
+	// A table that is missing is named with its schema. The application's text may name other
+	// tables of the schema, and miss one of them.
+	if c.State == missingTable {
+		return hasWord(err.Error(), schema+"."+name)
+	}
+	return name != schema && hasWord(err.Error(), schema)
+}
+
+// ShowsMissing reports whether an error says that a table is not there, on an engine whose
+// names are proven.
+func ShowsMissing(d *dialect.Dialect, err error) bool {
+	c, ok := sqlcode.Of(err)
+	return ok && d.Place.Proof != nil && c.State == missingTable
+}
+
+// missingTable is PostgreSQL's SQLSTATE of a table that is not there.
+const missingTable = "42P01"
+
+// hasWord reports whether a word stands in a text between other characters than those of
+// names.
+func hasWord(text, word string) bool {
+	isPart := func(i int) bool {
+		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z' || text[i] >= 0x80)
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		if i += from; !isPart(i-1) && !isPart(i+len(word)) {
+			return true
+		}
+		from = i + 1
+	}
+}

@@ -1,0 +1,258 @@
+package relation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// PlaceMatters reports whether the place of the session matters to the tables of a
+// plan: to their facts and states, or to which entry of the policy is theirs.
+func (db *Tables) PlaceMatters(e *table.Engine, query string, p *rewrite.Plan) bool {
+	if !e.AsksPlace || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+		return false
+	}
+	switch {
+	case p.Action == rewrite.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
+		return false // it says itself what is stored
+	case p.Action == rewrite.Pass:
+		return e.Policy.HasDefaultSchema() && e.MayMean(p, query)
+	}
+	return outside(p) || e.UsesPlace && mean(p, func(t *table.Table) bool {
+		return db.ModeOf(t) != policy.ModeOff && (t.AsksCatalog || t.Rule.Schema == "" && e.Policy.Schemas())
+	})
+}
+
+// mean reports whether holds is true of a table into which a plan may insert.
+func mean(p *rewrite.Plan, holds func(*table.Table) bool) bool {
+	for i := range p.Inserts {
+		if holds(table.Of(&p.Inserts[i])) {
+			return true
+		}
+	}
+	if p.Refusal == nil {
+		return false
+	}
+	return holds(p.Refusal.Target.Owner.(*table.Table)) ||
+		slices.ContainsFunc(p.Refusal.Others, func(o *rewrite.Target) bool { return holds(o.Owner.(*table.Table)) })
+}
+
+// outside reports whether a table's name has a database in front, on an engine whose
+// sessions are in one database of several.
+func outside(p *rewrite.Plan) bool {
+	for i := range p.Inserts {
+		if p.Inserts[i].Database != "" && p.Dialect().Place.Database {
+			return true
+		}
+	}
+	return false
+}
+
+// PlanByPlace returns the plan of a query for the tables that its names mean on the
+// connection, and the naming there. p is the plan of the text alone. An error is the
+// driver's own, or a store's.
+func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *rewrite.Plan) (*rewrite.Plan, table.Naming, error) {
+	plain := e.Names
+	if !g.Tables.PlaceMatters(e, query, p) {
+		return p, plain, nil
+	}
+	if moves(g, p, query) {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	if !g.Place.Asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	at, err := g.PlaceNow(ctx)
+	switch {
+	case errors.Is(err, catalog.ErrPlace) && len(p.Inserts) > 0:
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	case err != nil:
+		return nil, plain, err
+	}
+	home, err := g.Tables.home(ctx, g)
+	if err != nil {
+		return nil, plain, g.Held(err)
+	}
+	if e.Dialect.Place.Database && len(p.Inserts) > 0 && (at != home || elsewhere(e, p, at)) {
+		return p.Withheld(rewrite.ErrPlace), plain, nil
+	}
+	if at == home && !e.Policy.Schemas() && !mean(p, StateNeedsSchema) {
+		return p, plain, nil
+	}
+	r := &reading{engine: e, at: at, home: home, now: map[wanted]string{}, altered: g.IsAltered()}
+	return r.plan(ctx, g, query, p)
+}
+
+// moves reports whether a text of several statements may change the place before one of
+// its INSERTs.
+func moves(g *Session, p *rewrite.Plan, query string) bool {
+	if p.Statements < 2 || len(p.Inserts) == 0 {
+		return false
+	}
+	last := 0
+	for i := range p.Inserts {
+		last = max(last, p.Inserts[i].Offset)
+	}
+	return rewrite.MovesPlace(p.Dialect(), query[:last], g.Place.Changed)
+}
+
+// elsewhere reports whether a table's name has another database in front than the
+// session's.
+func elsewhere(e *table.Engine, p *rewrite.Plan, at *session.Location) bool {
+	database, _, _ := strings.Cut(at.Answer, "\n")
+	for i := range p.Inserts {
+		if d := p.Inserts[i].Database; d != "" && d != e.Dialect.Fold(database, true) {
+			return true
+		}
+	}
+	return false
+}
+
+// StateNeedsSchema reports whether a state of a table is named after a schema that the
+// text alone does not give.
+func StateNeedsSchema(t *table.Table) bool { return t.Rule.Loose }
+
+// TableAtHome returns the table that a name of the policy file means in the place where
+// the database is opened. t is the table by its name alone, which is returned where no
+// state depends on the place.
+func (db *Tables) TableAtHome(ctx context.Context, t *table.Table) (*table.Table, error) {
+	e := db.AnyEngine()
+	if db.Detached || !t.Rule.Loose {
+		return t, nil
+	}
+	f := policy.Found{Schema: t.Rule.Schema, Bare: t.Rule.Schema == ""}
+	schema := "main"
+	if !db.StatesOnConnection() {
+		home, err := db.home(ctx, nil)
+		if err == nil {
+			schema, _, err = db.locate(ctx, nil, home, t.Rule.Name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if f.Bare {
+		f.Schema = schema
+	}
+	f.Home = f.Schema == schema
+	if found := e.TableAt(f, t.Rule.Name); found != nil {
+		return found, nil
+	}
+	return nil, table.ErrNotConfigured
+}
+
+// reading looks for the tables of a text in a place.
+type reading struct {
+	engine   *table.Engine
+	at, home *session.Location
+
+	altered bool              // the transaction has changed tables: a name may mean another one
+	now     map[wanted]string // the schemas of tables that are not there yet
+	missing []wanted          // names whose schemas have to be asked for
+}
+
+// wanted is a name without a schema in a place.
+type wanted struct {
+	place *session.Location
+	name  string
+}
+
+// plan returns the plan of a query in the place, and keeps it where every table that it
+// names is there. p is the plan of the text alone.
+func (r *reading) plan(ctx context.Context, g *Session, query string, p *rewrite.Plan) (*rewrite.Plan, table.Naming, error) {
+	e := r.engine
+	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
+	if known, ok := e.Cache.Get(n.Key + query); ok && !r.altered {
+		return known, n, nil
+	}
+	for {
+		read := rewrite.Compile(p.Dialect(), r.lookup, query)
+		if len(r.missing) == 0 {
+			if len(r.now) == 0 {
+				e.Cache.Put(n.Key+query, read)
+			}
+			if r.altered {
+				n.Now = map[string]string{}
+				for w, schema := range r.now {
+					if w.place == r.at {
+						n.Now[w.name] = schema
+					}
+				}
+				n.Key += table.KeyOfNow(n.Now)
+			}
+			return read, n, nil
+		}
+		for _, w := range r.missing {
+			schema, lasts, err := g.Tables.locate(ctx, g, w.place, w.name)
+			if err != nil {
+				return nil, n, g.Held(err)
+			}
+			if !lasts || r.altered {
+				r.now[w] = schema
+			}
+		}
+		r.missing = nil
+	}
+}
+
+// doubtsOf tells plans by what was found in two places from those by what was thought before.
+func doubtsOf(at, home *session.Location) string {
+	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
+}
+
+// lookup is the rewriter's view of the policy in the place.
+func (r *reading) lookup(schema, name string) *rewrite.Target {
+	e := r.engine
+	if !e.Policy.Anywhere(name) {
+		return nil
+	}
+	f := policy.Found{Schema: schema, Bare: schema == ""}
+	if f.Bare {
+		var known bool
+		if f.Schema, known = r.schema(wanted{r.at, name}); !known {
+			return nil
+		}
+	}
+	switch {
+	case f.Bare && r.at == r.home:
+		f.Home = true
+	case e.Dialect.OneWriter:
+		f.Home = f.Schema == "main"
+	default:
+		home, known := r.schema(wanted{r.home, name})
+		if !known {
+			return nil
+		}
+		f.Home = f.Schema == home
+	}
+	if t := e.TableAt(f, name); t != nil {
+		return &t.Target
+	}
+	return nil
+}
+
+// schema returns the schema of a table, and whether it is known.
+func (r *reading) schema(w wanted) (string, bool) {
+	if d := r.engine.Dialect; !d.Place.Path && !d.Place.Database {
+		return d.FoldTable(w.place.Answer, true), true
+	}
+	if schema, ok := r.now[w]; ok {
+		return schema, true
+	}
+	schema := ""
+	if !r.altered {
+		schema = w.place.SchemaOf(w.name)
+	}
+	if schema == "" {
+		r.missing = append(r.missing, w)
+	}
+	return schema, schema != ""
+}

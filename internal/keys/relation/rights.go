@@ -1,0 +1,68 @@
+package relation
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// A session that has taken another role reserves with that role's rights. On PostgreSQL a
+// reservation without the right would abort the transaction, so that it is asked before.
+
+// roles are the roles that may reserve, of those that were asked about. A right that is
+// taken away is found by the reservation. It is safe for concurrent use.
+type roles struct{ may sync.Map } // of names; bounded by the server's roles
+
+// rightsPostgreSQL asks whether the current user may send the UPDATE that reserves
+// (store/postgres.go). By name the functions raise the error that is to be avoided: they
+// look the table up as a statement does.
+const rightsPostgreSQL = `SELECT CAST(CASE WHEN pg_catalog.has_schema_privilege(n.oid, 'USAGE')
+AND pg_catalog.bool_and(pg_catalog.has_column_privilege(c.oid, a.attnum, CASE WHEN a.attname = 'updated_at' THEN 'UPDATE' ELSE 'SELECT' END))
+AND pg_catalog.bool_and(a.attname <> 'next_value' OR pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE')) THEN 1 ELSE 0 END AS bigint)
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+WHERE c.relname = 'keyfill_sequences' AND n.nspname = %s AND a.attname IN ('name', 'next_value', 'incarnation', 'updated_at')
+GROUP BY n.oid`
+
+// MayReserve returns an error where the session has taken a role that may not change the
+// rows of keyfill_sequences. The place of the session is known. A key table and a procedure
+// have rights of their own, and are not asked about.
+func MayReserve(ctx context.Context, g *Session) error {
+	db := g.Tables
+	if db.StatesOnConnection() || db.Dialect().Place.Query == "" {
+		return nil
+	}
+	home, now := db.Places.User.Load(), g.Place.User
+	if home == nil || *home == now || db.Dialect().Family != dialect.FamilyPostgreSQL {
+		return nil
+	}
+	if _, may := db.roles.may.Load(now); may {
+		return nil
+	}
+	schema, err := db.statesIn(ctx, g)
+	if err != nil || schema == "" {
+		return err
+	}
+	rows, err := catalog.Conn(g.Own()).Rows(ctx, fmt.Sprintf(rightsPostgreSQL, literal(db.Dialect(), schema)))
+	if err != nil || len(rows) == 0 {
+		return err // the reservation says that the table is not there
+	}
+	if may, _ := session.IntegerOf(rows[0][0]); may == 0 {
+		return fmt.Errorf("%w: grant the role %q USAGE on the schema %q, SELECT on keyfill_sequences, and UPDATE on its next_value and updated_at", store.ErrRights, now, schema)
+	}
+	db.roles.may.Store(now, true)
+	return nil
+}
+
+// DoubtRights forgets that the role of the session may reserve, where the engine says that
+// it may not any more.
+func DoubtRights(g *Session, err error) {
+	if err != nil && g.Place.User != "" && sqlcode.ClassOf(g.Tables.Dialect(), err) == dialect.ErrorNoRight {
+		g.Tables.roles.may.Delete(g.Place.User)
+	}
+}

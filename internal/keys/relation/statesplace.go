@@ -1,0 +1,138 @@
+package relation
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/session"
+	"github.com/keyfill/keyfill/internal/store"
+)
+
+// AskPlaceEarly asks a new connection for its place where a later question would change
+// what a statement can read, such as ROW_COUNT(). Where the question fails, it is asked
+// again later.
+func (g *Session) AskPlaceEarly(ctx context.Context) {
+	if e := g.Tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
+		g.Place.First, _ = g.PlaceNow(ctx)
+	}
+}
+
+// home returns the place in which the database is opened.
+func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, error) {
+	p := &db.Places
+	if home := p.Home.Load(); home != nil {
+		return home, nil
+	}
+	if db.StatesOnConnection() {
+		return p.Of(""), nil
+	}
+	q, err := db.Stores.Catalog()
+	if err != nil {
+		return nil, err
+	}
+	var where catalog.Where
+	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
+		where, err = catalog.Place(ctx, db.Dialect(), q)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p.KeepHome(where), nil
+}
+
+// locate returns the schema of the table that a name without a schema means in a place,
+// and whether the answer lasts: a table that is not there may be created.
+func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, name string) (schema string, lasts bool, err error) {
+	if schema = at.SchemaOf(name); schema != "" && !g.IsAltered() {
+		return schema, true, nil
+	}
+	var q catalog.Querier
+	if db.StatesOnConnection() || g.IsAltered() {
+		q = catalog.Conn(g.Own())
+	} else if q, err = db.Stores.Catalog(); err != nil {
+		return "", false, err
+	}
+	if g.IsAltered() {
+		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
+		return schema, false, err // it may be rolled back
+	}
+	var found string
+	var stays bool
+	err = table.AskCatalog(ctx, db.Dialect(), db.StoreWait, q, LentConn(g), func(ctx context.Context, q catalog.Querier) (err error) {
+		found, stays, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
+		return err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return found, stays && found != "" && at.Keep(name, found), nil
+}
+
+// emptyPath is what a session of PostgreSQL answers whose search path has no schema.
+const emptyPath = "{}"
+
+// statesIn returns the schema of the tables with the states, which is where the
+// database is opened.
+func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
+	p := &db.Places
+	if schema := p.States.Load(); schema != nil {
+		return *schema, nil
+	}
+	home, err := db.home(ctx, g)
+	if err != nil {
+		return "", err
+	}
+	if home.Answer == emptyPath {
+		at, err := db.Stores.Get("")
+		if err != nil {
+			return "", err
+		}
+		schema := at.Alone(ctx)
+		if schema != "" {
+			p.States.Store(&schema)
+		}
+		return schema, nil
+	}
+	schema, lasts, err := db.locate(ctx, g, home, "keyfill_sequences")
+	if err == nil && lasts {
+		p.States.Store(&schema)
+	}
+	return schema, err
+}
+
+// ErrKeyTable is returned when the session is in another schema, and would find another
+// key table or procedure, or none.
+var ErrKeyTable = anchor.New("key-table", "its key table or procedure is not found in the connection's schema: write schema.table into table:, or leave out via: procedure")
+
+// States returns the tables of states as the open transaction of the connection sees
+// them, whose statements prove that it is open. own says that the numbering is in one of
+// these tables. away says that the session would find other tables, or none, without their
+// schema.
+func (g *Session) States(ctx context.Context, own bool) (st *store.Store, away bool, err error) {
+	db := g.Tables
+	d := db.Dialect()
+	st = g.ProvenStore()
+	if db.StatesOnConnection() || d.Place.Query == "" {
+		return st, false, nil
+	}
+	at, err := g.PlaceNow(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	home, err := db.home(ctx, g)
+	if err != nil {
+		return nil, false, err
+	}
+	away = at != home
+	if !away && (home.Answer != emptyPath || !own) {
+		return st, false, nil
+	}
+	schema, err := db.statesIn(ctx, g)
+	if err != nil || schema == "" {
+		return st, away, err
+	}
+	return st.In(schema), away, nil
+}

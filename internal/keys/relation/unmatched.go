@@ -1,0 +1,56 @@
+package relation
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// NoteEvery is how often, in keys or in passed statements, the plain way of a statement asks
+// whether enough INSERTs have come for [NoteInserts].
+const NoteEvery = 64
+
+// enoughInserts is after how many INSERTs an entry of the policy that none has matched is
+// likely to have a typo.
+const enoughInserts = 1000
+
+// NoteInserts logs, once, the entries of the policy that none of the first thousand
+// INSERTs has matched. Where the tables are too many to be remembered it is not known
+// which entries were matched, and nothing is logged.
+func NoteInserts(ctx context.Context, db *Tables) {
+	if db.unmatched.Load() || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+		return
+	}
+	passed, tables := db.Tally.Counts()
+	sum := passed
+	for _, t := range tables {
+		sum += t.Filled + t.Kept
+		for c := range report.CauseCanceled {
+			sum += t.FailedBy[c] // of INSERTs that were not sent
+		}
+		for _, n := range t.Refused {
+			sum += n
+		}
+	}
+	if sum < enoughInserts || !db.unmatched.CompareAndSwap(false, true) {
+		return
+	}
+	if _, forgot := tables[""]; forgot {
+		return
+	}
+	matched := map[string]bool{}
+	for _, t := range tables {
+		matched[t.Entry] = true
+	}
+	for _, entry := range db.AnyEngine().Policy.Entries() {
+		if matched[entry.Name] || entry.Rule.Identity || entry.Rule.Mode == policy.ModeOff {
+			continue
+		}
+		var line any
+		if entry.Line > 0 {
+			line = entry.Line
+		}
+		db.Log.Write(ctx, report.MessageUnmatched, entry.Name, line, sum)
+	}
+}

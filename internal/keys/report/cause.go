@@ -1,0 +1,107 @@
+package report
+
+import (
+	"context"
+	"errors"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// Cause is why an INSERT stored no key, or why nobody knows. The public Cause describes
+// the words.
+type Cause uint8
+
+// The causes. CauseCanceled and those behind it are causes of filled INSERTs too.
+const (
+	CauseStore Cause = iota
+	CauseStoreBack
+	CauseStoreBehind
+	CauseExhausted
+	CauseClock
+	CauseWorker
+	CauseOther
+	CauseCanceled
+	CauseEngine
+	CauseColumn
+	CauseConnection
+	CauseTransaction
+	CauseRows
+	CauseUnended
+	CauseConflict
+	CauseCount
+	CauseText
+	numCauses
+)
+
+var causeWords = [numCauses]string{
+	"store", "store_back", "store_behind", "exhausted", "clock", "worker", "other", "canceled",
+	"engine", "column", "connection", "transaction", "rows", "unended", "conflict", "count", "text",
+}
+
+func (c Cause) String() string { return causeWords[c] }
+
+// causes are the errors of sources by which a cause is told. The first that fits counts.
+var causes = []struct {
+	err   error
+	cause Cause
+}{
+	{keysource.ErrStoreBack, CauseStoreBack},
+	{keysource.ErrStoreBehind, CauseStoreBehind},
+	{keysource.ErrExhausted, CauseExhausted},
+	{keysource.ErrWorkerTaken, CauseWorker},
+	{keysource.ErrClock, CauseClock},
+	{keysource.ErrStoreDown, CauseStore},
+	{keysource.ErrStoreState, CauseStore},
+	{keysource.ErrStoreRefused, CauseStore},
+	{context.Canceled, CauseCanceled},
+	{context.DeadlineExceeded, CauseCanceled},
+}
+
+// CauseOfNoKey returns why an INSERT got no key.
+func CauseOfNoKey(err error) Cause {
+	for _, c := range causes {
+		if errors.Is(err, c.err) {
+			return c.cause
+		}
+	}
+	if sqlcode.Answered(err) {
+		return CauseEngine
+	}
+	return CauseOther
+}
+
+// Stopped returns the error of a statement of keyfill's own on the application's connection.
+// It says whose statement that was where a time limit, or somebody's cancel, has ended it:
+// the caller would look at his INSERT, which was not sent.
+func Stopped(err error) error {
+	if Ours(err) || !IsStopped(err) {
+		return err
+	}
+	return anchor.Lastf("contention", "keyfill: its own statement before the INSERT was stopped by a time limit or a cancel: raise the limit, or look for a lock: %w", err)
+}
+
+// IsStopped reports whether the engine has stopped a statement: the codes are PostgreSQL's
+// query_canceled, and those of max_statement_time (MariaDB) and max_execution_time (MySQL).
+func IsStopped(err error) bool {
+	c, answered := sqlcode.Of(err)
+	return answered && (c.State == "57014" || c.Number == 1969 || c.Number == 3024)
+}
+
+// Ours reports whether an error is about the state of a source.
+func Ours(err error) bool {
+	var row *store.Error
+	if errors.As(err, &row) {
+		return true
+	}
+	for _, known := range []error{
+		keysource.ErrStoreDown, keysource.ErrStoreState, keysource.ErrStoreBack, keysource.ErrStoreBehind,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

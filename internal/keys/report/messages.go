@@ -1,0 +1,104 @@
+package report
+
+import (
+	"context"
+	"log/slog"
+)
+
+// Message is one kind of line in the log. Its text and the names of its attributes do not
+// change, so that alerts can rest on them. No line holds a key, an argument, a DSN, a
+// value of WithValue or the text of a query, but that a finding says what "keyfill
+// check" prints: it may name a state by such a value.
+type Message struct {
+	Level      slog.Level
+	Text       string
+	Attributes []string // in their order; one without a value is left out
+}
+
+// The messages, which docs/monitoring.md lists.
+var (
+	// MessageOpened is logged once for each database, at the first connection: before that
+	// the engine may not be known, and the program may not have set its logger.
+	MessageOpened = Message{slog.LevelInfo, "keyfill: opened",
+		[]string{"policy", "hash", "dialect", "tables", "sources", "mode"}}
+	// MessageStoreDown is logged again as an error once an INSERT gets no key.
+	MessageStoreDown = Message{slog.LevelWarn, "keyfill: store down",
+		[]string{"store", "source", "error"}}
+	MessageStoreBack = Message{slog.LevelInfo, "keyfill: store back",
+		[]string{"store", "down", "failures"}}
+	MessageWaited = Message{slog.LevelWarn, "keyfill: an INSERT waited for its block",
+		[]string{"table", "column", "source", "waited", "waits"}}
+	MessageLeaseTaken = Message{slog.LevelInfo, "keyfill: lease taken",
+		[]string{"source", "worker", "series", "lease"}}
+	MessageLeaseLost = Message{slog.LevelWarn, "keyfill: lease lost",
+		[]string{"source", "worker", "series"}}
+	MessageLeaseGivenBack = Message{slog.LevelInfo, "keyfill: lease given back",
+		[]string{"source", "worker", "series"}}
+	MessageRival = Message{slog.LevelWarn, "keyfill: another process has the number of this worker",
+		[]string{"source", "worker", "count"}}
+	MessageSuspect = Message{slog.LevelError, "keyfill: source suspect: a key was in use already",
+		[]string{"table", "column", "count"}}
+	MessageNearEnd = Message{slog.LevelWarn, "keyfill: most keys of a source are used",
+		[]string{"table", "column", "keys", "remedy", "count"}}
+	MessageBehind = Message{slog.LevelWarn, "keyfill: the engine's sequence is behind keys in its tables",
+		[]string{"table", "column", "source", "remedy"}}
+	MessageUnmatched = Message{slog.LevelWarn, "keyfill: no INSERT has matched an entry of the policy",
+		[]string{"entry", "line", "inserts"}}
+	MessageUnfit = Message{slog.LevelError, "keyfill: a key does not suit its column",
+		[]string{"table", "column", "entry", "problem", "count"}}
+	// MessageRefused and MessageUnfilled are logged once for each shape of a text, and
+	// again at its 10th, 100th, 1,000th … statement.
+	MessageRefused = Message{slog.LevelWarn, "keyfill: INSERT refused",
+		[]string{"table", "reason", "remedy", "offset", "shape", "count"}}
+	MessageUnfilled = Message{slog.LevelWarn, "keyfill: INSERT sent unfilled",
+		[]string{"table", "action", "mode", "reason", "remedy", "offset", "shape", "count"}}
+	MessageNotRaised = Message{slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
+		[]string{"table", "column"}}
+	// MessageSessionRead is logged for the first, the 10th, the 100th … statement.
+	MessageSessionRead = Message{slog.LevelWarn, "keyfill: the session was asked for a number that keyfill has made",
+		[]string{"table", "column", "read", "count"}}
+	MessageUnchecked = Message{slog.LevelWarn, "keyfill: the policy could not be compared with the database",
+		[]string{"error"}}
+	// MessageFinding has the level of its finding: error, warn or info.
+	MessageFinding = Message{slog.LevelWarn, "keyfill: check",
+		[]string{"finding", "rule", "table", "column", "line", "remedy"}}
+)
+
+// Messages returns all messages.
+func Messages() []Message {
+	return []Message{
+		MessageOpened, MessageStoreDown, MessageStoreBack, MessageWaited,
+		MessageLeaseTaken, MessageLeaseLost, MessageLeaseGivenBack, MessageRival,
+		MessageSuspect, MessageNearEnd, MessageBehind, MessageUnmatched, MessageUnfit,
+		MessageRefused, MessageUnfilled, MessageNotRaised, MessageSessionRead, MessageUnchecked, MessageFinding,
+	}
+}
+
+// Log is the log of a database. It is safe for concurrent use.
+type Log struct {
+	Logger *slog.Logger // nil: slog's default logger, which the program may set at any time
+}
+
+// Write logs a message with the values of its attributes, in their order. A nil leaves an
+// attribute out.
+func (l Log) Write(ctx context.Context, m Message, values ...any) {
+	l.WriteAt(ctx, m.Level, m, values...)
+}
+
+// WriteAt is Write with another level.
+func (l Log) WriteAt(ctx context.Context, level slog.Level, m Message, values ...any) {
+	logger := l.Logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	if !logger.Enabled(ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, len(values))
+	for i, v := range values {
+		if v != nil {
+			attrs = append(attrs, slog.Any(m.Attributes[i], v))
+		}
+	}
+	logger.LogAttrs(ctx, level, m.Text, attrs...)
+}

@@ -1,0 +1,175 @@
+package statestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/reserver"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/series"
+	"github.com/keyfill/keyfill/internal/store/worker"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// plainStates are states in a store without SQL. What such a store cannot know, the
+// greatest key of a column, is asked of the application's database here.
+type plainStates struct{ at keysource.Store }
+
+// errPlain refuses options that need a database: tables and procedures that keep a
+// state, and an engine's counter, which has to be asked whenever a state is opened.
+var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
+
+// errGone says that a state is missing although this process has used it.
+var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
+
+func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
+	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 || row.StartAt != 0 || row.Skip != (store.Range{}) {
+		return nil, errPlain
+	}
+	b := p.state(row, row.Parameters)
+	return &plainNumbers{b, p.at.Reserver(b.state)}, nil
+}
+
+func (p plainStates) Series(o series.Options) SeriesState {
+	size, lease := cmp.Or(o.Size, keysource.DefaultSeries), cmp.Or(o.Lease, keysource.DefaultLease)
+	b := p.state(o.Sequence, fmt.Sprintf("series=%d", size))
+	return &plainSeries{b, p.at.Series(b.state, keysource.SeriesOwner{Size: size, Lease: lease, Owner: o.Owner})}
+}
+
+func (p plainStates) Marker(w worker.Worker) MarkState {
+	b := p.state(sequence.Sequence{
+		Name: worker.State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Start: 1,
+	}, w.Parameters)
+	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
+}
+
+// OpenSeen reserves one integer above the greatest key: a store that stands below that
+// reserves none, and says so. Above the greatest integer there is no other: the store is
+// asked for one from there on, and no remedy can raise it further.
+func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error {
+	numbers, err := p.Numbers(row)
+	if err != nil {
+		return err
+	}
+	greatest, err := numbers.MaxKey(ctx)
+	if err != nil {
+		return err
+	}
+	above := greatest + min(1, math.MaxInt64-greatest)
+	got, err := numbers.Reserve(ctx, 1, above)
+	switch {
+	case err != nil || got.First > greatest || row.OnBehind == keysource.RemedyWarn:
+		return err
+	case row.OnBehind == keysource.RemedyAdvance && greatest >= lastOf(row):
+		return fmt.Errorf("%w: %q", keysource.ErrExhausted, row.Name)
+	case row.OnBehind == keysource.RemedyAdvance:
+		return numbers.Advance(ctx, above)
+	}
+	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
+}
+
+// state returns the state of a row.
+func (p plainStates) state(row sequence.Sequence, parameters string) *plainState {
+	b := &plainState{at: p.at, row: row}
+	b.state = keysource.State{
+		Name: row.Name, Parameters: parameters, Max: lastOf(row), First: b.begin,
+	}
+	return b
+}
+
+// lastOf returns the greatest integer that the state of a row gives.
+func lastOf(row sequence.Sequence) int64 { return min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1) }
+
+// plainState is a state that is bound to its columns at its first use.
+type plainState struct {
+	at    keysource.Store
+	row   sequence.Sequence
+	state keysource.State
+
+	bound atomic.Bool // the state is bound to the columns of row
+	used  atomic.Bool // the state was there
+}
+
+// Bind binds the state to one more column.
+func (s *plainState) Bind(ctx context.Context, c store.Column) error {
+	if s.row.Exclusive {
+		return nil
+	}
+	return s.at.Bind(ctx, s.state, c.String())
+}
+
+// use does something with the state, which is bound to its columns before that.
+func (s *plainState) use(ctx context.Context, do func() error) error {
+	if !s.bound.Load() {
+		for _, c := range s.row.Columns {
+			if err := s.Bind(ctx, c); err != nil {
+				return err
+			}
+		}
+		s.bound.Store(true)
+	}
+	return do()
+}
+
+// make is use for what makes the state where it is missing.
+func (s *plainState) make(ctx context.Context, do func() error) error {
+	err := s.use(ctx, do)
+	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {
+		// Another process may have made it, and used it, since it was looked for.
+		err = do()
+	}
+	if err == nil {
+		s.used.Store(true)
+	}
+	return err
+}
+
+// begin is [keysource.State].First.
+func (s *plainState) begin(ctx context.Context) (int64, error) {
+	if s.used.Load() {
+		return 0, errGone
+	}
+	return reserver.First(ctx, s.row)
+}
+
+// plainNumbers is the state of a sequence in a store without SQL.
+type plainNumbers struct {
+	*plainState
+	in keysource.Reserver
+}
+
+func (s *plainNumbers) Reserve(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
+	err = s.make(ctx, func() error {
+		got, err = s.in.Reserve(ctx, n, seen)
+		return err
+	})
+	return got, err
+}
+
+func (s *plainNumbers) Advance(ctx context.Context, to int64) error {
+	return s.make(ctx, func() error { return s.in.Advance(ctx, to) })
+}
+
+func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
+	return reserver.GreatestKey(ctx, s.row, 1, math.MaxInt64)
+}
+
+// plainMark is the mark of a worker in a store without SQL.
+type plainMark struct {
+	*plainState
+	in keysource.Marker
+}
+
+func (s *plainMark) Mark(ctx context.Context, until int64) (before int64, err error) {
+	err = s.use(ctx, func() error {
+		before, err = s.in.Mark(ctx, until)
+		return err
+	})
+	return before, err
+}

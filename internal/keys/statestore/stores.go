@@ -1,0 +1,310 @@
+package statestore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/binding"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Stores are the databases with the states of one database's sources: the application's
+// own database, and the stores that the policy names. Each is connected at its first
+// use, by connections that are not the application's.
+type Stores struct {
+	Own        driver.Connector        // the application's, below keyfill
+	dialect    *dialect.Dialect        // of the application's database, or of one of its family
+	Now        func() *dialect.Dialect // the same, as far as it is known now; nil: as above
+	configured map[string]ConfiguredStore
+	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: nobody does
+
+	mu     sync.Mutex
+	opened map[string]*openStore // by name, "" for the own one
+	closed bool
+}
+
+// openStore is a store with its pool of connections.
+type openStore struct {
+	*store.Store
+	db *sql.DB
+
+	isOwn atomic.Pointer[bool] // nil: not known
+}
+
+// ConfiguredStore is a store that the policy names: a database, or a store without
+// SQL.
+type ConfiguredStore struct {
+	Connector driver.Connector // made for it
+	dialect   *dialect.Dialect
+
+	Plain keysource.Store // nil for a database
+}
+
+// Close closes the connections of the store.
+func (c ConfiguredStore) Close() error {
+	if c.Plain != nil {
+		return c.Plain.Close()
+	}
+	if c, ok := c.Connector.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// ErrMountClosed is returned when the database was closed while a key was drawn.
+var ErrMountClosed = anchor.New("closed", "the database is closed")
+
+// NewOwnStore returns the application's database alone, without the stores of a policy.
+func NewOwnStore(d *dialect.Dialect, own driver.Connector) *Stores {
+	return &Stores{Own: own, dialect: d, configured: map[string]ConfiguredStore{}, opened: map[string]*openStore{}}
+}
+
+// NewStores checks, without I/O, that the drivers are registered and known, that the
+// variables with the DSNs are set, and that the drivers can read the DSNs.
+func NewStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*Stores, error) {
+	s := NewOwnStore(d, own)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
+		c, err := OpenConfigured(cfg.Stores[name])
+		if err != nil {
+			_ = s.Close() // the connectors of the others
+			return nil, fmt.Errorf("keyfill: store %q: %w", name, err)
+		}
+		s.configured[name] = c
+	}
+	return s, nil
+}
+
+// Get returns a store by its name in the policy, "" for the application's
+// database. It does no I/O.
+func (s *Stores) Get(name string) (*store.Store, error) {
+	o, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	return o.Store, nil
+}
+
+// States returns where the states of sources are by the name of a store in the
+// policy, "" for the application's database. It does no I/O.
+func (s *Stores) States(name string) (StateStore, error) {
+	s.mu.Lock()
+	plain, closed := s.configured[name].Plain, s.closed
+	s.mu.Unlock()
+	switch {
+	case closed:
+		return nil, ErrMountClosed
+	case plain != nil:
+		return plainStates{plain}, nil
+	}
+	at, err := s.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return TableStates{at}, nil
+}
+
+// IsOwn reports whether a store that the policy names is the application's own database. An
+// error says that this is not known.
+func (s *Stores) IsOwn(ctx context.Context, name string) (bool, error) {
+	s.mu.Lock()
+	at, named := s.configured[name]
+	s.mu.Unlock()
+	if !named || at.Plain != nil || at.dialect.Family != s.dialect.Family {
+		return false, nil
+	}
+	own, err := s.open("")
+	if err != nil {
+		return false, err
+	}
+	other, err := s.open(name)
+	if err != nil {
+		return false, err
+	}
+	if known := other.isOwn.Load(); known != nil {
+		return *known, nil
+	}
+	same, err := binding.Shares(ctx, other.Store, own.Store)
+	if err == nil {
+		other.isOwn.Store(&same)
+	}
+	return same, err
+}
+
+// Catalog returns the way to ask the catalog of the application's database.
+func (s *Stores) Catalog() (catalog.Querier, error) {
+	o, err := s.open("")
+	if err != nil {
+		return nil, err
+	}
+	return catalog.DB(o.db), nil
+}
+
+func (s *Stores) open(name string) (*openStore, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrMountClosed
+	}
+	if o := s.opened[name]; o != nil {
+		return o, nil
+	}
+	at := ConfiguredStore{Connector: s.Own, dialect: s.dialect}
+	if s.Now != nil {
+		at.dialect = s.Now()
+	}
+	if name != "" {
+		at = s.configured[name]
+	}
+	if facts, _ := drivers.Of(at.Connector.Driver()); facts.PreparesArguments {
+		at.Connector = dbconn.Writing(at.Connector, at.dialect.Family == dialect.FamilyPostgreSQL)
+	}
+	o := &openStore{db: store.Pool(at.dialect, at.Connector)}
+	o.Store = store.New(at.dialect, o.db)
+	if name == "" && s.Drops != nil {
+		o.Store.CountDrops(s.Drops)
+	}
+	s.opened[name] = o
+	return o, nil
+}
+
+// OpenConfigured opens a store that the policy names. Its errors leave out the driver's,
+// which may repeat the DSN.
+func OpenConfigured(c policy.Store) (ConfiguredStore, error) {
+	none := ConfiguredStore{}
+	if !slices.Contains(sql.Drivers(), c.Driver) {
+		return none, anchor.Errorf("driver", "no driver named %q is registered: import its package", c.Driver)
+	}
+	if endpoints, given, err := c.ResolveEndpoints(); given || err != nil {
+		if err != nil {
+			return none, err
+		}
+		return openEndpoints(c.Driver, endpoints)
+	}
+	dsn, err := c.Resolve()
+	if err != nil {
+		return none, err
+	}
+	refused := anchor.Errorf("driver", "driver %q cannot read the DSN: mend it (the message of the driver is left out, since it may repeat the DSN)", c.Driver)
+	plain, err := sql.Open(c.Driver, dsn)
+	if err != nil {
+		return none, refused
+	}
+	d := plain.Driver()
+	if err := plain.Close(); err != nil {
+		return none, anchor.Errorf("driver", "driver %q cannot be closed", c.Driver)
+	}
+	if plain, ok := d.(keysource.StoreDriver); ok {
+		opened, err := plain.OpenStore(dsn)
+		if err != nil || opened == nil {
+			return none, refused
+		}
+		return ConfiguredStore{Plain: opened}, nil
+	}
+	facts, known := drivers.Of(d)
+	switch {
+	case !known:
+		return none, anchor.Errorf("driver", "the driver of package %q is not known", cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"))
+	case facts.Family:
+		// MySQL and MariaDB take the same statements of a store.
+		facts.Dialect = dialect.MySQL()
+	}
+	opened := ConfiguredStore{dialect: facts.Dialect}
+	if opened.Connector, err = dbconn.Open(d, dsn); err != nil {
+		return none, refused
+	}
+	if !facts.ReadsDSN(opened.Connector, dsn) {
+		_ = opened.Close() // what was refused is the error
+		return none, refused
+	}
+	return opened, nil
+}
+
+// openEndpoints opens a store whose servers the policy names.
+func openEndpoints(name string, e keysource.Endpoints) (ConfiguredStore, error) {
+	none := ConfiguredStore{}
+	var d driver.Driver
+	if opened, err := sql.Open(name, ""); err == nil { // a driver of databases may want a DSN
+		d = opened.Driver()
+		if err := opened.Close(); err != nil {
+			return none, anchor.Errorf("driver", "driver %q cannot be closed", name)
+		}
+	}
+	of, ok := d.(keysource.EndpointsDriver)
+	if !ok {
+		return none, anchor.Errorf("driver", "driver %q takes no endpoints: write dsn_env or dsn in the place of endpoints", name)
+	}
+	opened, err := of.OpenEndpoints(e)
+	switch {
+	case err != nil:
+		return none, anchor.Errorf("driver", "driver %q cannot use the store as it is described, mend that: %w", name, err)
+	case opened == nil:
+		return none, anchor.Errorf("driver", "driver %q opens no store: take another version of its package", name)
+	}
+	return ConfiguredStore{Plain: opened}, nil
+}
+
+// Close closes the pools. Keys cannot be drawn from the stores after that.
+func (s *Stores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for _, o := range s.opened {
+		// A connection that has outlived its server says so when it is closed. It
+		// is not the application's, and holds nothing that could be lost.
+		_ = o.db.Close()
+	}
+	for _, c := range s.configured {
+		errs = append(errs, c.Close())
+	}
+	clear(s.opened)
+	clear(s.configured)
+	return errors.Join(errs...)
+}
+
+// OpenStore returns the way to a store that the policy names; nil for one that is no
+// database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
+// the DSN.
+func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
+	opened, err := OpenConfigured(c)
+	if err == nil && opened.Plain != nil {
+		return nil, nil, opened.Close()
+	}
+	return opened.Connector, opened.dialect, err
+}
+
+// ReachStore asks a store that the policy names and that is no database of SQL whether it would
+// take a change, which is not made. asked is false for one whose driver cannot tell. The error
+// is as it may be shown.
+func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
+	opened, err := OpenConfigured(c)
+	if err != nil || opened.Plain == nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	at, asked := opened.Plain.(interface{ Reach(context.Context) error })
+	if !asked {
+		return false, nil
+	}
+	if err := at.Reach(ctx); err != nil {
+		return true, errors.New(report.ShownError(err))
+	}
+	return true, nil
+}

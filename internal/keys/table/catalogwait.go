@@ -1,0 +1,121 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/anchor"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/keysource"
+)
+
+// AskCatalog asks the catalog by q, on a connection of our own, or by lent where the server has
+// none left for that. lent may be nil. Where neither is possible, it asks again for as long
+// as wait, which is the policy's store_wait. It formats the driver's error: a
+// driver.ErrBadConn would make database/sql throw away the application's connection. The
+// caller may read what ask has set if the error is nil.
+func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent driver.Conn, ask func(context.Context, catalog.Querier) error) error {
+	limited, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	var answered error // the server's last answer, which says more than that the time is up
+	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
+		err := Within(limited, func(ctx context.Context) error { return ask(ctx, q) })
+		if lent != nil && IsFull(err) {
+			// A driver may close a connection whose context has ended: wait ends no question here.
+			if err := ask(ctx, catalog.Conn(lent)); err == nil || errors.Is(err, catalog.ErrNoTable) {
+				return err
+			}
+			lent = nil // it is asked once
+		}
+		switch class := sqlcode.ClassOf(d, err); {
+		case err == nil, errors.Is(err, catalog.ErrNoTable):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case class.Final():
+			return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreState, err)
+		case limited.Err() == nil:
+			answered = err
+			if class == dialect.ErrorPassing && isPausing(limited, pause) {
+				continue
+			}
+		}
+		return notRead(cmp.Or(answered, err))
+	}
+}
+
+// IsFull reports whether a server has refused a connection because of a limit of connections.
+func IsFull(err error) bool {
+	var connecting *sqlcode.ConnectError
+	return errors.As(err, &connecting) && connecting.Code.Limit == sqlcode.LimitConnection
+}
+
+// errSharedSession says that the server does answer.
+var errSharedSession = anchor.New("store-down", "a pooler gave the session statements of other clients: let the driver prepare none, as docs/pool.md says")
+
+// sharedSession is the answer of a session that a pooler gives to several clients. For the
+// caller the store is down.
+type sharedSession struct{ answer error }
+
+func (e *sharedSession) Error() string { return errSharedSession.Error() + ": " + e.answer.Error() }
+
+func (e *sharedSession) Unwrap() []error { return []error{errSharedSession, keysource.ErrStoreDown} }
+
+// notRead returns the error of a catalog that has given no answer in time.
+func notRead(cause error) error {
+	if code, ok := sqlcode.Of(cause); ok && code.State == duplicatePrepared {
+		return &sharedSession{cause}
+	}
+	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cause)
+}
+
+// Within asks, and does not wait for who has not noticed that the time is up: lib/pq
+// waits for the server's answer to its cancel request, which a pooler that has no
+// connection left may give after minutes.
+func Within(ctx context.Context, ask func(context.Context) error) error {
+	done := make(chan error, 1)
+	go func() { done <- ask(ctx) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // what the server has answered says more
+		return err
+	case <-time.After(answerGrace):
+		return ctx.Err()
+	}
+}
+
+// duplicatePrepared is the SQLSTATE duplicate_prepared_statement: PostgreSQL 18
+// documentation, appendix A.
+const duplicatePrepared = "42P05"
+
+// answerGrace is for how long an answer is waited for when the time is up: a driver
+// that has noticed gives it at once.
+const answerGrace = 200 * time.Millisecond
+
+// The pauses before the catalog is asked again.
+const (
+	firstCatalogPause   = 2 * time.Millisecond
+	longestCatalogPause = 200 * time.Millisecond
+)
+
+// isPausing waits, and reports whether the context has not ended meanwhile.
+func isPausing(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

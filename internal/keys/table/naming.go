@@ -1,0 +1,88 @@
+package table
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Naming says which configured table a name of a text means.
+type Naming struct {
+	Lookup rewrite.Lookup
+
+	// Key tells plans of this naming from plans of others in a cache; "" where the
+	// text alone says what names mean.
+	Key string
+
+	// Now is the schemas of tables in a transaction that has changed some, by name, as
+	// far as they were asked for.
+	Now map[string]string
+}
+
+// KeyOfNow returns what tells plans by the schemas that tables have in a transaction from
+// other plans.
+func KeyOfNow(now map[string]string) string {
+	var b strings.Builder
+	b.WriteString("now\x00")
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		b.WriteString(name + "\x00" + now[name] + "\x00")
+	}
+	return b.String()
+}
+
+// anyTable stands for a table that is configured in some schema.
+var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
+
+// MayMean reports whether a text that is passed may insert into a configured table in
+// another place.
+func (e *Engine) MayMean(p *rewrite.Plan, query string) bool {
+	key := string(rune(p.Dialect().Settings)) + "\x00any\x00" + query
+	any, ok := e.ListedPlans.Get(key)
+	if !ok {
+		any = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+			if schema == "" && e.Policy.Anywhere(name) {
+				return anyTable
+			}
+			return nil
+		}, query)
+		e.ListedPlans.Put(key, any)
+	}
+	return any.Action != rewrite.Pass
+}
+
+// Passes reports whether a query is passed whatever the settings of the session and
+// its place are.
+func (e *Engine) Passes(query string) bool {
+	p := e.Plan(query)
+	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.MayMean(p, query))
+}
+
+// CaseMatters reports whether the names of a plan may mean other tables where their case
+// counts.
+func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
+	if p.Action == rewrite.Pass {
+		return false
+	}
+	if e.Policy.Cased() {
+		return true
+	}
+	for i := range p.Inserts {
+		if p.Inserts[i].Cased {
+			return true
+		}
+	}
+	return false
+}
+
+// PassesAtSight reports whether the first words of a query tell that it is passed. Where
+// they do not, ask Passes.
+func (e *Engine) PassesAtSight(query string) bool {
+	name, ok := rewrite.SoleTable(e.Dialect, query)
+	if !ok {
+		return false
+	}
+	name = e.Dialect.FoldTable(name, false)
+	return e.Policy.Match("", name) == nil && !(e.Policy.HasDefaultSchema() && e.Policy.Anywhere(name))
+}

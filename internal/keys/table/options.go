@@ -1,0 +1,25 @@
+package table
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Options has the fields of the public Options, which describe them, and NewError.
+type Options struct {
+	Policy    *policy.Config
+	Logger    *slog.Logger
+	Now       func() time.Time
+	Rand      io.Reader
+	Reservers func(state string) keysource.Reserver
+	NewError  errorMaker
+}
+
+// errorMaker makes the error that the application gets. table is the name that the
+// policy matched; column is the key column, "" for no column; offset is a byte offset in
+// the query, -1 for none. An error that an errorMaker has made is returned unchanged.
+type errorMaker func(table, column string, offset int, err error) error

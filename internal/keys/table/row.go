@@ -1,0 +1,56 @@
+package table
+
+import (
+	"cmp"
+
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/internal/store/sequence"
+	"github.com/keyfill/keyfill/internal/store/upstream"
+	"github.com/keyfill/keyfill/policy"
+)
+
+// Row returns the row of a key's state, which serves columns, the key's own first. For a
+// snowflake, whose state is no such row, only the columns are used.
+func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequence.Sequence {
+	src := k.Rule.Source
+	row := sequence.Sequence{
+		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: Skipped(src), Exclusive: src.Exclusive,
+		// The form of the row must not depend on how many tables the policy has for
+		// the state just now.
+		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || OfWorkers(src),
+		// A row is bound to the table as it is found.
+		Create: src.CreateRow() && (facts.Unseen == nil || facts.Made || k.Rule.Shared),
+	}
+	if facts.Made {
+		row.Start = cmp.Or(row.Start, 1) // it is empty
+	}
+	if src.Upstream != "" {
+		row.Parameters = upstream.Parameters
+	}
+	keep(&row, src)
+	if row.Shared && facts.Unseen != nil && !facts.Made {
+		// A temporary table's keys are nobody else's business.
+		row.Columns = columns[1:]
+	}
+	return row
+}
+
+// keep sets where the row of a source's state is, and how it is changed.
+func keep(row *sequence.Sequence, src policy.Source) {
+	if src.Lock == policy.LockOptimistic {
+		row.Lock = sequence.LockOptimistic
+	}
+	if src.Via == policy.ViaProcedure {
+		row.Procedure, row.Lock = cmp.Or(src.Procedure, store.ReserveProcedure), ""
+	}
+	if src.Table == nil {
+		return
+	}
+	row.Table = &sequence.KeyTable{
+		Name: src.Table.Name, Key: src.Table.Key, Value: src.Table.Value,
+		Last: src.Table.Stored == policy.StoredLast, Version: src.Table.Version,
+	}
+	if row.Table.Key != "" {
+		row.Table.Row = cmp.Or(src.Table.Row, row.Name)
+	}
+}

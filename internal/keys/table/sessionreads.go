@@ -1,0 +1,62 @@
+package table
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// SessionReads returns the places of a text that ask the session for a number which keyfill
+// may have made in the place of the engine, each as it is spelled and once.
+func (e *Engine) SessionReads(query string) (reads []string) {
+	if !rewrite.MayReadSession(e.Dialect, query) {
+		return nil
+	}
+	for _, step := range rewrite.SessionSteps(e.Dialect, query) {
+		for _, r := range step.Reads {
+			if !slices.Contains(reads, r.Text) && e.mayMake(r) {
+				reads = append(reads, r.Text)
+			}
+		}
+	}
+	return reads
+}
+
+// mayMake reports whether the policy may make the number that is asked for. A sequence is told
+// by the name that PostgreSQL gives it: table_column_seq. Elsewhere any may be meant.
+func (e *Engine) mayMake(r rewrite.SessionRead) bool {
+	p := e.Policy
+	switch {
+	case r.Of == nil || r.Unknown || !r.Table && e.Dialect.Family != dialect.FamilyPostgreSQL:
+		return slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return makesInteger(e.Rule, "") })
+	case r.Table:
+		return makesInteger(ruleOf(p, r.Of), r.Column)
+	}
+	last := len(r.Of) - 1
+	name := strings.TrimSuffix(r.Of[last], "_seq")
+	for i := strings.IndexByte(name, '_'); i >= 0 && i < len(name); i++ {
+		if name[i] == '_' && makesInteger(ruleOf(p, append(slices.Clone(r.Of[:last]), name[:i])), name[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// ruleOf returns the rule of a table, nil for none.
+func ruleOf(p *policy.Policy, name []string) *policy.Rule {
+	schema := ""
+	if len(name) > 1 {
+		schema = name[len(name)-2]
+	}
+	return p.Match(schema, name[len(name)-1])
+}
+
+// makesInteger reports whether a rule makes integers for a column; "" is any.
+func makesInteger(rule *policy.Rule, column string) bool {
+	return rule != nil && !rule.Identity && slices.ContainsFunc(rule.Keys, func(k policy.RuleKey) bool {
+		return k.Integer && (column == "" || column == k.Column)
+	})
+}

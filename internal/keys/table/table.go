@@ -1,0 +1,268 @@
+package table
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"math"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+	"github.com/keyfill/keyfill/internal/store"
+	"github.com/keyfill/keyfill/keysource"
+	"github.com/keyfill/keyfill/policy"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Table is a configured table.
+type Table struct {
+	rewrite.Target
+	Rule       *policy.Rule
+	Mode       policy.Mode
+	KeyColumns []Column
+	NewError   errorMaker
+
+	// AsksCatalog says that the catalog is asked before the first fill, through Gate.
+	AsksCatalog bool
+	Gate        *Gate
+
+	// tally counts INSERTs into the table; nil before the first.
+	tally atomic.Pointer[report.TableTally]
+
+	// LastIDKey is the index of the key that LastInsertId gives, -1 when the
+	// driver's own answer stays.
+	LastIDKey int
+}
+
+// Column is a key column and where its keys come from.
+type Column struct {
+	ID     int64 // tells it from the database's other key columns; 0 for a table that is not remembered
+	Rule   policy.RuleKey
+	Name   string
+	Layout dialect.Layout
+	Source keysource.Source // nil where the kind has a state: see Drawing.Counter
+	text   bool             // keys are text of an alphabet of their own, or decimal
+
+	InTransaction bool // keys belong to the transaction of their INSERT
+	OnConnection  bool // keys of a state are drawn on the connection of their INSERT
+
+	// Shape maps the numbers of a counter to keys; nil where the numbers are the keys,
+	// or the source has no counter.
+	Shape keysource.Mapping
+}
+
+// IsInteger reports whether keys are sent as integers.
+func (k *Column) IsInteger() bool { return k.Rule.Integer && k.Layout == "" }
+
+// sqlType is the type that a key is cast to in a query: it is assigned to every
+// column that takes the keys. PostgreSQL assigns uuid to text too, but not text
+// to uuid.
+func (k *Column) sqlType() string {
+	switch {
+	case k.text:
+		return "text"
+	case k.IsInteger():
+		return "bigint"
+	case k.Layout == dialect.SequentialAsBinary:
+		return "bytea"
+	}
+	return "uuid"
+}
+
+// TallyIn returns the counts of INSERTs into the table, which it remembers, so that no lock is
+// taken. c is the Tally of its database.
+func (t *Table) TallyIn(c *report.Tally) *report.TableTally {
+	if counts := t.tally.Load(); counts != nil {
+		return counts
+	}
+	counts := c.Of(t.Table, t.Rule.Entry)
+	t.tally.Store(counts)
+	return counts
+}
+
+// Of returns the table of an INSERT of a plan.
+func Of(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
+
+// KeyError returns the error of a key that could not be made. An error of the driver on
+// the statement's own connection is returned unchanged, but where it is [report.Stopped].
+func (t *Table) KeyError(i int, err error) error {
+	if sqlcode.Answered(err) && !report.Ours(err) && !report.IsStopped(err) {
+		return err
+	}
+	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, report.Stopped(err))
+}
+
+// EndOfKeys returns the first day on which a key column of the table gets no keys.
+func (t *Table) EndOfKeys() string {
+	first := ""
+	for i := range t.KeyColumns {
+		if src := t.KeyColumns[i].Rule.Source; OfWorkers(src) {
+			day := src.SnowflakeOptions().Bits.End().Format(time.DateOnly)
+			if first == "" || day < first {
+				first = day
+			}
+		}
+	}
+	return first
+}
+
+// Reported returns a key as it was bound, or as the engine gave it back, in the
+// type that a Recorder shows.
+func (k *Column) Reported(v driver.Value) any {
+	switch v := v.(type) {
+	case uuid.UUID:
+		return v
+	case [16]byte:
+		return uuid.UUID(v)
+	case string:
+		if k.text {
+			return v
+		}
+		if k.IsInteger() {
+			if id, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return id
+			}
+			return v
+		}
+		if id, err := uuid.Parse(v); err == nil {
+			return id
+		}
+		return v
+	case []byte:
+		if len(v) == 16 && !k.text && !k.IsInteger() {
+			return uuid.UUID(v)
+		}
+		return k.Reported(string(v))
+	case uint64:
+		// go-sql-driver gives it for a column that is unsigned.
+		if v <= math.MaxInt64 {
+			return int64(v)
+		}
+	}
+	return v
+}
+
+// Dummies returns n values for an INSERT that stores nothing, such as an EXPLAIN: 0, or
+// the layout's zero.
+func (k *Column) Dummies(n int) []driver.Value {
+	keys := make([]driver.Value, n)
+	for i := range keys {
+		switch {
+		case k.Rule.Integer:
+			keys[i] = keysource.Integers(0, 1, k.Layout)[0]
+		case k.text:
+			keys[i] = strings.Repeat("0", cmp.Or(k.width(), dummyText))
+		default:
+			keys[i] = k.Layout.Value([16]byte{})
+		}
+	}
+	return keys
+}
+
+// dummyText is the length of a dummy text key in characters, which is a ULID's.
+const dummyText = 26
+
+// EngineFunction returns the engine's function for keys of a column's kind and layout.
+func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
+	if k.Layout != dialect.SequentialAsString {
+		return dialect.Function{}
+	}
+	switch k.Rule.Source.Kind {
+	case policy.KindUUIDv4:
+		return d.Numbering.UUIDv4
+	case policy.KindUUIDv7:
+		return d.Numbering.UUIDv7
+	}
+	return dialect.Function{}
+}
+
+// tail returns the expression by which the engine makes keys for the rows of a query
+// from a prefix of theirs; "" where the source has none.
+func (k *Column) tail(d *dialect.Dialect) string {
+	if _, ok := k.Source.(keysource.RowSource); !ok {
+		return ""
+	}
+	return d.Numbering.Tails.Of(k.Layout, k.text)
+}
+
+// GapFree reports whether the numbers of the rows are to have no gaps.
+func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.TransactionJoined }
+
+// Limit returns the greatest key.
+func (k *Column) Limit() int64 {
+	limit := min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), GreatestNumber)
+	if below := k.Rule.Source.Below; below > 0 {
+		limit = min(limit, below-1)
+	}
+	return limit
+}
+
+// Gives reports whether a key could be one of the source's own.
+func (k *Column) Gives(key int64) bool {
+	return key >= 1 && key < k.Limit() && !Skipped(k.Rule.Source).Has(key)
+}
+
+// Skipped returns the integers that the source does not give.
+func (k *Column) Skipped() store.Range { return Skipped(k.Rule.Source) }
+
+// Skipped returns the integers that a source does not give.
+func Skipped(src policy.Source) store.Range {
+	return store.Range{First: src.SkipRange.First, Last: src.SkipRange.Last}
+}
+
+// GreatestNumber is the greatest number that a store gives. The store keeps the next
+// number, which has to fit an int64 too.
+const GreatestNumber = math.MaxInt64 - 1
+
+// Check returns an error where a column cannot take its keys.
+func (t *Table) Check(d *dialect.Dialect, found *catalog.Table) error {
+	for i := range t.KeyColumns {
+		k := &t.KeyColumns[i]
+		if err := found.Check(d, k.Wanted()); err != nil {
+			return t.NewError(t.Table, k.Name, -1, err)
+		}
+	}
+	return nil
+}
+
+// Worker returns the error of a snowflake's number that cannot be found here: its
+// variable is not set, or the host's name does not end in it.
+func (k *Column) Worker() error {
+	src := k.Rule.Source
+	if !OfWorkers(src) || src.Spread != "" || src.WorkerLease > 0 {
+		return nil
+	}
+	_, err := src.SnowflakeOptions().Number()
+	return err
+}
+
+// IsOfSession reports whether the name is of a table that a session has to itself. ##t
+// is one for all sessions, which the catalog shows to all.
+func (t *Table) IsOfSession(d *dialect.Dialect) bool {
+	name := t.Rule.Name
+	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
+}
+
+// SourceName returns the name under which the states of a key column's source are
+// summed: there are no more of them than the policy has sources.
+func SourceName(entry string, k *policy.RuleKey) string {
+	if k.Own {
+		return entry + "." + k.Column
+	}
+	return cmp.Or(k.Source.Name, k.State)
+}
+
+// detach notes what holds of a table without a database: its catalog is not asked, and
+// no trigger changes a row.
+func (t *Table) detach() {
+	rows := &RowFacts{Stays: true}
+	t.AsksCatalog = false
+	t.Gate.Rows.Store(rows)
+	t.Gate.Facts.Store(&Facts{Columns: make([]ColumnFacts, len(t.KeyColumns)), Rows: rows})
+}
