@@ -56,9 +56,14 @@ func places(root, work, file string, mend bool, out io.Writer) error {
 // of the same name. It returns false if there is none, or several in different functions.
 func moved(k key, found []candidate) (to key, ok bool) {
 	var alike []key
-	for _, c := range found {
-		if c.Kind == k.Kind && bareName(c.Function) == bareName(k.Function) && bareNode(c.Node) == bareNode(k.Node) {
-			alike = append(alike, c.key)
+	for _, name := range []func(string) string{typedName, bareName} { // a method may have become a function
+		for _, c := range found {
+			if c.Kind == k.Kind && name(c.Function) == name(k.Function) && bareNode(c.Node) == bareNode(k.Node) {
+				alike = append(alike, c.key)
+			}
+		}
+		if len(alike) > 0 {
+			break
 		}
 	}
 	same := func(a, b key) bool { return a.Package == b.Package && a.Function == b.Function }
@@ -74,6 +79,11 @@ func moved(k key, found []candidate) (to key, ok bool) {
 		return alike[0], true
 	}
 	return to, ok
+}
+
+// typedName is the name of a function with its receiver's type, in lower case.
+func typedName(function string) string {
+	return strings.ToLower(strings.NewReplacer("(", "", ")", "", "*", "").Replace(function))
 }
 
 // bareName is the name of a function without its receiver, in lower case.
