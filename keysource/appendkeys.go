@@ -30,8 +30,8 @@ func grow[K any](room []K, n int) []K {
 	return slices.Grow(room, n)
 }
 
-// appendBinary appends the keys of a request as bytes. They share their memory, which
-// lives as long as one of them: that saves almost all allocations.
+// appendBinary appends the keys of a request as bytes. They share one array, which stays
+// allocated while any of them is in use. That saves almost all allocations.
 func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Request) ([]driver.Value, error) {
 	keys, err := s.Append16(ctx, nil, r)
 	if err != nil {
@@ -68,9 +68,9 @@ func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver
 }
 
 // appendBoxed appends the first n values. An interface that holds one of them needs
-// memory for it, which is an allocation for each. Where an interface holds an array,
-// reflect gives its elements as interfaces that share the memory of the array, since
-// nobody can change that any more. So the values are boxed as a few arrays.
+// memory for it, which is one allocation per key. Where an interface holds an array,
+// reflect returns its elements as interfaces that share the memory of the array, because
+// the array can no longer change. So the values are boxed as a few arrays.
 func appendBoxed[K []byte | string | int64](room []driver.Value, values *[chunk]K, n int) []driver.Value {
 	for from := 0; from < n; {
 		var boxed reflect.Value

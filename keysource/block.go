@@ -37,8 +37,8 @@ type block struct {
 	mark  int64     // how many are used when the next block should be fetched
 	begun time.Time // when it came into use
 
-	// Whoever reads the fields above should not share a cache line with those
-	// who count.
+	// Readers of the fields above and writers of the counter below should not share a
+	// cache line.
 	_    [cacheLine]byte
 	used atomic.Int64
 	_    [cacheLine]byte

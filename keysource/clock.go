@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// A tick is 1/4096 of a millisecond, about 244 ns: what the 12 bits of rand_a
-// can tell apart in a UUIDv7 (RFC 9562, section 6.2, method 3). Times are
-// counted in ticks since 1970 in an int64, of which 48+12 bits are in use.
+// A tick is 1/4096 of a millisecond, about 244 ns: the resolution of the 12 bits of
+// rand_a in a UUIDv7 (RFC 9562, section 6.2, method 3). Times are counted in ticks since
+// 1970 in an int64, of which 48+12 bits are in use.
 const (
 	tickBits       = 12
 	ticksPerMilli  = 1 << tickBits
@@ -28,16 +28,16 @@ const (
 	grace = time.Millisecond
 )
 
-// clock reads the time of keys. That is the wall clock's until it is set back
-// by more than the borrow cap. From then on it is the last time of the keys,
-// plus what has passed since by the monotonic reading, for as long as that is
-// later than the wall clock: the time of keys is set forwards and never back.
+// clock reads the time of keys. It returns the wall clock's time until that is set back
+// by more than the borrow cap. From then on it returns the last time of the keys plus the
+// time that has passed since by the monotonic reading, until the wall clock is later
+// again. The time of keys is set forwards and never back.
 //
-// The system's wall clock takes almost twice as long to read as its monotonic
-// reading. So the wall clock is looked at once a millisecond, and in between its
-// time is the one of that look plus what has passed by the monotonic reading. A
-// wall clock that is set, forwards or back, is thus followed a millisecond
-// later. Clocks of the caller's are read each time.
+// Reading the system's wall clock takes almost twice as long as its monotonic reading. So
+// the wall clock is read once a millisecond. In between, the time is the last reading
+// plus the time that has passed by the monotonic reading. A wall clock that is set,
+// forwards or back, is therefore followed a millisecond later. A clock of the caller's is
+// read each time.
 type clock struct {
 	now       func() time.Time
 	base      time.Time // a reading that later ones are measured from
@@ -124,11 +124,10 @@ func (c *clock) passed(t time.Time) int64 {
 	return span(c.between(t, c.base))
 }
 
-// wait returns when the clock, which was read as now, has come to until, and in
-// any case after about as long as the borrow cap. A clock that is still behind
-// then has been set back or stands still (or one request took the keys of more
-// than two seconds); it is lifted. wait holds no lock. The error is the
-// context's.
+// wait returns when the clock, which was read as now, has reached until, or after about
+// the borrow cap. A clock that is still behind then has been set back or stands still (or
+// one request took the keys of more than two seconds); it is lifted. wait holds no lock.
+// It returns the error of the context.
 func (c *clock) wait(ctx context.Context, now, until int64) error {
 	ticks := min(until-now, borrowCap)
 	t := time.NewTimer(time.Duration(ticks)*time.Second/ticksPerSecond + grace)
@@ -161,9 +160,9 @@ func (c *clock) advance(to int64) {
 	}
 }
 
-// wallTicks returns the wall time of t in ticks since 1970. Times that are
-// farther from 1970 than any key can tell are moved to 17,000 years from it,
-// so that they stay out of range and do not overflow.
+// wallTicks returns the wall time of t in ticks since 1970. Times that are farther from
+// 1970 than any key can hold are moved to 17,000 years from it, so that they stay out of
+// range and do not overflow.
 func wallTicks(t time.Time) int64 {
 	const far = 1 << 39 // seconds
 	sec := min(max(t.Unix(), -far), far)

@@ -215,8 +215,8 @@ func (w *words) fillTails(tails []combTail) {
 	}
 }
 
-// Traits says that nothing but uniqueness is promised: keys of the same
-// millisecond are in random order, unless one request made them.
+// Traits returns that only uniqueness is promised: keys of the same millisecond are in
+// random order, unless one request made them.
 func (s *COMB) Traits() Traits { return Traits{} }
 
 // milli returns the time of a new key in milliseconds since the epoch.

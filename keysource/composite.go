@@ -28,11 +28,11 @@ import (
 // too, as the article has it, where a [Snowflake] of that number is kept for it
 // with a [Marker]; see [ParseSpread].
 //
-// No two integers have the same text, and the texts of one spread sort as the
-// integers do. That nobody gets an integer twice is the Snowflake's part. Of
-// length 20 a spread has one key a millisecond: a statement of more rows takes
-// the times that follow, up to three seconds ahead of the clock, or up to one
-// without a [Marker], and then waits for it. Of length 24 it has 4,096.
+// No two integers have the same text, and the texts of one spread sort as the integers
+// do. The Snowflake ensures that no integer is handed out twice. Of length 20 a spread
+// has one key a millisecond: a statement of more rows takes the times that follow, up to
+// three seconds ahead of the clock, or up to one without a [Marker], and then waits for
+// it. Of length 24 it has 4,096.
 type Composite struct {
 	length int
 	bits   SnowflakeBits
@@ -80,10 +80,10 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 	return bits, nil
 }
 
-// ParseSpread returns the spread that a text says, such as a value from the
-// context: one to three digits, without zeros in front, so that one spread has one
-// text. Any other is an error that wraps [ErrOptions], and never cut; it does not
-// repeat the text.
+// ParseSpread returns the spread that a text names, such as a value from the context: one
+// to three digits, without leading zeros, so that one spread has one text. Any other text
+// is an error that wraps [ErrOptions], and is never cut; the error does not repeat the
+// text.
 func ParseSpread(text string) (int, error) {
 	n, ok := parseNumber(text)
 	if !ok || len(text) > spreadDigits {

@@ -43,8 +43,7 @@ type cycle struct {
 	previous int64 // how many numbers come before the first of the cycle
 }
 
-// CoprimeOptions say which keys a [Coprime] makes. None may change later but
-// Grow.
+// CoprimeOptions selects the keys that a [Coprime] makes. Only Grow may change later.
 type CoprimeOptions struct {
 	// Length is how many characters a key has.
 	Length int
@@ -67,10 +66,10 @@ type CoprimeOptions struct {
 	// be set when the end is near; the keys before are the same.
 	Grow bool
 
-	// Residues says that the state is a table as the article's program keeps
-	// it, which stores the last key as a number below n; see
-	// [Coprime.Residue]. It leaves out the last number and cannot grow: that
-	// table looks the same when all keys are used and when none is.
+	// Residues is for a state table as the article's program keeps it, which stores the
+	// last key as a number below n; see [Coprime.Residue]. Such a source leaves out the
+	// last number and cannot grow, because the table looks the same when all keys are
+	// used and when none is used.
 	Residues bool
 }
 

@@ -32,11 +32,10 @@ func (e entropy) fill(b []byte) error {
 	return nil
 }
 
-// readAhead keeps random numbers that were made ahead, so that not each key pays
-// for a call of crypto/rand. ChaCha8 makes them of 32 new bytes of crypto/rand
-// each time (C2SP, chacha8rand; the generator of Go's runtime), in a fifth of the
-// time that crypto/rand takes for as many. Who sees some of the numbers cannot
-// tell the others.
+// readAhead keeps random numbers that were made ahead, so that not each key pays for a
+// call of crypto/rand. ChaCha8 makes them of 32 new bytes of crypto/rand each time (C2SP,
+// chacha8rand; the generator of Go's runtime), in a fifth of the time that crypto/rand
+// takes for as many. The numbers that a reader has seen do not let it compute the others.
 //
 // Each number is handed out once:
 //
@@ -107,7 +106,7 @@ func (w *words) some(n int) []uint64 {
 	return w.numbers[first:w.used]
 }
 
-// make makes new numbers. Where it panics, used says that there are none.
+// make makes new numbers. If it panics, used says that no number is left.
 func (w *words) make() {
 	_, _ = rand.Read(w.seed[:]) // never fails, as above
 	w.maker.Seed(w.seed)
@@ -125,8 +124,8 @@ func (w *words) forget() {
 	w.used = chunk
 }
 
-// texts are texts of keys that are made one by one. So many of them share their
-// characters, which live as long as one of them.
+// texts makes texts of keys one by one. Consecutive texts share one buffer, which stays
+// allocated while any of them is in use.
 type texts struct{ shared strings.Builder }
 
 // textsTogether is how many texts share their characters.

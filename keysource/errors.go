@@ -2,7 +2,7 @@ package keysource
 
 import "github.com/keyfill/keyfill/internal/anchor"
 
-// Errors about the request. They say that the caller asked for what the source
+// Errors about the request. They mean that the caller asked for something the source
 // cannot give; asking again does not help.
 var (
 	// ErrCount is returned when a request asks for fewer than one key.
@@ -46,9 +46,9 @@ var (
 	// another source. A [Reserver] wraps it.
 	ErrStoreState = anchor.Last("store-state", "keysource: the store cannot be used as it is")
 
-	// ErrStoreRefused is wrapped besides [ErrStoreState] where the store's engine
-	// itself refuses, and will until somebody mends the database or the account.
-	// Such a store is asked again once a second, not by each request.
+	// ErrStoreRefused is wrapped besides [ErrStoreState] where the store's engine itself
+	// refuses, and will do so until an operator repairs the database or the account. Such
+	// a store is asked again once a second, not by each request.
 	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's engine refuses")
 
 	// ErrStoreBack is returned when the store stands below what it has
@@ -71,8 +71,8 @@ var (
 	ErrClosed = anchor.Last("closed", "keysource: the source is closed")
 )
 
-// ErrOptions is returned when a source cannot be made with the options given;
-// the text says which.
+// ErrOptions is returned when a source cannot be made with the options given; its text
+// names the option.
 var ErrOptions = anchor.Last("options", "keysource: bad options")
 
 // ErrWorkerTaken is returned when a source cannot be made because another one of

@@ -45,7 +45,7 @@ type fetcher struct {
 	meter Meter // how the store answers
 
 	drops int64 // how often what was reserved was given up
-	order order // of what calls on several connections have reserved
+	order order // of the reservations by calls on several connections
 }
 
 // fetch is the goroutine that asks the store. There is one goroutine at most,
@@ -89,7 +89,7 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 
 // firstLimit returns the limit of an attempt while the store answers fast: a tenth of the
 // patience, within the bounds. An attempt that is given up may have reserved all the
-// same, which is a gap, so who waits longer anyway gives up later.
+// same, which is a gap, so a source that waits longer anyway gives up later.
 func (f *fetcher) firstLimit() time.Duration {
 	return min(max(f.patience/10, minLimit), maxLimit)
 }
@@ -161,8 +161,8 @@ func (f *fetcher) waiting(most int64) int64 {
 	return sum
 }
 
-// serve answers those who wait, in order of arrival, by answer, until that says
-// that it cannot.
+// serve calls answer for each waiting request, in order of arrival, until answer returns
+// false.
 func (f *fetcher) serve(answer func(w *waiter) bool) {
 	for i, w := range f.queue {
 		if w.gone {
@@ -176,7 +176,7 @@ func (f *fetcher) serve(answer func(w *waiter) bool) {
 	f.queue = nil
 }
 
-// dismiss answers all who wait with an error.
+// dismiss answers all waiting requests with an error.
 func (f *fetcher) dismiss(err error) {
 	for _, w := range f.queue {
 		if !w.gone {

@@ -22,8 +22,8 @@ var fetchBounds = [FetchBuckets]time.Duration{
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
 }
 
-// Fetching says how the store of a source has answered. A fetch is an answer that brought
-// numbers, time or a lease.
+// Fetching holds how the store of a source has answered. A fetch is an answer that
+// brought numbers, time or a lease.
 type Fetching struct {
 	Fetches, Errors uint64        // the fetches, and the attempts that have failed
 	Last, Slowest   time.Duration // how long the last and the slowest fetch took
@@ -32,8 +32,8 @@ type Fetching struct {
 	Err             error         // what the last attempt has failed with; nil after a fetch
 	ErrAt           time.Time     // when an attempt has failed last; the zero Time: none has
 
-	// PerSecond is how many numbers were used a second, of late: what was used an hour
-	// ago counts a third of what is used now. It is 0 in the first ten seconds.
+	// PerSecond is the recent rate at which numbers were used: numbers of an hour ago
+	// count a third of those used now. It is 0 in the first ten seconds.
 	PerSecond float64
 
 	// Buckets counts the fetches by how long they took, from half a millisecond to five
@@ -55,9 +55,8 @@ type Meter struct {
 	f      Fetching // without PerSecond and Buckets
 	counts [FetchBuckets]uint64
 
-	// used is what was used of the numbers, and seen for how many seconds that was
-	// watched, both less the older it is, as it was at the time at. left is how many were
-	// in hand then.
+	// used counts the numbers used, and seen the seconds that were watched; both decay
+	// with age and are as of the time at. left is how many numbers were in hand then.
 	used, seen float64
 	left       int64
 	at         time.Time

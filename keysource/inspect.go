@@ -48,8 +48,8 @@ type Reading struct {
 	// the spread, and its Sequence the counter, 0 where it has none.
 	Length int
 
-	// Of a key of a [Mapping]: its number, from 1 on. It says how many keys were
-	// reserved before, and neither when nor by whom.
+	// Of a key of a [Mapping]: its number, from 1 on. It equals the count of keys that
+	// were reserved up to it, and does not say when or by which process.
 	Number int64
 }
 
@@ -74,9 +74,8 @@ type Reading struct {
 // or 24 digits are composite where the time in them is one, between 1990 and
 // 2200.
 //
-// The keys of a [Mapping] have no marks: an integer may be one of a scatter, and
-// a coprime key is [ErrNotKey]. They can be read by who knows the parameters, see
-// [InspectAs].
+// The keys of a [Mapping] have no marks: an integer may be one of a scatter, and a
+// coprime key is [ErrNotKey]. [InspectAs] reads them with the parameters.
 func Inspect(text string) ([]Reading, error) {
 	text = strings.TrimSpace(text)
 	if b, ok := parseHex(text); ok {
@@ -182,9 +181,8 @@ type view struct {
 	key    [16]byte
 }
 
-// inspectViews returns the readings of a key of 16 bytes. The first view is the
-// one whose bytes are in the order of the text; ulids says whether one in
-// binary is possible.
+// inspectViews returns the readings of a key of 16 bytes. The bytes of the first view are
+// in the order of the text; ulids reports whether a ULID in binary is possible.
 func inspectViews(views []view, ulids bool) []Reading {
 	var marked, shown, timed, odd []Reading
 	for i, v := range views {
@@ -231,7 +229,7 @@ func version(key [16]byte) int {
 	return int(key[6] >> 4)
 }
 
-// plausible says whether a key is likely to have been made at t.
+// plausible reports whether a key is likely to have been made at t.
 func plausible(t time.Time) bool {
 	return 1990 <= t.Year() && t.Year() < 2200
 }

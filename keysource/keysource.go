@@ -5,7 +5,7 @@
 // driver takes them. It knows neither SQL text nor drivers.
 //
 // Every source is safe for concurrent use and holds no lock while it waits. The text of
-// each error ends in the section of docs/errors.md that tells its cause and its cure.
+// each error ends in the section of docs/errors.md that explains its cause and its cure.
 //
 // # Choosing one
 //
@@ -18,11 +18,11 @@
 //	Sequence   none                 none        the later one is greater
 //	Recycled   none                 none        mostly, but a series may be lower
 //
-// The last three are integers, of 64 bits or fewer, and the integers of one
-// request are consecutive. They are unique by what the processes agree on: for a Snowflake,
-// a worker's number that no other process has, and best a [Marker] that guards
-// it; for a Sequence and a Recycled, a store that they share, its [Reserver] or
-// [SeriesStore]. The others need nothing.
+// The last three are integers, of 64 bits or fewer, and the integers of one request are
+// consecutive. They are unique because the processes share something: for a Snowflake, a
+// worker's number that no other process has, and best a [Marker] that guards it; for a
+// Sequence and a Recycled, a store that they share, its [Reserver] or [SeriesStore]. The
+// others need nothing.
 //
 // A [Mapping] makes other keys of the integers of a Sequence or a Snowflake,
 // as unique as those are:
@@ -38,10 +38,9 @@
 //	s := keysource.NewUUIDv7(keysource.Env{})
 //	keys, err := s.Next(ctx, keysource.Request{N: len(rows), Layout: d.DefaultLayout})
 //
-// The keys of one request ascend in the order in which an index of the layout
-// compares them, from every source but UUIDv4, and but for integers that are
-// sent as text; see [dialect.Layout] for what is sent. [Inspect] reads a key
-// back.
+// The keys of one request ascend in the order in which an index of the layout compares
+// them, from every source except UUIDv4, and except for integers that are sent as text;
+// [dialect.Layout] describes the forms. [Inspect] reads a key back.
 //
 // # Caveats
 //
@@ -61,8 +60,8 @@
 // Keys of several processes are ordered as well as the processes' clocks are,
 // and so are the keys of one process before and after a restart.
 //
-// Time-based keys tell when they were made, and no key is a secret: between two
-// ULIDs of one millisecond, for one, lie 32 random bits and not 80.
+// Time-based keys reveal when they were made, and no key is a secret. For example, two
+// ULIDs of one millisecond differ by 32 random bits and not by 80.
 package keysource
 
 import (
@@ -77,10 +76,10 @@ import (
 
 // Source makes keys.
 type Source interface {
-	// Next returns r.N new keys, in the order in which the rows of the
-	// statement get them. It fails when the context ends while it waits, when
-	// the entropy or the state behind it fails, and when the source is
-	// exhausted; then no key of the request has been handed out.
+	// Next returns r.N new keys, in the order in which the rows of the statement get
+	// them. It fails when the context ends while it waits, when the entropy or the state
+	// that it uses fails, and when the source is exhausted; then no key of the request
+	// has been handed out.
 	Next(ctx context.Context, r Request) ([]driver.Value, error)
 
 	// Append is Next for a caller that has room for the keys: it appends them,
@@ -88,7 +87,7 @@ type Source interface {
 	// nothing of room.
 	Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error)
 
-	// Traits says what the source promises. It does no I/O.
+	// Traits returns what the source promises. It does no I/O.
 	Traits() Traits
 }
 
@@ -125,11 +124,10 @@ type Traits struct {
 // Env is where sources take time and entropy from, and how patient they are. The
 // zero value is the system's clock, crypto/rand and ten seconds.
 type Env struct {
-	// Now tells the time; nil is the system's clock. A Now that is not nil must
-	// be safe for concurrent use; it is called once by a constructor and once or
-	// more for each request. Times with a monotonic reading, as time.Now gives
-	// them, let a source go on at the right pace when the wall clock is set
-	// back.
+	// Now returns the time; nil is the system's clock. A Now that is not nil must be safe
+	// for concurrent use; it is called once by a constructor and once or more for each
+	// request. Times with a monotonic reading, as time.Now returns them, let a source go
+	// on at the right pace when the wall clock is set back.
 	Now func() time.Time
 
 	// Rand gives random bytes; nil is crypto/rand, which never fails but ends
@@ -144,9 +142,9 @@ type Env struct {
 	StoreWait time.Duration
 
 	// Waited is called after a request has waited for the store, whether it got keys or
-	// not, with its context and for how long. It must be safe for concurrent use. It is
-	// not called for a request whose keys are at hand, nor by a source on the statements'
-	// connections. Nil: nobody wants to know.
+	// not, with its context and the duration. It must be safe for concurrent use. It is
+	// not called for a request whose keys are in memory, nor by a source on the
+	// statements' connections. It may be nil.
 	Waited func(ctx context.Context, d time.Duration)
 }
 

@@ -10,10 +10,10 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Mapping turns the numbers of a counter, from 1 on, into keys that are all
-// different: each number is a key, and no two are the same one. So a [Sequence]
-// whose Max is Last, and whose numbers nobody gets twice, makes keys that nobody
-// gets twice. A Mapping is immutable and safe for concurrent use.
+// Mapping turns the numbers of a counter, from 1 on, into keys that are all different:
+// each number is one key, and no two numbers are the same key. So a [Sequence] whose Max
+// is Last, and which never hands out a number twice, makes unique keys. A Mapping is
+// immutable and safe for concurrent use.
 type Mapping interface {
 	// Key returns the key of a number from 1 to Last as a driver takes it: int64
 	// for an integer in the empty layout, else text. It panics on any other
@@ -84,8 +84,8 @@ func EndRemedy(m Mapping) string {
 	return "another table"
 }
 
-// checkNumber panics on a number that the mapping does not have: whoever counts
-// so has not asked for Last, and the key would be another number's.
+// checkNumber panics on a number that the mapping does not have: the caller has not
+// respected Last, and the key would be another number's.
 func checkNumber(m Mapping, number int64) {
 	if last := m.Last(); number < 1 || number > last {
 		panic(fmt.Sprintf("keysource: %T: number %d is not from 1 to %d", m, number, last))

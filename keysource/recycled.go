@@ -33,7 +33,7 @@ const (
 	maxRuns = 8
 )
 
-// RecycledOptions says how a [Recycled] counts. Only Store has to be set, or
+// RecycledOptions configures how a [Recycled] counts. Only Store has to be set, or
 // OnConnection instead.
 type RecycledOptions struct {
 	Store SeriesStore
@@ -59,25 +59,24 @@ type RecycledOptions struct {
 	Block              int64
 	MinBlock, MaxBlock int64
 
-	// MaxKey returns the greatest key in use from from to to, both included; 0
-	// if there is none. It is asked about each series before its first key is
-	// handed out, and about all keys before the first new series is opened.
-	// nil: there is no index by which to find it, and nothing is compared.
+	// MaxKey returns the greatest key in use from from to to, both included; 0 if no key
+	// is in use. It is asked about each series before its first key is handed out, and
+	// about all keys before the first new series is opened. If nil, no index can find
+	// that key, and nothing is compared.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
-	// OnBehind says what to do about a series, or a store, that stands below
-	// MaxKey.
+	// OnBehind is the remedy for a series, or a store, that stands below MaxKey.
 	OnBehind Remedy
-	// OnStoreRollback says what to do about a store that stands below the
-	// integers that it has given to this source.
+	// OnStoreRollback is the remedy for a store that stands below the integers that it
+	// has given to this source.
 	OnStoreRollback Remedy
 }
 
-// Recycled hands out the integers of a series that nobody else has at the time,
-// so that processes that insert at once insert in places of their own. When the
-// series is used up, or has not enough left for a request, it is given up, and
-// the lowest abandoned one that has is taken over; where there is none a new one
-// is opened. All keys of a request are consecutive. The keys of two requests
-// are in no order.
+// Recycled hands out the integers of a series that no other process has at the time, so
+// that processes that insert at once insert at different places of the index. When the
+// series is used up, or has too few integers left for a request, the source gives it up
+// and takes over the lowest abandoned series that has enough. If no series has, it opens
+// a new one. All keys of a request are consecutive. The keys of two requests are in no
+// order.
 //
 // It is the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
 // 1994), in which a process without a series takes over the series of one that
@@ -89,32 +88,32 @@ type RecycledOptions struct {
 //
 // # Blocks and leases
 //
-// Of its series a source reserves a block at a time in the store, and hands out
-// nothing else: whoever takes over the series begins at what was not reserved.
-// So neither a process that is killed nor one that wakes up after its lease has
-// run out repeats a key. Beyond that the source stops at three quarters of the
-// lease, by its own clock and from the moment before the renewal was sent, and
-// asks the store before it goes on. Each reservation renews the lease of a
-// series, and so does a request after a third of the lease. A series that is
-// not used is abandoned when its lease has run out.
+// A source reserves a block of its series at a time in the store, and hands out only
+// reserved integers: the next owner of the series begins after the reserved ones. So
+// neither a process that is killed nor one that wakes up after its lease has run out
+// repeats a key. Beyond that the source stops at three quarters of the lease, by its own
+// clock and from the moment before the renewal was sent, and asks the store before it
+// goes on. Each reservation renews the lease of a series, and so does a request after a
+// third of the lease. A series that is not used is abandoned when its lease has run out.
 //
 // [Recycled.Close] gives back the rest of the block in hand, and the series
 // with it. All else that was reserved and not used is a gap.
 //
-// A source has one series. One that the store opens for it after it has given up
-// waiting and looked for what it owns lies unused until its lease has run out.
+// A source has one series. If the store opens a series for it after the source has given
+// up waiting and has looked up the series that it owns, the new one lies unused until its
+// lease has run out.
 //
 // # When the store is down or goes back
 //
 // A Recycled waits for a store that is down as a [Sequence] does, but uses the
 // integers in hand only while the lease lasts.
 //
-// The end of what the store has given of each series is compared with where it
-// stands whenever the source comes to it, and so is the end of the last series
-// that this source has opened with where the next one would be. A store that
-// stands lower has gone back, and the integers in hand are given up:
-// [ErrStoreBack], or the remedy of the options. What is in the table, if it can
-// be asked, is found in a series that is taken over or opened.
+// The end of what the store has given of each series is compared with where it stands
+// whenever the source comes to it, and so is the end of the last series that this source
+// has opened with where the next one would be. A store that stands lower has gone back,
+// and the integers in hand are given up: [ErrStoreBack], or the remedy of the options. If
+// the table can be asked, the keys that it holds of a series are found when the series is
+// taken over or opened.
 //
 // It is safe for concurrent use and holds no lock while it waits. It has a
 // goroutine while it asks the store; on the statements' connections it has none.
@@ -210,11 +209,10 @@ func (s *Recycled) Append(ctx context.Context, room []driver.Value, r Request) (
 	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers, which nobody else gets.
-// It returns [ErrCount], [ErrTooMany] for more than a series has,
-// [ErrExhausted], [ErrClosed], the errors of the store ([ErrStoreDown],
-// [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the context's when that
-// ends while the store has not failed.
+// Reserve returns the first of n consecutive integers, which are handed out only once. It
+// returns [ErrCount], [ErrTooMany] for more than a series has, [ErrExhausted],
+// [ErrClosed], the errors of the store ([ErrStoreDown], [ErrStoreState], [ErrStoreBack],
+// [ErrStoreBehind]), or the context's when that ends while the store has not failed.
 //
 // A source on the statements' connections returns the integers in hand, or
 // [ErrNoConnection].
@@ -244,7 +242,7 @@ func fits(n, size int64) error {
 	return nil
 }
 
-// Traits says that keys are integers, and consecutive in a request.
+// Traits returns that keys are integers, and consecutive in a request.
 func (s *Recycled) Traits() Traits { return Traits{Contiguous: true, Integer: true} }
 
 // Drop gives up the integers that are reserved or being fetched, since one of
@@ -255,9 +253,9 @@ func (s *Recycled) Drop() {
 	s.discard()
 }
 
-// Suspect is [Recycled.Drop] for a source whose greatest key can be asked for: the
-// series is looked at again as if it were another one's, with what
-// [RecycledOptions].OnBehind says of keys in it that nobody has reserved.
+// Suspect is [Recycled.Drop] for a source whose greatest key can be asked for: the series
+// is checked again as if it were another process's, and [RecycledOptions].OnBehind
+// applies to keys in it that no source has reserved.
 func (s *Recycled) Suspect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,15 +271,14 @@ func (s *Recycled) discard() {
 	s.drops++
 }
 
-// Advance notes that the key to-1 is in use: where it lies in this source's
-// series, no lower one of that is handed out any more, and series that are opened
-// from now on, by anybody, lie above. Series that were opened before and that
-// others hold, or that are abandoned, stay as they are. Of the errors
-// of [Recycled.Reserve] it returns [ErrStoreDown], [ErrStoreState] and
-// [ErrClosed].
+// Advance notes that the key to-1 is in use. If it lies in this source's series, no lower
+// key of that series is handed out any more, and all series that any process opens from
+// now on lie above it. Series that were opened before and that other processes hold, or
+// that are abandoned, stay as they are. Of the errors of [Recycled.Reserve] it returns
+// [ErrStoreDown], [ErrStoreState] and [ErrClosed].
 //
-// A source on the statements' connections that would have to ask the store
-// returns [ErrNoConnection]; see [Recycled.AdvanceOn].
+// A source on the statements' connections that would have to ask the store returns
+// [ErrNoConnection]; see [Recycled.AdvanceOn].
 func (s *Recycled) Advance(ctx context.Context, to int64) error {
 	if s.onConn {
 		return s.AdvanceOn(ctx, to, SeriesAt{})
@@ -319,13 +316,12 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 	return to <= s.end, nil
 }
 
-// Close gives back what is left of the block in hand, ends the lease and makes
-// requests fail with [ErrClosed]. It waits for a fetch in flight, and for the
-// store, until ctx ends. It returns the error of ctx or of the store; the lease
-// then runs out by itself. It may be called again.
+// Close gives back the unused part of the block in hand, ends the lease and makes
+// requests fail with [ErrClosed]. It waits for a fetch in flight, and for the store,
+// until ctx ends. It returns the error of ctx or of the store; then the lease expires
+// unrenewed. It may be called again.
 //
-// Of a source on the statements' connections it gives back nothing; see
-// [Recycled.CloseOn].
+// A source on the statements' connections gives nothing back; see [Recycled.CloseOn].
 func (s *Recycled) Close(ctx context.Context) error {
 	s.mu.Lock()
 	f := s.shut()

@@ -77,7 +77,8 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	if c.need > 0 {
 		left := h.Last - from + 1
 		if left < c.need {
-			// First its own, then another one: who has two keeps one from others.
+			// First its own, then another one: a source that has two keeps one from other
+			// processes.
 			c.held = Series{}
 			return false, c.store.GiveUp(ctx, h, from)
 		}
@@ -124,8 +125,8 @@ func (c *claim) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The store has counted this series, whoever opened it: one that stands lower later
-	// has gone back.
+	// The store has counted this series, whichever process opened it: a store that stands
+	// lower later has gone back.
 	c.end = max(c.end, after(s.Last, 1))
 	return c.judge(ctx, s)
 }
@@ -186,10 +187,10 @@ func (c *claim) refuseSeries(cause error, s Series, least int64) error {
 	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
 
-// judge takes a series whose row this process has not moved last, unless it
-// stands below keys in use: those that this source has reserved before, or that
-// are in the table. Nobody can have a later one of a store that is in order; but
-// others have, once the lease has run out since the row was read. Then c holds none.
+// judge takes a series whose row this process was not the last to move, unless it stands
+// below keys in use: those that this source has reserved before, or those in the table.
+// In an intact store no other process can have later keys of the series, except after the
+// lease has run out since the row was read. Then c holds none.
 func (c *claim) judge(ctx context.Context, s Series) error {
 	c.floor = 0
 	reached, _ := c.known(s)
@@ -223,7 +224,7 @@ func (c *claim) judge(ctx context.Context, s Series) error {
 	return nil
 }
 
-// greatest is the options' MaxKey, with an error that says what was asked for.
+// greatest calls the options' MaxKey, and adds to its error which keys were asked for.
 func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 	key, err := c.maxKey(ctx, from, to)
 	if err != nil {
@@ -232,9 +233,9 @@ func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 	return key, nil
 }
 
-// known returns the end of what the store has given of a series' integers, and the least
-// key of the series that may be handed out. Where the store was made again by hand, the
-// integers of one series may be in another one that this process has had.
+// known returns the end of the integers that the store has given of a series, and the
+// least key of the series that may be handed out. If the store was made again by hand,
+// the integers of one series may be in another one that this process has had.
 func (c *claim) known(of Series) (reached, brought int64) {
 	c.src.mu.Lock()
 	defer c.src.mu.Unlock()

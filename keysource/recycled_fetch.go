@@ -27,7 +27,7 @@ func (s *Recycled) join(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// storeError returns the error of a call for the store that is nobody's request.
+// storeError returns the error of a call for the store that no request waits for.
 func storeError(ctx context.Context, err error) error {
 	if errors.Is(err, ErrStoreState) {
 		return err
@@ -113,8 +113,8 @@ func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	return c, s.limit, true
 }
 
-// settle notes what has become of a claim, and reports whether to ask again;
-// if not, the fetch has ended.
+// settle notes the result of a claim, and reports whether to ask again; if not, the fetch
+// has ended.
 func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,8 +136,8 @@ func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bo
 	return true
 }
 
-// fail notes the error of a claim, and reports whether it is final for those
-// who wait, who have been answered then.
+// fail notes the error of a claim, and reports whether it is final. If it is, it has
+// answered the waiting requests.
 func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	switch {
 	case c.fault || errors.Is(err, ErrStoreBack):
@@ -155,7 +155,7 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 		s.serveHand()
 		return false
 	case s.fault != nil:
-		// Whoever waits has waited for one probe.
+		// Each waiting request has waited for one probe.
 		s.probed = now
 		s.dismiss(s.fault)
 	case errors.Is(err, ErrStoreState):

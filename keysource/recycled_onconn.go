@@ -84,8 +84,8 @@ func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	return c
 }
 
-// settleOn notes what has become of a claim. It returns the first of n
-// integers, an error, or neither where it has to be asked again.
+// settleOn notes the result of a claim. It returns the first of n integers, an error, or
+// neither if the store has to be asked again.
 func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

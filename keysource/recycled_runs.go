@@ -57,10 +57,10 @@ func (h runs) count() int64 {
 	return n
 }
 
-// tenure says which series a [Recycled] has, and for how long. The source's mu
-// guards held and sent.
+// tenure holds which series a [Recycled] has, and for how long. The source's mu guards
+// held and sent.
 type tenure struct {
-	held  Series    // as this source has left it; First is 0 where there is none
+	held  Series    // as this source has left it; First is 0 if the source has no series
 	sent  time.Time // when the last renewal of its lease was sent
 	lease time.Duration
 }

@@ -4,7 +4,7 @@ import "time"
 
 // RecycledStats is the state of a [Recycled] at one moment.
 type RecycledStats struct {
-	Next    int64 // the lowest key in hand; 0 if there is none
+	Next    int64 // the lowest key in hand; 0 if there is no key in hand
 	Left    int64 // how many are reserved and not handed out
 	Series  int64 // the number of the series, from 1; 0 if the source has none
 	Room    int64 // how many integers of it are not reserved
@@ -18,7 +18,7 @@ type RecycledStats struct {
 	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
 	Lease     time.Duration
 	LeaseHeld bool      // the lease lasts for sure
-	Until     time.Time // when the lease ends unless it is renewed; the zero Time: there is none
+	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
 	Fetching  Fetching
 }
 

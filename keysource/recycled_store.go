@@ -5,7 +5,7 @@ import "context"
 // Series is a run of consecutive integers that one owner at a time hands out,
 // as its row in the store stands.
 type Series struct {
-	First, Last int64 // what it covers; First is 0 where there is none
+	First, Last int64 // the integers that it covers; First is 0 for no series
 	Next        int64 // the lowest integer that is not reserved; Last+1: it is used up
 	Epoch       int64 // counts its owners
 	Own         bool  // it is this owner's
@@ -24,17 +24,15 @@ type SeriesStore interface {
 	// owner has none.
 	Own(ctx context.Context) (Series, error)
 
-	// Move sets the next integer of a series from s.Next to to ≥ s.Next, and
-	// makes the lease last its whole time from now on, where the row is this
-	// owner's, has s.Epoch and stands at s.Next. Else it changes nothing and
-	// returns the row as it is; the zero Series where there is none. It returns
-	// only when what it has done is committed.
+	// Move sets the next integer of a series from s.Next to to ≥ s.Next, and makes the
+	// lease last its whole time from now on, if the row is this owner's, has s.Epoch and
+	// stands at s.Next. Otherwise it changes nothing and returns the row as it is, or the
+	// zero Series if there is no row. It returns only after its change is committed.
 	Move(ctx context.Context, s Series, to int64) (now Series, moved bool, err error)
 
-	// TakeOver makes the lowest abandoned series with n ≥ 1 integers left this
-	// owner's: one whose lease has run out by the server's clock. The zero
-	// Series is returned where there is none. Series that are used up and
-	// abandoned are removed.
+	// TakeOver makes the lowest abandoned series with n ≥ 1 integers left this owner's: a
+	// series whose lease has run out by the server's clock. It returns the zero Series if
+	// no series qualifies. Series that are used up and abandoned are removed.
 	TakeOver(ctx context.Context, n int64) (Series, error)
 
 	// Open makes a new series this owner's, above all that ever were, whether
@@ -64,6 +62,6 @@ type SeriesAt struct {
 	// MaxKey is as in [RecycledOptions], on that connection.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
 
-	// Open says that a transaction is open on it, or may be.
+	// Open reports whether a transaction is open on it, or may be.
 	Open bool
 }

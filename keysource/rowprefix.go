@@ -13,8 +13,8 @@ import (
 type RowSource interface {
 	Source
 
-	// RowPrefix returns what all keys of one statement have in common, and the number
-	// from which the engine counts on: the key of a row is the prefix and behind it a
+	// RowPrefix returns the prefix that all keys of one statement share, and the number
+	// from which the engine counts on: the key of a row is the prefix followed by a
 	// greater number of 48 bits, highest byte first. No other key of the source, made
 	// before or after, has this prefix. The number is random and below 2⁴⁷, so that as
 	// many rows fit.
@@ -24,7 +24,7 @@ type RowSource interface {
 	//	            of a ULID                            a ULID in upper case
 	//	binary      bytes 0 to 9, 20 hexadecimal digits  6 bytes
 	//	sequential  bytes 8, 9, 6, 7 and 0 to 5, as      4 bytes, the lower 32 bits, and
-	//	_at_end     the server stores them, likewise     the upper 16, in front of it
+	//	_at_end     the server stores them, likewise     the upper 16, before it
 	//
 	// It fails as Next does.
 	RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error)
@@ -124,14 +124,14 @@ func (s *ULID) takeMilli(now int64, seed []byte) (key ulid, taken bool, err erro
 	case key.milli >= maxMilli:
 		return ulid{}, false, clockError(key.milli)
 	}
-	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // behind which is the next millisecond
+	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // the next millisecond follows it
 	return key, true, nil
 }
 
 const (
 	tailDigits = 12        // of the number of a row, in hexadecimal
 	maxBefore  = 1<<47 - 1 // the greatest number to count on from
-	prefixSize = 16 - 48/8 // bytes in front of it
+	prefixSize = 16 - 48/8 // bytes before it
 )
 
 // rowPrefix returns the prefix of a layout that has the first bytes of key, and the

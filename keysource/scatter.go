@@ -12,16 +12,16 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Scatter is a [Mapping] onto all integers from 1 to 2^bits−1 in an order that
-// looks random and that a key chooses: for engines that keep ranges of keys on
-// one node each, where ascending keys make one of them hot. Whoever has the key
-// finds the number of each key again.
+// Scatter is a [Mapping] onto all integers from 1 to 2^bits−1 in an order that looks
+// random and that a key chooses: for engines that keep ranges of keys on one node each,
+// where ascending keys make one of them hot. With the key, the number of each key can be
+// computed again.
 //
 // It is fixed for ever: the same bits and the same key make the same keys in
 // every release.
 //
-// It spreads, and it is no secret: the mixing is not one that cryptographers
-// have tried, and who sees many keys may find a way to tell the next ones.
+// It spreads, and it is no secret: cryptographers have not examined this mixing, and an
+// observer of many keys may find a way to predict the next ones.
 //
 // # How
 //
@@ -42,7 +42,7 @@ type Scatter struct {
 	leftBits  int // of the left part
 	rightBits int
 	keys      [scatterRounds]uint64
-	mark      string // tells keys apart, and does not tell the key
+	mark      string // distinguishes keys without revealing them
 }
 
 const scatterRounds = 8
@@ -77,8 +77,8 @@ func newScatter(bits int, key string) *Scatter {
 	return s
 }
 
-// scatterHash hashes a key for one purpose. A different one for each keeps the
-// mark from telling anything about the rounds.
+// scatterHash hashes a key for one purpose. With a different hash for each purpose, the
+// mark reveals nothing about the rounds.
 func scatterHash(bits int, purpose, key string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "keyfill scatter, %d bits, %s: %s", bits, purpose, key))
 }

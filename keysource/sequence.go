@@ -13,14 +13,14 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Reserver is the store of a counting source: a number that only grows, below
-// which every integer has been given to somebody.
+// Reserver is the store of a counting source: a number that only grows, below which every
+// integer has been given out.
 //
-// Both calls return when the context ends. Integers that a failed call may have
-// reserved belong to nobody and are a gap. An error that wraps [ErrStoreState]
-// is passed on at once and as it is, so it must not wrap driver.ErrBadConn; one
-// that wraps [ErrExhausted] says that there is nothing left. After any other
-// the store counts as down, and is asked again.
+// Both calls return when the context ends. Integers that a failed call may have reserved
+// are never handed out and are a gap. An error that wraps [ErrStoreState] is passed on at
+// once and as it is, so it must not wrap driver.ErrBadConn; an error that wraps
+// [ErrExhausted] means that nothing is left. After any other error the store counts as
+// down, and is asked again.
 type Reserver interface {
 	// Reserve gives n ≥ 1 consecutive integers to the caller for good: it
 	// returns only when that has been committed, and never what it has
@@ -45,18 +45,18 @@ type Reservation struct {
 	// N is the number of integers where it is less than n, since a store may
 	// reserve only the rest up to a limit that it alone knows; 0 stands for n.
 	N int64
-	// Server identifies who has committed it: something opaque that changes
-	// when another server, whose last commits may differ, takes over. Empty if
-	// the store cannot tell; then that is not watched.
+	// Server identifies the server that has committed it: something opaque that changes
+	// when another server, whose last commits may differ, takes over. It is empty if the
+	// store cannot identify servers; then a change is not noticed.
 	Server string
-	// Apart says that the integers of this store neither ascend nor follow each
-	// other, though none comes twice: several servers give them out by turns. N is
-	// 1 then, First may be less than seen, and a statement gets one key.
+	// Apart reports whether the integers of this store neither ascend nor follow each
+	// other, though none comes twice, because several servers give them out by turns.
+	// Then N is 1, First may be less than seen, and a statement gets one key.
 	Apart bool
 }
 
-// Remedy says what a source does about a store that stands below the keys in
-// use. The values are the words of the policy file; empty is RemedyError.
+// Remedy is what a source does about a store that stands below the keys in use. The
+// values are the words of the policy file; empty is RemedyError.
 type Remedy string
 
 const (
@@ -70,7 +70,7 @@ const (
 	RemedyWarn Remedy = "warn"
 )
 
-// SequenceOptions says how a [Sequence] counts. Only Reserver has to be set, or
+// SequenceOptions configures how a [Sequence] counts. Only Reserver has to be set, or
 // OnConnection instead.
 type SequenceOptions struct {
 	Reserver Reserver
@@ -99,18 +99,17 @@ type SequenceOptions struct {
 	// remedy of a [Mapping].
 	EndRemedy string
 
-	// MaxKey returns the greatest key in use, 0 if there is none. It is asked
-	// before the first key is handed out, and when the store may have gone
-	// back. nil: there is no index by which to find it, and nothing is
-	// compared.
+	// MaxKey returns the greatest key in use, 0 if no key is in use. It is asked before
+	// the first key is handed out, and when the store may have gone back. If nil, no
+	// index can find that key, and nothing is compared.
 	MaxKey func(context.Context) (int64, error)
-	// OnBehind says what to do about a store that stands below MaxKey at first.
+	// OnBehind is the remedy for a store that stands below MaxKey at first.
 	OnBehind Remedy
-	// OnStoreRollback says what to do about a store that has gone back since.
+	// OnStoreRollback is the remedy for a store that has gone back since.
 	OnStoreRollback Remedy
 
 	// Warn is called when the store stands below MaxKey and the source goes on by
-	// RemedyWarn; nil: nobody is told. It may ask the store.
+	// RemedyWarn. It may be nil, and it may ask the store.
 	Warn func(context.Context)
 	// Raise returns what raises the store so that it gives to or greater, for the
 	// texts of [ErrStoreBehind] and [ErrStoreBack]. nil stands for a store that may
@@ -127,10 +126,10 @@ type SequenceOptions struct {
 //
 // # Fetching
 //
-// The next block is fetched when a quarter of the one in hand is used. One
-// fetch is in flight however many requests wait; it is nobody's in particular,
-// so that a request that is given up fails no other one. What waits together
-// is reserved together.
+// The next block is fetched when a quarter of the one in hand is used. One fetch is in
+// flight however many requests wait. It belongs to no single request, so a request that
+// is given up fails no other one. Requests that wait at the same time are reserved
+// together.
 //
 // Where [SequenceOptions].Block is 0 the first block has 100 integers. Each time
 // a block was used up within ten seconds, the next one to be fetched has twice
@@ -149,15 +148,14 @@ type SequenceOptions struct {
 //
 // # When the store goes back
 //
-// A store that was restored from a copy, or whose last commits were lost when a
-// replica took over, would give the same integers again. The end of what the
-// store has given goes with every fetch; when the answer is less, or is another
-// server's, the integers in hand are given up, [SequenceOptions].MaxKey is
-// asked, and then the store once more. If the store stands below the keys in
-// use, it is advanced, or requests fail with [ErrStoreBack] until it has been
-// set right. Meanwhile it is asked at most once a second, when there is a
-// request. With [RemedyWarn] what the store gives is handed out, and is compared
-// with the greatest key only so that Warn of the options can be called.
+// A store that was restored from a copy, or whose last commits were lost when a replica
+// took over, would give the same integers again. The end of what the store has given goes
+// with every fetch; when the answer is less, or is another server's, the integers in hand
+// are given up, [SequenceOptions].MaxKey is asked, and then the store once more. If the
+// store stands below the keys in use, it is advanced, or requests fail with
+// [ErrStoreBack] until it has been set right. Meanwhile it is asked at most once a
+// second, when there is a request. With [RemedyWarn] the source hands out the store's
+// integers, and compares them with the greatest key only to call Warn of the options.
 //
 // What other processes hold of the lost part, and what this one has handed out
 // before its next fetch, cannot be found: with asynchronous replication the
@@ -258,10 +256,10 @@ func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) (
 	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers, which nobody else gets.
-// It returns [ErrCount], [ErrExhausted], [ErrClosed], the errors of the store
-// ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the
-// context's when that ends while the store has not failed.
+// Reserve returns the first of n consecutive integers, which are handed out only once. It
+// returns [ErrCount], [ErrExhausted], [ErrClosed], the errors of the store
+// ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the context's
+// when that ends while the store has not failed.
 //
 // A source on the statements' connections returns the integers in hand, or
 // [ErrNoConnection].
@@ -299,7 +297,7 @@ func (s *Sequence) Take(n int64) (first int64, ok bool) {
 	return b.first + used, true
 }
 
-// Traits says that keys are integers, ordered, and consecutive in a request.
+// Traits returns that keys are integers, ordered, and consecutive in a request.
 func (s *Sequence) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true}
 }
@@ -316,10 +314,10 @@ func (s *Sequence) Drop() {
 	}
 }
 
-// Suspect is [Sequence.Drop] for a source whose greatest key can be asked for: the
-// next block is compared with that as the first one was, and a store that stands
-// below it is [SequenceOptions].OnBehind's. Without, somebody who has filled the
-// column up to some key would make every block that is below it fail.
+// Suspect is [Sequence.Drop] for a source whose greatest key can be asked for: the next
+// block is compared with that key as the first block was, and [SequenceOptions].OnBehind
+// applies to a store that stands below it. Without Suspect, if another program has filled
+// the column up to some key, every block below that key would fail.
 func (s *Sequence) Suspect() {
 	s.mu.Lock()
 	s.suspect = true
@@ -340,9 +338,9 @@ func (s *Sequence) giveUp() {
 // next fetch advances it. Of the errors of [Sequence.Reserve] it returns
 // [ErrStoreDown], [ErrStoreState] and [ErrClosed].
 //
-// It is called when the row that brings the key is inserted, so that one which is
-// refused moves nothing. A process that starts in between finds the store behind the
-// table, and does what [SequenceOptions].OnBehind says.
+// It is called when the row that brings the key is inserted, so that a refused key moves
+// nothing. A process that starts in between finds the store below the table's keys, and
+// applies [SequenceOptions].OnBehind.
 //
 // A source on the statements' connections that would have to ask the store
 // returns [ErrNoConnection]; see [Sequence.AdvanceOn].

@@ -24,7 +24,7 @@ type answer struct {
 	moved       bool // the remedy has moved the store
 	back        bool // the store stands lower than before, and is followed there
 	late        bool // the attempt was given up
-	fault       bool // err says that the store must not be used as it stands
+	fault       bool // whether err means that the store must not be used as it stands
 }
 
 // reserve asks the store. Where a has doubts, or the answer raises some, the

@@ -129,7 +129,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.ended(got.err)
 		s.serveStock()
 	case s.fault != nil:
-		// Whoever waits has waited for one probe.
+		// Each waiting request has waited for one probe.
 		s.probed = s.now()
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrStoreState):
@@ -156,9 +156,8 @@ func (r Reservation) count(n int64) int64 {
 	return n
 }
 
-// accept keeps a reservation that has been found good and has committed. It
-// returns what of it may be handed out. The caller holds mu, as for what
-// follows.
+// accept keeps a reservation that has been found good and has committed. It returns the
+// part of it that may be handed out. The caller holds mu, as for the functions below.
 func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
 	a.trust(got)
@@ -185,7 +184,7 @@ func (a *ask) trust(got answer) {
 	}
 }
 
-// hand answers those who wait from r, which a fetch has been given.
+// hand answers waiting requests from r, which a fetch has been given.
 func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
 	case f.void:

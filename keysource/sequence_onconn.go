@@ -26,7 +26,7 @@ type At struct {
 	// MaxKey is as in [SequenceOptions], on that connection.
 	MaxKey func(context.Context) (int64, error)
 
-	// Open says that a transaction is open on it, or may be.
+	// Open reports whether a transaction is open on it, or may be.
 	Open bool
 }
 
@@ -43,10 +43,10 @@ type At struct {
 // Where the store has fewer than n integers left, these are used together with
 // the integers in hand if they follow each other.
 //
-// A reservation inside a transaction is judged by what this process has seen
-// committed, and adds nothing to that: a store that stands lower after a
-// rollback has not gone back. The first comparison with at.MaxKey counts there
-// too, unless the store was advanced by it, which may be rolled back.
+// A reservation inside a transaction is judged by the commits that this process has seen,
+// and is not added to them: a store that stands lower after a rollback has not gone back.
+// The first comparison with at.MaxKey counts there too, unless the store was advanced by
+// it, which may be rolled back.
 //
 // Several goroutines that ask at once reserve a block each. Integers that would
 // break the order become a gap: those below others that have been handed out
@@ -170,8 +170,9 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 		s.giveUp()
 		return 0, nil
 	case a.drops != s.drops:
-		// Only the integers are of no use: were the server forgotten too, those
-		// who ask at once would go on suspecting it, and void each other's.
+		// Only the integers are of no use. If the server were forgotten too, requests
+		// that ask at the same time would go on suspecting it and void each other's
+		// integers.
 		s.acceptOn(at, a, got)
 		return 0, nil
 	}
@@ -201,10 +202,10 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	return 0, nil // an Advance came between, or others have taken what was kept
 }
 
-// doubts reports whether an answer that was good for its attempt is not for what
-// has become known since: the store must not be used, another server has
-// answered, or this one gives once more what this process has, and so has gone
-// back. The next attempt finds out. The caller holds the source's mu.
+// doubts reports whether an answer that was good for its attempt has been overtaken
+// since: the store must not be used, another server has answered, or this server gives
+// integers again that this process has, and so has gone back. The next attempt finds out.
+// The caller holds the source's mu.
 func (a *ask) doubts(got answer) bool {
 	s := a.src
 	return s.fault != nil && a.drops != s.drops ||
@@ -212,8 +213,8 @@ func (a *ask) doubts(got answer) bool {
 		s.order.gives(run{got.First, a.n})
 }
 
-// acceptOn is accept for a reservation that a rollback may undo. The caller
-// holds mu, as for what follows.
+// acceptOn is accept for a reservation that a rollback may undo. The caller holds mu, as
+// for the functions below.
 func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	if !at.Open {
 		s.order.given = append(s.order.given, run{got.First, a.n})
@@ -248,7 +249,7 @@ func (s *Sequence) failOn(at At, got answer) error {
 // by the sequence's mu.
 type order struct {
 	turn int64 // counts what was reserved
-	end  int64 // of what was reserved last
+	end  int64 // end of the last reservation
 
 	asking int   // attempts that are under way
 	given  []run // what was reserved, and committed, since there are any

@@ -15,7 +15,7 @@ type waiter struct {
 	n    int64
 	done chan struct{} // closed when it has been answered
 
-	// Guarded by the source's mu; once done is closed nobody writes them.
+	// Guarded by the source's mu, and constant after done is closed.
 	answered, gone bool
 	first          int64
 	err            error
@@ -86,8 +86,8 @@ func down(cause, last error) error {
 	return err
 }
 
-// serveStock answers the requests that wait from the integers in hand. The
-// caller holds mu, as for what follows.
+// serveStock answers the waiting requests from the integers in hand. The caller holds mu,
+// as for the functions below.
 func (s *Sequence) serveStock() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.take(w.n)
@@ -103,9 +103,9 @@ func (s *Sequence) serveStock() {
 	})
 }
 
-// serveFrom answers those who wait from r, if they have waited since before an
-// attempt. What is left is nobody's: somebody who came later must not get it
-// while another process has a greater key. The store has more.
+// serveFrom answers waiting requests from r, if they have waited since before an attempt.
+// The rest of r is dropped: a request that came later must not get it while another
+// process has a greater key. The store has more.
 func (s *Sequence) serveFrom(r run, attempt int64) {
 	s.serve(func(w *waiter) bool {
 		if w.n > r.n || w.after >= attempt {
@@ -121,7 +121,7 @@ func (s *Sequence) serveFrom(r run, attempt int64) {
 // integers do not follow each other.
 var errApart = anchor.Endf("%w: the servers of its cluster take turns with its integers: insert one row at a time, or take kind sequence", ErrStoreState)
 
-// refuseRuns answers those who wait for more than one integer.
+// refuseRuns answers the requests that wait for more than one integer.
 func (f *fetcher) refuseRuns() {
 	for _, w := range f.queue {
 		if w.n > 1 && !w.gone {

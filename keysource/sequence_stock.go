@@ -55,7 +55,7 @@ func (k *stock) turn() {
 	k.current.Store(newBlock(next, now))
 }
 
-// keep puts a run that has been reserved behind the integers in hand.
+// keep appends a run that has been reserved to the integers in hand.
 func (k *stock) keep(r run) {
 	switch {
 	case r.n == 0:
@@ -130,7 +130,7 @@ type bounds struct {
 	max   int64
 	atEnd string // the remedy when that is given
 	last  int64  // the integer after which the store has ended before max, 0 where it has not
-	seen  int64  // the end of what the store has given, or is known to be in use
+	seen  int64  // end of the integers that the store has given, or that are known to be in use
 	least int64  // no later key is below it
 }
 
@@ -148,7 +148,7 @@ func (b *bounds) within(first, n int64) run {
 }
 
 // ender is an error of a store that wraps [ErrExhausted], and knows why the integers end
-// before the last one: remedy is "" where it does not.
+// before the last one: remedy is empty if the error knows none.
 type ender interface {
 	End() (last int64, remedy string)
 }

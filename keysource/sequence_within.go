@@ -5,14 +5,14 @@ import (
 	"errors"
 )
 
-// ReserveWithin is [Sequence.Reserve] for a source that has a store of its own, and for
-// a statement whose transaction holds a lock that this store would wait for. The block
-// in hand comes first. Where it does not suffice, n integers are reserved through at, once
-// and on the calling goroutine, and nothing is kept: they belong to the transaction.
+// ReserveWithin is [Sequence.Reserve] for a source that has a store of its own, and for a
+// statement whose transaction holds a lock that this store would wait for. The block in
+// hand comes first. If it does not suffice, n integers are reserved through at, once and
+// on the calling goroutine, and nothing is kept: they belong to the transaction.
 //
-// The reservation is judged by what the store has given so far, and adds nothing to that.
-// Integers in hand that are below those of the transaction become a gap. at.Open counts as
-// set. It returns the errors of [Sequence.ReserveOn].
+// The reservation is judged by the integers that the store has given so far, and is not
+// added to them. Integers in hand that are below those of the transaction become a gap.
+// at.Open counts as set. It returns the errors of [Sequence.ReserveOn].
 func (s *Sequence) ReserveWithin(ctx context.Context, n int64, at At) (int64, error) {
 	if s.onConn {
 		at.Open = true

@@ -35,15 +35,14 @@ import (
 // still, differ, or be set back by a second or a day, while the process runs or
 // between two; they only decide which ticks it asks for.
 //
-// Without a Marker nothing but the clock keeps a source from the ticks of
-// another: of its predecessor, and of any other process with the same number,
-// against which it is unguarded. What it does is to leave out the first second,
-// since its predecessor may have been that far ahead of its clock: the first
-// key has the tick of a second after NewSnowflake was called, and a request waits
-// for it. A clock that is set back by more than that while no process runs makes
-// keys twice, and so does a predecessor with a Marker that was three seconds ahead,
-// but for those that [Snowflake.Above] is told of. Two sources of one process are
-// kept apart by [Workers].
+// Without a Marker only the clock keeps a source from the ticks of its predecessor, and
+// nothing guards it against another process with the same number. The source leaves out
+// the first second, since its predecessor may have been that far ahead of its clock: the
+// first key has the tick of a second after NewSnowflake was called, and a request waits
+// for it. A clock that is set back by more than that while no process runs makes keys
+// twice, and so does a predecessor with a Marker that was three seconds ahead, except for
+// keys below the argument of [Snowflake.Above]. Two sources of one process are kept apart
+// by [Workers].
 //
 // # Ahead of the clock
 //
@@ -77,9 +76,8 @@ import (
 // know them: where its predecessor was ahead of its clock, the primary key is
 // the last guard.
 //
-// A snowflake tells when it was made and by which worker. At a low rate its
-// lowest bits are mostly 0, so that the key modulo a small number is no way to
-// spread rows.
+// A snowflake reveals when it was made and by which worker. At a low rate its lowest bits
+// are mostly 0, so that the key modulo a small number is no way to spread rows.
 type Snowflake struct {
 	format
 	worker  int64
@@ -115,13 +113,13 @@ const (
 	// again, in milliseconds.
 	longestNap = 1000
 
-	// snowflakeBehind is how far the clock may be behind the next tick, in
-	// milliseconds, for a request to wait for it.
+	// snowflakeBehind is the distance, in milliseconds, by which the clock may lag behind
+	// the next tick for a request to wait for it.
 	snowflakeBehind = 10_000
 )
 
-// SnowflakeOptions say which snowflakes to make. Of Worker, WorkerEnv and
-// Ordinal exactly one must be given.
+// SnowflakeOptions select which snowflakes to make. Of Worker, WorkerEnv and Ordinal
+// exactly one must be given.
 type SnowflakeOptions struct {
 	Bits SnowflakeBits // the zero value is 41, 10 and 12 bits
 
@@ -218,13 +216,12 @@ func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) 
 	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers, which nobody else gets
-// and which are greater than all before them. It returns [ErrCount];
-// [ErrTooMany] for more than a tick has; [ErrClock]; [ErrExhausted] after the
-// end; [ErrStoreDown] when the Marker has failed for ten seconds, or until the
-// context ended; [ErrStoreState]; [ErrWorkerTaken] when other processes with the
-// number were faster for ten seconds; [ErrClosed]; or the context's error when
-// that ends while the Marker has not failed.
+// Reserve returns the first of n consecutive integers, which are handed out only once and
+// are greater than all before them. It returns [ErrCount]; [ErrTooMany] for more than a
+// tick has; [ErrClock]; [ErrExhausted] after the end; [ErrStoreDown] when the Marker has
+// failed for ten seconds, or until the context ended; [ErrStoreState]; [ErrWorkerTaken]
+// when other processes with the number were faster for ten seconds; [ErrClosed]; or the
+// context's error when that ends while the Marker has not failed.
 func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
 	first, _, err := s.reserve(ctx, n)
 	return first, err
@@ -248,7 +245,7 @@ func (s *Snowflake) reserve(ctx context.Context, n int64) (first int64, waited b
 	return s.key(slot, s.worker), !ok, nil
 }
 
-// Traits says that keys are ordered integers, that the keys of a request are
+// Traits returns that keys are ordered integers, that the keys of a request are
 // consecutive, and when they end.
 func (s *Snowflake) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true, End: s.timeOf(s.end)}

@@ -6,15 +6,15 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Above makes every later key greater than key: than the greatest one in the
-// table, when a source without a [Marker] starts, since the clock may have been
-// set back while no process ran. Without a Marker the next key then waits until the
-// clock has come to the time of key. It is refused with [ErrClock] where that is more
-// than ten seconds ahead. A key below 1, of an empty table, changes nothing.
+// Above makes every later key greater than key. It is called with the greatest key in the
+// table when a source without a [Marker] starts, since the clock may have been set back
+// while no process ran. Without a Marker the next key then waits until the clock has
+// reached the time of key. Above fails with [ErrClock] if that is more than ten seconds
+// ahead. A key below 1, of an empty table, changes nothing.
 //
-// It returns an error that wraps [ErrOptions] for a key of more bits than those
-// of this source have: the column holds others too. A foreign key of no more
-// bits is taken for a snowflake, whatever its time then is.
+// It returns an error that wraps [ErrOptions] for a key of more bits than those of this
+// source have: the column holds others too. A foreign key of no more bits is taken for a
+// snowflake, whatever its time then is.
 //
 // It does no I/O and is safe for concurrent use.
 func (s *Snowflake) Above(key int64) error {
@@ -52,9 +52,9 @@ func (s *Snowflake) overtaken() (mark time.Time, is bool) {
 	return s.timeOf(s.known), unused && s.known*s.unit-now > snowflakeBehind
 }
 
-// retire returns the greatest key that was given out, 0 if none was, and sees to it
-// that none follows: a request that was under way when the source was closed has its
-// key already, or gets none.
+// retire returns the greatest key that was given out, 0 if none was, and ensures that
+// none follows: a request that was in progress when the source was closed already has its
+// key, or gets none.
 func (s *Snowflake) retire() int64 {
 	last := s.free.Swap(1<<maxSlotBits) - 1
 	if last < max(s.start.Load(), 1<<s.sequenceBits) {

@@ -24,8 +24,8 @@ const (
 	maxSlotBits = 62
 )
 
-// SnowflakeBits says what the bits of a snowflake mean, from the highest to the
-// lowest: the time, the worker and the sequence. Bits above them are 0.
+// SnowflakeBits describes the bits of a snowflake, from the highest to the lowest: the
+// time, the worker and the sequence. Bits above them are 0.
 //
 // The zero value means 41, 10 and 12 bits; [SnowflakeBits53] keeps keys below
 // 2⁵³. A table must never change its bits: keys of two layouts can be equal.
@@ -115,7 +115,7 @@ func (b SnowflakeBits) Width() int {
 	return b.Time + b.Worker + b.Sequence
 }
 
-// String returns what the bits mean, by which two layouts are told apart:
+// String returns the meaning of the bits, which distinguishes two layouts:
 //
 //	41 bits of time by 1ms since 2020-01-01T00:00:00Z, 10 of worker, 12 of sequence
 func (b SnowflakeBits) String() string {

@@ -61,8 +61,8 @@ type Leased struct {
 	waited   func(ctx context.Context, began time.Time)
 
 	mu      sync.Mutex // guards what follows; never held while the store is asked
-	held    Series     // First is 0 where there is none
-	flake   *Snowflake // of held; nil while there is none
+	held    Series     // First is 0 without a lease
+	flake   *Snowflake // of held; nil without a lease
 	sent    time.Time  // when the last renewal was sent
 	claim   *leaseClaim
 	limit   time.Duration // of the next claim; 0: the least
@@ -85,7 +85,7 @@ const maxShunned = 16
 type leaseClaim struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
-	err    error         // that those get who wait for it; set before done is closed
+	err    error         // for the requests that wait for the claim; set before done is closed
 }
 
 // NewLeased returns a source with a leased number. It does no I/O: the first
@@ -125,8 +125,9 @@ func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 		case err != nil || !waited:
 			return first, err
 		}
-		// The lease may have run out while the process was stopped, or the store slow. Then
-		// the keys are nobody's, unless the store says that the number still is ours.
+		// The lease may have run out while the process was stopped or the store was slow.
+		// Then the keys must not be used, unless the store confirms that the number still
+		// is ours.
 		still, err := l.leased(ctx)
 		if err != nil {
 			return 0, err
@@ -144,8 +145,9 @@ func (l *Leased) replaced(flake *Snowflake) bool {
 	return !l.closed && l.flake != flake
 }
 
-// shun leaves a number that nobody can make keys of for a while, since a process
-// had it whose clock was ahead. It reports whether there may be another one.
+// shun gives up a worker number whose mark is far ahead, because a process whose clock
+// was ahead had it: no key can be made with it for a while. It reports whether there may
+// be another number.
 func (l *Leased) shun(flake *Snowflake) bool {
 	mark, overtaken := flake.overtaken()
 	if !overtaken {
@@ -159,7 +161,7 @@ func (l *Leased) shun(flake *Snowflake) bool {
 		return false
 	case l.flake == flake:
 		l.shunned[l.held.First] = mark
-		l.flake, l.held = nil, Series{} // its lease runs out by itself
+		l.flake, l.held = nil, Series{} // its lease expires unrenewed
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = flake.Close(ended) // which is not waited for
@@ -358,7 +360,7 @@ func (l *Leased) follow(ctx context.Context, now Series) error {
 	l.flake, l.held = nil, now // requests wait for the end of the claim
 	l.mu.Unlock()
 	if old != nil {
-		// It waits for a call to the Marker that was told to end.
+		// It waits for a call to the Marker whose context has ended.
 		err := old.Close(ctx)
 		l.last = max(l.last, old.retire())
 		if err != nil {
@@ -392,9 +394,9 @@ func (l *Leased) Drop() {
 	}
 }
 
-// Close makes requests fail with [ErrClosed] and gives the number back. It waits
-// for a claim under way, and for the store, until ctx ends. It returns the error of
-// ctx or of the store; the lease then runs out by itself. It may be called again.
+// Close makes requests fail with [ErrClosed] and gives the number back. It waits for a
+// claim in progress, and for the store, until ctx ends. It returns the error of ctx or of
+// the store; then the lease expires unrenewed. It may be called again.
 func (l *Leased) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -435,7 +437,7 @@ type LeasedStats struct {
 
 	Lease     time.Duration
 	LeaseHeld bool      // the lease lasts for sure
-	Until     time.Time // when the lease ends unless it is renewed; the zero Time: there is none
+	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
 	Err       error     // what the last claim failed with; nil after an answer
 }
 

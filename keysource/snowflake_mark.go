@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Marker keeps the mark of one worker's number, where all processes that ever
-// have the number find it. The mark is a time: nobody has made a key of it or
-// of a later one, and whoever wants to raises it first.
+// Marker keeps the mark of one worker's number, where all processes that ever have the
+// number find it. The mark is a time: no process has made a key of it or of a later time,
+// and a process raises it before it does.
 //
 // # The protocol
 //
@@ -21,32 +21,31 @@ import (
 //
 //	[before, until)
 //
-// and none when before is not less than until; nor is there any to use when
-// Mark fails. It calls for no time more than three seconds ahead of its clock, but
-// for what a tick may be longer.
+// and none when before is not less than until; nor is there any to use when Mark fails.
+// The time that a source calls it with is at most three seconds ahead of its clock, or
+// one tick if a tick is longer.
 //
-// This is safe since the mark only grows, and no two calls see it grow over the
-// same time: what one raises it over is before the mark that the next one is
-// told. It holds for any number of processes with one number, alive at once, and
-// whatever their clocks show. It holds for one that dies between any two steps:
-// what it had reserved is used by nobody. It holds for one that sleeps for a
-// year and wakes up between two steps: what it has reserved is still its own. And
-// it holds for an answer that was lost, or comes after the call was given up:
-// what that call raised the mark over is used by nobody either.
+// This is safe since the mark only grows, and no two calls see it grow over the same
+// time: the span of one call lies before the mark that the next call returns. It holds
+// for any number of processes with one number, alive at once, and whatever their clocks
+// show. It holds for a process that dies between any two steps: its reserved time is
+// never used. It holds for a process that sleeps for a year between two steps: its
+// reserved time is still its own. And it holds for an answer that was lost, or comes
+// after the call was given up: the span of that call is never used either.
 //
 // A start has nothing reserved and so begins at the mark or after it. It has
 // not far to go: the mark is at most three seconds ahead of the clock that it was
 // raised by, and keys may be as far ahead of the clock, so that a source whose clock
 // shows no less waits for the next tick at most.
 type Marker interface {
-	// Mark raises the mark to until if it is lower, and returns what it was
-	// before, which is any time before 1970 or 0 if there was none. Both are
-	// milliseconds since 1970. It must read and raise in one step, durably
-	// before it returns, and return soon after the context has ended. It is
-	// called once at a time by a source, off the goroutine of any request.
+	// Mark raises the mark to until if it is lower, and returns the mark before that: any
+	// time before 1970, or 0, if there was no mark. Both are milliseconds since 1970. It
+	// must read and raise in one step, durably before it returns, and return soon after
+	// the context has ended. A source calls it once at a time, off the goroutine of any
+	// request.
 	//
-	// An error that wraps [ErrStoreState] is passed on at once; after any other
-	// the store counts as down, and is asked again.
+	// An error that wraps [ErrStoreState] is passed on at once; after any other the store
+	// counts as down, and is asked again.
 	Mark(ctx context.Context, until int64) (before int64, err error)
 }
 
@@ -77,7 +76,7 @@ func (r *reserved) from(tick int64) (int64, bool) {
 	return tick, false
 }
 
-// until returns the end of the reserved time; 0 when none is reserved.
+// until returns the end of the reserved time; 0 when nothing is reserved.
 func (r *reserved) until() int64 {
 	if len(r.spans) == 0 {
 		return 0
@@ -91,8 +90,8 @@ type marking struct {
 	closed   bool
 	fetching *markFetch // the one under way, or nil
 
-	// All three are ticks; 0 is none.
-	known int64 // the mark as the store last told it
+	// All three are ticks; 0 if unset.
+	known int64 // the mark as the store last returned it
 	asked int64 // the highest that it was called with
 	floor int64 // nothing below it may be taken for ours any more
 
@@ -101,7 +100,8 @@ type marking struct {
 	failed  int64         // when that was, as clock returns it
 	failure error         // of the last call; nil after an answer
 
-	// starved is whether the last call has reserved nothing, since others had.
+	// starved reports whether the last call reserved nothing, since other sources had the
+	// time.
 	starved bool
 
 	reach reach
@@ -137,10 +137,10 @@ func (s *Snowflake) nextTick(slot int64) (int64, error) {
 	return max(tick, s.known, s.floor), nil
 }
 
-// fetch waits for a call to the Marker, which it begins if none is under way;
-// it does nothing if tick is reserved. The call belongs to nobody and goes on
-// when the context or the patience ends. After a call that failed there is no
-// error unless asking again will not help.
+// fetch waits for a call to the Marker, and begins one if none is in progress; it does
+// nothing if tick is reserved. The call belongs to no request and goes on when the
+// context or the patience ends. After a call that failed there is no error unless asking
+// again will not help.
 func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan time.Time) error {
 	s.mu.Lock()
 	if s.closed {
@@ -296,9 +296,9 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 		s.reach.reset()
 	}
 	if before < s.known {
-		// The store has lost marks, perhaps the marks of others too, who can have
-		// reserved as far ahead of now as we can. What was lost cannot be told
-		// from what was not, so that none of it is ours.
+		// The store has lost marks, perhaps also marks of other sources, which can have
+		// reserved as far ahead of now as we can. Lost and kept marks cannot be
+		// distinguished, so all of our reserved time is given up.
 		s.setbacks++
 		s.floor = max(s.floor, s.horizon(now))
 		s.reach.reset()

@@ -19,8 +19,8 @@ const (
 	// without a Marker.
 	maxReach = markedBorrow - unmarkedBorrow
 
-	// reachShare says how fast the reach grows: by an eighth of the time that passes. Requests
-	// wait for that long in all, in many short waits.
+	// reachShare is how fast the reach grows: by an eighth of the time that passes.
+	// Requests wait for that long in total, in many short waits.
 	reachShare = 8
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// clock returns the wall time in milliseconds since the epoch of the format,
-// far out of range for what no key can tell. The clock is never lifted here.
+// clock returns the wall time in milliseconds since the epoch of the format; it is far
+// out of range if no key can hold it. The clock is never lifted here.
 func (s *Snowflake) clock() int64 { return s.wall.read()>>tickBits - s.epoch }
 
 // horizon returns the first tick that must not be given out at a time, which is

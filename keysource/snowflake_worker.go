@@ -92,13 +92,12 @@ func parseNumber(text string) (int, bool) {
 // were given the same Workers. The zero value has none; it is safe for
 // concurrent use and must not be copied.
 //
-// They are for sources without a [Marker], of which two with one number would
-// make the same keys. Who opens sources keeps one Workers for the process, since
-// two databases that are opened under different names can be one; gives it to
-// each source; lets all tables under one name that want the same number share
-// one source, whose bits they share then; and closes that when the last of them
-// is closed. The next source with its number leaves out the time that it may
-// have used, by waiting for it to pass.
+// They are for sources without a [Marker], of which two with one number would make the
+// same keys. A program keeps one Workers for the process, since two databases that are
+// opened under different names can be one; gives it to each source; lets all tables under
+// one name that want the same number share one source and so its bits; and closes that
+// source when the last of them is closed. The next source with its number leaves out the
+// time that it may have used, by waiting for it to pass.
 type Workers struct {
 	mu    sync.Mutex
 	taken map[int]bool

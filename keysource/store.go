@@ -11,14 +11,14 @@ import (
 // returns an error. An application imports the package, and names the driver under
 // stores: in the policy file.
 type StoreDriver interface {
-	// OpenStore returns the store that a DSN names. It does no I/O: who is not there
-	// is found out at the first use. Its error is not shown, since the error may
-	// repeat the DSN.
+	// OpenStore returns the store that a DSN names. It does no I/O: a missing server is
+	// noticed at the first use. Its error is not shown, since the error may repeat the
+	// DSN.
 	OpenStore(dsn string) (Store, error)
 }
 
-// EndpointsDriver is a [StoreDriver] of servers that are named one by one, as the servers of
-// a cluster are: the policy file may have endpoints and the fields beside it in the place
+// EndpointsDriver is a [StoreDriver] of servers that are named one by one, as the servers
+// of a cluster are: the policy file may have endpoints and the fields beside it instead
 // of a DSN.
 type EndpointsDriver interface {
 	StoreDriver
@@ -29,7 +29,7 @@ type EndpointsDriver interface {
 	OpenEndpoints(e Endpoints) (Store, error)
 }
 
-// Endpoints say where the servers of a store are, and as whom they are used.
+// Endpoints hold the addresses of a store's servers, and the account to use.
 type Endpoints struct {
 	Addresses []string // at least one: host:port, or a URL of those
 	Prefix    string   // begins the names of all that is stored; "": the driver's own
@@ -38,7 +38,7 @@ type Endpoints struct {
 	TLS       *StoreTLS // nil: no field says so; the addresses may
 }
 
-// StoreTLS says how the connections to a [Store] are secured.
+// StoreTLS configures how the connections to a [Store] are secured.
 type StoreTLS struct {
 	// CA is the path of a file in PEM with the authorities that sign the servers'
 	// certificates; "": the certificates of the system.
@@ -55,13 +55,13 @@ type StoreTLS struct {
 // Store keeps the states of sources. One [Store] serves the processes of several
 // applications; a state is known by its name alone, whatever it is used for.
 //
-// A store must be durable: what it has answered it never forgets, and it never
-// answers what another process could be answered. Where it may lose its last
-// commits, as at a failover without a quorum, its documentation says so, and
-// [Reservation].Server tells the servers apart.
+// A store must be durable: it never forgets an answer that it has given, and it never
+// gives an answer that another process could get too. If it may lose its last commits, as
+// at a failover without a quorum, its documentation says so, and [Reservation].Server
+// identifies the server.
 //
-// All methods are safe for concurrent use. But for Bind and Close they do no I/O:
-// what they return looks for the state at its first use, and makes it where it is
+// All methods are safe for concurrent use. Except for Bind and Close they do no I/O: the
+// values that they return look up the state at their first use, and create it if it is
 // missing.
 type Store interface {
 	// Reserver returns the state of a [Sequence].
@@ -70,9 +70,9 @@ type Store interface {
 	// Series returns the series of one owner, for a [Recycled] or a [Leased].
 	Series(s State, o SeriesOwner) SeriesStore
 
-	// Marker returns the mark of one worker of a [Snowflake]. Each worker of a state
-	// has its own, which begins at 0: First of the state is not called. owner says in
-	// at most 190 characters who raises the mark, for people who look.
+	// Marker returns the mark of one worker of a [Snowflake]. Each worker of a state has
+	// its own, which begins at 0: First of the state is not called. owner names, in at
+	// most 190 characters, the process that raises the mark, for people who look.
 	Marker(s State, worker int64, owner string) Marker
 
 	// Bind notes that the keys of a state go to a column, such as "orders.id". Two
@@ -88,14 +88,15 @@ type Store interface {
 	Close() error
 }
 
-// State names what a [Store] keeps for one source, and says what is expected of it.
+// State names the state that a [Store] keeps for one source, with its parameters.
 type State struct {
 	// Name has 1 to 190 characters and no space at either end.
 	Name string
 
-	// Parameters say what may never change, in at most 1,000 characters that hold no
-	// secret. They are stored when the state is made. A state that was made with
-	// others, or for another kind of source, is not used: [ErrStoreState].
+	// Parameters describe the facts that may never change, in at most 1,000 characters
+	// that hold no secret. They are stored when the state is made. If a state was made
+	// with other parameters, or for another kind of source, it is not used:
+	// [ErrStoreState].
 	Parameters string
 
 	// Max is the greatest integer that is reserved, at least 1. A store that cannot
@@ -109,7 +110,7 @@ type State struct {
 	First func(ctx context.Context) (int64, error)
 }
 
-// SeriesOwner says whose series a [SeriesStore] takes, and what series there are.
+// SeriesOwner holds whose series a [SeriesStore] takes, and which series there are.
 type SeriesOwner struct {
 	Size  int64         // integers of a series, for good
 	Lease time.Duration // for which a series belongs to its owner, by the store's clock

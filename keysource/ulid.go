@@ -120,7 +120,7 @@ func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte,
 	return first, seeds, err
 }
 
-// Traits says that keys are ordered, and text of their own alphabet.
+// Traits returns that keys are ordered, and text of their own alphabet.
 func (s *ULID) Traits() Traits { return Traits{Ordered: true, Text: true} }
 
 // draw takes one key for each seed and returns the first; the others follow
@@ -196,7 +196,7 @@ const (
 	// crockford is the alphabet of a ULID's text.
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-	// ulidLen is the number of its characters: 128 bits behind two zeros.
+	// ulidLen is the number of its characters: two zero bits, then 128 bits.
 	ulidLen = 26
 )
 

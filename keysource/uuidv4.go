@@ -119,5 +119,5 @@ func (s *UUIDv4) fill(keys [][16]byte) error {
 	return nil
 }
 
-// Traits says that nothing but uniqueness is promised.
+// Traits returns that only uniqueness is promised.
 func (s *UUIDv4) Traits() Traits { return Traits{} }

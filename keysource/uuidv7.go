@@ -32,13 +32,12 @@ import (
 //
 // # Ahead of the clock
 //
-// More than 4,096 keys in a millisecond, and a clock that is set back, make
-// the keys run ahead of the clock. Beyond one second a request waits for the
-// clock, without a lock and until its context ends at most. It never waits
-// much longer than a second for a clock: one that was set back by a day is
-// left behind, and the keys go on from the last one, at the pace of the
-// monotonic reading if [Env].Now gives one. Only their time is wrong then,
-// until the wall clock is later again or the process ends; order and
+// More than 4,096 keys in a millisecond, and a clock that is set back, make the keys run
+// ahead of the clock. Beyond one second a request waits for the clock, without a lock and
+// until its context ends at most. It never waits much longer than a second for a clock:
+// if it was set back by a day, the source ignores it, and the keys go on from the last
+// one, at the pace of the monotonic reading if [Env].Now gives one. Only their time is
+// wrong then, until the wall clock is later again or the process ends; order and
 // uniqueness do not suffer.
 type UUIDv7 struct {
 	clock clock
@@ -208,7 +207,7 @@ func (d *drawn7) fill(room [][16]byte) {
 	}
 }
 
-// Traits says that keys are ordered.
+// Traits returns that keys are ordered.
 func (s *UUIDv7) Traits() Traits { return Traits{Ordered: true} }
 
 // reserve takes n consecutive ticks and returns the first, and what the clock
