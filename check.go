@@ -26,10 +26,10 @@ type Finding struct {
 	Message  string `json:"message"`  // what is wrong, and why it matters
 	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or what to change in the policy
 
-	// Class says what the first INSERT does that keyfill is to fill: "first-insert": it
-	// fails; "some-inserts": it works, and INSERTs fail at times, or store a wrong key, one
-	// twice or none; "later": something will hurt one day; "unknown": it cannot be told from
-	// here; "note": it works.
+	// Class is the effect on the first INSERT that keyfill is to fill: "first-insert": it
+	// fails; "some-inserts": it works, and later INSERTs fail at times, or store a wrong
+	// key, a key twice or no key; "later": something will hurt one day; "unknown": the
+	// check cannot find out; "note": it works.
 	Class string `json:"class"`
 }
 
@@ -73,8 +73,8 @@ func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]
 	return findings, nil
 }
 
-// startCheck is the check that the first connection of a database begins, where the
-// policy says so.
+// startCheck is the check that the first connection of a database begins, if the policy
+// asks for it.
 type startCheck struct {
 	wanted bool
 
@@ -83,10 +83,10 @@ type startCheck struct {
 	ended  chan struct{}
 }
 
-// begin runs the check, unless that was done, and logs what it finds. An engine with
-// one writer is looked at on the connection itself, which nobody has used yet: a
-// second one could be in the way of the application's writes. Any other is looked at in
-// the background. Nothing that goes wrong fails the connection.
+// begin runs the check, unless it has run already, and logs its findings. On an engine
+// with one writer it uses the connection itself, which has not been used yet, because a
+// second connection could block the application's writes. On any other engine it runs in
+// the background. No failure of the check fails the connection.
 func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn) {
 	if !s.wanted || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return

@@ -30,8 +30,8 @@ type intercepted interface {
 	driver.ConnPrepareContext
 }
 
-// answer is what the interceptor has got for a text: one of the three, or the
-// error. The connection hands it out and forgets it.
+// answer is the interceptor's result for a query: one of the three, or the error. The
+// connection hands it out and forgets it.
 type answer struct {
 	result driver.Result
 	rows   driver.Rows

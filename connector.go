@@ -16,12 +16,12 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 )
 
-// wrappedDriver is what database/sql sees: the registered driver, and the
-// Driver of each connector.
+// wrappedDriver is the driver.Driver that database/sql gets: the registered driver, and
+// the Driver of each connector.
 type wrappedDriver struct {
 	parent  driver.Driver
 	options Options
-	all     *Mount // of the registered name; nil when there is none
+	all     *Mount // of the registered name; nil if there is no such name
 	mount   *Mount // of one database; nil for the registered driver
 
 	mu     sync.Mutex
@@ -129,7 +129,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns a driver that opens further databases with the same options.
 func (c *Connector) Driver() driver.Driver { return c.driver }
 
-// closing is for how long Close waits for what a source is doing in its store.
+// closing is how long Close waits for a source that is using its store.
 const closing = 5 * time.Second
 
 // Close gives back the series of recycled sources and the leases of workers, closes
@@ -150,8 +150,8 @@ func (c *Connector) Close() error {
 	return err
 }
 
-// Explain says what would become of a query by the options of the driver, for
-// package explain.
+// Explain returns how the driver would treat a query under its options, for package
+// explain.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
 	return forecast.ExplainOn(&d.mount.one.Database, query, [2]int{})
 }

@@ -27,10 +27,10 @@
 //
 // # Outcomes
 //
-// A statement is filled (keyfill added a key), kept (the statement brought its
-// own key), passed (it is not an INSERT into a configured table) or refused. An
-// INSERT into a configured table that cannot be filled exactly is refused with
-// an [*Error] before anything is sent. Package policy says how to soften that.
+// A statement is filled (keyfill added a key), kept (the statement brought its own key),
+// passed (it is not an INSERT into a configured table) or refused. An INSERT into a
+// configured table that cannot be filled exactly is refused with an [*Error] before
+// anything is sent. Package policy describes how to soften that.
 //
 // # Integer keys
 //

@@ -10,17 +10,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Error says that an INSERT into a configured table was not sent, or that a key
-// could not be made. Its text never holds a key, an argument or the query.
+// Error means that an INSERT into a configured table was not sent, or that a key could
+// not be made. Its text never holds a key, an argument or the query.
 //
-// The text ends in the section of docs/errors.md that tells the cause and the cure.
+// The text ends in the section of docs/errors.md that explains the cause and the cure.
 //
-// errors.Is finds the cause: a [rewrite.Reason], an error of this package or of
-// package keysource, or the error of the context.
+// errors.Is finds the cause: a [rewrite.Reason], an error of this package or of package
+// keysource, or the error of the context.
 type Error struct {
 	Table  string // the name that the policy matched; "" when no table is concerned
 	Column string // the key column; "" when none is concerned
-	Offset int    // the place in the query, in bytes from 0; -1 when there is none
+	Offset int    // the place in the query, in bytes from 0; -1 if unknown
 	Err    error  // the cause, never nil
 }
 

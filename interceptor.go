@@ -27,8 +27,8 @@ type opened struct{ conn *conn }
 
 func (o opened) Open(string) (driver.Conn, error) { return o.conn, nil }
 
-// errAnswered is what sqlmw gets in the place of every answer, so that it wraps
-// none: the connection hands it out as it is.
+// errAnswered replaces every error on its way through sqlmw, so that sqlmw wraps none:
+// the connection then returns the driver's error as it is.
 var errAnswered = errors.New("keyfill: the answer is the connection's")
 
 func (i interceptor) ConnExecContext(ctx context.Context, _ driver.ExecerContext, query string, args []driver.NamedValue) (driver.Result, error) {

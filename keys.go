@@ -79,10 +79,10 @@ func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) 
 // has a transaction open. A library that sets keys before the INSERT asks it first:
 // another column must not get them. name is as for Keys.
 //
-// The column is "" for a table that the policy does not fill, and on the mount of a
-// registered name unless one database is open. anytime is false where keys belong to
-// the transaction of their INSERT, for integers that SQLite keeps in the database
-// itself, under the modes dry_run and off, and where fill: leaves missing keys alone.
+// The column is empty for a table that the policy does not fill, and on the mount of a
+// registered name unless one database is open. anytime is false where keys belong to the
+// transaction of their INSERT, for integers that SQLite keeps in the database itself,
+// under the modes dry_run and off, and where fill: leaves missing keys alone.
 func (m *Mount) KeyColumn(name string) (column string, anytime bool) {
 	all, _ := m.databases()
 	if len(all) != 1 {

@@ -25,7 +25,7 @@ type Mount struct {
 	setTo  *policy.Mode // by SetMode, for databases to come
 }
 
-// ended is what the closed databases of a mount have done.
+// ended holds the counts of the closed databases of a mount.
 type ended struct {
 	stats   Stats
 	sources numbering.PastSources
@@ -82,14 +82,14 @@ func (m *Mount) SetMode(mode policy.Mode) {
 	}
 }
 
-// Forget makes the sources take their states as they stand now: they give up the integers
-// that they hold, and forget how far each state had come, by which they tell that a store
-// has gone back. The next key is compared with the table again, as the first one was.
+// Forget makes the sources read their states again: they give up the integers that they
+// hold, and forget how far each state had come, by which they notice that a store has
+// gone back. The next key is compared with the table again, as the first one was.
 //
 // It is for test suites, after they have restored a snapshot of the database. Other
 // processes, and transactions that are open, must not use the database meanwhile: their
-// integers would be given again. A snowflake goes on as it was. Forget returns the errors of
-// series that could not be given back; these are lost numbers, and nothing else.
+// integers would be given again. A snowflake goes on as it was. Forget returns the errors
+// of series that could not be given back; these are lost numbers, and nothing else.
 func (m *Mount) Forget(ctx context.Context) error {
 	all, _ := m.databases()
 	var errs []error

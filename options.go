@@ -10,19 +10,19 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options is what [Register], [RegisterByName], [WrapConnector] and [OpenDB]
-// are told besides the driver. The zero value is right for a program that keeps
-// its policy in a file. Policy is copied; the other fields are shared.
+// Options are the settings of [Register], [RegisterByName], [WrapConnector] and [OpenDB]
+// besides the driver. The zero value is right for a program that keeps its policy in a
+// file. Policy is copied; the other fields are shared.
 type Options struct {
 	// Policy says which columns are filled, and how. Where it is nil, the file
 	// that $KEYFILL_CONFIG names, else ./keyfill.yaml, is read each time that a
 	// database is opened.
 	Policy *policy.Config
 
-	// Logger gets the log: docs/monitoring.md lists all messages. No line
-	// holds a key, an argument, a DSN, a value of [WithValue] or the text of a
-	// query, but that a finding of "check: start" says what keyfill check
-	// prints: it may name a state by such a value. Where Logger is nil, slog.Default is asked for each line.
+	// Logger gets the log: docs/monitoring.md lists all messages. No line holds a key, an
+	// argument, a DSN, a value of [WithValue] or the text of a query, with one exception:
+	// a finding of "check: start" says what keyfill check prints, which may name a state
+	// by such a value. If Logger is nil, slog.Default is called for each line.
 	Logger *slog.Logger
 
 	// Now is the clock of the sources and must be safe for concurrent use; nil

@@ -13,12 +13,12 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/retry"
 )
 
-// Outcome says what became of a key. The zero value is [Unknown].
+// Outcome is whether a key was stored. The zero value is [Unknown].
 type Outcome uint8
 
 const (
-	// Unknown means that the engine does not tell: the statement may have left
-	// the row out or changed another one, or the connection broke.
+	// Unknown means that the engine does not report it: the statement may have left the
+	// row out or changed another one, or the connection broke.
 	Unknown Outcome = iota
 	// Stored means that the row is in the table with this key, as far as its
 	// transaction commits.
@@ -44,8 +44,8 @@ type RecordedKey struct {
 	Outcome Outcome
 }
 
-// Recorder holds the keys that were filled under a context, for as long as the
-// program holds the Recorder. [Record] makes one. It is safe for concurrent use.
+// Recorder holds the keys that were filled under a context, until the program drops the
+// Recorder. [Record] makes one. It is safe for concurrent use.
 type Recorder struct{ recording execution.Recorder }
 
 // Record returns a context and a recorder of every key that is filled under
@@ -99,10 +99,10 @@ func (r *Recorder) Keys(table string) []RecordedKey {
 	return keys
 }
 
-// Last returns the last key of a table that is known to be stored, as a T. It
-// returns false where there is none, and where T does not suit the key. Where
-// several columns are filled, Last returns the key of the first one in the policy.
-// The table is named as in [Recorder.Keys].
+// Last returns the last key of a table that is known to be stored, as a T. It returns
+// false if no key is known to be stored, and if T does not suit the key. Where several
+// columns are filled, Last returns the key of the first one in the policy. The table is
+// named as in [Recorder.Keys].
 //
 //   - A UUID suits every T whose underlying type is [16]byte: the UUID of
 //     github.com/google/uuid, the one of the standard library's package uuid from
@@ -122,8 +122,8 @@ func Last[T any](r *Recorder, table string) (T, bool) {
 	return none, false
 }
 
-// keyAs returns a recorded key as a T, if T suits it. Only reflection tells the
-// underlying type of T.
+// keyAs returns a recorded key as a T, if T suits it. The underlying type of T is known
+// only through reflection.
 func keyAs[T any](key any) (T, bool) {
 	as, ok := key.(T)
 	if ok || key == nil {
@@ -142,9 +142,9 @@ func keyAs[T any](key any) (T, bool) {
 	return as, ok
 }
 
-// ErrCommitUnknown is in the error of [Retry] where the transaction may be stored, and may
-// not: its COMMIT got no answer, and its rows were not found, or do not tell. errors.Is
-// finds the driver's error of the COMMIT in it, too.
+// ErrCommitUnknown is in the error of [Retry] if the transaction may or may not be
+// stored: its COMMIT got no answer, and its rows were not found, or do not prove it.
+// errors.Is also finds the driver's error of the COMMIT in it.
 var ErrCommitUnknown = retry.ErrCommitUnknown
 
 // RetryOptions change what [Retry] does. The zero value changes nothing.
@@ -156,18 +156,19 @@ type RetryOptions struct {
 // retryAttempts is how often [Retry] runs its function at most.
 const retryAttempts = 10
 
-// Retry runs f in a transaction and commits the transaction. It makes the transaction
-// again, f included, after an error that says that it may succeed then: the engine has
-// undone it for the sake of others, a lock was waited for in vain, or the connection was
-// lost before the COMMIT was sent. It waits in between, from some milliseconds to some
-// 200, by chance. f must neither commit nor roll back, and must be able to run again. Where a
-// text in f has ended the transaction all the same, such as DDL on MySQL, f does not run
-// again. Of options the first counts.
+// Retry runs f in a transaction and commits the transaction. It repeats the transaction,
+// f included, after an error that a repetition may cure: the engine has rolled it back in
+// favour of another transaction, a lock wait timed out, or the connection was lost before
+// the COMMIT was sent. In between it waits for a random time of up to some 200
+// milliseconds. f must neither commit nor roll back, and must be able to run again. If a
+// statement in f has ended the transaction all the same, such as DDL on MySQL, f does not
+// run again. Of options the first counts.
 //
 // f has to return the error of a statement that has failed, unless a savepoint undoes the
-// statement. MySQL and MariaDB end a transaction at a deadlock, and commit each statement
-// behind it by itself. Retry sets the savepoint keyfill_attempt there when the transaction
-// begins, asks for it before the COMMIT, and returns an error where it is gone.
+// statement. MySQL and MariaDB end a transaction at a deadlock, and commit each later
+// statement separately. On these engines Retry sets the savepoint keyfill_attempt when
+// the transaction begins, checks before the COMMIT that it still exists, and returns an
+// error if it does not.
 //
 // An INSERT of the next attempt has the keys of the same INSERT in the attempt before, so
 // that what f has named after its keys stays valid. It is the same if it has the same text
@@ -177,16 +178,16 @@ const retryAttempts = 10
 // INSERT … SELECT, are drawn again.
 //
 // Where the COMMIT gets no answer, Retry looks for the keys on another connection. It
-// returns nil if all of them are there, and every statement of the transaction that writes
-// is an INSERT whose rows all got their keys from a source outside of the transaction. An
-// INSERT that brings its keys, one with IGNORE or ON CONFLICT, and any other statement than
-// a query count as other writes. A COMMIT that the server has not finished yet is waited
-// for, for 30 seconds at most, and 5 seconds behind the end of ctx. On PostgreSQL the
-// server is asked what became of the transaction, and f runs again if nothing was stored.
-// On SQL Server, where a session may see what is not committed, Retry does not look.
-// In all other cases Retry returns an error in which errors.Is finds [ErrCommitUnknown] and
-// the error of the COMMIT, and f does not run again: a row that is not there may have been
-// stored, and deleted by somebody else.
+// returns nil if all of them are there, and every statement of the transaction that
+// writes is an INSERT whose rows all got their keys from a source outside of the
+// transaction. An INSERT that brings its keys, one with IGNORE or ON CONFLICT, and any
+// other statement than a query count as other writes. A COMMIT that the server has not
+// finished yet is waited for, for 30 seconds at most, and until 5 seconds after the end
+// of ctx. On PostgreSQL Retry asks the server for the state of the transaction, and f
+// runs again if nothing was stored. On SQL Server, where a session may see what is not
+// committed, Retry does not look. In all other cases Retry returns an error in which
+// errors.Is finds [ErrCommitUnknown] and the error of the COMMIT, and f does not run
+// again: a missing row may have been stored, and deleted by another session.
 //
 // Retry returns the error of f and the errors of the driver as they are, and [ErrNotOurs]
 // for a database that was not opened through keyfill. Another wrapper may be around it. If

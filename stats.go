@@ -13,12 +13,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Stats says what a mount has done since it was opened, in statements.
+// Stats counts what a mount has done since it was opened, in statements.
 //
-// A statement counts once for each execution, when the driver has taken it. A
-// bulk load counts once for each row. A prepared statement counts once, when it
-// is prepared, if its text alone tells that it is kept or passed, if it is
-// refused, or if it is sent under the mode off.
+// A statement counts once for each execution, when the driver has taken it. A bulk load
+// counts once for each row. A prepared statement counts once, when it is prepared, if its
+// text alone decides that it is kept or passed, if it is refused, or if it is sent under
+// the mode off.
 type Stats struct {
 	// Passed counts statements with a word like INSERT that are not INSERTs
 	// into configured tables. Statements without such a word are not counted.
@@ -42,11 +42,11 @@ const OtherTables = "…"
 // errors.Is finds in an [*Error].
 type Reason string
 
-// Text returns the sentence that the error of such a statement ends in: what is
-// wrong, and what to change. It is "" for a word that is no reason.
+// Text returns the sentence that the error of such a statement ends in: what is wrong,
+// and what to change. It is empty for a word that is no reason.
 func (r Reason) Text() string { return rewrite.Reason(r).Error() }
 
-// Cause is why an INSERT stored no key, or why nobody knows, as a word of lower-case
+// Cause is why an INSERT stored no key, or why that is not known, as a word of lower-case
 // letters and _ that will not change. It is fit for the label of a metric.
 type Cause string
 
@@ -70,8 +70,9 @@ const (
 	CauseOther Cause = "other"
 )
 
-// The causes for which a filled INSERT stored no key, or nobody knows. The first two
-// also stand for an INSERT that gets no key, where a question about it failed.
+// The causes for which a filled INSERT stored no key, or why it is not known whether it
+// did. The first two also stand for an INSERT that gets no key, where a question about it
+// failed.
 const (
 	// CauseEngine: the database answered with an error.
 	CauseEngine Cause = "engine"
@@ -88,8 +89,8 @@ const (
 	// CauseUnended: the rows of the INSERT were not read to their end, or the program
 	// closed a bulk load before its end. A load whose connection broke is CauseConnection.
 	CauseUnended Cause = "unended"
-	// CauseConflict: the INSERT is an upsert, or leaves out rows that are there, and
-	// the answer does not tell which rows are new.
+	// CauseConflict: the INSERT is an upsert, or leaves out rows that are there, and the
+	// answer does not identify the new rows.
 	CauseConflict Cause = "conflict"
 	// CauseCount: the database counts another number of rows than were sent, since a
 	// trigger left some out, or does not count.
@@ -98,9 +99,9 @@ const (
 	CauseText Cause = "text"
 )
 
-// TableStats says what was done with the INSERTs into one table.
+// TableStats counts what was done with the INSERTs into one table.
 type TableStats struct {
-	Filled  uint64            // statements that got at least one key, whatever became of them
+	Filled  uint64            // statements that got at least one key, stored or not
 	Keys    uint64            // keys that were added
 	Kept    uint64            // statements that brought their own keys
 	Refused map[Reason]uint64 // statements that cannot be filled, by cause
@@ -110,7 +111,7 @@ type TableStats struct {
 	// a glob is one entry, however many tables it matches.
 	Entry string
 
-	// Stored, LeftOut, Failed and Unknown say what became of the filled statements.
+	// Stored, LeftOut, Failed and Unknown count the filled statements by their outcome.
 	// Their sum is Filled when no execution is under way, no rows are being read, no bulk
 	// load is being sent, and no filled statement was withheld.
 	//
@@ -120,7 +121,7 @@ type TableStats struct {
 	// transaction rolls back later is not seen either, and stays counted.
 	Stored uint64
 	// LeftOut counts the statements that succeeded and stored none of their keys: the
-	// rows of an upsert or of INSERT IGNORE were there, or the INSERT stood behind EXPLAIN.
+	// rows of an upsert or of INSERT IGNORE were there, or the INSERT followed EXPLAIN.
 	LeftOut uint64
 	// Failed counts the statements that ended in an error and stored no key.
 	Failed uint64
@@ -165,7 +166,7 @@ type SourceStats struct {
 	Source string
 	Kind   string   // as in the policy, such as "sequence"
 	Tables []string // the entries of the policy that use it, as the file spells them
-	Store  string   // the name of the store in the policy; "" for the tables' own database, or no store
+	Store  string   // the name of the store in the policy; empty for the tables' own database, or no store
 	States int      // how many states are in use; 0 before the first key, and for a kind without a state
 
 	// Next is the next key's number, 0 where that is not known before it is drawn.
@@ -205,13 +206,13 @@ type SourceStats struct {
 	// reads no clock.
 	LastKeyAt time.Time `json:",omitzero"`
 
-	// Worker is the number of the worker, -1 where the source has none, or none yet.
-	// Lease is how long a lease lasts, 0 where the source has none. LeaseHeld says that
-	// the process has its lease, and LeaseUntil when that ends unless it is renewed. Of
-	// several states they say what holds for the one whose lease ends first. A draw
-	// renews a lease, so that the lease of an idle process runs out, and the next draw
-	// takes one again. LeasesLost counts the leases that another process had taken then, and
-	// LeaseLostAt is when the last one was found taken.
+	// Worker is the number of the worker, -1 if the source has none, or none yet. Lease
+	// is how long a lease lasts, 0 if the source has none. LeaseHeld reports whether the
+	// process has its lease, and LeaseUntil when that ends unless it is renewed. Of
+	// several states they describe the one whose lease ends first. A draw renews a lease,
+	// so that the lease of an idle process runs out, and the next draw takes one again.
+	// LeasesLost counts the leases that another process had taken then, and LeaseLostAt
+	// is when the last one was found taken.
 	Worker     int64
 	Lease      time.Duration
 	LeaseHeld  bool
@@ -220,17 +221,16 @@ type SourceStats struct {
 
 	LeaseLostAt time.Time `json:",omitzero"`
 
-	// LastError is what the last attempt to fetch failed with, "" once one has
-	// succeeded. It holds no DSN, key or argument. LastErrorAt is when an attempt has
-	// failed last.
+	// LastError is the error of the last attempt to fetch, empty after one has succeeded.
+	// It holds no DSN, key or argument. LastErrorAt is when an attempt has failed last.
 	LastError   string
 	LastErrorAt time.Time `json:",omitzero"`
 
-	// Upstream is the name of the store that the source has its integers from, in blocks; ""
-	// where there is none, and then the fields below are zero. UpstreamLeft is how many
-	// integers the application's database had left of such blocks when this process saw
-	// them last: other processes use them too. Of several states it is the sum.
-	// UpstreamBlock is how many the next block has.
+	// Upstream is the name of the store from which the source gets its integers in
+	// blocks. It is empty without such a store, and then the fields below are zero.
+	// UpstreamLeft is how many integers the application's database had left of such
+	// blocks when this process saw them last: other processes use them too. Of several
+	// states it is the sum. UpstreamBlock is the size of the next block.
 	Upstream string `json:",omitempty"`
 
 	UpstreamLeft, UpstreamBlock int64

@@ -8,16 +8,16 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 )
 
-// Event says what keyfill has done with one INSERT, and why. It holds no key, argument,
-// value of [WithValue] or text of a query, so that a program may log it as it is: the keys
-// are in a [Recorder].
+// Event describes how keyfill has treated one INSERT, and why. It holds no key, argument,
+// value of [WithValue] or text of a query, so that a program may log it as it is: the
+// keys are in a [Recorder].
 type Event struct {
-	Entry string // the entry of the policy that matched, as the file spells it; "" for none
-	Table string // the table, as in [RecordedKey]; "" where Entry is
+	Entry string // the entry of the policy that matched, as the file spells it; empty if none matched
+	Table string // the table, as in [RecordedKey]; empty if Entry is
 
 	// Action is "fill" (keys were added), "keep" (the INSERT brings its own), "pass" (no
-	// entry matches) or "refuse" (it cannot be filled exactly). Withheld says that the
-	// INSERT was to be filled or refused, and went out as it came because of the mode or
+	// entry matches) or "refuse" (it cannot be filled exactly). Withheld reports that the
+	// INSERT was to be filled or refused, and was sent unchanged because of the mode or
 	// of "unsupported: unfilled".
 	Action   string
 	Withheld bool
@@ -32,8 +32,8 @@ type Event struct {
 
 	// Way is how the driver got the INSERT: "direct", "prepared" (by the program, or
 	// because the driver takes arguments no other way), "batch" of keyfillpgx, "bulk", or
-	// "as it came". It is "" where nothing was sent. Joined says that keys were drawn in
-	// the transaction of the INSERT.
+	// "as it came". It is empty if nothing was sent. Joined reports whether keys were
+	// drawn in the transaction of the INSERT.
 	Way    string
 	Joined bool
 
@@ -43,20 +43,20 @@ type Event struct {
 	Blocks int
 	Waited time.Duration
 
-	// Outcome is [Stored] where all keys are stored, [NotStored] where none is, and else
-	// [Unknown], with the Cause. Nothing is asked to find out, unless a Recorder wants to
-	// know, and what a transaction rolls back later is not seen. It is Unknown where the
-	// INSERT went out as it came.
+	// Outcome is [Stored] if all keys are stored, [NotStored] if no key is, and else
+	// [Unknown], with the Cause. keyfill asks the engine only if a Recorder needs the
+	// answer, and does not see what a transaction rolls back later. Outcome is Unknown if
+	// the INSERT was sent unchanged.
 	Outcome Outcome
 
-	// Failed says that the INSERT ended in an error, for the Cause, or was refused. The
-	// caller has the error, which may hold what an Event does not. An INSERT that is told
-	// of when it is prepared has not been executed, so that Failed is false.
+	// Failed reports that the INSERT ended in an error, for the Cause, or was refused.
+	// The caller has the error, which may hold what an Event does not. An INSERT that is
+	// reported when it is prepared has not been executed, so Failed is false.
 	Failed bool
 	Cause  Cause
 }
 
-// LogValue makes a group of what there is to say, so that
+// LogValue returns a group of the fields that are set, so that
 //
 //	slog.Debug("INSERT", "event", e)
 //
@@ -97,28 +97,29 @@ func (e Event) LogValue() slog.Value {
 }
 
 // WithTrace returns a context under which tell is called for each INSERT that keyfill
-// looks at, when it has ended: when the driver has answered, or when the rows of RETURNING
-// have been read to their end or closed. A text with several INSERTs is told of once for
-// each, a bulk load once, and a statement that database/sql sends again once for each time
-// that it does not end in driver.ErrBadConn. A prepared INSERT is told of at each
-// execution, under the context of that. One that is passed, kept or refused by its text
-// alone is told of when it is prepared.
+// looks at, when it has ended: when the driver has answered, or when the rows of
+// RETURNING have been read to their end or closed. tell is called once for each INSERT of
+// a text, once for a bulk load, and once for each time that database/sql sends a
+// statement again and it does not end in driver.ErrBadConn. For a prepared INSERT it is
+// called at each execution, with the context of the execution. An INSERT that is passed,
+// kept or refused by its text alone is reported when it is prepared.
 //
-// tell is called on the goroutine of the statement, which waits for it, and has to be safe
-// for concurrent use where the context is used by several. It must not use the connection
-// of the statement. Where ctx has a trace already, both are called.
+// tell is called on the goroutine of the statement, which waits for it, and has to be
+// safe for concurrent use where the context is used by several. It must not use the
+// connection of the statement. If ctx has a trace already, both are called.
 //
-// A traced INSERT takes the longer way through keyfill. Without WithTrace nothing is added
-// to any statement.
+// A traced INSERT takes the longer way through keyfill. Without WithTrace no statement
+// pays anything.
 func WithTrace(ctx context.Context, tell func(Event)) context.Context {
 	return execution.WithTracer(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }
 
-// WithTraceOfRows returns a context under which tell is called for each INSERT that gives
-// rows, as by RETURNING, when the driver has given them and before the program reads any:
-// Outcome is [Unknown], for [CauseRows]. It is made for a span that ends before the rows are
-// read. [WithTrace] tells of the same INSERT when they have been read, and what it says of
-// tell holds here too. An INSERT in a batch of pgx is told of by WithTrace alone.
+// WithTraceOfRows returns a context under which tell is called for each INSERT that
+// returns rows, as by RETURNING, when the driver has returned them and before the program
+// reads any: Outcome is [Unknown], for [CauseRows]. It is made for a span that ends
+// before the rows are read. [WithTrace] reports the same INSERT when they have been read,
+// and its rules for tell apply here too. Only WithTrace reports an INSERT in a batch of
+// pgx.
 func WithTraceOfRows(ctx context.Context, tell func(Event)) context.Context {
 	return execution.WithTracerOfRows(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }

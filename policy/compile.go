@@ -15,12 +15,12 @@ import (
 // with d nil, the dialect is the one that the configuration names. A dialect
 // other than that one is an error.
 //
-// A key that names no layout has the layout of the dialect, but for ulid: a ulid
-// is string everywhere, on SQL Server and Oracle too, since no type but text
-// holds a ULID as such. Integers are sent as int64.
+// A key that names no layout has the layout of the dialect, except ulid: a ulid is string
+// everywhere, on SQL Server and Oracle too, since no type but text holds a ULID as such.
+// Integers are sent as int64.
 //
-// Neither the environment nor the host's name nor a clock is read: whether a
-// snowflake finds its worker's number is seen when its source is made.
+// Compile reads neither the environment nor the host's name nor a clock: a missing
+// worker's number is noticed when the source is made.
 //
 // The error is an [*Error] or several joined; it has positions where the
 // configuration was read from a file.
@@ -186,8 +186,8 @@ func (k *compiler) add(p place, t Table) {
 	k.uses = append(k.uses, uses...)
 }
 
-// rule sets the rule of e, the entry of the table at p, but for its name and
-// its states, and returns its keys.
+// rule sets the rule of e, the entry of the table at p, except its name and its states,
+// and returns its keys.
 func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	r := Rule{
 		Entry:       e.name,

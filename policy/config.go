@@ -26,36 +26,36 @@ type Config struct {
 	// matched by bare entries only.
 	DefaultSchema string
 
-	// SQLMode, StandardConformingStrings and QuotedIdentifier say what the
-	// sessions of the application are set to, where that changes how text is read:
-	// sql_mode of MySQL and MariaDB as a list with commas, or default;
-	// standard_conforming_strings of PostgreSQL and QUOTED_IDENTIFIER of SQL
-	// Server, on or off. "" is not known: then a session is asked where it matters.
+	// SQLMode, StandardConformingStrings and QuotedIdentifier are the settings of the
+	// application's sessions that change how text is read: sql_mode of MySQL and MariaDB
+	// as a list with commas, or default; standard_conforming_strings of PostgreSQL and
+	// QUOTED_IDENTIFIER of SQL Server, on or off. Empty means not known: then a session
+	// is asked where it matters.
 	SQLMode, StandardConformingStrings, QuotedIdentifier string
 
-	// SessionReads says what happens to a statement that asks the session for a number
+	// SessionReads is what happens to a statement that asks the session for a number
 	// which keyfill has made instead of the engine; "" is [SessionReadsError].
 	SessionReads SessionReads
 
-	// Mode says how the statements of all tables are treated.
+	// Mode is how the statements of all tables are treated.
 	Mode Mode
 
-	// Unsupported says what happens to an INSERT on a configured table that
-	// cannot be filled; "" is [Refuse].
+	// Unsupported is what happens to an INSERT on a configured table that cannot be
+	// filled; "" is [Refuse].
 	Unsupported Unsupported
 
-	// Check says when the policy is compared with the database: "" is never, and
+	// Check is when the policy is compared with the database: "" is never, and
 	// [CheckStart] in the background of the first connection.
 	Check string
 
-	// EnsureSchema is what the sources of the file that do not say ensure_schema have:
+	// EnsureSchema is the default for the sources of the file that have no ensure_schema:
 	// see [Source.EnsureSchema]. It counts for the kinds that have the field, where it is
-	// of use; and it does not make the row of a state that has a name of its own, for
-	// which the source says EnsureSchema or Create. In Go a source cannot say false.
+	// of use. It does not create the row of a state that has a name of its own; for that,
+	// set EnsureSchema or Create in the source. In Go a source cannot set it to false.
 	EnsureSchema bool
 
-	// Fill says what counts as "no key"; 0 is missing, null, default and zero,
-	// but zero for integers on MySQL and MariaDB only
+	// Fill is the set of values that count as "no key"; 0 is missing, null, default and
+	// zero, where zero counts for integers on MySQL and MariaDB only
 	// ([dialect.Dialect.ZeroIsNoKey]).
 	Fill Fill
 
@@ -100,9 +100,9 @@ type Table struct {
 	// several columns share a state, the least bounds all of them.
 	MaxBits int
 
-	// LastInsertID says how the application learns the integer of Column; "" is
-	// [LastInsertIDSession] on MySQL and MariaDB, [LastInsertIDResult] on
-	// SQLite, [LastInsertIDOff] elsewhere and where the layout is string.
+	// LastInsertID is how the application learns the integer of Column; "" is
+	// [LastInsertIDSession] on MySQL and MariaDB, [LastInsertIDResult] on SQLite,
+	// [LastInsertIDOff] elsewhere and where the layout is string.
 	LastInsertID LastInsertID
 
 	// Keys are further key columns, or all of them when Column is "".
@@ -112,7 +112,7 @@ type Table struct {
 	// column list; nil when not known.
 	Columns []string
 
-	// Fill says what counts as "no key"; 0 is what the file says.
+	// Fill is the set of values that count as "no key"; 0 is the setting of the file.
 	Fill Fill
 
 	// Mode counts when it is more cautious than the file's.

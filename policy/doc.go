@@ -55,12 +55,12 @@
 //
 // # Names
 //
-// Names are written as in SQL and compare as the engine compares them. A part
-// in the engine's own quotes is exact ('"Orders"' for PostgreSQL, where the
-// outer quotes are YAML's); any other is folded, and holds nothing that the
-// engine would want quotes for. With lower_case_table_names=0 MySQL and MariaDB
-// tell the case of tables' names: an entry means the table of its very name. A table is given as table or schema.table; of
-// more parts the last two count.
+// Names are written as in SQL and compare as the engine compares them. A part in the
+// engine's own quotes is exact ('"Orders"' for PostgreSQL, where the outer quotes are
+// YAML's); any other is folded, and holds nothing that the engine would want quotes for.
+// With lower_case_table_names=0 the names of tables are case-sensitive on MySQL and
+// MariaDB: an entry means the table of its very name. A table is given as table or
+// schema.table; of more parts the last two count.
 //
 // A bare table matches in any schema. A qualified one matches in its schema
 // only. A table without a schema in the SQL is in the one that the session is in,

@@ -21,7 +21,7 @@ type Entry struct {
 	Name   string // as written
 	Line   int    // from 1; 0 where the configuration was built in Go
 	IsGlob bool
-	Schema string // folded; "" where the name has none, or has * or ? in it
+	Schema string // folded; empty if the name has none, or has * or ? in it
 
 	// Rule is the rule of the table that the entry names. Of a glob the fields are not
 	// set that depend on the name of a table. It must not be changed.
@@ -54,7 +54,7 @@ func (p *Policy) Entries() []Entry {
 }
 
 // EntryOf returns the entry that matches a table, which [Policy.Match] would use. The
-// names are folded; schema is "" for a bare name.
+// names are folded; schema is empty for a bare name.
 func (p *Policy) EntryOf(schema, table string) (Entry, bool) {
 	full := tableName{schema, table}
 	if schema == "" {

@@ -15,7 +15,7 @@ import (
 // [Config.Compile] return one, or several joined, ordered by position, of which
 // errors.As finds the first.
 type Error struct {
-	File   string // as it was given to Load or LoadFS; "" when there is none
+	File   string // as it was given to Load or LoadFS; empty without a file
 	Line   int    // from 1; 0 when not known
 	Column int    // from 1, in characters; 0 when not known
 	Table  string // the table's name as written; "" when the mistake concerns no table

@@ -9,7 +9,7 @@ import (
 // place is where in a configuration something stands. The zero value is the
 // whole configuration.
 type place struct {
-	section string // "tables", "sources" or "stores", for what stands in an entry of it
+	section string // "tables", "sources" or "stores", for a place in an entry of it
 	name    string // of the entry, as written
 	field   string // "layout", "source.epoch", "keys.column"; "" is the entry itself
 	item    int    // of the list in field, from 1

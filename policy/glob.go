@@ -76,7 +76,7 @@ func (p pattern) symbols() []rune {
 
 // meets reports whether some text is matched by both p and q.
 //
-// After each turn of the outer loop, reach[j] says whether some text is matched
+// After each iteration of the outer loop, reach[j] reports whether some text is matched
 // by the symbols of p so far and by the first j of q.
 func (p pattern) meets(q pattern) bool {
 	if p.differs(q) {
@@ -112,9 +112,8 @@ func (p pattern) meets(q pattern) bool {
 	return reach[len(b)]
 }
 
-// differs reports whether the patterns have other characters in front of their first
-// wildcards, or behind the last: then no text is matched by both. That they have the
-// same ones says nothing.
+// differs reports whether the patterns differ before their first wildcards, or after
+// their last ones: then no text matches both. Equal characters there prove nothing.
 func (p pattern) differs(q pattern) bool {
 	n := min(len(p.text), len(q.text))
 	for i := 0; i < n && !p.isWild(i) && !q.isWild(i); i++ {

@@ -9,29 +9,29 @@ type Guarantee struct {
 	Unique  Uniqueness
 	Ordered Order
 
-	// Contiguous says that the keys of one statement are consecutive integers; in
-	// a scope, that the keys of each of its values are.
+	// Contiguous reports whether the keys of one statement are consecutive integers; in a
+	// scope, whether the keys of each of its values are.
 	Contiguous bool
 
-	// GapFree says that no number is left out between the keys that are stored,
+	// GapFree reports whether no number is left out between the keys that are stored,
 	// whatever is rolled back or ends. Deleted rows leave theirs.
 	GapFree bool
 
-	// Short says that a key has at most 8 bytes, as an integer or as text.
+	// Short reports whether a key has at most 8 bytes, as an integer or as text.
 	Short bool
 
-	// Unguessable says that nobody can tell a key from others.
+	// Unguessable reports whether a key cannot be predicted from other keys.
 	Unguessable bool
 }
 
-// Uniqueness says why a source makes no key twice.
+// Uniqueness is why a source makes no key twice.
 type Uniqueness string
 
 const (
-	// NotUnique says that a key can be made twice: only the primary key of the
-	// table keeps it from being stored twice.
+	// NotUnique means that a key can be made twice: only the primary key of the table
+	// keeps it from being stored twice.
 	NotUnique Uniqueness = "no"
-	// UniqueByChance means random bits, which no two keys were seen to share.
+	// UniqueByChance means random bits; no two keys are known to have shared them.
 	UniqueByChance Uniqueness = "by chance"
 	// UniqueByWorker is by the worker's number alone, which no two processes may
 	// have, and a clock that does not go back between two of them.
@@ -43,7 +43,7 @@ const (
 	Unique Uniqueness = "yes"
 )
 
-// Order says among which keys a later one sorts after an earlier one.
+// Order is among which keys a later one sorts after an earlier one.
 type Order string
 
 const (

@@ -52,9 +52,9 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 // GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB to all of whose
 // nodes processes write at once; false where the source is refused there.
 //
-// A node may end a transaction in favour of another node's, and the application then
-// gets an error in the place of a commit. Only a sequence of the engine has other
-// guarantees on a cluster: its nodes give out values by turns, or the same values.
+// A node may end a transaction in favour of another node's, and the application then gets
+// an error instead of a commit. Only a sequence of the engine has other guarantees on a
+// cluster: its nodes give out values by turns, or the same values.
 func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
 	g, ok = Guarantees(s, dialect.MariaDB())
 	if !ok || s.Kind != KindNative {

@@ -27,15 +27,15 @@ const (
 )
 
 // kind is one way to make keys. Each is declared in the file of its name, with the fields
-// that it alone reads, their checks and defaults; a field that several kinds read is in the
-// file of its own name, or of what it is about. A new kind is listed in kinds, a new field
+// that it alone reads, their checks and defaults; a field that several kinds read is in a
+// file named after the field or its subject. A new kind is listed in kinds, a new field
 // in ownFields.
 type kind struct {
 	name string
 	doc  string
 
-	// integer says that the keys are integers, which are sent as integers where
-	// no layout is named.
+	// integer reports whether the keys are integers, which are sent as integers where no
+	// layout is named.
 	integer bool
 
 	// stateful is [Stateful].
@@ -62,8 +62,8 @@ type kind struct {
 	// nil when every dialect suits.
 	suit func(n namer, m *mistakes, p place, s Source)
 
-	// defaults sets the fields that s leaves out; nil when there are none. The
-	// dialect is nil when it is not known.
+	// defaults sets the fields that s leaves out; nil if the kind has no defaults. The
+	// dialect is nil if it is not known.
 	defaults func(s *Source, d *dialect.Dialect)
 
 	// open makes the source; nil when the engine makes the keys.
@@ -92,9 +92,9 @@ func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 	return cmp.Or(l, k.layout, d.DefaultLayout)
 }
 
-// fillFor returns the values that count as "no key" in a column of keys of a layout where
-// the policy does not say: zero is a key only as an integer of an engine for
-// which it is one, as sessions may say with NO_AUTO_VALUE_ON_ZERO.
+// fillFor returns the values that count as "no key" in a column of keys of a layout,
+// unless the policy sets them. Zero is a key only as an integer of an engine that stores
+// it, which sessions may choose with NO_AUTO_VALUE_ON_ZERO.
 func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fill {
 	if k.integer && l == "" && (zeroIsKey || !d.ZeroIsNoKey) {
 		return fillAll &^ FillZero

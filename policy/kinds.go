@@ -34,11 +34,11 @@ func kindNames() []string {
 	return names
 }
 
-// Stateful reports whether the keys of s come from a state that has to be kept apart
-// from the states of other columns and, but for a snowflake with store "none",
-// stored. Integers come from such a state, and so do the keys of a coprime and a
-// composite. The engine holds the state of a native source; the column itself is
-// the state of maxplusone.
+// Stateful reports whether the keys of s come from a state that has to be kept apart from
+// the states of other columns and, except for a snowflake with store "none", stored.
+// Integers come from such a state, and so do the keys of a coprime and a composite. The
+// engine holds the state of a native source; the column itself is the state of
+// maxplusone.
 func Stateful(s Source) bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful

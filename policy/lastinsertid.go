@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// LastInsertID says how the application learns an integer that was filled,
-// where it asks as for one that the engine made.
+// LastInsertID is how the application learns an integer that was filled, where it asks as
+// for an integer that the engine made.
 type LastInsertID string
 
 const (

@@ -107,8 +107,8 @@ func parse(file string, data []byte) (*Config, error) {
 	return &c, nil
 }
 
-// hashDigits is how many hexadecimal digits of a file's hash are told: enough to tell
-// files apart, and few enough to read aloud.
+// hashDigits is how many hexadecimal digits of a file's hash are shown: enough to
+// distinguish files, and few enough to read aloud.
 const hashDigits = 16
 
 func hashOf(data []byte) string {
@@ -116,9 +116,9 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// File returns the path that the configuration was read from, "" when it was parsed from
+// File returns the path that the configuration was read from, empty if it was parsed from
 // bytes, and the first 16 hexadecimal digits of the SHA-256 of its text, as sha256sum
-// prints them. Both are "" for a configuration built in Go. They stay when the program
+// prints them. Both are empty for a configuration built in Go. They stay when the program
 // changes the configuration.
 func (c *Config) File() (path, hash string) {
 	if c.origin == nil {

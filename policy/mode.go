@@ -2,8 +2,8 @@ package policy
 
 import "slices"
 
-// Mode says how the statements of a table are treated. Modes are ordered:
-// the greater is the more cautious.
+// Mode is how the statements of a table are treated. Modes are ordered: the greater is
+// the more cautious.
 type Mode uint8
 
 const (
@@ -42,8 +42,8 @@ func ParseMode(name string) (Mode, error) {
 // before fill.
 func MoreCautious(a, b Mode) Mode { return max(a, b) }
 
-// Unsupported says what happens to an INSERT on a configured table that cannot
-// be filled exactly.
+// Unsupported is what happens to an INSERT on a configured table that cannot be filled
+// exactly.
 type Unsupported string
 
 const (

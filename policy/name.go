@@ -10,9 +10,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// maxName is how many characters one part of a name may have. The longest that
-// an engine takes has 128 (SQL Server, Oracle), but for SQLite, which sets no
-// limit.
+// maxName is how many characters one part of a name may have. The longest name that an
+// engine takes has 128 (SQL Server, Oracle); SQLite sets no limit.
 const maxName = 255
 
 // namer reads names, of tables unless it is said otherwise, as a dialect writes them:
@@ -57,7 +56,7 @@ func (n namer) single(name string) (folded, msg string) {
 		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
 	if n.d.ExactTables {
-		return n.d.Fold(parts[0].text, true), "" // which is none of a table
+		return n.d.Fold(parts[0].text, true), "" // no table has it
 	}
 	return parts[0].text, ""
 }
@@ -193,5 +192,5 @@ func (n namer) suitColumn(m *mistakes, p place, name string) string {
 	return folded
 }
 
-// tableName is a folded name; schema is "" for a bare one.
+// tableName is a folded name; schema is empty for a bare one.
 type tableName struct{ schema, table string }

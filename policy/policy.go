@@ -6,9 +6,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// ParseName splits the name of one table, written as in the file, and folds it
-// as [Policy.Match] takes it; schema is "" for a bare name. The error is an
-// [*Error]: a glob names no one table.
+// ParseName splits the name of one table, written as in the file, and folds it as
+// [Policy.Match] takes it; schema is empty for a bare name. The error is an [*Error]: a
+// glob does not name a single table.
 func (p *Policy) ParseName(name string) (schema, table string, err error) {
 	parts, msg := p.names.parse(name)
 	if msg != "" {
@@ -61,38 +61,38 @@ type entry struct {
 	rule Rule
 }
 
-// Rule says how the INSERTs into one table are filled. It and its slices are
-// shared and must not be changed.
+// Rule is how the INSERTs into one table are filled. It and its slices are shared and
+// must not be changed.
 type Rule struct {
 	Entry        string      // the name of the entry that matched, as the file spells it
 	Table        string      // "table", or "schema.table" as the query names it, folded
-	Schema, Name string      // its two parts, folded; Schema is "" where the query has none
+	Schema, Name string      // its two parts, folded; Schema is empty if the query has none
 	Keys         []RuleKey   // the keys to fill, at least one unless Identity
 	Columns      []string    // all columns of the table in order, folded; nil when not known
 	Mode         Mode        // the more cautious of the file's and the table's
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
 	Identity     bool        // the engine makes every key: the table is passed untouched
 
-	// Loose says that a state is named after the table's schema, which the rule does
-	// not know to be the real one: [Policy.MatchFound].
+	// Loose reports whether a state is named after the table's schema, which the rule
+	// does not know to be the real one: [Policy.MatchFound].
 	Loose bool
 }
 
-// RuleKey is a key column to fill. Columns whose source is identity are none.
+// RuleKey is a key column to fill. A column whose source is identity has no RuleKey.
 type RuleKey struct {
 	Column string         // folded
 	Source Source         // what to open for the state, with its defaults; the same for the same State
-	Layout dialect.Layout // "" for integers that are sent as integers, and only for these
+	Layout dialect.Layout // empty for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
 
 	Integer bool // the source makes integers
 
-	// Contiguous says that the source gives consecutive integers, as many as an
+	// Contiguous reports whether the source gives consecutive integers, as many as an
 	// INSERT … SELECT has rows.
 	Contiguous bool
 
-	// Joined says that the keys are drawn on the statement's own connection, in
-	// its transaction, and are rolled back with the rows.
+	// Joined reports whether the keys are drawn on the statement's own connection, in its
+	// transaction, and are rolled back with the rows.
 	Joined bool
 
 	// Scope are the columns whose values a row is numbered within, folded; nil
@@ -102,7 +102,7 @@ type RuleKey struct {
 	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
 	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
 
-	// SaysLastInsertID says that LastInsertID comes from the file, and is not the
+	// SaysLastInsertID reports whether LastInsertID comes from the file, and is not the
 	// default.
 	SaysLastInsertID bool
 
@@ -110,16 +110,16 @@ type RuleKey struct {
 	// It may hold {value:x}, see [RuleKey.StateFor].
 	State string
 
-	// Own says that State is named after the column alone: its source is written
-	// in place and has no name. Other entries, and the entries of other
-	// files, can share a state of any other name.
+	// Own reports whether State is named after the column alone: its source is written in
+	// place and has no name. Other entries, and the entries of other files, can share a
+	// state of any other name.
 	Own bool
 
 	// Values are the names x of {value:x} in State, each once.
 	Values []string
 
-	// Shared says that State may serve other columns too: several keys of the
-	// file have it, or several tables of a glob.
+	// Shared reports whether State may serve other columns too: several keys of the file
+	// have it, or several tables of a glob.
 	Shared bool
 
 	// Columns are all columns that State serves as far as they are known: the
@@ -132,15 +132,13 @@ type RuleKey struct {
 	fault string   // why there is no State, for StateFor
 }
 
-// Match returns the rule for a table, or nil when it is not configured. The
-// names are folded, as [dialect.Dialect.Fold] does it; schema is "" when the
-// query has none.
+// Match returns the rule for a table, or nil when it is not configured. The names are
+// folded, as [dialect.Dialect.Fold] does it; schema is empty if the query has none.
 //
-// The state does not depend on how the query names the table: a bare entry has
-// one state for all schemas, and a qualified entry has its state for the default
-// schema too, where the query names none. Only
-// a name with {schema} tells the schemas of a bare entry apart; where neither
-// the query nor default_schema says which, [RuleKey.StateFor] fails.
+// The state does not depend on how the query names the table: a bare entry has one state
+// for all schemas, and a qualified entry has its state for the default schema too, where
+// the query names none. Only a name with {schema} separates the schemas of a bare entry;
+// if neither the query nor default_schema names one, [RuleKey.StateFor] fails.
 //
 // No glob matches a table of a session's own, #t or @t on SQL Server.
 //
@@ -158,7 +156,7 @@ func (p *Policy) Match(schema, table string) *Rule {
 	return nil
 }
 
-// entryOf returns the entry for a table, nil for none.
+// entryOf returns the entry for a table, nil if no entry matches.
 func (p *Policy) entryOf(full tableName) *entry {
 	if e := p.exact[full]; e != nil {
 		return e
@@ -206,8 +204,8 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	return &r
 }
 
-// isLoose reports whether a state of e is named after the real table's schema,
-// which a query that names schema, "" for none, may not tell.
+// isLoose reports whether a state of e is named after the real table's schema, which
+// schema, the one in the query or empty, may not be.
 func (e *entry) isLoose(schema string) bool {
 	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
 		return Stateful(k.Source) && (k.name == nil && schema != "" || k.name.has(wordSchema))
@@ -219,13 +217,13 @@ func (e *entry) isLoose(schema string) bool {
 // configuration that was built in Go, by the names of the tables.
 func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
 
-// Found says where the engine finds a table that a query names.
+// Found is where the engine finds a table that a query names.
 type Found struct {
 	Schema string // folded
 	Bare   bool   // the query names no schema
 
-	// Home says that it is the table of that name which is meant without a schema
-	// where the database is opened.
+	// Home reports whether the name without a schema means this table where the database
+	// is opened.
 	Home bool
 }
 

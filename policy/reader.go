@@ -33,7 +33,7 @@ func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 	return true
 }
 
-// isMapping is like is, for mappings, and says what to write in the place of another value.
+// isMapping is like is, for mappings; its message gives an example of the right value.
 func (r *reader) isMapping(p place, n *yaml.Node) bool {
 	if !r.isPlain(p, n) {
 		return false
@@ -45,8 +45,8 @@ func (r *reader) isMapping(p place, n *yaml.Node) bool {
 	return true
 }
 
-// mappingExample returns the end of a message about a value that stands where a table, a
-// source or a section of them is to stand, "" for other places.
+// mappingExample returns the end of a message about a value at the place of a table, a
+// source or a section of them; it is empty for other places.
 func (r *reader) mappingExample(p place, n *yaml.Node) string {
 	value := ""
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && isPlainWord(n.Value) {

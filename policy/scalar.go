@@ -103,8 +103,8 @@ var boolean = shape[bool]{
 	schema: schema{"type": "boolean"},
 }
 
-// optional returns the shape of a pointer to a value of shape s, which is nil
-// where there is none.
+// optional returns the shape of a pointer to a value of shape s, which is nil if the
+// value is missing.
 func optional[V any](s shape[V]) shape[*V] {
 	return shape[*V]{
 		read: func(r *reader, p place, n *yaml.Node) *V {

@@ -1,8 +1,8 @@
 package policy
 
-// SessionReads says what happens to a statement that asks the session for a number which
-// keyfill has made instead of the engine: lastval(), currval and their like give the number of
-// another row there.
+// SessionReads is what happens to a statement that asks the session for a number which
+// keyfill has made instead of the engine: lastval(), currval and the like return the
+// number of another row then.
 type SessionReads string
 
 // What happens to such a statement.

@@ -124,10 +124,10 @@ func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
 	}
 }
 
-// SnowflakeOptions returns the options of the snowflake s, or of the snowflake behind
-// a composite: all but Marker and Workers, and the worker's number where it is leased. It
-// reads neither the environment nor the host's name, and s must be such that
-// [Config.Compile] accepts it.
+// SnowflakeOptions returns the options of the snowflake s, or of the snowflake that a
+// composite is made of: all except Marker and Workers, and except a worker's number that
+// is leased. It reads neither the environment nor the host's name, and s must be such
+// that [Config.Compile] accepts it.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	o := keysource.SnowflakeOptions{
 		WorkerEnv: s.WorkerEnv,

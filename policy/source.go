@@ -32,7 +32,7 @@ type KeyTable struct {
 	Row     string // what stands in Key; "" stands for the name of the state
 	Value   string // the column of the number; of a coprime, of the last key as one
 	Stored  string // [StoredNext] or [StoredLast]
-	Version string // the column that counts changes, for [LockOptimistic]; "" when there is none
+	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
 }
 
 // Scope are one or more columns. A pointer to it keeps [Source] comparable:
@@ -45,7 +45,7 @@ type ScopeColumn struct {
 	Type   string // [ScopeInteger], also meant by "", or [ScopeText]
 }
 
-// scope returns the columns of Scope, nil where there are none.
+// scope returns the columns of Scope, nil if it has none.
 func (s Source) scope() []ScopeColumn {
 	if s.Scope == nil {
 		return nil
@@ -61,8 +61,8 @@ func (s Source) joined() bool { return s.Transaction == TransactionJoined || s.S
 // the file it is [First, Last].
 type Range struct{ First, Last int64 }
 
-// Source says how keys are made. Which fields a kind reads stands beside them;
-// any other that is set is an error.
+// Source is how keys are made. The comment of each field names the kinds that read it;
+// setting any other field is an error.
 type Source struct {
 	// Kind is one of the kinds, such as [KindUUIDv7].
 	Kind string
@@ -126,7 +126,7 @@ type Source struct {
 	// See [Source.CreateRow].
 	Create *bool
 
-	// Exclusive says that nothing else fills the column of a sequence or snowflake:
+	// Exclusive states that nothing else fills the column of a sequence or snowflake:
 	// neither another source nor a default or a counter of the column.
 	Exclusive bool
 
@@ -154,25 +154,24 @@ type Source struct {
 	Bits int
 
 	// TimeBits, WorkerBits, SequenceBits and Unit are the fields of
-	// [keysource.SnowflakeBits] with these names, instead of Bits. TimeBits is 0 when none is
-	// given.
+	// [keysource.SnowflakeBits] with these names, instead of Bits. TimeBits is 0 if it is
+	// not given.
 	TimeBits, WorkerBits, SequenceBits int
 	Unit                               time.Duration // 0 is one millisecond
 
-	// Transaction says of a sequence whether its numbers are reserved apart from
-	// the user's transaction, [TransactionAutonomous], also meant by "", or in
-	// it, [TransactionJoined]: without gaps, and one transaction at a time.
+	// Transaction is whether the numbers of a sequence are reserved apart from the user's
+	// transaction, [TransactionAutonomous], also meant by "", or in it,
+	// [TransactionJoined]: without gaps, and one transaction at a time.
 	Transaction string
 
-	// Lock says how a number that others may be taking is taken: of a sequence,
+	// Lock is how a number is taken that others may be taking too: of a sequence,
 	// pseudorandom, scatter or coprime [LockPessimistic], also meant by "", or
-	// [LockOptimistic]; of maxplusone [LockRange], also meant by "", or
-	// [LockNone].
+	// [LockOptimistic]; of maxplusone [LockRange], also meant by "", or [LockNone].
 	Lock string
 
-	// Via says whether the state of a sequence is read and written by
-	// statements, [ViaTable], also meant by "", or by the stored procedure that
-	// Procedure names, [ViaProcedure]; there "" is keyfill's own.
+	// Via is whether the state of a sequence is read and written by statements,
+	// [ViaTable], also meant by "", or by the stored procedure that Procedure names,
+	// [ViaProcedure]; an empty Procedure is keyfill's own.
 	Via, Procedure string
 
 	// Table is an existing table that holds the state of a sequence,
@@ -183,8 +182,8 @@ type Source struct {
 	// for each parent, say. nil is one for the table.
 	Scope *Scope
 
-	// Sequence is the engine's sequence behind a native source, written as in
-	// SQL; "" is the column's own.
+	// Sequence is the engine's sequence that a native source reads, written as in SQL;
+	// empty means the column's own.
 	Sequence string
 
 	// Length is how many characters a key has: of a coprime any, of a composite
@@ -204,8 +203,8 @@ type Source struct {
 	// up all keys of Length.
 	Grow bool
 
-	// Collation says of the column of a coprime that it compares byte for byte,
-	// [CollationBinary]; "" says nothing.
+	// Collation states that the column of a coprime compares byte for byte,
+	// [CollationBinary]; empty states nothing.
 	Collation string
 
 	// Key decides the order of a scatter's keys; "" is the name of its
@@ -258,7 +257,7 @@ type sourceID struct {
 	scope              string
 }
 
-// id returns a value that is equal to that of any source that says the same.
+// id returns a value that is equal for sources with equal settings.
 func (s Source) id() sourceID {
 	id := sourceID{createRow: s.CreateRow(), hasWorker: s.Worker != nil, onTable: s.Table != nil}
 	if id.hasWorker {

@@ -1,7 +1,6 @@
 package policy
 
-// checkSource reports the mistakes of the source at p, as far as they can be told
-// from the source alone.
+// checkSource reports the mistakes of the source at p that the source alone shows.
 func checkSource(m *mistakes, p place, s Source) {
 	k := kindByName(s.Kind)
 	switch {

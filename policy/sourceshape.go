@@ -25,7 +25,7 @@ func sourceShape() shape[Source] {
 	return s
 }
 
-// ownFields are the fields of a source but for kind, in the order of the reference.
+// ownFields are the fields of a source except kind, in the order of the reference.
 var ownFields = []*sourceField{
 	epochField, nameField, storeField, upstreamField,
 	upstreamBlockField, upstreamLastsField, transactionField, scopeField,

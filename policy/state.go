@@ -18,7 +18,7 @@ const maxState = 190
 
 // ColumnRef is a key column. Its names are folded.
 type ColumnRef struct {
-	Schema string // "" where it is not known
+	Schema string // empty if it is not known
 	Table  string
 	Column string
 }
@@ -32,8 +32,8 @@ func showState(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// stateFault says why a store cannot hold the name of a state, or nothing. MySQL
-// and SQL Server take "a" and "a " for the same.
+// stateFault returns why a store cannot hold the name of a state, or nothing. MySQL and
+// SQL Server treat "a" and "a " as equal.
 func stateFault(name string) string {
 	switch {
 	case name == "":

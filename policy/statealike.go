@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// alikeKeys are keys whose states have an equal name before it is one.
+// alikeKeys are keys whose state names are equal as templates, before their words are
+// replaced.
 type alikeKeys struct {
 	name   template
 	kinds  map[alikeKind]*alikeStates
@@ -15,10 +16,10 @@ type alikeKeys struct {
 	isOpen bool // which states are the same depends on more than the entries
 }
 
-// alikeKind is what decides with which other keys a key may share a state.
+// alikeKind decides with which other keys a key may share a state.
 type alikeKind struct {
-	entry         *entry  // an exact one, if the name of the state tells the table
-	schema, table pattern // those that the name of the state tells
+	entry         *entry  // an exact one, if the name of the state contains the table
+	schema, table pattern // the parts that the name of the state contains
 	isGlob        bool
 	isBare        bool
 	source        sourceID

@@ -75,12 +75,12 @@ func (k *compiler) fullName(e *entry) tableName {
 	return n
 }
 
-// markWide marks the keys whose states may serve several tables although that
-// is not seen by a state's name: the keys of globs whose name does not tell the
-// tables apart, and keys whose name may turn into the name of another key. Such keys
-// end where the first of them does.
+// markWide marks the keys whose states may serve several tables although the name of a
+// state does not show it: the keys of globs whose name does not distinguish the tables,
+// and keys whose name may turn into the name of another key. Such keys end where the
+// first of them does.
 func (k *compiler) markWide() {
-	named := make(map[string]*alikeKeys) // by the name before it is one
+	named := make(map[string]*alikeKeys) // by the template of the name
 	for _, u := range k.uses {
 		name := u.key().name
 		u.key().wide = !u.tells(name)
@@ -108,8 +108,7 @@ func (k *compiler) markWide() {
 	}
 }
 
-// meetsIn reports whether two keys that both have a name before it is one can
-// have the same state.
+// meetsIn reports whether two keys that share the template name can have the same state.
 func (u keyUse) meetsIn(name template, v keyUse) bool {
 	if name.has(wordTable) {
 		switch {

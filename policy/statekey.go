@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// StateFor returns State with the values of an execution for {value:x}; value
-// gives the one called x, and false when there is none. The error is an
-// [*Error]: a value is missing or empty, State names a schema that is not
-// known, or it is no name that a store can hold. It never holds a value.
+// StateFor returns State with the values of an execution for {value:x}; value returns the
+// value called x, or false if it is missing. The error is an [*Error]: a value is missing
+// or empty, State names a schema that is not known, or it is no name that a store can
+// hold. It never holds a value.
 func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error) {
 	if k.fault != "" {
 		return "", &Error{Msg: k.fault}
@@ -43,14 +43,14 @@ type stateKey struct {
 	// name is the name of the state; nil where each table and column has its own.
 	name template
 
-	// wide says that the tables of a glob share states, whatever they are.
+	// wide reports whether the tables of a glob share states, whatever they are.
 	wide bool
 
-	// apart says that the name holds the schema, whatever the entry.
+	// apart reports whether the name holds the schema, whatever the entry.
 	apart bool
 }
 
-// stateUse holds the facts about a state that its name alone tells.
+// stateUse holds the facts about a state that follow from its name alone.
 type stateUse struct {
 	source  Source
 	columns []ColumnRef // of exact entries

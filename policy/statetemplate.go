@@ -116,8 +116,8 @@ func (t template) String() string {
 	return b.String()
 }
 
-// id returns a text that only templates have that give the same names: words
-// are told from tables that are called like them.
+// id returns a text that is equal for templates that give the same names, and only for
+// these: words are distinguished from tables of the same name.
 func (t template) id() string {
 	var b strings.Builder
 	for _, p := range t {

@@ -38,8 +38,7 @@ type Store struct {
 	// user and the password. "" stands for none.
 	UserEnv, PasswordEnv string
 
-	// TLS says how the connections are secured. nil stands for the addresses, which may
-	// say so.
+	// TLS is how the connections are secured. If it is nil, the addresses decide.
 	TLS *keysource.StoreTLS
 }
 
@@ -79,8 +78,8 @@ func (s Store) String() string {
 // GoString is String, for %#v.
 func (s Store) GoString() string { return "policy.Store" + s.String() }
 
-// StoreNone stands in the place of a store's name for a snowflake whose
-// state is stored nowhere; see [Source].
+// StoreNone replaces the name of a store for a snowflake whose state is stored nowhere;
+// see [Source].
 const StoreNone = "none"
 
 // driverPattern matches the name of a driver. It keeps a DSN that stands in the

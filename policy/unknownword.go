@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// unknownWord returns the message for a word that is none of words: the one that
-// was likely meant, else all of them.
+// unknownWord returns the message for a word that is not in words: it proposes the likely
+// one, or lists all of them.
 func unknownWord(what, got string, words []string) string {
 	if near := nearest.Word(got, words); near != "" && show(got) != hidden {
 		return fmt.Sprintf("unknown %s %s; did you mean %q?", what, show(got), near)
@@ -46,7 +46,7 @@ const maxShown = 64
 // hidden is shown instead of a value that may be secret.
 const hidden = `"` + notShown + `"`
 
-// notShown stands in the place of a text that is not shown.
+// notShown replaces a text that is not shown.
 const notShown = "…"
 
 // show returns s in quotes for a message. What does not look like a name is not

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// shape is the type of a value in the file: it reads one, and says how the JSON
-// Schema describes it. A value that is not of the shape is reported, and the
-// returned value is not used then.
+// shape is the type of a value in the file: it reads one, and describes it for the JSON
+// Schema. A value that is not of the shape is reported, and the returned value is not
+// used then.
 type shape[V any] struct {
 	read   func(r *reader, p place, n *yaml.Node) V
 	schema schema
