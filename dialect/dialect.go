@@ -35,14 +35,14 @@ type Dialect struct {
 	Params  Params
 	Grammar Grammar
 
-	// Setting is the setting of a session that changes how text is read, nil where
-	// there is none. The facts hold under Settings.
+	// Setting is the setting of a session that changes how text is read, nil if no
+	// setting does. The facts hold under Settings.
 	Setting  *Setting
 	Settings Settings
 
 	Folding Folding // how identifiers compare
 
-	// ExactTables says that the names of tables and schemas are compared as they
+	// ExactTables reports whether the names of tables and schemas are compared as they
 	// are written: MySQL and MariaDB with lower_case_table_names=0.
 	ExactTables bool
 
@@ -56,43 +56,43 @@ type Dialect struct {
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
 
-	// Latest says how a query sees the rows that were stored last.
+	// Latest is how a query reads the rows that were stored last.
 	Latest Latest
 
 	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
 	// literal.
 	BinaryOpen, BinaryClose string
 
-	// AtomicStatements says that an INSERT that fails has stored none of its
-	// rows; in MySQL and MariaDB it depends on the storage engine.
+	// AtomicStatements reports whether an INSERT that fails has stored none of its rows;
+	// in MySQL and MariaDB it depends on the storage engine.
 	AtomicStatements bool
 
 	DefaultLayout Layout // of a 16-byte key where the policy names none
 
-	// ErrorsAbort says that a statement that fails leaves its transaction nothing
-	// but to be rolled back, at least to a savepoint.
+	// ErrorsAbort reports whether after a failed statement its transaction can only be
+	// rolled back, at least to a savepoint.
 	ErrorsAbort bool
 
-	// OneWriter says that one connection writes at a time, for as long as its
-	// transaction lasts: a second one of the same process would wait for it, or
-	// make it fail (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
+	// OneWriter reports whether one connection writes at a time, until its transaction
+	// ends: a second connection of the same process would wait for it, or make it fail
+	// (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
 	OneWriter bool
 
-	// LastRowID says that the driver's LastInsertId is the number of the last row
+	// LastRowID reports whether the driver's LastInsertId is the number of the last row
 	// that any INSERT of the connection has stored, whatever its key.
 	LastRowID bool
 
 	Errors Errors // the meaning of the codes of its errors
 
-	// ZeroIsNoKey says that the engine itself takes an integer 0 in a key
-	// column for "make one": MySQL and MariaDB.
+	// ZeroIsNoKey reports whether the engine itself takes an integer 0 in a key column
+	// for "make one": MySQL and MariaDB.
 	ZeroIsNoKey bool
 
-	// EmptyIsNull says that the empty string is NULL: Oracle.
+	// EmptyIsNull reports whether the empty string is NULL: Oracle.
 	EmptyIsNull bool
 
-	// UnreadCounter says that keyfill does not ask the engine where the counter of a
-	// column stands that it numbers itself: SQL Server and Oracle.
+	// UnreadCounter reports that keyfill does not ask the engine for the counter of a
+	// column that it numbers itself: SQL Server and Oracle.
 	UnreadCounter bool
 }
 
@@ -139,7 +139,7 @@ type Lexis struct {
 	// and underscore that an identifier may start with and contain.
 	IdentStart, IdentPart string
 
-	// DigitIdents says that an identifier may begin with a digit.
+	// DigitIdents reports whether an identifier may begin with a digit.
 	DigitIdents bool
 
 	// DollarWords are the words, in lower case, that begin with a dollar where no
@@ -170,18 +170,18 @@ type Params struct {
 	At             bool // @name
 	AtNumber       bool // @p7 is the seventh argument
 
-	// ByPosition says that a nameless argument belongs to the place of its
-	// placeholder in the text, whatever the placeholder is called: each
-	// occurrence takes the next argument.
+	// ByPosition reports whether a nameless argument belongs to the place of its
+	// placeholder in the text, whatever the placeholder is called: each occurrence takes
+	// the next argument.
 	ByPosition bool
 
 	FoldedNames bool // names compare without case
 
-	// FirstUse says that some drivers number $7 by where it first stands in
-	// the text, others by its digits.
+	// FirstUse reports that some drivers number $7 by its first place in the text, others
+	// by its digits.
 	FirstUse bool
 
-	// Arrays says that a list as an argument stands for as many rows.
+	// Arrays reports whether a list as an argument stands for as many rows.
 	Arrays bool
 
 	// Max is how many arguments one statement may have.
@@ -212,7 +212,7 @@ type Grammar struct {
 	Overriding    bool // OVERRIDING SYSTEM VALUE
 	Set           bool // INSERT … SET a = 1
 	DefaultValues bool // DEFAULT VALUES
-	DefaultAlone  bool // no upsert clause behind DEFAULT VALUES
+	DefaultAlone  bool // no upsert clause after DEFAULT VALUES
 	DefaultList   bool // (a, b) DEFAULT VALUES
 	EmptyLists    bool // () and VALUES ()
 	ValueWord     bool // VALUE for VALUES
@@ -226,13 +226,12 @@ type Grammar struct {
 	ReturningInto  bool // RETURNING … INTO, RETURN … INTO, LOG ERRORS
 	Option         bool // OPTION (…)
 
-	// FirstColumns says that without a column list n values are the first n
+	// FirstColumns reports whether without a column list n values are the first n
 	// columns; elsewhere they must be all of them.
 	FirstColumns bool
 
-	// FunctionTargets are the words, in lower case, that open a function in
-	// the place of the table's name. QueryTargets are the words that open a query
-	// there.
+	// FunctionTargets are the words, in lower case, that open a function used as the
+	// target table. QueryTargets are the words that open a query there.
 	FunctionTargets []string // OPENQUERY (…)
 	QueryTargets    []string // TABLE (SELECT …)
 
@@ -240,7 +239,7 @@ type Grammar struct {
 	RowIDs []string
 
 	CTETargets  bool // INSERT INTO a name of the WITH clause goes through it
-	CallTargets bool // f (…) may stand in the place of the table's name
+	CallTargets bool // f (…) may be the target table
 
 	TempTables   bool   // CREATE TEMPORARY TABLE of the name of another table, which it hides
 	TempSchema   bool   // temporary tables are in a schema of their own
@@ -250,10 +249,10 @@ type Grammar struct {
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
 	RowFunctions bool   // a function that a SELECT without FROM calls may give several rows
-	TypedRows    bool   // VALUES in the place of a table, and SELECT under UNION ALL, take no types from the columns they are assigned to
+	TypedRows    bool   // VALUES as a table, and SELECT under UNION ALL, take no types from the columns they are assigned to
 
 	// SelectedBytes is how 16 bytes, for which % stands, are written in a select list so
-	// that they stay the same; "" where they do by themselves.
+	// that they stay the same; empty if they need no change.
 	SelectedBytes string
 
 	// StatementSettings are the settings, in lower case, that SET STATEMENT … FOR may
@@ -278,8 +277,8 @@ type Grammar struct {
 	// of such a body; nil where any statement may, and blocks nest.
 	BodyWords []string
 
-	// RoutineIsRest says that a definition of a routine or trigger reaches to
-	// the end of the text.
+	// RoutineIsRest reports whether a definition of a routine or trigger reaches to the
+	// end of the text.
 	RoutineIsRest bool
 }
 

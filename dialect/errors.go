@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ErrorClass is the meaning of an engine's error for a statement of keyfill. It
-// is told by the engine's code, never by the text, which comes in the language of
-// the server or of the login.
+// ErrorClass is the meaning of an engine's error for a statement of keyfill. It follows
+// from the engine's code, never from the text, which comes in the language of the server
+// or of the login.
 type ErrorClass uint8
 
 const (
@@ -15,50 +15,47 @@ const (
 	// or no answer of the engine at all.
 	ErrorOther ErrorClass = iota
 
-	// ErrorTransaction says that the engine has undone the transaction for the
-	// sake of others (a deadlock, a failed serialization): the same transaction
-	// may succeed when it is made again.
+	// ErrorTransaction means that the engine has rolled back the transaction in favour of
+	// another one (a deadlock, a failed serialization): the same transaction may succeed
+	// when it is made again.
 	ErrorTransaction
 
-	// ErrorLock says that a lock was waited for in vain. Whether the transaction
-	// is still open depends on the server's settings.
+	// ErrorLock means that a lock wait timed out. Whether the transaction is still open
+	// depends on the server's settings.
 	ErrorLock
 
-	// ErrorDuplicate says that a value is in a unique index already.
+	// ErrorDuplicate means that a value is in a unique index already.
 	ErrorDuplicate
 
-	// The classes below are final: the engine answers the same until somebody
-	// changes the database, the account, or the policy.
+	// The classes below are final: the engine answers the same until an operator changes
+	// the database, the account, or the policy.
 
-	// ErrorNoObject says that a table, a column, a sequence, a procedure or a
-	// schema is not there.
+	// ErrorNoObject means that a table, a column, a sequence, a procedure or a schema
+	// does not exist.
 	ErrorNoObject
 
-	// ErrorNoRight says that the user may not do that.
+	// ErrorNoRight means that the user lacks a privilege.
 	ErrorNoRight
 
-	// ErrorReadOnly says that the server, the database or the session takes no
-	// changes.
+	// ErrorReadOnly means that the server, the database or the session takes no changes.
 	ErrorReadOnly
 
-	// ErrorLogin says that the user, the password or the client's address is
-	// refused.
+	// ErrorLogin means that the user, the password or the client's address is refused.
 	ErrorLogin
 
-	// ErrorNoDatabase says that the database is not there.
+	// ErrorNoDatabase means that the database does not exist.
 	ErrorNoDatabase
 
-	// ErrorRefused says that the statement does not suit the table, which was
-	// altered.
+	// ErrorRefused means that the statement does not suit the table, which was altered.
 	ErrorRefused
 
-	// ErrorPassing says that the engine cannot answer now: it starts, stops, has
-	// too many connections or no room left, or the connection to it broke.
+	// ErrorPassing means that the engine cannot answer now: it starts, stops, has too
+	// many connections or no room left, or the connection to it broke.
 	ErrorPassing
 )
 
-// Final reports whether the same statement gets the same error until somebody
-// mends its cause.
+// Final reports whether the same statement gets the same error until its cause is
+// removed.
 func (c ErrorClass) Final() bool { return ErrorNoObject <= c && c <= ErrorRefused }
 
 // Transient reports whether a transaction that met the error may succeed when it is
@@ -77,26 +74,26 @@ type ErrorCodes struct {
 	// number below 256 stands for all codes that extend it.
 	Numbers []int
 
-	// Texts are parts of messages, for the one code that means nothing by itself:
+	// Texts are parts of messages, for the one code that has no meaning without its text:
 	// SQLITE_ERROR. SQLite has no other language than English.
 	Texts []string
 }
 
-// Errors are the codes of an engine's errors, the more telling ones first.
+// Errors are the codes of an engine's errors, the more specific ones first.
 type Errors struct {
 	Codes []ErrorCodes
 
-	// Extended says that the low byte of a number is its primary code.
+	// Extended reports whether the low byte of a number is its primary code.
 	Extended bool
 
-	// Generic is the number that stands for many causes, which the text alone
-	// tells apart; 0 where there is none.
+	// Generic is the number that stands for many causes, which only the text
+	// distinguishes; 0 if the engine has no such number.
 	Generic int
 }
 
-// Class returns the class of an error by its SQLSTATE, "" where the driver tells
-// none, its number, 0 where it tells none, and its text, which is read only for
-// a Generic number.
+// Class returns the class of an error by its SQLSTATE, empty if the driver reports none,
+// its number, 0 if the driver reports none, and its text, which is read only for a
+// Generic number.
 func (e *Errors) Class(state string, number int, text string) ErrorClass {
 	for i := range e.Codes {
 		c := &e.Codes[i]
@@ -149,16 +146,16 @@ var postgresErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorReadOnly, States: []string{"25006"}},
 	{Class: ErrorLogin, States: []string{"28"}},
 	{Class: ErrorNoDatabase, States: []string{"3D"}},
-	// Behind a pooler prepared statements are other clients'.
+	// Through a pooler a session may have prepared statements of other clients.
 	{Class: ErrorPassing, States: []string{"42P05", "26", "34"}},
 	{Class: ErrorRefused, States: []string{"21", "22", "23", "42", "44"}},
 	{Class: ErrorPassing, States: []string{"08", "40003", "53", "57", "58", "55006"}},
 }}
 
-// https://www.sqlite.org/rescode.html. 2067, 1555 and 2579 extend
-// SQLITE_CONSTRAINT, which a driver without extended codes gives for all of them:
-// the name of the index in the text decides there. Code 1, SQLITE_ERROR, has no
-// extensions for what its text says.
+// https://www.sqlite.org/rescode.html. 2067, 1555 and 2579 extend SQLITE_CONSTRAINT,
+// which a driver without extended codes returns for all of them: the name of the index in
+// the text decides there. Code 1, SQLITE_ERROR, has no extensions for the causes that its
+// text names.
 var sqliteErrors = Errors{
 	Extended: true,
 	Generic:  1,

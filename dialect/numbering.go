@@ -1,8 +1,8 @@
 package dialect
 
-// Numbering says how an engine numbers the rows of a query, for INSERT … SELECT
-// whose keys are counted up from a first one. Number and Fail are expressions
-// over all rows, without a placeholder.
+// Numbering is how an engine numbers the rows of a query, for INSERT … SELECT whose keys
+// are counted up from a first one. Number and Fail are expressions over all rows, without
+// a placeholder.
 type Numbering struct {
 	// Number is the number of a row, from 1, as a 64-bit integer.
 	Number string
@@ -16,10 +16,9 @@ type Numbering struct {
 	// the mode, so that no row gets a key that is not its own.
 	Fail string
 
-	// FailState and FailNumber are the SQLSTATE and the engine's number of that
-	// error, "" and 0 where there is none. Failure is a part of Fail that the
-	// error repeats, in lower case and in whatever language; "" where it repeats
-	// nothing.
+	// FailState and FailNumber are the SQLSTATE and the engine's number of that error,
+	// empty and 0 if it has none. Failure is a part of Fail that the error repeats, in
+	// lower case and in whatever language; empty if it repeats nothing.
 	FailState  string
 	FailNumber int
 	Failure    string
@@ -27,38 +26,37 @@ type Numbering struct {
 	// Text is the expression of a number as text, with % for the number.
 	Text string
 
-	// First says that a WITH clause stands in front of INSERT, not of SELECT.
+	// First reports whether a WITH clause stands before INSERT, not before SELECT.
 	First bool
 
-	// Flat says that a WITH clause may not stand in another one.
+	// Flat reports whether a WITH clause may not stand in another one.
 	Flat bool
 
-	// LooseNames says that a WITH clause may name fewer columns than its query
-	// has.
+	// LooseNames reports whether a WITH clause may name fewer columns than its query has.
 	LooseNames bool
 
-	// ByTarget says that a string, a NULL or a placeholder in a plain select list
-	// takes the type of the column that it goes to, and in a WITH clause does
-	// not; NullByTarget that only NULL does.
+	// ByTarget reports whether a string, a NULL or a placeholder in a plain select list
+	// takes the type of the column that it goes to, and in a WITH clause does not;
+	// NullByTarget whether only NULL does.
 	ByTarget, NullByTarget bool
 
-	// Writing says that functions of users may write when a query calls them;
-	// Hidden says that a view may call them.
+	// Writing reports whether functions of users may write when a query calls them;
+	// Hidden whether a view may call them.
 	Writing, Hidden bool
 
-	// Ordered says that a query with ORDER BY in a WITH clause needs an OFFSET.
+	// Ordered reports whether a query with ORDER BY in a WITH clause needs an OFFSET.
 	Ordered bool
 
-	// Unordered says that a query with ORDER BY in a WITH clause has no order.
+	// Unordered reports whether a query with ORDER BY in a WITH clause has no order.
 	Unordered bool
 
-	// Carries says that the rows are numbered in a temporary table, in which values
-	// may become others: 1/3 has fewer digits, 0x41 is a string.
+	// Carries reports whether the rows are numbered in a temporary table, in which values
+	// may change: 1/3 has fewer digits, 0x41 is a string.
 	Carries bool
 
 	// PerRow is an expression that gives each row of a query another number below 2⁴⁷
 	// where it stands in the select list, so that the query needs no temporary table;
-	// "" where there is none.
+	// empty if the engine has no such expression.
 	PerRow string
 
 	// Tails make the keys of rows from what they have in common.
@@ -75,21 +73,21 @@ type Numbering struct {
 	// version does that keyfill works with.
 	Major, Minor int
 
-	// Where says that the query in front of ON CONFLICT needs a WHERE.
+	// Where reports whether the query before ON CONFLICT needs a WHERE.
 	Where bool
 }
 
 // Function is a function of the engine that makes a key.
 type Function struct {
-	Text         string // its call; "" where there is none
+	Text         string // its call; empty if the engine has no such function
 	Major, Minor int    // of the first version that has it
 }
 
-// Tails are the expressions that make the keys of the rows of a query, by how the keys
-// are sent: {prefix} is what the keys have in common, text of hexadecimal digits and
-// hyphens, {before} the number before the first key's, and {row} the number of a row.
-// The sum of both has 48 bits, highest byte first; see [Layout] for where they stand.
-// "" is for what cannot be made.
+// Tails are the expressions that make the keys of the rows of a query, by the form in
+// which the keys are sent: {prefix} is the part that all keys share, text of hexadecimal
+// digits and hyphens, {before} the number before the first key's, and {row} the number of
+// a row. The sum of both has 48 bits, highest byte first; see [Layout] for where they
+// stand. An expression is empty if the engine cannot make such keys.
 type Tails struct {
 	UUID, Binary, AtEnd, ULID string
 

@@ -1,36 +1,35 @@
 package dialect
 
-// Place is how a session says where it looks for tables without a schema. Two
-// sessions with one answer take the same table for a name, but for temporary
-// ones.
+// Place is the query that asks a session where it looks for tables without a schema. Two
+// sessions with one answer take the same table for a name, except for temporary ones.
 type Place struct {
 	// Query is answered with one text: a schema, in PostgreSQL a search path.
 	// NULL stands for "". Where a session may take another role, a second text is the user
 	// whose rights hold.
 	Query string
 
-	// Tables is Query with one text more: the names of the session's temporary tables that
-	// hide another table, one a line. "" where only texts make such tables.
+	// Tables is Query with one text more: the names of the session's temporary tables
+	// that hide another table, one a line. It is empty if only texts make such tables.
 	Tables string
 
-	// Path says that the answer is a search path, so that the table has to be
+	// Path reports whether the answer is a search path, so that the table has to be
 	// looked for; elsewhere it is the schema.
 	Path bool
 
-	// Early says that the question would change an answer that a statement may read: the
-	// number of rows that the statement before it has changed.
+	// Early reports whether the question would change an answer that a statement may
+	// read: the number of rows that the statement before it has changed.
 	Early bool
 
-	// Database says that the answer has two lines, of which the first is the
-	// database: a name may have another one in front.
+	// Database reports whether the answer has two lines, of which the first is the
+	// database: a name may begin with another database.
 	Database bool
 
-	// Moves says that a table's name in a prepared statement is looked up when the
+	// Moves reports whether a table's name in a prepared statement is looked up when the
 	// statement is executed; elsewhere it is looked up when the statement is prepared.
 	Moves bool
 
-	// Proof makes an expression of a key that proves what its table's name means; nil
-	// where none is known that does.
+	// Proof makes an expression of a key that proves what its table's name means; nil if
+	// no such expression is known.
 	Proof *NameProof
 }
 
@@ -40,10 +39,10 @@ type Place struct {
 // literals, {bare} for the name, {name} for the name as an identifier, {table} for the same
 // with its schema, and {said} for Says.
 type NameProof struct {
-	Open string // in front of the key
+	Open string // before the key
 
-	// Shut is what follows a key, by the type that keys are cast to: see
-	// rewrite.Key.Type. Where it has one for "" alone, that is for every type.
+	// Shut is the text that follows a key, by the type that keys are cast to: see
+	// rewrite.Key.Type. A map with the single key "" serves every type.
 	Shut map[string]string
 
 	// Says is a part of the error's text, in whatever language: {name} and {table} stand
@@ -54,8 +53,8 @@ type NameProof struct {
 	// there, or that the user has no right to it.
 	States []string
 
-	// Asks is a query that gives 1 where the name means the table, for statements that have
-	// no place for an expression; "" where there are none.
+	// Asks is a query that returns 1 where the name means the table, for statements that
+	// have no place for an expression; empty if there are no such statements.
 	Asks string
 
 	// Passes and Raises are queries that try it: for the name pg_class in pg_catalog the

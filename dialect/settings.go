@@ -56,15 +56,15 @@ type Setting struct {
 	Words map[string]Settings
 
 	// Clients are the character sets, in upper case, that a client may have. The answer
-	// to Query has the session's behind all words; nil where it has none.
+	// to Query ends with the session's character set; nil if the answer has none.
 	Clients map[string]Settings
 
 	// Touchy are the bytes without which a text is read alike whatever is set,
 	// each with the settings that change its meaning.
 	Touchy map[byte]Settings
 
-	// OneByOne says that a statement of a text is read when the statements before it
-	// have run; elsewhere a text with a mistake in it does nothing.
+	// OneByOne reports whether a statement of a text is read when the statements before
+	// it have run; elsewhere a text with a mistake in it does nothing.
 	OneByOne bool
 }
 
@@ -88,10 +88,11 @@ var sqlMode = Setting{
 	OneByOne: true,
 }
 
-// clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12 but those
-// of two bytes for every character, which no client may have. In those without settings no
-// backslash, backtick or quote is a part of another character: big5's and gbk's bytes are
-// in strings/ctype-big5.c and ctype-gbk.c, and were seen on MariaDB 10.11.
+// clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12 except
+// those of two bytes for every character, which no client may have. In those without
+// settings no backslash, backtick or quote is a part of another character: the bytes of
+// big5 and gbk are in strings/ctype-big5.c and ctype-gbk.c, and were seen on MariaDB
+// 10.11.
 var clientCharsets = func() map[string]Settings {
 	all := map[string]Settings{
 		"GBK": GBKClient, "GB18030": GBKClient, "BIG5": Big5Client, "SJIS": SJISClient, "CP932": SJISClient,

@@ -18,8 +18,8 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// Again counts the attempts of what the engine may refuse for the sake of others, such as
-// a transaction of keyfill's. The zero value counts from the first one.
+// Again counts the attempts of an operation that the engine may undo in favour of another
+// one, such as a transaction of keyfill's. The zero value counts from the first attempt.
 type Again struct {
 	tries int
 	since time.Time // when the first one was refused
@@ -43,8 +43,8 @@ func (a *Again) Wait(ctx context.Context, err error) bool {
 	return Pause(ctx, a.tries-1)
 }
 
-// Pause waits before something is tried once more, after as many tries: those who met
-// would meet again. It reports false when the context ends first.
+// Pause waits before a retry, longer after more tries and for a random time, so that two
+// sessions that met do not meet again. It returns false if the context ends first.
 func Pause(ctx context.Context, tries int) bool {
 	wait := min(firstPause<<min(tries, maxAgain), longestPause)
 	timer := time.NewTimer(wait/2 + rand.N(wait))

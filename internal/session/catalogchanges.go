@@ -7,7 +7,7 @@ import "github.com/keyfill/keyfill/rewrite"
 // Questions about a table are then asked on the transaction's own connection, and the
 // answers are forgotten when it ends, since it may be rolled back.
 
-// catalogChanges says whether the open transaction has changed tables.
+// catalogChanges records whether the open transaction has changed tables.
 type catalogChanges struct {
 	On    bool   // it has, or may have
 	Times uint64 // counts the events after which tables have to be asked for again

@@ -12,12 +12,12 @@ import "github.com/keyfill/keyfill/rewrite"
 type knownColumns struct {
 	byName map[string][]string
 
-	// unsure says that a statement was prepared that may change a table. The session
-	// does not see when it runs.
+	// unsure reports whether a statement was prepared that may change a table. The
+	// session does not see when it runs.
 	unsure bool
 
-	// times counts how often what was known was dropped. The texts are looked at where
-	// somebody has asked for it since.
+	// times counts how often the known columns were dropped. Texts are examined only if
+	// the columns have been asked for since.
 	times uint64
 	asked bool
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Conn is one connection of the driver, with what is known of its session. It has every
-// optional interface of a connection: where the driver lacks one, Conn answers as
-// database/sql would have gone on without it.
+// optional interface of a connection: if the driver lacks one, Conn does what
+// database/sql does without it.
 //
 // Every text of the application is sent and prepared through a Conn, which updates what
 // it knows. keyfill's own questions go to Own, since they change nothing.
@@ -86,7 +86,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return c.prepare(ctx, query)
 }
 
-// Ping gives [Unwrap] the driver's connection, and pings it for anybody else.
+// Ping gives [Unwrap] the driver's connection, and pings it for any other caller.
 func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = c.Raw

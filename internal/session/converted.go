@@ -14,7 +14,7 @@ import (
 // hexadecimal is not converted. Both character sets are the same unless a text, a procedure
 // or init_connect has set one of them alone.
 
-// convertedArguments is what is known of a session's conversion of arguments.
+// convertedArguments caches whether a session converts arguments.
 type convertedArguments struct {
 	asked, converts bool
 
@@ -22,8 +22,8 @@ type convertedArguments struct {
 	unsure  bool // such a text was prepared, or the driver's connection was given away
 }
 
-// unaskedConversion, noConversion and conversion say whether sessions convert arguments as
-// they begin.
+// unaskedConversion, noConversion and conversion are whether sessions convert arguments
+// as they begin.
 const (
 	unaskedConversion int32 = iota
 	noConversion

@@ -33,7 +33,7 @@ type driverConn struct {
 	Execs   bool // it has Exec, with a context or without
 	Queries bool // it has Query, with a context or without
 
-	// converts says that a statement of the connection had a ColumnConverter.
+	// converts reports whether a statement of the connection had a ColumnConverter.
 	converts bool
 
 	Skips [2]skipping // by Route
@@ -65,8 +65,8 @@ func (c *driverConn) Can(by Route) bool {
 	return c.Execs
 }
 
-// prepare prepares a text as database/sql does, and sees to it that somebody
-// checks the arguments of the statement.
+// prepare prepares a text as database/sql does. If neither the connection nor the
+// statement checks arguments, it wraps the statement in one that does.
 func (c *driverConn) prepare(ctx context.Context, query string) (driver.Stmt, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -97,7 +97,7 @@ func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver
 	return stmt, err
 }
 
-// BeginDriver begins a transaction as database/sql does. The session is not told of it.
+// BeginDriver begins a transaction as database/sql does. The session does not record it.
 func (c *driverConn) BeginDriver(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn

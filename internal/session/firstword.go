@@ -11,7 +11,7 @@ import (
 // nothing where there may be more of them.
 func single(d *dialect.Dialect, query string) (word, rest string) {
 	if d.Grammar.NoSemicolon {
-		return "", "" // another statement may follow behind white space
+		return "", "" // another statement may follow after white space
 	}
 	query = strings.TrimRight(withoutComments(d, query), "; \t\r\n")
 	if strings.Contains(query, ";") {
@@ -54,8 +54,8 @@ func withoutComments(d *dialect.Dialect, query string) string {
 	}
 }
 
-// commentEnd returns the offset behind the comment that a text begins with, 0
-// where it does not end.
+// commentEnd returns the offset after the comment that a text begins with, 0 if the
+// comment has no end.
 func commentEnd(d *dialect.Dialect, query string) int {
 	depth := 0
 	for i := 0; i+1 < len(query); i++ {

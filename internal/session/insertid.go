@@ -14,7 +14,7 @@ import (
 // A session of MySQL or MariaDB may SET INSERT_ID, which is the number of the next row that
 // the engine numbers, in whatever table ("insert_id", Server System Variables).
 
-// insertID is what is known of a session's INSERT_ID.
+// insertID caches a session's INSERT_ID.
 type insertID struct {
 	May    bool // a number may be pending
 	always bool // a text was prepared that may set one whenever it runs
@@ -52,8 +52,8 @@ func namesInsertID(query string) bool {
 	return false
 }
 
-// Pending returns the number that the session of a connection gives the next row which the
-// engine numbers; 0 where there is none. It asks only where some text may have set one.
+// Pending returns the number that the session of a connection gives the next row which
+// the engine numbers; 0 if no number is set. It asks only if some text may have set one.
 func (i *insertID) Pending(ctx context.Context, conn driver.Conn) (int64, error) {
 	if !i.May {
 		return 0, nil

@@ -2,10 +2,10 @@ package session
 
 import "database/sql/driver"
 
-// NativeConn is a driver's connection that stands for one of a library without
-// database/sql, as keyfillpgx has it. keyfill's own questions go to its methods, the
-// texts of the application to what Texts returns: they carry options of the library, and
-// their answers go back to it.
+// NativeConn is a driver's connection that wraps one of a library without database/sql,
+// as keyfillpgx has it. keyfill's own questions go to its methods, the texts of the
+// application to the result of Texts: they carry options of the library, and their
+// answers go back to it.
 type NativeConn interface {
 	driver.Conn
 
@@ -28,9 +28,9 @@ func (c *Conn) NoteSent(query string) (forgets bool) {
 // Forget notes that the server may have forgotten what was prepared.
 func (l *link) Forget() { l.own.unwraps() }
 
-// told sets the state of the transaction to what the engine has said. Where the
-// application takes one to be open that is none any more, its statements are refused
-// until it ends: they would be committed one by one.
+// told sets the state of the transaction to the engine's answer. If the application takes
+// a transaction to be open that has ended, its statements are refused until it ends the
+// transaction: they would be committed one by one.
 func (t *transaction) told(open bool) {
 	switch {
 	case open && t.Tx != Inside:

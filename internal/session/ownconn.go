@@ -35,7 +35,7 @@ type ownConn struct {
 	queryer  driver.QueryerContext
 	checker  driver.NamedValueChecker
 
-	mark string // behind each text; "" until something that was prepared is gone
+	mark string // appended to each text; empty until something that was prepared is gone
 	gone int    // how often it was
 
 	reset bool // a function of the application's has had the connection since

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 )
 
-// link is the driver's connection, and the server behind it.
+// link is the driver's connection, and its server.
 type link struct {
 	driverConn
 	server *Server
@@ -38,7 +38,7 @@ func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedVa
 	return row, err
 }
 
-// TextOf returns a driver's value as text: a string or []byte, "" for any other.
+// TextOf returns a driver's value as text: a string or []byte; empty for any other value.
 func TextOf(v any) string {
 	if b, ok := v.([]byte); ok {
 		return string(b)

@@ -35,8 +35,7 @@ type Location struct {
 // maxFound bounds the tables whose schemas are remembered for a location.
 const maxFound = 10000
 
-// SchemaOf returns the schema of the table that a name means, "" where that is not
-// known.
+// SchemaOf returns the schema of the table that a name means, empty if that is not known.
 func (at *Location) SchemaOf(name string) string {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -90,7 +89,7 @@ func (at *Location) forgetNamed(names []string) {
 	}
 }
 
-// Version returns a number that changes with what is known of the tables' schemas.
+// Version returns a number that changes whenever the known schemas of tables change.
 func (at *Location) Version() int {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -172,31 +171,31 @@ func (p *places) forgetNamed(d *dialect.Dialect, text string) {
 	}
 }
 
-// knownPlace is the location of a connection's session. It holds for as long as nothing
-// was sent that may have changed it.
+// knownPlace is the location of a connection's session. It holds until a text is sent
+// that may have changed it.
 type knownPlace struct {
 	At    *Location // as it was asked last
-	User  string    // whose rights held then; "" where a session has one user
+	User  string    // whose rights held then; empty if a session has one user
 	Asked bool      // At holds
 
 	// First is where the session was when it began, nil where that was not asked.
 	First *Location
 
-	// Changed says that something was sent that may have changed it: the end of a
-	// transaction may take it back.
+	// Changed reports whether a text was sent that may have changed it: the end of a
+	// transaction may take that back.
 	Changed bool
 
-	// unsure says that such a statement was prepared. The session does not see when
+	// unsure reports whether such a statement was prepared. The session does not see when
 	// it runs.
 	unsure bool
 
-	// Moved says that a text was sent, or prepared, that may have changed the place, or
-	// have made, renamed or dropped a table, as a function may do without a word of it. It
-	// stays true, since a temporary table does.
+	// Moved reports whether a text was sent, or prepared, that may have changed the
+	// place, or have made, renamed or dropped a table, as a function may do without a
+	// word of it. It stays true, since a temporary table does.
 	Moved bool
 
-	// unnamed says that a text was sent that may have made a temporary table without its
-	// name: it calls what is not known.
+	// unnamed reports whether a text was sent that may have made a temporary table
+	// without naming it: it calls an unknown function.
 	unnamed bool
 
 	proven []*Location // whose tables' names are proven on this connection
@@ -231,7 +230,7 @@ func (k *knownPlace) sends(t *text) {
 	}
 	switch {
 	case !k.Asked:
-		k.Changed = true // nobody knows what it was before
+		k.Changed = true // the setting before is not known
 	case !leaves:
 		k.Asked, k.Changed = false, true
 	case k.Changed && !t.leaves(rewrite.TransactionLeft):
@@ -265,7 +264,7 @@ func (k *knownPlace) ends() {
 	}
 }
 
-// resets notes that the connection is used again by somebody else.
+// resets notes that the pool hands out the connection again.
 func (k *knownPlace) resets(about *drivers.Facts) {
 	switch {
 	case about.KeepsSession:

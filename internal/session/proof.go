@@ -9,39 +9,39 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// An engine may end a transaction while database/sql and the application take it to
-// be open: at a deadlock, whose error came with a second result or was nobody's to
-// see, at a conflict that is resolved by a rollback, or because somebody has
-// committed it below us. Each statement behind that commits by itself: a number would
-// be reserved that no row holds, and two rows could get the same number.
+// An engine may end a transaction while database/sql and the application take it to be
+// open: at a deadlock, whose error came with a second result or was not read, at a
+// conflict that is resolved by a rollback, or because the application has committed it
+// through the driver's connection. Each later statement is then a transaction of its own:
+// a number would be reserved that no row holds, and two rows could get the same number.
 //
 // A connection's texts are followed, but that is no proof. The statement that draws a
-// number changes nothing where no transaction is open ([store.Joined]), and the INSERT
-// is sent behind a second proof, or holds it:
+// number changes nothing if no transaction is open ([store.Joined]), and the INSERT is
+// sent after a second proof, or holds it:
 //
-//	MariaDB      the key is an expression that fails where no transaction is open
-//	MySQL        a savepoint is set in front of the drawing and let go behind it
-//	SQLite       BEGIN has to fail behind the drawing
+//	MariaDB      the key is an expression that fails if no transaction is open
+//	MySQL        a savepoint is set before the drawing and released after it
+//	SQLite       BEGIN has to fail after the drawing
 //	PostgreSQL   nothing ends a transaction between the two
-//	SQL Server   likewise, without an error that the statement in hand gets
+//	SQL Server   likewise, without an error that the current statement gets
 //
-// With autocommit off, where a transaction begins by itself, the savepoint is
-// MariaDB's proof, too.
+// With autocommit off, where a transaction begins implicitly, the savepoint is MariaDB's
+// proof, too.
 
-// proofSavepoint is the name of the savepoint that proves a transaction, and that
-// nobody else uses.
+// proofSavepoint is the name of the savepoint that proves a transaction. Only keyfill
+// uses it.
 const proofSavepoint = "keyfill_proof"
 
 // ProvenStore returns the tables of states as the open transaction sees them. Their
-// statements that draw a number fail with [store.ErrEnded] where none is open.
+// statements that draw a number fail with [store.ErrEnded] if no transaction is open.
 func (t *transaction) ProvenStore() *store.Store {
 	return store.Joined(t.dialect(), t.Own(), &t.Ongoing)
 }
 
-// ProveBefore proves in front of the drawing that the transaction is open, where the
-// statements that draw do not, and sets the savepoint that ProveAfter lets go. A
-// transaction that has just begun needs no proof yet. The error is [store.ErrEnded]
-// where the transaction has ended.
+// ProveBefore proves before the drawing that the transaction is open, if the statements
+// that draw do not, and sets the savepoint that ProveAfter releases. A transaction that
+// has just begun needs no proof yet. The error is [store.ErrEnded] if the transaction has
+// ended.
 func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
 	if !t.bySavepoint() {
 		return nil
@@ -50,7 +50,7 @@ func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
 	if err := t.ExecSavepoint(ctx, texts.Set, proofSavepoint); err != nil || begun {
 		return err
 	}
-	// It goes back to what was just set, and nothing else.
+	// It rolls back to the savepoint that was just set, which undoes nothing.
 	return t.provedBy(ctx, texts.Undo)
 }
 
@@ -73,9 +73,9 @@ func (t *transaction) bySavepoint() bool {
 	return texts.Probe != "" && (texts.KeyOpen == "" || !t.commits.alone)
 }
 
-// provedBy sends a statement that fails without the savepoint. Where it fails, numbers
-// that were drawn since the savepoint are in a transaction that has begun by itself, or
-// in none: a ROLLBACK gives them back.
+// provedBy sends a statement that fails without the savepoint. If it fails, numbers that
+// were drawn since the savepoint are in a transaction that has begun implicitly, or in
+// none: a ROLLBACK gives them back.
 func (t *transaction) provedBy(ctx context.Context, text string) error {
 	err := t.ExecSavepoint(ctx, text, proofSavepoint)
 	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {

@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Quiet is what a text leaves that changes nothing that is known of a session: the columns
-// of tables and what their names mean, the settings, the place, the catalog.
+// Quiet are the parts of a session's state that a quiet text leaves unchanged: the
+// columns of tables and what their names mean, the settings, the place, the catalog.
 const Quiet = rewrite.TablesLeft | rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.CatalogLeft | rewrite.TransactionLeft | rewrite.RowsLeft
 
 // IsQuiet reports whether a text changes nothing that is known of a session, whenever it

@@ -97,8 +97,8 @@ func isDrop(query string) bool {
 	return len(query) > 4 && strings.EqualFold(query[:4], "drop")
 }
 
-// sendsQuiet is sends for a text of which IsQuiet is true. Settings and a place that
-// were not asked for yet are noted as changed, since nobody knows them.
+// sendsQuiet is sends for a text of which IsQuiet is true. Settings and a place that were
+// not asked for yet are noted as changed, since they are not known.
 func (c *Conn) sendsQuiet() {
 	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
 	c.Place.Changed = c.Place.Changed || !c.Place.Asked

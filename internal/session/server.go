@@ -8,31 +8,31 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Server is what the connections of one database share: facts about their driver, and
-// what any of them has found out about the server. It is safe for concurrent use.
+// Server holds what the connections of one database share: facts about their driver, and
+// about the server. It is safe for concurrent use.
 type Server struct {
 	Driver drivers.Facts
 
-	// Detached says that keys come from stand-ins for stores: the engine is asked
+	// Detached reports that keys come from stand-ins for stores: the engine is asked
 	// nothing, and keeps no state.
 	Detached bool
 
 	may []*dialect.Dialect // the possible dialects: one, or MySQL's and MariaDB's
 
-	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until MySQL and MariaDB are told apart
+	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until the server is known to be MySQL or MariaDB
 	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
 	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
 	Places        places
 
-	// converts says whether sessions convert arguments as they begin: see
+	// converts is whether sessions convert arguments as they begin: see
 	// ConvertsArguments.
 	converts atomic.Int32
 
 	// Drops counts the texts of the application that begin with DROP.
 	Drops atomic.Uint64
 
-	// ResetsForget says that the application's own function for a connection that comes
-	// back from the pool has the server forget what was prepared.
+	// ResetsForget reports whether the application's own function for a connection that
+	// comes back from the pool has the server forget what was prepared.
 	ResetsForget atomic.Bool
 }
 
@@ -45,8 +45,8 @@ func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
 	return s
 }
 
-// Dialect returns the server's dialect; while MySQL and MariaDB are not told apart, one
-// of the two.
+// Dialect returns the server's dialect; until the server is known to be MySQL or MariaDB,
+// one of the two.
 func (s *Server) Dialect() *dialect.Dialect {
 	if d := s.KnownDialect.Load(); d != nil {
 		return d
@@ -54,9 +54,9 @@ func (s *Server) Dialect() *dialect.Dialect {
 	return s.may[0]
 }
 
-// On MySQL and MariaDB the server's lower_case_table_names says whether ORDERS is
-// the table orders. It never changes while a server runs, and is asked for when
-// the first name comes for which it matters.
+// On MySQL and MariaDB the server's lower_case_table_names decides whether ORDERS is the
+// table orders. It never changes while a server runs, and is asked for when the first
+// name comes for which it matters.
 const (
 	CasingUnknown = iota
 	CasingFolds

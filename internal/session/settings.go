@@ -10,8 +10,8 @@ import (
 )
 
 // Some settings of a session decide where a string ends, such as sql_mode's
-// NO_BACKSLASH_ESCAPES. Where the policy does not say which settings hold, and they
-// decide what becomes of an INSERT, its own connection is asked.
+// NO_BACKSLASH_ESCAPES. If an INSERT depends on them and the policy does not set them,
+// the INSERT's connection is asked for them.
 
 // knownSettings are the settings that a session has answered. They hold until something
 // is sent that may change them.
@@ -19,16 +19,16 @@ type knownSettings struct {
 	set   dialect.Settings
 	Asked bool // set holds
 
-	// changed says that something was sent that may have changed them: the end
-	// of a transaction may take it back.
+	// changed reports whether a text was sent that may have changed them: the end of a
+	// transaction may take that back.
 	changed bool
 
-	// unsure says that such a statement was prepared. The session does not see when
+	// unsure reports whether such a statement was prepared. The session does not see when
 	// it runs.
 	unsure bool
 
-	// begins is whether transactions of the session begin read only, and whether it was
-	// asked for that.
+	// begins holds whether transactions of the session begin read only, and whether the
+	// session was asked for that.
 	begins struct{ asked, readOnly bool }
 }
 
@@ -38,7 +38,7 @@ func (k *knownSettings) sends(t *text) {
 		k.begins.asked, k.changed = false, true
 	}
 	if !k.Asked {
-		k.changed = true // nobody knows what they were before
+		k.changed = true // the settings before are not known
 	} else if !t.leaves(rewrite.SettingsLeft) {
 		k.Asked, k.changed = false, true
 	}
@@ -61,7 +61,7 @@ func (k *knownSettings) ends() {
 }
 
 // BeginOwn begins a transaction of keyfill's own on the application's connection, as
-// read-only as one that the session would begin by itself.
+// read-only as a transaction that the session would begin.
 func BeginOwn(ctx context.Context, c *Conn, opts driver.TxOptions) (driver.Tx, error) {
 	if c.server.Driver.BeginsReadWrite {
 		k := &c.Settings

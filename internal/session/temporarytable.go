@@ -24,8 +24,8 @@ type temporaryNames struct {
 	Times int
 }
 
-// maxTemporary bounds the names that a connection keeps. Behind them every name is taken
-// for one that a temporary table may have.
+// maxTemporary bounds the names that a connection keeps. When it is reached, every name
+// is taken for that of a temporary table.
 const maxTemporary = 1000
 
 // Any reports whether there may be a temporary table.

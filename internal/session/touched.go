@@ -5,12 +5,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// untouched is what a text leaves that changes nothing of its session: settings, the role,
-// what names mean, temporary tables.
+// untouched are the parts of a session that a text must leave unchanged for touched:
+// settings, the role, what names mean, temporary tables.
 const untouched = rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.NamesLeft | rewrite.RowsLeft
 
-// touched is whether a text was sent or prepared that may have changed the session since the
-// driver opened it. It is not followed where nothing asks for it.
+// touched reports whether a text was sent or prepared that may have changed the session
+// since the driver opened it. It is not followed where nothing asks for it.
 type touched bool
 
 // sends notes that a text is about to be sent, or prepared.

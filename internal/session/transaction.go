@@ -11,24 +11,24 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TxState is whether a transaction is open on a connection, as far as it can be
-// followed from BeginTx and from the texts that go by.
+// TxState is the state of a connection's transaction, as far as it can be followed from
+// BeginTx and from the texts that are sent.
 type TxState uint8
 
-// The states. Unknown and Unasked differ in what settles them: a transaction in Unasked
-// is open or is none, and a statement that proves which can be sent; in Unknown even the
-// session's own settings are in doubt.
+// The states. Unknown and Unasked differ in what settles them: in Unasked a statement can
+// be sent that proves whether a transaction is open; in Unknown even the session's own
+// settings are in doubt.
 const (
-	Outside TxState = iota // none is open: each statement commits by itself
+	Outside TxState = iota // no transaction is open: each statement is one
 	Inside                 // one is open
 	Unknown                // one may be open
 	Unasked                // the engine has to be asked
 )
 
-// transaction knows the transactions of one connection: whether one is open, who ends
-// it, and what it has changed besides rows. The state follows BeginTx,
-// Commit, Rollback and the texts of the application; where they do not tell, the
-// engine is asked (see IsInTransaction).
+// transaction records the transactions of one connection: whether one is open, whether
+// BeginTx or a text ends it, and what it has changed besides rows. The state follows
+// BeginTx, Commit, Rollback and the texts of the application; where these do not show it,
+// the engine is asked (see IsInTransaction).
 type transaction struct {
 	link
 	InMemory bool // the database goes with the connection
@@ -45,8 +45,8 @@ type transaction struct {
 
 	// Begins counts the transactions that were seen to begin, Undos the events that may
 	// have undone what a transaction has reserved: its begin and end, a rollback to a
-	// savepoint, and whatever is not seen. Whoever keeps something for a transaction
-	// keeps the count with it, and compares.
+	// savepoint, and all events that are not seen. Code that keeps something for a
+	// transaction keeps the count with it, and compares.
 	Begins, Undos uint64
 
 	// Losses counts the events of Undos and all errors of the application's texts. A Commit
@@ -57,7 +57,7 @@ type transaction struct {
 	// done so far: a text that ends or begins one, DDL, and whatever is not seen.
 	Ends uint64
 
-	OnEnd Ending // told of the end of each transaction that BeginTx has begun; nil: nobody
+	OnEnd Ending // called at the end of each transaction that BeginTx has begun; may be nil
 
 	commits knownCommits
 	Altered catalogChanges
@@ -114,13 +114,13 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	}
 }
 
-// Ending is told of the end of the transactions that BeginTx has begun on a connection.
+// Ending is called at the end of the transactions that BeginTx has begun on a connection.
 type Ending interface {
 	// BeforeEnd is called before the driver's Commit or Rollback. After an error of a
 	// Commit nothing is sent, and the transaction is rolled back.
 	BeforeEnd(ctx context.Context, commits bool) error
 
-	// AfterEnd is called with what the driver's Commit or Rollback has returned.
+	// AfterEnd is called with the error of the driver's Commit or Rollback.
 	AfterEnd(ctx context.Context, commits bool, err error)
 }
 
@@ -135,8 +135,8 @@ func (t *transaction) ends(err error) {
 	}
 }
 
-// resets notes that the connection is used again by somebody else, where its driver
-// has the server undo what the session has left open.
+// resets notes that the pool hands out the connection again, if its driver has the server
+// undo what the session has left open.
 func (t *transaction) resets() {
 	if t.server.Driver.ResetsSession && t.Tx != Outside {
 		t.begun, t.nested, t.Ended, t.left = false, false, false, false
@@ -163,9 +163,9 @@ func (t *transaction) NoteRan(effect rewrite.Transaction, what rewrite.Concern, 
 	}
 }
 
-// followText is follow for a text of the application. On an engine whose driver opens
-// and ends transactions itself (Transactions.Driver), texts do not say whether one is
-// open; they only count as a possible undo.
+// followText is follow for a text of the application. On an engine whose driver opens and
+// ends transactions itself (Transactions.Driver), texts do not show whether one is open;
+// they only count as a possible undo.
 func (t *transaction) followText(effect rewrite.Transaction, err error) {
 	t.nested = t.nested || effect != rewrite.TxUnchanged
 	t.left = t.left && (effect != rewrite.TxEnds || err != nil)
@@ -204,7 +204,7 @@ func conflicts(t *transaction, err error) {
 	}
 }
 
-// MarkUnknown notes that nobody knows any more whether a transaction is open.
+// MarkUnknown notes that it is not known any more whether a transaction is open.
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
 	t.Ends++

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// IsInTransaction reports whether a transaction is open on the connection, or begins by
-// itself. The transaction's state says where that is not known.
+// IsInTransaction reports whether a transaction is open on the connection, or begins
+// implicitly. If that is not known, it asks the engine; see Settle.
 func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 	if err := t.Settle(ctx); err != nil {
 		return false, err
@@ -45,8 +45,8 @@ func (t *transaction) askCommits(ctx context.Context) error {
 	return nil
 }
 
-// AskCommits asks the session whether what it sends outside of transactions commits by
-// itself, and whether another transaction begins behind a commit.
+// AskCommits asks the session whether each statement outside of transactions is committed
+// at once, and whether another transaction begins after a commit.
 func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err error) {
 	row, err := t.QueryRow(ctx, t.dialect().Transactions.Commits, nil)
 	if err != nil {
@@ -56,9 +56,8 @@ func (t *transaction) AskCommits(ctx context.Context) (alone, chains bool, err e
 	return on == 1, !strings.EqualFold(TextOf(row[1]), "no_chain"), nil
 }
 
-// Settle asks the engine whether a transaction is open where that is not known, as
-// behind a procedure, or behind DDL, which commits on the side, unless it fails
-// before.
+// Settle asks the engine whether a transaction is open if that is not known, as after a
+// procedure, or after DDL, which commits implicitly, unless it fails before.
 func (t *transaction) Settle(ctx context.Context) error {
 	if native, ok := t.Raw.(NativeConn); ok {
 		t.told(native.InTransaction())
@@ -94,8 +93,9 @@ func (t *transaction) Settle(ctx context.Context) error {
 }
 
 // askProof settles whether a transaction is open by the proof that the statements which
-// draw numbers have. Where the application takes one to be open that is none any more,
-// its statements are refused until it ends: they would be committed one by one.
+// draw numbers have. If the application takes a transaction to be open that has ended,
+// its statements are refused until it ends the transaction: they would be committed one
+// by one.
 func askProof(ctx context.Context, t *transaction) error {
 	err := store.Joined(t.dialect(), t.Raw, &store.Ongoing{}).Prove(ctx)
 	switch {
@@ -112,9 +112,9 @@ func askProof(ctx context.Context, t *transaction) error {
 	return nil
 }
 
-// IsProvenOpen reports whether a transaction is open, and whether the engine says so where
-// it may have ended one without an error that was seen: behind a deadlock MySQL and
-// MariaDB commit each statement by itself, and take a ROLLBACK all the same.
+// IsProvenOpen reports whether a transaction is open, and asks the engine if it may have
+// ended the transaction without an error that was seen: after a deadlock MySQL and
+// MariaDB commit each statement at once, and still accept a ROLLBACK.
 func (t *transaction) IsProvenOpen(ctx context.Context) bool {
 	if t.Tx != Inside || t.dialect().Transactions.Probe == "" {
 		return t.Tx == Inside
@@ -123,10 +123,10 @@ func (t *transaction) IsProvenOpen(ctx context.Context) bool {
 	return t.Settle(ctx) == nil && t.Tx == Inside
 }
 
-// askOpen asks the session whether a transaction is open. Where database/sql has one
-// that is none any more, its statements are refused until it ends: they would be
-// committed one by one. Where a Commit has failed and left one open, they are refused
-// too: nobody would commit them.
+// askOpen asks the session whether a transaction is open. If the transaction of
+// database/sql has ended, its statements are refused until the application ends it: they
+// would be committed one by one. If a Commit has failed and left a transaction open, they
+// are refused too: they would never be committed.
 func (t *transaction) askOpen(ctx context.Context, question string) error {
 	row, err := t.QueryRow(ctx, question, nil)
 	if err != nil {
@@ -148,15 +148,15 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 	return nil
 }
 
-// ErrChains is returned when the session begins another transaction behind each commit,
-// so that a transaction of keyfill's would have no end.
+// ErrChains is returned when the session begins another transaction after each commit, so
+// that a transaction of keyfill's would have no end.
 var ErrChains = anchor.Last("transaction-ended", "keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
 
 // knownCommits is the session's answer about its commits. It holds until something is
 // sent that may change it.
 type knownCommits struct {
 	asked  bool
-	alone  bool // a statement outside of transactions commits by itself
+	alone  bool // a statement outside of transactions is committed at once
 	chains bool // something follows a commit
 }
 
@@ -177,8 +177,8 @@ func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	t.MarkUnusable()
 }
 
-// MarkUnusable notes that a transaction may be open which nobody ends. database/sql then
-// closes the connection, unless a database in memory would be lost with it.
+// MarkUnusable notes that a transaction may be open which no code will end. database/sql
+// then closes the connection, unless a database in memory would be lost with it.
 func (t *transaction) MarkUnusable() {
 	t.MarkUnknown()
 	t.discard = !t.InMemory

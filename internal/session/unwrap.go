@@ -12,8 +12,8 @@ type unwrapKey struct{}
 // unwrapSink holds the driver's connection for Unwrap.
 type unwrapSink struct{ conn driver.Conn }
 
-// Unwrap returns the driver's own connection below one of ours, through any wrapper that
-// passes Ping on; any other connection comes back unchanged.
+// Unwrap returns the driver's own connection from a Conn, through any wrapper that passes
+// Ping on; any other connection is returned unchanged.
 func Unwrap(conn any) any {
 	p, ok := conn.(driver.Pinger)
 	if !ok {
