@@ -53,8 +53,9 @@ func (c *Conn) NewBatch(queries []string) *Batch {
 	return b
 }
 
-// Add decides a text, draws its keys, and returns what is to be sent. An error is about
-// this text; nothing of the batch may be sent then, and Finish has to be told.
+// Add decides a text, draws its keys, and returns the text and arguments to send. An
+// error concerns this text; nothing of the batch may be sent then, and the caller passes
+// the error to Finish.
 func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue) (string, []driver.NamedValue, error) {
 	c := b.conn
 	concern, passes, counts := c.Passes(query)
@@ -94,8 +95,8 @@ func (b *Batch) add(q queuedText) {
 }
 
 // admit refuses an execution that cannot get its keys before the batch is sent, and
-// raises the numberings above the keys that the texts in front of it bring. A nil batch
-// admits everything: the text is sent alone.
+// raises the numberings above the keys that the texts before it bring. A nil batch admits
+// everything: the text is sent alone.
 func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil
@@ -123,7 +124,7 @@ func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 // open that the batch does not end.
 func (b *Batch) admitJoined(ctx context.Context, x *execution.Execution) error {
 	if executor.JoiningOf(b.conn.DB.Tables, x.Plan, x.Holes).Latest {
-		// The INSERTs in front are not stored yet.
+		// The INSERTs before it are not stored yet.
 		return b.together(x.Plan, "the greatest key is not known before the batch is executed")
 	}
 	if b.controls {
@@ -170,7 +171,7 @@ func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows 
 	return outcome.Observe(ctx, q.x, rows)
 }
 
-// errNotSent is what the transaction of drawn keys is told of a batch that was not sent.
+// errNotSent ends the transaction of drawn keys after a batch that was not sent.
 var errNotSent = anchor.New("transaction-ended", "keyfill: the batch was not sent: send it again")
 
 // Abandon gives up what was drawn for a batch that is not sent.
@@ -185,9 +186,9 @@ func (b *Batch) Abandon(ctx context.Context) {
 
 // Finish ends the batch, when the connection is free again. The error is the batch's:
 // nothing of it is stored then, unless a text of it has ended a transaction. Finish
-// returns the error of a statement that has done something else than it was sent for.
-// If a tracer panics, the texts after it are ended and counted all the same, and no
-// tracer is told of them.
+// returns the error of a statement that has done something else than it was sent for. If
+// a tracer panics, the texts after it are ended and counted all the same, without a call
+// to a tracer.
 func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
 	rest := b.queued

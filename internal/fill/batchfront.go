@@ -42,8 +42,8 @@ func (b *Batch) forget() {
 	}
 }
 
-// follow has the next text decided in the search path that a text in front of it sets, as
-// the engine reads it.
+// follow has the next text decided in the search path that an earlier text of the batch
+// sets, as the engine reads it.
 func (b *Batch) follow(ctx context.Context) error {
 	if b.front.Path == nil || b.conn.DB.Detached {
 		return nil

@@ -24,10 +24,10 @@ import (
 // an nvarchar, of two bytes a character (v1.11.2, Bulk.makeParam). With INSERT
 // the server converts the values; here it is done before they are sent.
 
-// bulkColumn is a column of a table as the driver tells of it.
+// bulkColumn is a column of a table as the driver describes it.
 type bulkColumn struct {
 	name string
-	kind string // of a key's type, in capital letters; "" where it is not told
+	kind string // of a key's type, in capital letters; empty if it is not known
 	// precision of a key's DECIMAL without decimal places; 0 for others.
 	precision int64
 }
@@ -157,10 +157,9 @@ func formOf(c bulkColumn) keyForm {
 // "guid conversion".
 const guidKind = "UNIQUEIDENTIFIER"
 
-// guidForm returns the form for a uniqueidentifier: the bytes that the server
-// stores for the text of a key; one of 16 bytes is stored as it is. Whether the
-// driver turns them around is seen by a value that it reads; nil where that does
-// not tell.
+// guidForm returns the form for a uniqueidentifier: the bytes that the server stores for
+// the text of a key; a key of 16 bytes is stored as it is. It reads a known value to see
+// whether the driver reorders the bytes; nil if that value does not show it.
 func guidForm(ctx context.Context, conn *execution.Conn) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 	rows, err := catalog.Conn(conn.Own()).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")

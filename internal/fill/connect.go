@@ -45,7 +45,7 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 
 // KeyColumnOf returns the first key column of a table, which is named as in the policy,
 // and whether its keys can be had at any moment: by KeysFor, also while the caller has a
-// transaction open. The column is "" for a table that the policy does not fill.
+// transaction open. The column is empty for a table that the policy does not fill.
 func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {

@@ -86,8 +86,8 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 	return outcome.Queried(ctx, x, rows, err)
 }
 
-// decide decides the text and draws its keys. The execution is nil when the text goes
-// out as it came, or in parts; the event is what to count then, once the driver has taken it.
+// decide decides the text and draws its keys. The execution is nil if the text is sent
+// unchanged, or in parts; the event is what to count then, once the driver has taken it.
 func (d *directCall) decide(ctx context.Context) (*execution.Execution, execution.Event, error) {
 	c, db := d.conn, d.conn.DB
 	p, e, err := c.Decide(ctx, d.query, false)
@@ -170,8 +170,8 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 }
 
 // keep returns the execution of a text that gets no keys, and brings keys that are
-// followed; nil where there are none. A text without an execution counts as the given
-// event; a refusal gets an event of its own.
+// followed; nil if it brings none. A text without an execution counts as the given event;
+// a refusal gets an event of its own.
 func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {

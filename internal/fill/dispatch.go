@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Passes says what a query concerns, whether it goes to the driver as it is, and
+// Passes returns what a query concerns, whether it is passed to the driver unchanged, and
 // whether it is counted then.
 func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
 	if c.Numbers.Last != nil && rewrite.EndsSession(c.DB.Dialect(), query) {
@@ -91,8 +91,8 @@ func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, er
 	return c.PrepareContext(ctx, query)
 }
 
-// CountPassed counts an INSERT that the driver has taken as it came, and answered with an
-// error or without. One that database/sql sends again is counted then.
+// CountPassed counts an unchanged INSERT after the driver has answered, with an error or
+// without. One that database/sql sends again is counted then.
 func (c *Conn) CountPassed(ctx context.Context, err error) {
 	if execution.IsUntaken(err) {
 		return

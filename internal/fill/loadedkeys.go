@@ -4,7 +4,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 )
 
-// loadedKeys says where the keys of a bulk load stand in the recorders, until it is
+// loadedKeys holds where the keys of a bulk load stand in the recorders, until it is
 // known whether they were stored.
 type loadedKeys struct {
 	runs   []loadedRun
@@ -33,7 +33,7 @@ func (k *loadedKeys) add(from execution.Note, n int) {
 	k.runs = append(k.runs, loadedRun{from.Recorder, from.At, n})
 }
 
-// settle notes what has become of the keys.
+// settle notes the outcome of the keys.
 func (k *loadedKeys) settle(o execution.Outcome) {
 	for _, run := range k.runs {
 		run.recorder.Set(run.at, run.n, o)

@@ -52,8 +52,8 @@ func turnTo(ctx context.Context, s *statement, to string) error {
 	return s.others.shrink()
 }
 
-// otherwise returns the driver's statement for another text of a prepared statement: whether
-// an execution fills a key says which text it has.
+// otherwise returns the driver's statement for another text of a prepared statement: the
+// text depends on whether an execution fills a key.
 func otherwise(ctx context.Context, s *statement, text string) (driver.Stmt, error) {
 	if stmt := s.others[text]; stmt != nil {
 		return stmt, nil

@@ -17,9 +17,9 @@ import (
 // changes transactions and settings as it does without keyfill, and if a statement fails,
 // the statements before it stay.
 
-// divide decides that the text of a plan is executed in parts, unless one of them would be
-// refused by itself. One that gives rows, or that has to be prepared, is refused: drivers
-// differ in how much of it they would execute.
+// divide decides that the text of a plan is executed in parts, unless one of them would
+// be refused when sent alone. A part that returns rows, or that has to be prepared, is
+// refused: drivers differ in how much of it they would execute.
 func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution.Execution, execution.Event, error) {
 	var refusal error
 	if d.by != session.ByExec || !d.conn.Can(d.by) {
@@ -36,8 +36,8 @@ func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution.Ex
 	return nil, e, err
 }
 
-// execParts executes the statements of a text, each as a text of its own. The result is that
-// of the last one, as drivers have it.
+// execParts executes the statements of a text, each as a text of its own. It returns the
+// result of the last one, as drivers do.
 func (d *directCall) execParts(ctx context.Context) (res driver.Result, err error) {
 	c := d.conn
 	for _, text := range d.parts {

@@ -114,7 +114,7 @@ func isOfSession(p *execution.Plain, f *table.Facts) bool {
 		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent())
 }
 
-// execution returns the run as an execution, for what a run does not do.
+// execution returns the run as an execution, for the tasks that a run does not do.
 func (r *plainRun) execution() *execution.Execution {
 	drawn := r.keys
 	if drawn == nil {

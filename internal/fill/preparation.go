@@ -92,8 +92,8 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 	return s.orError(outcome.SetRefused(p, err))
 }
 
-// refuse returns the error of a refusal, or prepares the application's own text where
-// the policy or the mode lets it go out as it came.
+// refuse returns the error of a refusal, or prepares the application's own text if the
+// policy or the mode lets it be sent unchanged.
 func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, error) {
 	e, err := r.conn.DB.Stats.Refusal(ctx, r.query, refusal)
 	if err != nil {

@@ -85,9 +85,9 @@ func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*e
 	return s.fill(ctx, x)
 }
 
-// fill gives an execution its keys, and raises what those follow that it brings. One
-// that brings all of its keys, and is refused, is sent without that where the policy
-// lets it go out as it came.
+// fill gives an execution its keys, and raises the numberings that follow the keys that
+// it brings. If an execution that brings all of its keys is refused, and the policy lets
+// it be sent unchanged, it is sent without the raise.
 func (s *statement) fill(ctx context.Context, x *execution.Execution) (*execution.Execution, error) {
 	err := executor.Fill(ctx, x)
 	switch {
@@ -150,7 +150,7 @@ func (s *statement) move(ctx context.Context) error {
 	return nil
 }
 
-// found is what the names of a statement's plan mean something by.
+// found is the place in which the names of a statement's plan have a meaning.
 type found struct {
 	at        *session.Location
 	doubts    int64 // how often what was found there had turned out to be wrong
@@ -198,7 +198,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	return x, nil
 }
 
-// replace prepares another text in the place of the statement's.
+// replace prepares another text instead of the statement's.
 func (s *statement) replace(ctx context.Context, text string) error {
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {
@@ -236,7 +236,8 @@ func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt
 	return s.unproven, nil
 }
 
-// numberedFrom prepares a text whose first number is in it, in the place of the last one.
+// numberedFrom prepares a text with its first number in it, instead of the last such
+// text.
 func (s *statement) numberedFrom(ctx context.Context, text string) (driver.Stmt, error) {
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

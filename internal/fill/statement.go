@@ -25,9 +25,9 @@ type statement struct {
 	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)
 	session     bool // the driver's statement has that text
 
-	// literal says that the text has the keys of one execution as literals,
-	// because database/sql prepares what the driver would not execute directly;
-	// text is that text, and once is that execution until it has run.
+	// literal reports whether the text has the keys of one execution as literals, because
+	// database/sql prepares what the driver would not execute directly; text is that
+	// text, and once is that execution until it has run.
 	literal bool
 	text    string
 	once    *execution.Execution
@@ -35,30 +35,31 @@ type statement struct {
 	// plain executes it where its key needs nothing of the transaction; nil elsewhere.
 	plain *execution.Plain
 
-	// found is what the names meant something by when the plan was made, where they may
-	// mean other tables when it is executed; without a place elsewhere.
+	// found is the place in which the names had a meaning when the plan was made, if they
+	// may mean other tables when it is executed; otherwise it has no place.
 	found found
 
 	others otherTexts // for other places
 
-	// asItIs says that the application's own text is executed, since the table that its
-	// name means where the session is now gets no keys.
+	// asItIs reports whether the application's own text is executed, since the table that
+	// its name means in the session's present place gets no keys.
 	asItIs bool
 
-	// unproven is the driver's of the text without the proof that a transaction is
-	// open, for executions that draw no key of theirs; nil until there is one.
+	// unproven is the driver's statement for the text without the proof that a
+	// transaction is open, for executions that draw no key of theirs; nil until there is
+	// one.
 	unproven driver.Stmt
 
 	// numbered is the driver's of the text that the engine numbered rows of last; nil
 	// until there is one. See engineNumbered.
 	numbered driver.Stmt
 
-	// kept says that the text is the application's own, which brings keys that are
+	// kept reports whether the text is the application's own, which brings keys that are
 	// followed.
 	kept bool
 
-	// dry says that the text is the application's own: what would become of an
-	// execution is decided and counted, no more.
+	// dry reports whether the text is the application's own: an execution is only decided
+	// and counted.
 	dry bool
 }
 
@@ -204,7 +205,7 @@ func (s *statement) SendQuery(ctx context.Context, x *execution.Execution) (driv
 	return rows, err
 }
 
-// dryRun counts and reports what would become of an execution.
+// dryRun decides an execution, counts it and logs the decision.
 func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	db := s.conn.DB
 	h, err := holesOf(s.plan, args)
@@ -229,7 +230,7 @@ func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), session.NamedValues(args))
 }
 
-// CheckNamedValue asks whom database/sql would ask: the driver's statement,
+// CheckNamedValue asks the checker that database/sql would ask: the driver's statement,
 // else its connection. After driver.ErrSkip it goes on with ColumnConverter.
 func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 	c, ok := s.Stmt.(driver.NamedValueChecker)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// AsidePatience is how long a statement that has succeeded waits for what is
-// asked about it.
+// AsidePatience is how long a statement that has succeeded waits for the queries about
+// its rows.
 const AsidePatience = 10 * time.Second
 
 // Aside returns the context of questions about a statement that has succeeded: a

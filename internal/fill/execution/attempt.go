@@ -24,11 +24,11 @@ type Attempt struct {
 	Other bool         // something else may be stored, or what is stored is not proven by its keys
 
 	Ends   uint64 // session.Conn.Ends when the transaction has begun
-	Saved  bool   // it has begun with a savepoint, which is there as long as it is open
+	Saved  bool   // it has begun with a savepoint, which exists until the transaction ends
 	Parts  bool   // it has ended before its end, so that a part may be stored
 	undone bool   // the server has answered the COMMIT, and has not stored anything
 	Place  string // where the session was then: see [session.Location]
-	Number string // of the transaction, as the engine tells it; "" where it does not
+	Number string // of the transaction, as the engine numbers it; empty if not known
 
 	State atomic.Uint32
 }
@@ -90,16 +90,16 @@ func (a *Attempt) Retry(x *Execution) bool {
 	return handOver(b, x)
 }
 
-// NoteOther notes a text that is sent, or prepared, as it came. a may be nil.
+// NoteOther notes a text that is sent, or prepared, unchanged. a may be nil.
 func (a *Attempt) NoteOther(query string) {
 	if a != nil && !session.IsRead(a.DB.Dialect(), query) {
 		a.Other = true
 	}
 }
 
-// numbered says whether the engine tells the number of a transaction, and by it whether that
-// has committed.
-// Engines that only speak as PostgreSQL does may tell neither.
+// numbered records whether the engine returns the number of a transaction, and the
+// outcome of a transaction by its number. An engine that imitates PostgreSQL may return
+// neither.
 type numbered struct{ told atomic.Uint32 }
 
 const (

@@ -10,10 +10,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// A statement is sent again, by database/sql on another connection when a driver says
+// A statement is sent again, by database/sql on another connection when a driver returns
 // driver.ErrBadConn, and by the program after an error such as a deadlock. Under a
 // recorder the second attempt gets the keys of the first, if it is surely the same
-// statement and nothing that became of the first attempt can have given its keys back.
+// statement and the end of the first attempt cannot have given its keys back.
 
 // MaxLost bounds the executions that a recorder keeps for a retry.
 const MaxLost = 1000

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// bringing is what is known of the executions of a text whose arguments say whether it brings
-// its keys. A text that is prepared before that is known is prepared for executions like the
+// bringing records whether the executions of a text, whose arguments decide it, bring its
+// keys. A text that is prepared before that is known is prepared for executions like the
 // last one.
 type bringing struct {
 	query  string

@@ -22,7 +22,7 @@ type Conn struct {
 	DB *Database
 
 	Parked   parked
-	spare    *Execution // that has ended; nil where there is none
+	spare    *Execution // an ended execution for reuse, or nil
 	Seen     *SeenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
 	KeyRoom  [1]driver.Value
 	Unread   []*Execution // that are counted when their rows have ended
@@ -33,7 +33,8 @@ type Conn struct {
 
 	Numbers SessionNumbers
 
-	// logsRows says that the server was asked, and has no log of statements for replicas.
+	// LogsRows reports that the server was asked, and has no log of statements for
+	// replicas.
 	LogsRows bool
 }
 
@@ -64,8 +65,8 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 	return nil
 }
 
-// SendsLastInsertID asks for what has to be known of the tables of a plan, and says
-// whether an execution that fills a key has the text with LAST_INSERT_ID(key).
+// SendsLastInsertID queries the facts about the tables of a plan, and reports whether an
+// execution that fills a key has the text with LAST_INSERT_ID(key).
 func (c *Conn) SendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
@@ -86,9 +87,9 @@ func (c *Conn) PreparesFirst(by session.Route, args int) bool {
 	return args > 0 && !c.DB.Driver.Executes || !c.Can(by)
 }
 
-// A program that is told of a deadlock, or of a serialization that has failed, rolls its
-// transaction back and sends all of it again. What was sent under a recorder in a
-// transaction that has surely stored nothing waits for that, as what has failed does.
+// After a deadlock, or a failed serialization, a program rolls its transaction back and
+// sends all of it again. What was sent under a recorder in a transaction that has surely
+// stored nothing waits for that, as what has failed does.
 
 // Recorded are the executions under recorders that were sent in the transaction that is
 // open on a connection, in their order.

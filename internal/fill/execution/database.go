@@ -17,5 +17,5 @@ type Database struct {
 	Numbered numbered
 }
 
-// Options is what a database is made of.
+// Options are the settings from which a database is made.
 type Options = table.Options

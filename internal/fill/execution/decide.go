@@ -12,8 +12,8 @@ import (
 )
 
 // Decide returns the plan of a statement that may get keys, or may bring some that are
-// followed. It is nil when the statement goes out as it came, which is then to count as
-// the event. prepares says that the plan is one of a prepared statement.
+// followed. It is nil if the statement is sent unchanged, which then counts as the event.
+// prepares reports whether the plan is one of a prepared statement.
 func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, Event, error) {
 	db := c.DB
 	engine := db.Engine.Load()
@@ -52,8 +52,7 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrit
 	return p, Event{}, nil
 }
 
-// isIndifferent reports whether a query goes out as it came whichever of the engines it
-// is.
+// isIndifferent reports whether every candidate engine would pass the query.
 func isIndifferent(engines []*table.Engine, query string) bool {
 	for _, e := range engines {
 		p := e.Plan(query)
@@ -64,9 +63,9 @@ func isIndifferent(engines []*table.Engine, query string) bool {
 	return true
 }
 
-// Settle says whether a statement whose holes are known is filled; if not, what
-// it counts as: kept because no place takes a key, or withheld because of the
-// mode.
+// Settle reports whether a statement whose holes are known is filled. If not, it returns
+// what the statement counts as: kept because no place takes a key, or withheld because of
+// the mode.
 func Settle(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (e Event, fills bool) {
 	mode := Cautious(tables, p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {

@@ -66,8 +66,8 @@ func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
 	return first
 }
 
-// Withheld returns what a text counts as that goes out as it came because of a
-// mode, or because it takes no key.
+// Withheld returns the event of a text that is sent unchanged because of a mode, or
+// because it takes no key.
 func Withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) Event {
 	first := Events(p, h, nil)
 	first.withhold(mode)

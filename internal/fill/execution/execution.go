@@ -20,8 +20,8 @@ func (x *Execution) HasNumbers() bool {
 	return false
 }
 
-// OwnConflicts reports whether the table may leave out or replace rows by
-// itself.
+// OwnConflicts reports whether the table may leave out or replace rows although the
+// statement does not ask for it.
 func (x *Execution) OwnConflicts() bool {
 	f := FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0]))
 	return f != nil && f.OwnConflicts
@@ -39,10 +39,10 @@ type Execution struct {
 	Keys      [][]driver.Value
 	Room      keys.Room
 	Rows      map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
-	Values    string        // of the states' {value:x}; "" where there are none
+	Values    string        // of the states' {value:x}; empty without such values
 	Inline    bool          // keys are literals in the text
 	Session   bool          // it has the text with LAST_INSERT_ID(key)
-	Kept      bool          // it brings all its keys, and goes out as it came
+	Kept      bool          // it brings all its keys, and is sent unchanged
 	Joined    bool          // it has a transactional executor
 	FromFirst bool          // the engine numbers its rows from the first key: see engineNumbered
 	Batched   bool          // it is sent with others, whose Batch ends it
@@ -60,12 +60,12 @@ type Execution struct {
 	Sent []driver.NamedValue
 }
 
-// fate is what is known of the rows of an execution that was sent.
+// fate holds the known facts about the rows of an execution that was sent.
 type fate struct {
 	Rows    []Outcome // of the plan's places; nil if the engine was not asked
 	Changed int64     // the key of a stored row for LastInsertId: see answer.settle
 	Asked   bool      // the executor has asked already, before it ended the transaction
-	Undone  bool      // what was drawn was undone, and so is what was stored
+	Undone  bool      // the draw was rolled back, and so were the rows
 	Unfit   bool      // a column does not take its keys: see noteUnfit
 	Gone    error     // the transaction has ended since the statement succeeded
 }
@@ -118,8 +118,8 @@ func ValuesFor(ctx context.Context, p *rewrite.Plan) string {
 	return values
 }
 
-// Prepares says that database/sql shall prepare the text, execute and close it:
-// the driver would keep a statement for a text that never comes again.
+// Prepares reports whether database/sql shall prepare the text, execute and close it: the
+// driver would keep a statement for a text that is never sent again.
 func (x *Execution) Prepares() bool {
 	return x.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Joined && !x.FromFirst
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Brought is what an execution brings for a column that is followed.
+// Brought holds the keys that an execution brings for a column that is followed.
 type Brought struct {
 	Table    *table.Table
 	Key      int
@@ -40,10 +40,10 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 // unless its policy says otherwise.
 //
 // A numbering that belongs to the transactions of its INSERTs is raised before the
-// INSERT, in one transaction with it. Every draw locks the row of the numbering first
-// and then the row of the table; whoever went the other way round would wait for a
-// draw that waits for it. Where the INSERT fails, the raise goes back with it, to a
-// savepoint or with a transaction of ours.
+// INSERT, in one transaction with it. Every draw locks the row of the numbering first and
+// then the row of the table; an INSERT that locked them in the other order could deadlock
+// with a draw. Where the INSERT fails, the raise goes back with it, to a savepoint or
+// with a transaction of ours.
 
 // Following holds the numberings that an execution raises above the keys that it brings.
 type Following struct {
@@ -51,14 +51,15 @@ type Following struct {
 	After  []Brought // raised after the statement, and after its transaction if it is ours
 	Before []Brought // raised in its transaction, before it
 	Stored []Brought // raised there after the INSERT, above the keys it stored
-	Apart  bool      // none is raised before: see isBefore
+	Apart  bool      // no numbering is raised before: see isBefore
 }
 
 // Any reports whether something is raised after the statement.
 func (f *Following) Any() bool { return len(f.After) > 0 }
 
 // IsBefore reports whether the numberings that belong to transactions are raised in the
-// transaction of the INSERT; else they are raised after it, by themselves.
+// transaction of the INSERT; else they are raised after it, in a transaction of their
+// own.
 func (f *Following) IsBefore(p *rewrite.Plan) bool {
 	return !f.Apart && slices.ContainsFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
 		f.Conn.Tx != session.Unknown && p.Statements == 1
@@ -76,7 +77,8 @@ func (f *Following) LeaveJoined() {
 	f.After = slices.DeleteFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() })
 }
 
-// Of returns what is brought for a column and raised by itself, nil where it is nothing.
+// Of returns the keys that are brought for a column whose numbering is raised separately,
+// nil if there are none.
 func (f *Following) Of(t *table.Table, key int) *Brought {
 	for i := range f.After {
 		if b := &f.After[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
@@ -100,9 +102,9 @@ func (f *Following) Add(row Following) {
 }
 
 // RaiseSoFar raises the numberings above the keys that the rows of a bulk load have
-// brought, for a row that gets a key: it would be one of theirs, and fail the whole load.
-// A key that the engine alone can read is guessed here, since the connection takes no
-// question while the load lasts.
+// brought, for a row that gets a key: the key would equal one of theirs, and fail the
+// whole load. A key that the engine alone can read is guessed here, since the connection
+// takes no question while the load lasts.
 func (f *Following) RaiseSoFar(ctx context.Context) error {
 	for i := range f.After {
 		b := &f.After[i]

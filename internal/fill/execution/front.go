@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Front is what the texts of a batch so far may change before the next one runs. The texts
-// are decided before the first of them has run, so that the engine says of the session what
-// was true before the batch.
+// Front holds what the texts of a batch so far may change before the next one runs. The
+// texts are decided before the first of them has run, so the engine's answers about the
+// session describe it before the batch.
 type Front struct {
 	Place    bool // what the names of tables mean
 	Columns  bool // the columns of tables

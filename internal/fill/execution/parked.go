@@ -56,16 +56,17 @@ func (p *parked) AnyInline() bool {
 	return slices.ContainsFunc(p.executions, func(x *Execution) bool { return x.Inline })
 }
 
-// TakeInline takes out the oldest execution of a text whose keys are literals: they have
-// to be in the text that is prepared. It returns nil where there is none.
+// TakeInline removes and returns the oldest execution of a text whose keys are literals:
+// they have to be in the text that is prepared. It returns nil if there is no such
+// execution.
 func (p *parked) TakeInline(query string, plan *rewrite.Plan) *Execution {
 	return p.take(func(x *Execution) bool {
 		return x.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
 	})
 }
 
-// TakeBound removes and returns the oldest execution of a prepared text with equal arguments.
-// It returns nil where there is none.
+// TakeBound removes and returns the oldest execution of a prepared text with equal
+// arguments. It returns nil if there is no such execution.
 func (p *parked) TakeBound(query string, plan *rewrite.Plan, args []driver.NamedValue, values string) *Execution {
 	return p.take(func(x *Execution) bool {
 		return !x.Inline && x.Query == query && x.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)

@@ -160,10 +160,9 @@ func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.
 	return on.engine.SolePlan(on.naming, p.Dialect(), on.query, target, k)
 }
 
-// Unlisted returns the INSERT of a plan that was refused for want of columns
-// alone; nil where there is none, or other statements stand beside it, which
-// may change them. A name of three parts may be of another database, whose
-// catalog is not asked.
+// Unlisted returns the INSERT of a plan that was refused only because it has no column
+// list; nil if the plan has other statements, which may change the columns. A name of
+// three parts may be of another database, whose catalog is not asked.
 func Unlisted(p *rewrite.Plan) *rewrite.Insert {
 	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
 		return nil
@@ -224,7 +223,7 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 	}
 	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
 	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
-		// They have not run yet: what they leave is told as of the statements of one text.
+		// They have not run yet, and are compiled as the statements of one text.
 		behind := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, text, standing)
 		switch {
 		case behind.Action == rewrite.Pass:

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Outcome says whether a row was stored.
+// Outcome is whether a row was stored.
 type Outcome uint8
 
 const (
-	// OutcomeUnknown means that the engine does not tell.
+	// OutcomeUnknown means that the engine does not report it.
 	OutcomeUnknown Outcome = iota
 	// OutcomeStored means that the row is in the table with its key, as far as its
 	// transaction commits.
@@ -36,13 +36,13 @@ type Recorder struct {
 	lost   []*Execution // that wait for their retry: see badconnretry.go
 }
 
-// recording says where the keys of an execution are recorded.
+// recording holds where the keys of an execution are recorded.
 type recording struct {
 	Recorder *Recorder // the innermost; nil if none is set
 	Notes    []Note    // where the keys stand in the recorders; nil before they do
 }
 
-// Note says where the keys of an execution stand in a Recorder.
+// Note holds where the keys of an execution stand in a Recorder.
 type Note struct {
 	Recorder *Recorder
 	At       int
@@ -56,10 +56,10 @@ func WithRecorder(ctx context.Context, r *Recorder) context.Context {
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
-// RecorderOf returns the Recorder of a context, nil where there is none.
+// RecorderOf returns the Recorder of a context, nil without one.
 func RecorderOf(ctx context.Context) *Recorder { return WatchOf(ctx).recorder }
 
-// All returns a copy of what was noted.
+// All returns a copy of the recorded keys.
 func (r *Recorder) All() []RecordedKey {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -49,7 +49,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 }
 
 // setRefused returns why the only row of VALUES cannot be filled as the query that is
-// given, and what is in its way; "" where it can.
+// given, and the detail that prevents it; both are empty if it can.
 func (on *planner) setRefused(ctx context.Context, t *table.Table, q *rewrite.Query) (reason rewrite.Reason, detail string, err error) {
 	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 		return "", "", err

@@ -48,8 +48,8 @@ func FactsOf(c *Conn, t *table.Table) *table.Facts {
 	return c.GateOf(t).Facts.Load()
 }
 
-// PlainText is the plain executor of a text that comes again, for as long as its
-// connection knows nothing that gives the text another meaning.
+// PlainText is the plain executor of a repeated text. It is used while its connection
+// knows nothing that gives the text another meaning.
 type PlainText struct {
 	*Plain
 	Home *session.Location // where the session has to be; nil where its place does not matter
@@ -72,8 +72,8 @@ type seenSlot struct {
 	last atomic.Uint64 // the hash of the text that came last and was not there
 }
 
-// SeenText is what was found out about a text, which depends on nothing but the
-// text, the engine and the policy.
+// SeenText holds the facts about a text that depend only on the text, the engine and the
+// policy.
 type SeenText struct {
 	Query   string
 	Engine  *table.Engine
@@ -93,10 +93,10 @@ func NewSeenTexts(tables *relation.Tables) *SeenTexts {
 	return &SeenTexts{tables: tables, seed: maphash.MakeSeed()}
 }
 
-// See says what a query concerns, whether it is an INSERT that is passed on a
-// connection that knows nothing else, and what is remembered of it: nil where that is
-// nothing. A text that is the last one of its connection again is known without its
-// hash; last may be nil.
+// See returns what a query concerns, whether it is an INSERT that is passed on a
+// connection that knows nothing else, and the facts that are remembered of it, or nil. A
+// text that is the last one of its connection again is known without its hash; last may
+// be nil.
 func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, passed bool, known *SeenText) {
 	e := s.tables.Engine.Load()
 	if e == nil {
@@ -129,7 +129,7 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, 
 	return concern, t.passed, t
 }
 
-// concernOf says what a query concerns, and of names only where it may really give a
+// concernOf returns what a query concerns, and of names only where it may really give a
 // table another one.
 func concernOf(d *dialect.Dialect, query string) rewrite.Concern {
 	concern := rewrite.Concerns(d, query)

@@ -12,12 +12,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The engine remembers for a session which number it has given last: lastval(), currval and
-// their like ask for it. It does not know a number that keyfill has made, and answers with
-// that of another row. Such a read is an error, before it is sent, where all of this holds:
-// the last INSERT before it on this connection got an integer from keyfill, the column has a
-// sequence of its own, which the engine would have asked, and nothing else that was sent since
-// may have asked another one. What keyfill cannot tell is taken for something that may.
+// The engine remembers for a session which number it has given last: lastval(), currval
+// and their like ask for it. It does not know a number that keyfill has made, and answers
+// with the number of another row. Such a read is an error, before it is sent, where all
+// of this holds: the last INSERT before it on this connection got an integer from
+// keyfill, the column has a sequence of its own, which the engine would have asked, and
+// nothing else that was sent since may have asked another one. A text that keyfill does
+// not understand counts as one that may.
 
 // sessionNumber is a number that the engine would remember if it had made it.
 type sessionNumber struct {
@@ -34,12 +35,12 @@ func (db *Database) watchesNumbers() bool {
 	return (family == dialect.FamilyPostgreSQL || family == dialect.FamilyMySQL) && db.Config().SessionReads != policy.SessionReadsPass
 }
 
-// SessionNumbers are what a connection knows of such numbers.
+// SessionNumbers records such numbers of a connection.
 type SessionNumbers struct {
 	conn *Conn
 
-	// last is what the engine would remember of the last INSERT; nil for nothing, as after
-	// most statements.
+	// last is the number of the last INSERT that the engine would remember; nil for no
+	// number, as after most statements.
 	Last *sessionNumber
 	room sessionNumber
 
@@ -97,7 +98,7 @@ func (n *sessionNumber) isAsked(r rewrite.SessionRead) bool {
 	return isName(r.Of, n.counter.Sequence)
 }
 
-// isName reports whether a name, which may leave out parts in front, means another one.
+// isName reports whether a name, which may leave out leading parts, means another one.
 func isName(name, full []string) bool {
 	n := min(len(name), len(full))
 	return n > 0 && slices.Equal(name[len(name)-n:], full[len(full)-n:])
@@ -160,7 +161,7 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *rewrite.Plan, query 
 	return nil
 }
 
-// Prepared notes a text that was prepared and goes out as it came: its executions are not
+// Prepared notes a text that was prepared and is sent unchanged: its executions are not
 // seen.
 func (s *SessionNumbers) Prepared(query string) {
 	if s.unseen || s.Direct == query || !s.conn.DB.watchesNumbers() {

@@ -21,7 +21,7 @@ type shapes struct {
 	counts map[shapeKey]uint64
 }
 
-// shapeKey is what statements have in common that are logged once.
+// shapeKey identifies statements that are logged once.
 type shapeKey struct {
 	shape  string // empty for those after the first maxShapes
 	table  string
@@ -29,9 +29,9 @@ type shapeKey struct {
 	sent   bool // unfilled
 }
 
-// count counts a statement, and says whether it is to be logged now: the first of its
-// shape, the 10th, the 100th, the 1,000th and so on. So a line says how many there were
-// without a timer, and a statement that comes all the time does not fill the log.
+// count counts a statement, and reports whether it is to be logged now: the first of its
+// shape, the 10th, the 100th, the 1,000th and so on. So a line shows how many there were
+// without a timer, and a statement that is sent often does not fill the log.
 func (s *shapes) count(d *dialect.Dialect, query string, k shapeKey) (shape string, n uint64, now bool) {
 	k.shape = rewrite.Shape(d, query)
 	s.mu.Lock()

@@ -15,8 +15,8 @@ import (
 // get their keys or none. What the driver answers is said of the last statement,
 // or of the first, and counts rows of any of them.
 
-// Cautious returns the mode for a text: the most cautious of its tables' modes,
-// since it goes out as it came or filled as a whole.
+// Cautious returns the mode for a text: the most cautious of its tables' modes, since the
+// text is sent either unchanged or filled as a whole.
 func Cautious(tables *relation.Tables, p *rewrite.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
@@ -25,16 +25,16 @@ func Cautious(tables *relation.Tables, p *rewrite.Plan) policy.Mode {
 	return mode
 }
 
-// Statistics counts the INSERTs of a database by what was done with them, and logs those that are
-// refused or go out unfilled: once for each shape of a text, and again when that has come
-// ten times as often. It is safe for concurrent use.
+// Statistics counts the INSERTs of a database by their treatment, and logs those that are
+// refused or sent unfilled: once for each shape of a text, and again when it has been
+// sent ten times as often. It is safe for concurrent use.
 type Statistics struct {
 	Tables *relation.Tables
 	shapes shapes
 }
 
-// Note counts a statement that the driver took as it came, and logs one that was
-// withheld, unless the mode is off. The error is the driver's answer. One that ends in
+// Note counts a statement that the driver took unchanged, and logs one that was withheld,
+// unless the mode is off. The error is the driver's answer. One that ends in
 // driver.ErrBadConn is sent again, and noted then.
 func (s *Statistics) Note(ctx context.Context, query string, e Event, err error) {
 	if !e.Counts || IsUntaken(err) {
@@ -51,7 +51,8 @@ func (s *Statistics) Note(ctx context.Context, query string, e Event, err error)
 	}
 }
 
-// logUnfilled logs a statement that was sent as it came although it was not filled.
+// logUnfilled logs a statement that was sent unchanged although it should have been
+// filled.
 func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
 	shape, count, now := s.shapes.count(s.Tables.AnyEngine().Dialect, query, shapeKey{table: e.Table, reason: e.Reason, sent: true})
 	if !now {
@@ -64,7 +65,7 @@ func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
 	s.Tables.Log.Write(ctx, report.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
 }
 
-// logRefused logs, and tells a tracer of, a statement that was not sent.
+// logRefused logs a statement that was not sent, and reports it to a tracer.
 func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
 	relation.NoteInserts(ctx, s.Tables)
 	WatchOf(ctx).Tracer.refused(r)
@@ -74,9 +75,9 @@ func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Re
 	}
 }
 
-// Refusal counts and returns the error for an INSERT that cannot be filled. Where the
-// policy or the mode lets it go out as it came, the error is nil and the event is what
-// to count then. An error that is no refusal comes back as it is.
+// Refusal counts and returns the error for an INSERT that cannot be filled. If the policy
+// or the mode lets it be sent unchanged, the error is nil and the event is what to count
+// then. An error that is no refusal is returned as it is.
 func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Event, error) {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {
@@ -99,8 +100,8 @@ func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Even
 	return e, nil
 }
 
-// RefuseBound counts and returns the refusal of an execution whose text is
-// changed already, so that it cannot go out as it came.
+// RefuseBound counts and returns the refusal of an execution whose text is changed
+// already, so that it cannot be sent unchanged.
 func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) error {
 	var r *rewrite.Refusal
 	if !errors.As(err, &r) {

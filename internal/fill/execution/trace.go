@@ -34,11 +34,11 @@ type Watch struct {
 	Tracer   *Tracer   // the innermost; nil if none is set
 }
 
-// Tracer tells a program of each INSERT under a context.
+// Tracer reports each INSERT under a context to a program.
 type Tracer struct {
 	parent *Tracer
 	tell   func(Traced)
-	ofRows bool // it is told of an INSERT that gives rows before they are read, and of no other
+	ofRows bool // it gets an INSERT that returns rows before they are read, and no other INSERT
 }
 
 type watchKey struct{}
@@ -55,14 +55,14 @@ func WatchOf(ctx context.Context) Watch {
 // IsWatched reports whether a context has a recorder or a tracer.
 func IsWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
 
-// WithTracer returns a context under which tell is told of each INSERT, and the tracers of
-// ctx as well.
+// WithTracer returns a context under which tell is called for each INSERT, as are the
+// tracers of ctx.
 func WithTracer(ctx context.Context, tell func(Traced)) context.Context {
 	return withTracer(ctx, Tracer{tell: tell})
 }
 
-// WithTracerOfRows is WithTracer for INSERTs that give rows, of which tell is told before
-// they are read.
+// WithTracerOfRows is WithTracer for INSERTs that return rows; tell is called before they
+// are read.
 func WithTracerOfRows(ctx context.Context, tell func(Traced)) context.Context {
 	return withTracer(ctx, Tracer{tell: tell, ofRows: true})
 }
@@ -74,7 +74,7 @@ func withTracer(ctx context.Context, t Tracer) context.Context {
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
-// Untraced returns a context under which no tracer is told. Who records is told still.
+// Untraced returns a context without tracers. Its recorder stays.
 func Untraced(ctx context.Context) context.Context {
 	w := WatchOf(ctx)
 	if w.Tracer == nil {
@@ -86,7 +86,8 @@ func Untraced(ctx context.Context) context.Context {
 // Say reports an event to t and to those around it; it does nothing if t is nil.
 func (t *Tracer) Say(e Traced) { t.SayTo(false, e) }
 
-// SayTo tells the tracers that are told before rows are read, or the others.
+// SayTo reports e to t and its parents: either to the tracers that are called before rows
+// are read, or to the others.
 func (t *Tracer) SayTo(ofRows bool, e Traced) {
 	for ; t != nil; t = t.parent {
 		if t.ofRows == ofRows {
@@ -95,7 +96,7 @@ func (t *Tracer) SayTo(ofRows bool, e Traced) {
 	}
 }
 
-// IsOfRows reports whether one of the tracers is told before rows are read.
+// IsOfRows reports whether one of the tracers is called before rows are read.
 func (t *Tracer) IsOfRows() bool {
 	for ; t != nil; t = t.parent {
 		if t.ofRows {
@@ -105,7 +106,7 @@ func (t *Tracer) IsOfRows() bool {
 	return false
 }
 
-// Event tells of a statement that went out as it came. The error is the driver's answer.
+// Event reports a statement that was sent unchanged. The error is the driver's answer.
 func (t *Tracer) Event(e Event, err error) {
 	if t == nil {
 		return
@@ -123,7 +124,7 @@ func (t *Tracer) Event(e Event, err error) {
 	t.Say(told)
 }
 
-// refused tells of a statement that is not sent.
+// refused reports a statement that is not sent.
 func (t *Tracer) refused(r *rewrite.Refusal) {
 	if t == nil {
 		return
@@ -143,7 +144,7 @@ const (
 	wayBulk     = "bulk"
 )
 
-// Tracing is what an execution remembers for its tracer.
+// Tracing holds the facts about an execution for its tracer.
 type Tracing struct {
 	To       *Tracer
 	Prepared bool

@@ -11,9 +11,10 @@ import (
 )
 
 // bufferedRows are the rows of an INSERT whose keys belong to its transaction, or which
-// raises a numbering. They were read, and what was begun for them has ended, before the caller got the first
-// one: database/sql closes rows by itself when their context ends, and tells no caller
-// the error, so that a row could be shown whose commit has failed.
+// raises a numbering. They were read, and the transaction that was begun for them has
+// ended, before the caller gets the first one: database/sql closes rows when their
+// context ends and returns that error to no caller, so that a row could be shown whose
+// commit has failed.
 type bufferedRows struct {
 	sets []resultSet // the one that is read, and those after it
 }
@@ -25,7 +26,7 @@ type resultSet struct {
 	rows    [][]driver.Value
 }
 
-// columnType is what a driver says of a column, while its rows are open.
+// columnType is the driver's description of a column, while its rows are open.
 type columnType struct {
 	scan             reflect.Type
 	name             string

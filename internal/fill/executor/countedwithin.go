@@ -35,8 +35,8 @@ func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
 // errMiscounted is returned where another number of rows was stored than was counted.
 var errMiscounted = anchor.New("rows", "its rows were not as many as counted, three times, and nothing is stored: send it where no one else changes them, or again")
 
-// CountsInTransaction reports whether the rows of a plan are counted in the transaction of
-// its keys. Without a database there is none.
+// CountsInTransaction reports whether the rows of a plan are counted in the transaction
+// of its keys. Without a database it returns false.
 func CountsInTransaction(p *rewrite.Plan) bool {
 	return countsJoined(p) && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
 }

@@ -292,8 +292,8 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
 		return nil
 	case c.Tx == session.Outside:
-		// Without autocommit a transaction begins by itself, and where one follows
-		// another there is one, too.
+		// Without autocommit a transaction begins implicitly; if a transaction follows
+		// each commit, one is open, too.
 		alone, chains, err := c.AskCommits(ctx)
 		switch {
 		case err != nil:
@@ -335,8 +335,8 @@ func (s *InsertSelect) counted(row []any) (int64, error) {
 	return n, nil
 }
 
-// Unnumbered says why a server does not number the rows of a query as it should,
-// by what it answered to the dialect's questions.
+// Unnumbered returns why a server does not number the rows of a query as it should, by
+// its answers to the dialect's questions.
 func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	n := &d.Numbering
 	if len(n.Server) == 0 {

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Dependence names what of the database decides about a plan that the text and the policy
-// alone have: see [explain.Explanation]. The version of the server decides nothing where it
-// is known: two zeros are none.
+// Dependence names the facts of the database on which a plan depends that was made from
+// the text and the policy alone: see [explain.Explanation]. The version of the server
+// counts only if it is not known: two zeros.
 func Dependence(p *rewrite.Plan, server [2]int) string {
 	var on []string
 	switch {
@@ -55,7 +55,8 @@ func versionOf(p *rewrite.Plan) string {
 	return ""
 }
 
-// version says since which version the engine can do something; "" where each version can.
+// version returns since which version the engine can do something; empty if each version
+// can.
 func version(d *dialect.Dialect, can string, major, minor int) string {
 	if major == 0 {
 		return ""

@@ -41,8 +41,8 @@ type engineNumbered struct {
 // errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
 var errOtherNumber = anchor.New("rows", "a function or trigger took its first number for another table, and nothing is stored: select the keys, or insert without it")
 
-// TakesFirst reports whether the engine numbers the rows of the execution's INSERT itself,
-// as far as the text and the table tell.
+// TakesFirst reports whether the engine numbers the rows of the execution's INSERT
+// itself, as far as the text and the table show.
 func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 	c := x.Conn
 	in := &x.Plan.Inserts[0]
@@ -190,8 +190,8 @@ func (n *engineNumbered) Query(ctx context.Context, via execution.Sender) (drive
 	return rows, err
 }
 
-// countsByRows reports whether a result does not say how many rows the execution's INSERT
-// has stored: go-sql-driver/mysql counts none where rows come back.
+// countsByRows reports whether a result lacks the number of rows that the execution's
+// INSERT has stored: go-sql-driver/mysql counts none if rows are returned.
 func countsByRows(x *execution.Execution) bool {
 	return x.Plan.Dialect().Family == dialect.FamilyMySQL && x.Plan.Inserts[0].Returning
 }
@@ -317,8 +317,8 @@ func (n *engineNumbered) undo(ctx context.Context, err error) error {
 	return err
 }
 
-// end commits a transaction of ours. A savepoint stays: its release would change what
-// ROW_COUNT() says, and the next one of its name takes its place.
+// end commits a transaction of ours. A savepoint stays: its release would change the
+// result of ROW_COUNT(), and the next savepoint of its name replaces it.
 func (n *engineNumbered) end(ctx context.Context) error {
 	if n.own == nil {
 		n.saved = false

@@ -35,11 +35,11 @@ func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.R
 	return rows, err
 }
 
-// SentAgain returns the answer to the text of a plan that has failed with err, and that is
-// sent again while SQLite refuses it for the reservation of a connection which shares its
-// cache: without keyfill, each INSERT is one step, and meets no open transaction of another
-// one. A text of several statements is not sent again, since SQLite has committed those in
-// front of the one that it refuses.
+// SentAgain returns the answer to the text of a plan that has failed with err, and that
+// is sent again while SQLite refuses it for the reservation of a connection which shares
+// its cache: without keyfill, each INSERT is one step, and meets no open transaction of
+// another one. A text of several statements is not sent again, since SQLite has committed
+// those before the one that it refuses.
 func SentAgain[T any](ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
 	if p.Statements != 1 {
 		return answer, err
@@ -117,8 +117,8 @@ func unfitStandIn(x *execution.Execution) *rewrite.Refusal {
 }
 
 // chooseUntold raises the numberings of the transaction above the keys of an INSERT that
-// brings all of them. Where that is not possible, the INSERT goes out as it came, since
-// the policy has not asked for it.
+// brings all of them. If that is not possible, the INSERT is sent unchanged, since the
+// policy has not asked for it.
 func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	c, inside := x.Conn, x.Conn.Tx != session.Outside
 	err := (&Transactional{X: x, Needs: Joining{Any: true, gapFree: true}, yields: true}).choose(ctx)

@@ -28,8 +28,8 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 	case err != nil && said:
 		return execution.Brought{}, t.KeyError(j, err)
 	case err != nil, counter.Follower() == nil:
-		// Who has not said so does not ask for the store when it brings a key. A
-		// duplicate key will tell, and on_behind says what then.
+		// Without follow_explicit an INSERT that brings its key must not need the store.
+		// A later duplicate key leads to on_behind.
 		return execution.Brought{}, nil
 	}
 	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil
@@ -77,8 +77,8 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 	return f, nil
 }
 
-// greatestOf returns the greatest of some integers that could be the source's own, 0 where
-// there is none.
+// greatestOf returns the greatest of some integers that could be the source's own, 0 if
+// there is no such integer.
 func greatestOf(k *table.Column, integers []int64) int64 {
 	greatest := int64(0)
 	for _, n := range integers {
@@ -90,8 +90,9 @@ func greatestOf(k *table.Column, integers []int64) int64 {
 }
 
 // split moves the numberings that are raised in the INSERT's transaction to before. A
-// numbering goes to stored as well where the engine alone can read the key, or a row may
-// be left out: it is raised after the INSERT, by what the INSERT has stored.
+// numbering goes to stored as well if only the engine can read the key, or if a row may
+// be left out: then it is raised after the INSERT, above the keys that the INSERT has
+// stored.
 func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
 	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
 		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
@@ -112,8 +113,8 @@ func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
 }
 
 // RaiseStored raises the numberings of the execution's transaction above the keys that
-// its INSERT has stored, as far as they are among the greatest: the engine is asked.
-// Where it cannot tell, they are raised above all that was brought.
+// its INSERT has stored, as far as they are among the greatest: the engine is asked. If
+// it cannot answer, they are raised above all keys that were brought.
 func RaiseStored(ctx context.Context, f *execution.Following) error {
 	behind, cancel := execution.Aside(ctx)
 	defer cancel()

@@ -13,11 +13,10 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// An INSERT whose rows come from a query takes as many keys as the query has
-// rows. They are counted first, and that many keys are reserved. Rows may come
-// and go before the INSERT: with fewer some keys are a gap, and a row too many is
-// an error of the engine, which the statement itself sees to. Then everything is
-// done again.
+// An INSERT whose rows come from a query takes as many keys as the query has rows. They
+// are counted first, and that many keys are reserved. Other writers may add or remove
+// rows before the INSERT: with fewer rows some keys are a gap; a row too many is an error
+// of the engine, which the statement itself provokes. Then everything is done again.
 
 // maxCounts is how often the rows are counted for one execution.
 const maxCounts = 3
@@ -55,7 +54,7 @@ func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.
 	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) {
 		rows, err := via.SendQuery(ctx, s.X)
 		if err == nil && countsByRows(s.X) {
-			// MariaDB says of a row too many when the rows are read.
+			// MariaDB reports a row too many when the rows are read.
 			return readWhole(s.X.Conn, rows, func(_ []resultSet, err error) error { return err })
 		}
 		return rows, err
@@ -153,8 +152,8 @@ func (s *InsertSelect) outgrown(err error) bool {
 		strings.Contains(strings.ToLower(err.Error()), n.Failure)
 }
 
-// refill counts the rows anew and draws keys for them. Where that fails the
-// execution is what it was.
+// refill counts the rows anew and draws keys for them. If that fails, the execution is
+// unchanged.
 func (s *InsertSelect) refill(ctx context.Context) error {
 	rows, drawn := s.X.Rows, s.X.Keys
 	s.X.Keys = slices.Clone(drawn)

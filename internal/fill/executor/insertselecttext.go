@@ -13,10 +13,10 @@ import (
 
 // The query of an INSERT … SELECT may stand in a text of several statements, where
 // PostgreSQL undoes all of it when one fails. Its rows are counted before the text is
-// sent, so that statements in front of it, and other writers, may change them: some
-// keys more are reserved. A row too many is an error of the engine, after which
-// nothing of the text is stored, and which is the caller's: what else the text does
-// is not done twice.
+// sent, so that statements before it, and other writers, may change them: some extra keys
+// are reserved. A row too many is an error of the engine, after which nothing of the text
+// is stored. The caller gets that error: the other statements of the text are not sent
+// twice.
 
 // errTextGrew is returned when a text had more rows to insert than keys were reserved.
 var errTextGrew = anchor.New("rows", "a query of the text had more rows than were counted, and nothing of it is stored: send it again, or that INSERT alone")
@@ -28,9 +28,8 @@ const spareRows = 64
 // statements.
 func withSpare(n int64) int64 { return n + n/8 + spareRows }
 
-// SparesKeys returns a refusal where a key of the text may not be left unused, or
-// where its number is taken in the transaction of the text, which is not begun when
-// rows are counted.
+// SparesKeys returns a refusal if no key of the text may be left unused, or if its number
+// is taken in the transaction of the text, which is not begun when rows are counted.
 func (s *InsertSelect) SparesKeys() error {
 	for _, d := range s.X.Plan.Draws {
 		in := &s.X.Plan.Inserts[d.Insert]
@@ -43,8 +42,8 @@ func (s *InsertSelect) SparesKeys() error {
 	return nil
 }
 
-// uncountable returns the error of a count that ran before a text. It is a refusal if
-// the engine cannot run the query by itself, as where the text creates the tables or
+// uncountable returns the error of a count that ran before a text. It is a refusal if the
+// engine cannot run the query outside of the text, as when the text creates the tables or
 // columns that the query needs; the transaction then stays open.
 func (s *InsertSelect) uncountable(ctx context.Context, err error) error {
 	code, ok := sqlcode.Of(err)

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// proveBefore proves in front of the drawing that the transaction of an execution is
-// open: see [session.Conn.ProveBefore].
+// proveBefore proves before the drawing that the transaction of an execution is open: see
+// [session.Conn.ProveBefore].
 func (t *Transactional) proveBefore(ctx context.Context) error {
 	return t.X.Conn.ProveBefore(ctx, t.own != nil)
 }
@@ -22,8 +22,8 @@ func (t *Transactional) proveAfter(ctx context.Context) error {
 	return t.X.Conn.ProveAfter(ctx)
 }
 
-// unlessEnded returns the error of a transaction that has ended in the place of the proof
-// that has failed, and any other as it is.
+// unlessEnded returns the error of a transaction that has ended instead of the error of
+// the failed proof, and any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
 	case err == nil:

@@ -19,12 +19,13 @@ import (
 // keysSavepoint is the name of keyfill's savepoint, which no application uses.
 const keysSavepoint = "keyfill_keys"
 
-// Transactional executes statements whose keys are drawn in their transaction: the one
-// that is open on the connection, or one of ours around the drawing and the INSERT.
+// Transactional executes statements whose keys are drawn in their transaction: the
+// transaction that is open on the connection, or one of ours around the drawing and the
+// INSERT.
 type Transactional struct {
 	X       *execution.Execution
 	Needs   Joining
-	counted *InsertSelect  // nil where no rows of a query are counted in front of the transaction
+	counted *InsertSelect  // nil if no rows of a query are counted before the transaction
 	within  *countedWithin // nil where none are counted in it
 
 	own       driver.Tx     // the transaction, where it is ours
@@ -132,7 +133,7 @@ func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
 	return nil
 }
 
-// leavesOut reports whether a table of a plan leaves out rows by itself.
+// leavesOut reports whether a trigger or constraint of a table may drop rows silently.
 func leavesOut(c *execution.Conn, p *rewrite.Plan) bool {
 	for i := range p.Inserts {
 		if f := execution.FactsOf(c, table.Of(&p.Inserts[i])); f != nil && f.OwnConflicts {
@@ -148,7 +149,7 @@ func leavesOut(c *execution.Conn, p *rewrite.Plan) bool {
 func (t *Transactional) mark(ctx context.Context) error {
 	d := t.X.Plan.Dialect()
 	if t.X.Conn.DB.StatesOnConnection() {
-		// Where there is none, a savepoint of SQLite begins one.
+		// If no transaction is open, a savepoint of SQLite begins one.
 		if err := t.X.Conn.ProvenStore().Prove(ctx); err != nil {
 			return t.unlessEnded(err)
 		}

@@ -11,14 +11,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Keys that belong to a transaction are drawn on the INSERT's own connection, in
-// the transaction that is open on it, so that they are rolled back with the rows.
-// Where none is open, one is made around the drawing and the INSERT.
+// Keys that belong to a transaction are drawn on the INSERT's own connection, in the
+// transaction that is open on it, so that they are rolled back with the rows. If none is
+// open, keyfill begins one for the drawing and the INSERT.
 //
-// A statement that fails leaves its transaction open on most engines: what was
-// drawn for it is undone to a savepoint, since the transaction may commit.
+// A statement that fails leaves its transaction open on most engines. Its draw is rolled
+// back to a savepoint, since the transaction may commit.
 
-// Joining says which guarantees the keys of an execution need from its transaction.
+// Joining holds which guarantees the keys of an execution need from its transaction.
 type Joining struct {
 	Any     bool // some are drawn in it
 	gapFree bool // the numbers go back when the INSERT fails
@@ -26,7 +26,7 @@ type Joining struct {
 	Latest  bool // it has to see what was committed last
 }
 
-// JoiningOf says which guarantees the keys that an execution draws need from its
+// JoiningOf returns which guarantees the keys that an execution draws need from its
 // transaction.
 func JoiningOf(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 	if tables.Detached {
@@ -54,9 +54,9 @@ func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 	return j
 }
 
-// Unsuited says why a statement cannot be filled because of what drawing its keys
-// does on its connection, "" where it can. The answer depends on the text and the
-// policy alone, so that a statement that is filled today is filled tomorrow.
+// Unsuited returns why a statement cannot be filled because of what drawing its keys does
+// on its connection; empty if it can. The answer depends on the text and the policy
+// alone, so that a statement that is filled today is filled tomorrow.
 func Unsuited(tables *relation.Tables, p *rewrite.Plan, query string) rewrite.Reason {
 	switch {
 	case Miscounts(tables, p):
@@ -67,7 +67,7 @@ func Unsuited(tables *relation.Tables, p *rewrite.Plan, query string) rewrite.Re
 	return UnsuitedByText(tables.AnyEngine(), p, query)
 }
 
-// UnsuitedByText says why drawing keys in a transaction rules the statement out. It
+// UnsuitedByText returns why drawing keys in a transaction rules the statement out. It
 // checks what depends on the engine and the plan.
 func UnsuitedByText(e *table.Engine, p *rewrite.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
@@ -109,8 +109,8 @@ func Waits(c *execution.Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route
 	return (p.TakesFirst() || JoiningOf(c.DB.Tables, p, h).Any) && c.PreparesFirst(by, args)
 }
 
-// UnsuitedParts returns the refusal of the first part of a text that would be refused by
-// itself, nil where there is none.
+// UnsuitedParts returns the refusal of the first part of a text that would be refused
+// when sent alone, nil if no part would be.
 func UnsuitedParts(tables *relation.Tables, p *rewrite.Plan) *rewrite.Refusal {
 	at := 0 // where the part begins in the text
 	for _, text := range p.Parts {

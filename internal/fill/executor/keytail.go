@@ -53,7 +53,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 	return nil
 }
 
-// isLater returns a refusal where the server is older than what keys call.
+// isLater returns a refusal if the server is older than the functions that keys call.
 func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 	n := &p.Dialect().Numbering
 	version := c.DB.ServerVersion.Load()

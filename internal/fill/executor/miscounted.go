@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// errRule is returned in the place of errRowsGrew and its like where the table has a rule.
+// errRule replaces errRowsGrew and similar errors if the table has a rule.
 var errRule = anchor.New("rows", "a rule of the table has run its query again, with another number of rows: write the rule as a trigger, or select the keys too")
 
 // miscounted returns why the rows of an INSERT … SELECT were not as many as were counted:

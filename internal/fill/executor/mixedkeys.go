@@ -19,8 +19,9 @@ import (
 // 301. The numbering is raised before the INSERT is sent, since the rows after it get their
 // keys from it. One that belongs to the transaction of the INSERT is raised there already.
 //
-// A row that the engine numbers, since its key is NULL when it runs, gets the number after
-// the greatest one: that of the next row, if that had no number of its own. It is left out.
+// A row that the engine numbers, since its key is NULL when it runs, gets the number
+// after the greatest one, which is the number of the next row, if that had no number of
+// its own. It is left out.
 
 // mixed gives keys to rows beside which others bring their own.
 type mixed struct {
@@ -62,10 +63,10 @@ func (m mixed) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 	return m.giveBetween(ctx, own, room, t, i, n)
 }
 
-// raiseToCounter raises the numbering to where the engine's own counter stands, from which
-// the engine numbers a row of the INSERT: that of MySQL and MariaDB is above the greatest
-// key after an INSERT that has failed, or has reserved more numbers than it needed.
-// Where the counter cannot be told, a number that both give is a duplicate-key error.
+// raiseToCounter raises the numbering to the engine's own counter, from which the engine
+// numbers a row of the INSERT. The counter of MySQL and MariaDB is above the greatest key
+// after an INSERT that has failed, or has reserved more numbers than it needed. If the
+// counter cannot be read, a number that both give is a duplicate-key error.
 func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 	follows := &m.x.Follows
 	for _, b := range slices.Concat(follows.Before, follows.After) {

@@ -15,9 +15,10 @@ type GoneTable struct{ error }
 
 func (g GoneTable) Unwrap() error { return g.error }
 
-// doubtUndrawn forgets what the name of a table means if its keys could not be drawn because
-// the table is gone. The name may mean another one by now: no proof tells that before there
-// are keys, and a text has none whose table was not found where the session was.
+// doubtUndrawn forgets what the name of a table means if its keys could not be drawn
+// because the table is gone. The name may mean another table by now. No proof shows that
+// before there are keys, and a text whose table was not found in the session's place has
+// none.
 func doubtUndrawn(x *execution.Execution, err error) error {
 	d := x.Plan.Dialect()
 	if err == nil || !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {

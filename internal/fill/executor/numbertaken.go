@@ -20,20 +20,20 @@ import (
 
 // A number that keyfill draws may belong to a row that another program has numbered: the
 // engine for a NULL, in the block of another process; a trigger; a program without
-// keyfill. An INSERT fails then, unless it leaves out the rows that are there already: its
-// row would be lost without a word. In a table that others number too, the engine is asked
+// keyfill. An INSERT fails then, unless it leaves out the rows that are there already:
+// its row would be lost silently. In a table that others number too, the engine is asked
 // for the numbers of such an INSERT where it has left out rows.
 //
-// MySQL and MariaDB tell of each row that they left out by a warning, which needs no lock
-// and shows what a transaction does not see. Elsewhere the table tells. It does not tell
-// which rows are missing where some bring their keys, or where the answer does not say how
-// many rows are stored, so that it is asked before.
+// MySQL and MariaDB report each row that they left out by a warning, which needs no lock
+// and shows what a transaction does not see. On other engines keyfill queries the table.
+// The table does not show which rows are missing if some bring their keys, or if the
+// answer has no number of stored rows; then it is queried before.
 
 // skipping executes an INSERT that leaves out rows which are there already.
 type skipping struct {
 	autonomous
 	draw      int  // of the plan: the numbers
-	uncounted bool // the answer does not say how many rows are stored: see answer.affected
+	uncounted bool // the answer has no number of stored rows: see answer.affected
 }
 
 // errNumberTaken is the error of an INSERT that has left out rows because of their
@@ -88,7 +88,7 @@ func (s skipping) Exec(ctx context.Context, via execution.Sender) (driver.Result
 
 func (s skipping) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	if !s.x.Plan.Inserts[0].Returning {
-		return s.autonomous.Query(ctx, via) // nothing tells how many rows are stored
+		return s.autonomous.Query(ctx, via) // the number of stored rows is not known
 	}
 	if err := s.avoidTaken(ctx); err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 	return true, s.drawAgain(ctx)
 }
 
-// drawAgain gives the INSERT other numbers, above those that are in use. If there are none, it
-// keeps what it has, which is recorded.
+// drawAgain gives the INSERT other numbers, above those that are in use. If the source
+// has no more, the INSERT keeps its numbers, which are recorded.
 func (s skipping) drawAgain(ctx context.Context) error {
 	x, d := s.x, s.x.Plan.Draws[s.draw]
 	x.Conn.DrawingFor(table.Of(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)

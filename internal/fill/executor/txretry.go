@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// take draws the keys of an execution, in the transaction that they belong to.
-// Where the engine has ended one of ours for the sake of others, it is made
+// take draws the keys of an execution, in the transaction that they belong to. If the
+// engine has rolled back a transaction of ours in favour of another one, it is made
 // again.
 func (t *Transactional) take(ctx context.Context) error {
 	panics := true
@@ -24,9 +24,8 @@ func (t *Transactional) take(ctx context.Context) error {
 	return err
 }
 
-// giveUp is deferred while a transaction of ours may be open. Where the driver
-// panics, that one would stay open, and the application may go on with the
-// connection.
+// giveUp is deferred while a transaction of ours may be open. If the driver panics, that
+// transaction would stay open, and the application may go on with the connection.
 func giveUp(c *execution.Conn, panics *bool) {
 	if *panics {
 		c.MarkUnknown()
@@ -101,8 +100,9 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 	return nil
 }
 
-// sendJoined sends an execution's statement, and again with new keys where the engine
-// has ended a transaction of ours for the sake of others. whole is as for sendCounted.
+// sendJoined sends an execution's statement, and again with new keys if the engine has
+// rolled back a transaction of ours in favour of another one. whole is as for
+// sendCounted.
 func sendJoined[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
@@ -162,9 +162,9 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 	}
 }
 
-// commit commits a transaction of ours, after it was asked what it has stored. The
-// nodes of a cluster certify a transaction then, and one that came second is undone:
-// committed says that it has ended, whatever came of it.
+// commit commits a transaction of ours, after the queries about its rows. The nodes of a
+// cluster certify a transaction then, and undo one that came second. committed reports
+// that the transaction has ended, with either result.
 func (t *Transactional) commit(ctx context.Context, res driver.Result) error {
 	t.Ask(ctx, res)
 	if t.X.Fate.Gone != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// reasonAtExecution is why an INSERT with a placeholder in the key's place is
-// kept as far as its text tells.
+// reasonAtExecution is why an INSERT with a placeholder as its key is kept as far as its
+// text shows.
 const reasonAtExecution = "decided at execution"
 
-// ExplainOn says what would become of a query by the options of the driver, on a version
-// of the engine; two zeros are the newest.
+// ExplainOn returns how the driver would treat a query under its options, on a version of
+// the engine; two zeros are the newest.
 func ExplainOn(db *execution.Database, query string, version [2]int) (explain.Explanation, error) {
 	return explained(db.Candidates[0], query, version)
 }
@@ -51,8 +51,8 @@ func explained(e *table.Engine, query string, version [2]int) (explain.Explanati
 	return ex, err
 }
 
-// explanation says what is done with a query by its plan. refused is why it is not sent
-// although the plan is to fill it, nil where it is sent as foreseen.
+// explanation returns what is done with a query by its plan. refused is why it is not
+// sent although the plan is to fill it, nil if it is sent as foreseen.
 func explanation(p *rewrite.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
 	if p.Action == rewrite.Refuse && refused == nil {
@@ -136,7 +136,7 @@ func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
 			r = p.Refused("")
 		}
 		if cause := errors.Unwrap(err); cause != nil {
-			err = cause // without the table, which is told beside
+			err = cause // without the table, which is reported separately
 		}
 	}
 	ex.Table, ex.Column, ex.Offset = r.Table, r.Column, r.Offset
@@ -146,8 +146,8 @@ func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
 	}
 }
 
-// unfilledMark stands in front of the reason where the policy has a statement that cannot be
-// filled go out as it is.
+// unfilledMark precedes the reason if the policy has a statement that cannot be filled
+// sent unchanged.
 const unfilledMark = "unfilled: "
 
 // reasonBeside is the reason of an INSERT that keyfill could fill if its text had no other
@@ -215,7 +215,7 @@ func several(p *rewrite.Plan) []explain.Insert {
 	return all
 }
 
-// insertOf says what an INSERT is.
+// insertOf describes an INSERT.
 func insertOf(in *rewrite.Insert) explain.Insert {
 	one := explain.Insert{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset}
 	if in.Rows >= 0 {
@@ -224,7 +224,7 @@ func insertOf(in *rewrite.Insert) explain.Insert {
 	return one
 }
 
-// describe fills in what the INSERTs are.
+// describe fills in the descriptions of the INSERTs.
 func describe(ex *explain.Explanation, p *rewrite.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset

@@ -53,7 +53,7 @@ func (x *Explainer) Close() error {
 	return errors.Join(x.conn.Conn.Close(), x.conn.DB.Close(context.Background(), nil)) // nothing was drawn that could be given back
 }
 
-// Explain says what the driver would do with a query on the database.
+// Explain returns what the driver would do with a query on the database.
 func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -79,7 +79,7 @@ func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 	return ex, nil
 }
 
-// otherwiseDependent is what an outcome depends on that the database alone has made known.
+// otherwiseDependent names the facts of the database on which an outcome depends.
 const otherwiseDependent = "the table and the settings of the server"
 
 // onDatabase explains an INSERT. missing says that it would be filled, and its table is not

@@ -8,8 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Answer is what the driver has answered to an execution, read for the first INSERT of
-// its text.
+// Answer is the driver's answer to an execution, read for the first INSERT of its text.
 type Answer struct {
 	x     *execution.Execution
 	in    *rewrite.Insert
@@ -47,9 +46,9 @@ func (a Answer) tellsID() bool {
 	return f == nil || !f.NumbersOther
 }
 
-// affected returns the number of rows that the statement has affected, -1 where
-// the driver does not tell. Where rows come back only PostgreSQL sends their number
-// as well: MariaDB's answer has none, and SQLite counts when the last row was read.
+// affected returns the number of rows that the statement has affected, -1 if the driver
+// does not return it. If rows are returned, only PostgreSQL sends their number as well:
+// MariaDB's answer has none, and SQLite counts when the last row was read.
 func (a Answer) affected() int64 {
 	if a.in.Returning && !a.x.Plan.Dialect().ErrorsAbort {
 		return -1
@@ -61,9 +60,9 @@ func (a Answer) affected() int64 {
 	return n
 }
 
-// rowIDTells reports whether the rowid that SQLite has stored last says which row
-// of the statement was: where rows may have been left out, some are stored, and the
-// key is the rowid.
+// rowIDTells reports whether the rowid that SQLite has stored last identifies a row of
+// the statement: where rows may have been left out, some are stored, and the key is the
+// rowid.
 func (a Answer) rowIDTells() bool {
 	f := execution.FactsOf(a.x.Conn, a.table)
 	return a.x.Plan.Dialect().LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&

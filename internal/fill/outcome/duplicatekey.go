@@ -64,10 +64,10 @@ func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw rewr
 	}
 }
 
-// IsAbout reports whether the duplicate is in the unique index of the name. Where the
-// driver does not tell the index apart, the name has to stand in the text as a word of
-// its own: each engine writes it there, in every language, and quotes it as the language
-// does. A value of that text costs a gap.
+// IsAbout reports whether the duplicate is in the unique index of the name. If the driver
+// does not name the index, the name has to stand in the text as a word of its own: each
+// engine writes it there, in every language, and quotes it as the language does. A value
+// of that text costs a gap.
 func (d Duplicate) IsAbout(name string) bool {
 	if d.code.Index != "" {
 		return d.code.Index == name

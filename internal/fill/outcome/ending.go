@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// ending is what a text of an execution has ended in. Without an error it has run to its
-// end.
+// ending is the error or success of a text of an execution. Without an error it has run
+// to its end.
 type ending struct {
 	x   *execution.Execution
 	err error
@@ -22,10 +22,10 @@ func (e ending) outcome() execution.Outcome {
 	case x.Fate.Undone:
 		return execution.OutcomeNotStored
 	case x.Fate.Gone != nil && x.Conn.Tx != session.Inside:
-		return execution.OutcomeUnknown // the statement may have committed by itself
+		return execution.OutcomeUnknown // the statement may be committed already
 	}
-	// ErrBadConn says nothing: drivers give it for a connection that broke after
-	// the send, too.
+	// ErrBadConn proves nothing: drivers also return it for a connection that broke after
+	// the send.
 	atomic := in.Rows == 1 || x.Plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.OwnConflicts()
 	if atomic && sqlcode.Answered(e.err) {
 		return execution.OutcomeNotStored

@@ -49,10 +49,10 @@ func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (f
 	return b.Raise(limited, c, key), nil
 }
 
-// GreatestStored returns the greatest stored key that the source could also make, as
-// the statement's connection sees it: the engine alone can tell which number it has
-// read. found is false if that needs a scan of an index, or the table cannot be read.
-// An error means that the transaction was undone.
+// GreatestStored returns the greatest stored key that the source could also make, as the
+// statement's connection sees it: only the engine knows which number it has read. found
+// is false if that needs a scan of an index, or the table cannot be read. An error means
+// that the transaction was undone.
 func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn) (key int64, found bool, err error) {
 	f, err := c.DB.Facts(ctx, &c.Session, b.Table)
 	if err != nil {
@@ -144,10 +144,11 @@ func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
 // ErrEnded is returned when the transaction of an INSERT has ended before it.
 var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction had ended before this INSERT, by an error or an unseen commit: roll it back, and begin again")
 
-// UndoneAfter takes the error of what was asked, or done, after a statement succeeded.
-// It returns an error if the transaction has ended: the statement's rows are gone, and
-// what is sent next would commit by itself. It returns nil if the transaction is still
-// open, or can only be rolled back, since its COMMIT will then report that.
+// UndoneAfter takes the error of a query or a change that followed a successful
+// statement. It returns an error if the transaction has ended: the statement's rows are
+// gone, and the next statement would be committed at once. It returns nil if the
+// transaction is still open, or can only be rolled back, since its COMMIT will then
+// report that.
 func UndoneAfter(ctx context.Context, c *execution.Conn, err error) error {
 	switch {
 	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:

@@ -25,7 +25,7 @@ func (r ForwardedRows) NextResultSet() error {
 	return io.EOF
 }
 
-// ColumnTypeScanType returns the type for a column; any if the driver does not tell.
+// ColumnTypeScanType returns the type for a column; any if the driver does not know it.
 func (r ForwardedRows) ColumnTypeScanType(i int) reflect.Type {
 	if n, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
 		return n.ColumnTypeScanType(i)
@@ -33,7 +33,8 @@ func (r ForwardedRows) ColumnTypeScanType(i int) reflect.Type {
 	return reflect.TypeFor[any]()
 }
 
-// ColumnTypeDatabaseTypeName returns the type of a column; empty if the driver does not tell.
+// ColumnTypeDatabaseTypeName returns the type of a column; empty if the driver does not
+// know it.
 func (r ForwardedRows) ColumnTypeDatabaseTypeName(i int) string {
 	if n, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
 		return n.ColumnTypeDatabaseTypeName(i)
@@ -41,7 +42,7 @@ func (r ForwardedRows) ColumnTypeDatabaseTypeName(i int) string {
 	return ""
 }
 
-// ColumnTypeLength returns the length of a column, and whether the driver tells it.
+// ColumnTypeLength returns the length of a column, and whether the driver knows it.
 func (r ForwardedRows) ColumnTypeLength(i int) (int64, bool) {
 	if n, ok := r.Rows.(driver.RowsColumnTypeLength); ok {
 		return n.ColumnTypeLength(i)
@@ -49,7 +50,8 @@ func (r ForwardedRows) ColumnTypeLength(i int) (int64, bool) {
 	return 0, false
 }
 
-// ColumnTypeNullable reports whether a column may be NULL, and whether the driver tells it.
+// ColumnTypeNullable reports whether a column may be NULL, and whether the driver knows
+// it.
 func (r ForwardedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
 	if n, has := r.Rows.(driver.RowsColumnTypeNullable); has {
 		return n.ColumnTypeNullable(i)
@@ -58,7 +60,7 @@ func (r ForwardedRows) ColumnTypeNullable(i int) (nullable, ok bool) {
 }
 
 // ColumnTypePrecisionScale returns the precision and scale of a column, and whether the
-// driver tells them.
+// driver knows them.
 func (r ForwardedRows) ColumnTypePrecisionScale(i int) (precision, scale int64, ok bool) {
 	if n, has := r.Rows.(driver.RowsColumnTypePrecisionScale); has {
 		return n.ColumnTypePrecisionScale(i)

@@ -36,8 +36,8 @@ type group struct {
 }
 
 // presentKeys returns which keys of a draw are in the table: Stored or NotStored for
-// each, Unknown for one that was not found and need not be seen. It is nil where
-// the table did not tell.
+// each, Unknown for one that was not found and need not be seen. It is nil if the table
+// could not be read.
 func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts, draw int, affected int64) []execution.Outcome {
 	q, ok := NewInquiry(x, f, draw)
 	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
@@ -159,7 +159,7 @@ func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	return q.outside(ctx, leads && outside && (len(q.Found) <= maxLocked || !latest.Gaps))
 }
 
-// maxLocked is how many rows are asked for, each by itself.
+// maxLocked is how many rows are asked for, in one query each.
 const maxLocked = 256
 
 // outside asks outside of a transaction. A replica shows all rows of a statement or
@@ -173,8 +173,8 @@ func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 	return nil
 }
 
-// afterSavepoint asks where an error of the engine would end the transaction.
-// inside says that one is open, else it is not known.
+// afterSavepoint runs the query after a savepoint, since an error of the engine would end
+// the transaction. inside reports that one is open, else it is not known.
 func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
 	t := &x.Plan.Dialect().Transactions
@@ -268,7 +268,7 @@ func (q *Inquiry) consecutive(g group) bool {
 	return true
 }
 
-// locked asks for each row by itself, so that no other is locked.
+// locked asks for each row in a query of its own, so that no other row is locked.
 func (q *Inquiry) locked(ctx context.Context, lock string) error {
 	for i, g := range q.Groups {
 		if !q.x.Plan.Dialect().Latest.Gaps {

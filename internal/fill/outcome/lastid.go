@@ -43,7 +43,7 @@ func (l lastID) result() driver.Result {
 		return l.res
 	}
 	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].IsAdjacent() {
-		// Who is given one of several keys takes the others to be beside it.
+		// A caller that gets one of several keys expects the others next to it.
 		return OwnResult{l.res, 0}
 	}
 	switch {
@@ -109,8 +109,8 @@ func (l lastID) filledIDs(i int) []filledID {
 	return ids
 }
 
-// firstRow returns the first key if it is known to be stored. affected is -1
-// when the driver does not tell.
+// firstRow returns the first key if it is known to be stored. affected is -1 if the
+// driver does not return it.
 func firstRow(in *rewrite.Insert, first, affected int64) int64 {
 	switch {
 	case in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows),
@@ -142,9 +142,9 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	return OwnResult{l.res, last.id}
 }
 
-// isLastRowID reports whether the rowid that SQLite has stored last is that of a row of the
-// statement: it is where the statement has stored one. Otherwise it is another INSERT's,
-// perhaps another table's, whatever number it is.
+// isLastRowID reports whether the rowid that SQLite has stored last belongs to a row of
+// the statement, which is so if the statement has stored one. Otherwise it is another
+// INSERT's, perhaps another table's, whatever number it is.
 func (l lastID) isLastRowID() bool {
 	if !l.x.Plan.Dialect().LastRowID || !isRowIDKey(l.x.Conn, l.table) {
 		return false
@@ -176,7 +176,7 @@ func (l lastID) storedID(ids []filledID) int64 {
 			return 0
 		case l.x.Fate.Rows[id.place] == execution.OutcomeNotStored:
 		case i > 0 && !l.spares(id):
-			// Who counts up from it would come to keys of other statements.
+			// A caller that counts up from it would reach keys of other statements.
 			return 0
 		default:
 			return id.id
@@ -230,9 +230,9 @@ func (l lastID) numberedResult() driver.Result {
 	return OwnResult{l.res, l.x.Keys[d][1].(int64) + 1}
 }
 
-// firstNumbered returns the first key of an INSERT … SELECT that the table has, on
-// SQLite the last one, where its rows need not all be stored; 0 where there is none
-// or no caller reads it.
+// firstNumbered returns the first key of an INSERT … SELECT that the table has, on SQLite
+// the last one, if its rows need not all be stored; 0 if the table has none or no caller
+// reads it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 	d := slices.IndexFunc(a.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == a.table.LastIDKey })
 	if d < 0 || !a.tellsID() || a.in.Conflict == rewrite.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {

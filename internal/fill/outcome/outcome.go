@@ -78,7 +78,7 @@ func (a Answer) isWanted() bool {
 }
 
 // proven returns the outcomes of the rows if the statement alone proves them. Otherwise
-// the outcome is unknown; open says whether asking the table may tell more.
+// the outcome is unknown; open reports whether asking the table may settle it.
 func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
@@ -160,7 +160,7 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// inTable returns the outcomes of the rows as the table tells them.
+// inTable returns the outcomes of the rows as read from the table.
 func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) []execution.Outcome {
 	places := a.x.Plan.Filled(a.x.Holes)
 	fates := make([]execution.Outcome, len(places))

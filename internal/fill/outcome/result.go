@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// OwnResult is a driver's result with the key that we have made, or 0 when it
-// was not stored, or when the engine does not tell.
+// OwnResult is a driver's result with the key that we have made, or 0 if the key was not
+// stored, or if that is not known.
 type OwnResult struct {
 	driver.Result
 	Key int64
@@ -15,8 +15,8 @@ type OwnResult struct {
 // LastInsertId returns the key.
 func (r OwnResult) LastInsertId() (int64, error) { return r.Key, nil }
 
-// severalResults are what go-sql-driver/mysql tells of each statement of a text, to
-// callers that execute it through sql.Conn.Raw.
+// severalResults is implemented by the results of go-sql-driver/mysql for a text of
+// several statements, for callers that execute it through sql.Conn.Raw.
 type severalResults interface {
 	AllRowsAffected() []int64
 	AllLastInsertIds() []int64

@@ -29,8 +29,8 @@ func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	}
 }
 
-// KeyedBy returns the index of a draw whose keys prove, where all of them are in the table,
-// that an execution has stored each of its rows; -1 where there is none.
+// KeyedBy returns the index of a draw whose keys prove, if all of them are in the table,
+// that an execution has stored each of its rows; -1 if there is no such draw.
 func KeyedBy(x *execution.Execution) int {
 	in := &x.Plan.Inserts[0]
 	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Conflict != rewrite.ConflictError {

@@ -16,8 +16,8 @@ func (a Account) Tell(e *execution.Event, in *rewrite.Insert, v Verdict) {
 	}
 }
 
-// tellRows tells the tracers that want to know before the rows of the execution are read. Where one of
-// them panics, the rows are closed.
+// tellRows reports the execution to the tracers that are called before its rows are read.
+// If one of them panics, the rows are closed.
 func (a Account) tellRows(rows driver.Rows) {
 	if !a.X.Trace.To.IsOfRows() {
 		return
@@ -34,7 +34,7 @@ func (a Account) tellRows(rows driver.Rows) {
 	told = true
 }
 
-// traced is what is told of one INSERT of the execution.
+// traced returns the report about one INSERT of the execution.
 func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execution.Traced {
 	x := a.X
 	told := execution.Traced{
@@ -54,7 +54,7 @@ func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execu
 	return told
 }
 
-// traceFailure tells of an INSERT that got no key, and is not sent.
+// traceFailure reports an INSERT that got no key, and is not sent.
 func (a Account) traceFailure(e *execution.Event, in *rewrite.Insert, cause report.Cause) {
 	e.Keys = 0
 	a.Tell(e, in, Verdict{execution.OutcomeNotStored, true, cause})

@@ -62,9 +62,10 @@ func isOfRow(d *dialect.Dialect, err error) bool {
 	return strings.HasPrefix(code.State, "23") || strings.HasPrefix(code.State, "P0") || slices.Contains(rowErrors[d.Family], code.Number)
 }
 
-// unfitFacts returns what the catalog tells of the rows of the execution's table. Unless it
-// has told that the columns take their keys, it is asked, and again after a while; that
-// answer is believed for nothing else: the table may be mended before the next INSERT.
+// unfitFacts returns the catalog's facts about the rows of the execution's table. Unless
+// they have shown that the columns take their keys, the catalog is asked, and again after
+// a while; that answer is used for nothing else: the table may be altered before the next
+// INSERT.
 func unfitFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {

@@ -15,11 +15,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// changedID returns the id of the row that an upsert of one row has changed, as
-// MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where it is not
-// found. A row of another unique value can be the only one in the way where the
-// table has one other unique index, and is found by the values that the statement
-// has for its columns.
+// changedID returns the id of the row that an upsert of one row has changed, as MySQL and
+// MariaDB return it for a column with AUTO_INCREMENT; 0 if the row is not found. The
+// conflicting row can be determined only if the table has one other unique index; it is
+// found by the values that the statement has for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
@@ -42,10 +41,10 @@ func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64
 	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
-// broughtID returns the key that the last row has brought, where none of the keys that were
-// filled is stored, as MySQL and MariaDB tell it of a column with AUTO_INCREMENT; 0 where
-// that row may be left out. If the table has the key after an upsert, the row is stored, or
-// it has changed the row of that key, which is the plain driver's answer, too.
+// broughtID returns the key that the last row has brought, if none of the keys that were
+// filled is stored, as MySQL and MariaDB return it for a column with AUTO_INCREMENT; 0 if
+// that row may be left out. If the table has the key after an upsert, the row is stored,
+// or it has changed the row of that key, which is the plain driver's answer, too.
 func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	others := a.in.Rows - len(a.x.Fate.Rows)
@@ -73,8 +72,8 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 	return a.idWhere(ctx, column, []string{column}, []driver.Value{key})
 }
 
-// broughtRowID is broughtID for SQLite, whose last rowid may be that of a row that has brought
-// its key.
+// broughtRowID is broughtID for SQLite, whose last rowid may belong to a row that has
+// brought its key.
 func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()

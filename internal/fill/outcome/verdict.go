@@ -112,7 +112,7 @@ func (a Answer) selected(affected int64) Verdict {
 	return v
 }
 
-// causeOpen returns why the answer does not tell which rows were stored.
+// causeOpen returns why the answer does not show which rows were stored.
 func (a Answer) causeOpen(affected int64) report.Cause {
 	switch {
 	case a.in.Conflict != rewrite.ConflictError || a.x.OwnConflicts():
@@ -142,7 +142,7 @@ func (a Account) Count(res driver.Result, err error) {
 	})
 }
 
-// eachInsert calls a function for each INSERT of the execution, with what it counts as.
+// eachInsert calls a function for each INSERT of the execution, with its event.
 func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
 	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Rows)

@@ -14,10 +14,10 @@ import (
 // stored.
 var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: an error had ended the transaction before its COMMIT: look what was stored since, and return such errors")
 
-// beforeCommit proves that the transaction is open, where the engine may have ended it
-// without a word, and asks for its number, where the engine tells by it what became of the
-// transaction. After an error nothing may be committed: the transaction has ended, or its
-// connection was lost.
+// beforeCommit proves that the transaction is open, if the engine may have ended it
+// silently, and asks for its number, if the engine reports the outcome of a transaction
+// by its number. After an error nothing may be committed: the transaction has ended, or
+// its connection was lost.
 func beforeCommit(ctx context.Context, a *execution.Attempt, c *execution.Conn) error {
 	d := c.DB.Dialect()
 	if a.Saved && !a.Parts {

@@ -20,15 +20,15 @@ import (
 // little: another transaction may have deleted its row. Only what the engine says of the
 // transaction itself proves that it has stored nothing.
 
-// How long the answer to a COMMIT is looked for: longer where the transaction is known to
-// be open still, and for a moment where the engine does not say whether it is.
+// How long the answer to a COMMIT is looked for: longer if the transaction is known to be
+// open still, and for a moment if the engine does not report whether it is.
 const (
 	lookFor       = 30 * time.Second
 	lookAfterTime = 5 * time.Second // after the end of the caller's context
 	lookShortly   = 2 * time.Second
 )
 
-// commitFate says whether a transaction has committed whose COMMIT got no answer.
+// commitFate is whether a transaction has committed whose COMMIT got no answer.
 type commitFate uint8
 
 const (
@@ -65,7 +65,7 @@ func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
 	}
 }
 
-// commitLook looks for what an attempt has stored.
+// commitLook searches the rows that an attempt has stored.
 type commitLook struct {
 	*execution.Attempt
 	conn  *execution.Conn // of its own; nil before it is open
@@ -113,9 +113,9 @@ func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	return commitStored, nil
 }
 
-// ended asks whether the transaction has ended: commitStored says that it may have
-// committed, and that no query shows what it has not committed. tells says that the engine
-// knows that it has ended.
+// ended asks whether the transaction has ended: commitStored means that it may have
+// committed, and that no query shows what it has not committed. tells reports whether the
+// engine knows that it has ended.
 func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, err error) {
 	d := l.DB.Dialect()
 	if l.Number != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// transactionEnd is told of the end of each transaction of BeginTx on a connection.
+// transactionEnd is called at the end of each transaction of BeginTx on a connection.
 type transactionEnd struct{ conn *execution.Conn }
 
 // Connect opens c by the driver, and asks it what has to be known before it is used.
@@ -46,8 +46,8 @@ func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 	return nil
 }
 
-// dropStored drops what may be stored, where the engine has ended the transaction before:
-// it has undone what was sent until then, and has committed by itself what came after.
+// dropStored drops what may be stored, if the engine has ended the transaction before: it
+// has undone what was sent until then, and has committed each later statement.
 func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
 	asks := c.Tx == session.Outside && !c.DB.Detached
 	o.Executions = slices.DeleteFunc(o.Executions, func(x *execution.Execution) bool {
