@@ -37,7 +37,7 @@ type pool struct {
 	dialect *dialect.Dialect
 	random  Random
 
-	// texts says that arguments are written into the text of a statement.
+	// texts reports whether arguments are written into the text of a statement.
 	texts bool
 }
 
@@ -145,7 +145,7 @@ type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// noID is in the place of sql.Result.LastInsertId where that is not asked for.
+// noID replaces sql.Result.LastInsertId if that is not asked for.
 func noID(sql.Result) (int64, error) { return 0, nil }
 
 func exec(ctx context.Context, e execer, query string, args []any, texts bool, last func(sql.Result) (int64, error)) (id, changed int64, err error) {

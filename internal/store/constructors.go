@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// New returns the store of the database that db connects to. Each reservation commits
-// by itself. The pool is not closed by the store.
+// New returns the store of the database that db connects to. Each reservation is a
+// transaction of its own. The store does not close the pool.
 func New(d *dialect.Dialect, db *sql.DB) *Store { return NewRandom(d, db, rand.Int64N) }
 
 // NewRandom is [New] with the random numbers from 0 to n-1 by which the store waits before it
@@ -27,9 +27,9 @@ func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Stor
 	return r
 }
 
-// On returns the store as one connection sees it, on which no transaction is
-// open. Each reservation commits by itself: when the method returns without an
-// error, it has. The store is good for as long as the connection is.
+// On returns the store as one connection sees it, on which no transaction is open. Each
+// reservation has committed when the method returns without an error. The store is valid
+// until the connection is closed.
 func On(d *dialect.Dialect, c driver.Conn) *Store {
 	return onConn(d, driverConn{c})
 }
@@ -57,8 +57,8 @@ func withinConn(d *dialect.Dialect, c driver.Conn) *Store {
 	return r
 }
 
-// Prove returns nil where a transaction is open, for a store of [Joined], and
-// [ErrEnded] where none is. It is nil where the engine has no way to tell.
+// Prove returns nil if a transaction is open, for a store of [Joined], and [ErrEnded] if
+// none is. It is nil if the engine has no way to find out.
 func (s *Store) Prove(ctx context.Context) error { return s.Proof.Prove(ctx) }
 
 // By returns the store of s on a connection of the application, on which no transaction is

@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// DDL returns the statements that create the tables where they are not there,
-// each to be run by itself, without semicolons after them. For Oracle they are
-// PL/SQL blocks, which SQL*Plus wants followed by a line with a slash.
+// DDL returns the statements that create the tables if they do not exist, each to be run
+// separately, without semicolons at their ends. For Oracle they are PL/SQL blocks, which
+// SQL*Plus wants followed by a line with a slash.
 func DDL(d *dialect.Dialect) []string { return slices.Clone(engine.Of(d).Tables[:]) }
 
 // ReserveProcedure is the [sequence.Sequence].Procedure that [ProcedureDDL] creates: it
@@ -33,9 +33,9 @@ func DDL(d *dialect.Dialect) []string { return slices.Clone(engine.Of(d).Tables[
 // to be able to execute it and to read keyfill_sequences, not to change it.
 const ReserveProcedure = "keyfill_reserve"
 
-// ProcedureDDL returns the statements that create [ReserveProcedure], or put it in
-// the place of an older one; none for SQLite. Each is to be run by itself, and has
-// semicolons inside: in SQL Server it must be alone in its batch.
+// ProcedureDDL returns the statements that create or replace [ReserveProcedure]; none for
+// SQLite. Each is to be run separately, and has semicolons inside: in SQL Server it must
+// be alone in its batch.
 func ProcedureDDL(d *dialect.Dialect) []string {
 	e := engine.Of(d)
 	switch {

@@ -1,7 +1,7 @@
 // Package store is the way to a database in which keyfill keeps the state of its sources:
-// of those that count, of snowflake workers, and of series of integers that processes own.
-// A [Store] says where statements run, runs them, and says what their errors mean. What is
-// kept by them is in the packages below this one:
+// of those that count, of snowflake workers, and of series of integers that processes
+// own. A [Store] runs statements on a pool or on one connection, and interprets their
+// errors. The packages below this one keep the states:
 //
 //	engine         the statements and tables of each engine, as data
 //	staterow       a row of keyfill_sequences
@@ -17,8 +17,8 @@
 //	scope          a numbering within each parent
 //	worker         the marks of snowflake workers, for a [keysource.Snowflake]
 //
-// All but engine stand on this package, and each stands on those above it in this list, as
-// far as it needs them. TestImports of the module lists who imports whom.
+// All except engine import this package, and each may import those above it in this list.
+// TestImports of the module lists the imports.
 //
 // # The tables
 //
@@ -105,10 +105,10 @@
 //
 // # How integers are reserved
 //
-// By one UPDATE, which moves next_value up by as many as are asked for, unless
-// it is below what the caller has seen or would come to lie above the limit.
-// There is no SELECT before it that another process could come after. How the
-// UPDATE tells the new value depends on the engine:
+// By one UPDATE, which moves next_value up by as many as are asked for, unless it is
+// below what the caller has seen or would come to lie above the limit. There is no SELECT
+// before it that another process could come after. How the UPDATE returns the new value
+// depends on the engine:
 //
 //	PostgreSQL, SQLite  UPDATE … RETURNING
 //	SQL Server          UPDATE … OUTPUT
@@ -125,13 +125,12 @@
 //
 // # Existing key tables
 //
-// A sequence.KeyTable is a table that the application has, and other programs use, in
-// the place of keyfill_sequences. The same UPDATE is sent to it; its columns say
-// whether the next integer is stored or the last one, and how far they reach.
-// What has no place in it is not kept: the text of what may never change, and
-// what binds a state to its column. Two sequences of one column of which one is
-// in such a table find each other only if the other one is in keyfill_sequences
-// and was there first.
+// A sequence.KeyTable is a table that the application has, and other programs use,
+// instead of keyfill_sequences. The same UPDATE is sent to it; its columns define whether
+// the next integer is stored or the last one, and how far they reach. Two facts have no
+// place in it and are not kept: the parameters, which may never change, and the binding
+// of a state to its column. Two sequences of one column of which one is in such a table
+// find each other only if the other one is in keyfill_sequences and was there first.
 //
 // # Use
 //

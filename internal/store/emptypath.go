@@ -23,7 +23,7 @@ type emptyPath struct {
 	holders string // as in engine.Engine
 
 	mu     sync.Mutex
-	schema string // "" for none
+	schema string // empty without a schema
 }
 
 // in returns the pool as statements are to use it.

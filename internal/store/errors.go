@@ -146,8 +146,8 @@ var (
 	// or the address that the connection comes from.
 	ErrLogin = anchor.New("login", "the store's server refuses the user, the password or the client's address: mend the DSN, or the account")
 
-	// ErrNoConnect is returned when the store's server knows the user, who may not connect
-	// to the database of the DSN.
+	// ErrNoConnect is returned when the store's server knows the user, but does not let
+	// it connect to the database of the DSN.
 	ErrNoConnect = anchor.New("login", "the store's user may not connect to the store's database: grant it that, or mend the DSN")
 
 	// ErrNoDatabase is returned when the store's server has no database of the
@@ -191,7 +191,8 @@ type Error struct {
 	Server string // as in keysource.Reservation, with ErrBack
 	Limit  int64  // the greatest integer to be reserved, with keysource.ErrExhausted
 
-	// Table is where the row is, as [sequence.KeyTable] names it; "" for keyfill_sequences.
+	// Table is where the row is, as [sequence.KeyTable] names it; empty for
+	// keyfill_sequences.
 	Table string
 
 	Workers bool // it is a snowflake's state
@@ -237,8 +238,8 @@ func printable(query string) string {
 	return query
 }
 
-// End returns the last integer of a sequence that ends where another one begins, and what
-// to do; "" for any other error.
+// End returns the last integer of a sequence that ends where another one begins, and the
+// remedy; the remedy is empty for any other error.
 func (e *Error) End() (last int64, remedy string) {
 	if e.Err != keysource.ErrExhausted || e.Detail != EndRemedy {
 		return 0, ""

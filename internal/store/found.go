@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Found says whether a process has found keyfill's tables in a database. It is safe for
-// concurrent use.
+// Found records whether a process has found keyfill's tables in a database. It is safe
+// for concurrent use.
 type Found struct {
 	once  atomic.Bool
 	drops *atomic.Uint64 // counts the tables that the process itself has dropped; nil: it drops none
@@ -15,8 +15,8 @@ type Found struct {
 	first atomic.Pointer[time.Time] // look that has found the tables missing; nil: none
 }
 
-// firstLookLasts is for how long the first look counts. The second may be that of another
-// statement: one whose context ends sooner than stayWait cannot wait for it.
+// firstLookLasts is for how long the first look counts. The second look may belong to
+// another statement: one whose context ends sooner than stayWait cannot wait for it.
 const firstLookLasts = time.Minute
 
 // Note notes that the tables are there.

@@ -17,11 +17,11 @@ func (s *Store) HidesRows(table string) string {
 	return ", " + fmt.Sprintf(s.Engine.Hides, NameLiteral(table))
 }
 
-// NameLiteral returns a name, such as that of a table as it is written in a query, as a
-// literal of PostgreSQL.
+// NameLiteral returns a name, such as a table's as it is written in a query, as a literal
+// of PostgreSQL.
 func NameLiteral(table string) string { return "E'" + escapes.Replace(table) + "'" }
 
-// escapes are those of a literal that means the same whatever standard_conforming_strings is.
+// escapes make a literal that means the same under each standard_conforming_strings.
 var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")
 
 // AreHidden reports whether that value is 1 in an answer.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// written returns a statement of MySQL or MariaDB with its arguments in its text,
-// so that it is one packet whatever the DSN says of interpolateParams; the
-// arguments are then nil. A statement with an argument that is neither an integer
-// nor a text, or with a question mark in a name, stays as it is.
+// written returns a statement of MySQL or MariaDB with its arguments in its text, so that
+// it is one packet with each setting of interpolateParams in the DSN; the arguments are
+// then nil. A statement with an argument that is neither an integer nor a text, or with a
+// question mark in a name, stays as it is.
 //
 // A text is in a form that means the same under every sql_mode and character set:
 // between quotes where it is of printable ASCII without quote and backslash, else

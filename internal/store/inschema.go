@@ -14,7 +14,7 @@ func (s *Store) In(schema string) *Store {
 	return s.on(qualify(s.Conn, s.Dialect, schema))
 }
 
-// NamedSchema returns the schema of a store of [Store.In], "" for others.
+// NamedSchema returns the schema of a store of [Store.In], empty for others.
 func (s *Store) NamedSchema() string {
 	if q, ok := s.Conn.(qualified); ok {
 		return q.schema

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what a row holds.
+// Bounds of the columns of a row.
 const (
 	MaxName = 190 // characters of the name of a row
 
 	MaxNext     = math.MaxInt64 // the greatest next value there is
 	MaxReserved = MaxNext - 1   // the greatest integer that can be reserved
 
-	// nameHash is how many characters of a name that is too long tell what was left
-	// out: 80 bits.
+	// nameHash is how many characters at the end of a shortened name are a hash of the
+	// whole: 80 bits.
 	nameHash = 20
 )
 

@@ -11,8 +11,8 @@ var (
 	// drawn from.
 	ErrNoSequence = anchor.New("native", "the engine has no such sequence that this user may draw from: create it, write its schema before the name, or let it be used")
 
-	// ErrNoOwn is returned when no sequence is named, and the column draws from
-	// none by itself.
+	// ErrNoOwn is returned when no sequence is named, and the column's default draws from
+	// none.
 	ErrNoOwn = anchor.New("native", "the column draws from no sequence by itself: name one in sequence")
 
 	// ErrIncrement is returned when the sequence does not count by the block.
@@ -32,8 +32,8 @@ var (
 	// advance.
 	ErrUnordered = anchor.New("native", "each session draws values in advance (CACHE), so that they come out of order")
 
-	// ErrOtherSequence is returned when a column draws from another sequence by
-	// itself, or changes the value that it draws.
+	// ErrOtherSequence is returned when a column's default draws from another sequence,
+	// or changes the value that it draws.
 	ErrOtherSequence = anchor.New("native", "the column has another default: let it draw from the same sequence, remove it, or say exclusive if no INSERT uses it")
 
 	// ErrScattered is returned when other sessions draw so often that no values

@@ -19,8 +19,8 @@ var ErrEnded = anchor.New("transaction-ended", "the transaction has ended")
 // Ongoing is a transaction of the application's connection that is taken to be open.
 // One value serves a transaction from its beginning to its end.
 type Ongoing struct {
-	// Ours says that the transaction was begun for one statement, and that nothing
-	// but keyfill's statements has run in it.
+	// Ours reports whether the transaction was begun for one statement, and only
+	// keyfill's statements have run in it.
 	Ours bool
 
 	marked bool // proof.mark has run; it may have been undone since
@@ -34,7 +34,7 @@ type Ongoing struct {
 //	PostgreSQL    the UPDATE asks for a setting that is the transaction's alone
 //	SQLite        BEGIN has to fail before the UPDATE
 //	SQL Server    the UPDATE stands after IF @@TRANCOUNT > 0
-//	MySQL         nothing tells; see [dialect.Transactions].Probe
+//	MySQL         no condition shows it; see [dialect.Transactions].Probe
 //	Oracle        a change opens a transaction, if the driver does not commit it
 //
 // The caller has to prove that the transaction did not end between the reservation

@@ -22,9 +22,8 @@ type Refused struct {
 	Err     error // the driver's
 }
 
-// Refuse returns a final error of the engine as a refusal, any other error as
-// it is. meaning says what the refusal means where the class of the error does
-// not tell.
+// Refuse returns a final error of the engine as a refusal, any other error as it is.
+// meaning is the meaning of the refusal if the class of the error does not determine it.
 func (s *Store) Refuse(meaning, err error) error {
 	class := sqlcode.ClassOf(s.Dialect, err)
 	var connecting *sqlcode.ConnectError
@@ -63,10 +62,10 @@ func (f *Refused) Unwrap() []error {
 	return []error{f.Meaning, keysource.ErrStoreState, keysource.ErrStoreRefused, f.Err}
 }
 
-// Judge returns the error of a query as a refusal where the engine's code says that
-// it is final. Where no code tells, the error is a refusal if the server answers
-// another query at once and refuses this one again. It does not ask inside a
-// transaction that the error may have aborted.
+// Judge returns the error of a query as a refusal if the engine's code means that it is
+// final. Without such a code, the error is a refusal if the server answers another query
+// at once and refuses this one again. Judge does not ask inside a transaction that the
+// error may have aborted.
 func (s *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
 	if s.Inside && !s.Engine.ErrorsKeepTransaction || ctx.Err() != nil {
 		return err
@@ -108,15 +107,16 @@ var errBroke = anchor.New("store-down", "the connection broke")
 
 // Failed returns the error of a statement about the row of a name.
 //
-// On a connection of the application the driver's error is returned as it is, unless it
-// is known what it means: that a right is missing, or that the file of SQLite takes no
-// change, is nothing that the application's INSERT alone would show, as a transaction
-// that only reads is. That of our own connection gets a context, and is never a
-// driver.ErrBadConn, which would make database/sql throw away the application's; where
-// the engine says that it is final, it is a refusal.
+// On a connection of the application the driver's error is returned as it is, unless its
+// meaning is known: for example, the application's INSERT alone would not show that a
+// right is missing, that the file of SQLite takes no change, or that the transaction is
+// read-only. An error of our own connection gets a context, and is never a
+// driver.ErrBadConn, which would make database/sql throw away the application's
+// connection; it is a refusal if the engine reports it as final.
 func (s *Store) Failed(name string, err error) error { return s.FailedAs(ErrTables, name, err) }
 
-// FailedAs is failed, with what a refusal means. An error that names it stays as it is.
+// FailedAs is Failed, with the meaning of a refusal. An error that names the row stays as
+// it is.
 func (s *Store) FailedAs(meaning error, name string, err error) error {
 	var known *named
 	if errors.As(err, &known) && known.name == name {

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// ServerIdentity tells the servers of an engine apart: a reservation says which of
-// them has committed it.
+// ServerIdentity identifies a server of an engine: a reservation names the server that
+// has committed it.
 type ServerIdentity struct {
 	engine *engine.Engine
 	conn   Conn
@@ -18,20 +18,19 @@ type ServerIdentity struct {
 	// found.
 	known atomic.Pointer[string]
 
-	// AsksAfter says that a statement cannot compare the identity, which is asked for after
-	// it.
+	// AsksAfter reports that a statement cannot compare the identity, which is asked for
+	// after it.
 	AsksAfter atomic.Bool
 
-	// last is what the server has answered to that, for an engine that says it only when it
-	// is asked for; nil until it has.
+	// last is the server's answer to that query, for an engine that returns it only when
+	// it is asked for; nil until it has answered.
 	last atomic.Pointer[string]
 }
 
 // noServer stands for a server of which nothing is known.
 const noServer = "''"
 
-// ServerOf joins what tells a row from another one with what tells its server
-// from others.
+// ServerOf joins the identity of a row with the identity of its server.
 func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }
 
 // on returns the identity of the same server, by another way to its connection.
@@ -59,8 +58,8 @@ func (s *ServerIdentity) Likely() []string {
 	return s.engine.Servers
 }
 
-// Expression returns the most telling expression for the server's identity that
-// this server has an answer to, for its user's rights.
+// Expression returns the most specific expression for the server's identity that this
+// server answers, with its user's rights.
 func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 	if known := s.known.Load(); known != nil {
 		return *known, nil
@@ -82,7 +81,7 @@ func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 			break
 		}
 		if IsBroken(err) || ctx.Err() != nil {
-			return "", err // which says nothing of the expression
+			return "", err // which proves nothing about the expression
 		}
 	}
 	s.Know(chosen)
@@ -116,7 +115,7 @@ func (s *ServerIdentity) Before(ctx context.Context) (string, error) {
 	return ServerOf("", ""), nil
 }
 
-// PutInto puts the expression in the place of the marker in a text.
+// PutInto replaces the marker in a text by the expression.
 func (s *ServerIdentity) PutInto(ctx context.Context, query string) (string, error) {
 	before, after, found := strings.Cut(query, "{server}")
 	if !found {

@@ -11,10 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// Store runs statements in one database, where [New], [On], [Within] or [Joined] says,
-// and tells what their errors mean (refusal.go). Each type that keeps something in the
-// database holds one. A Store of [New] is safe for concurrent use; a Store of [On] or
-// [Within] is not, as its connection is not.
+// Store runs statements in one database, on the pool or connection that [New], [On],
+// [Within] or [Joined] names, and interprets their errors (refusal.go). Each type that
+// keeps something in the database holds one. A Store of [New] is safe for concurrent use;
+// a Store of [On] or [Within] is not, as its connection is not.
 type Store struct {
 	Dialect *dialect.Dialect
 	Engine  *engine.Engine

@@ -11,7 +11,7 @@ import (
 // takes it that changes nothing. Only SQLite has one.
 type writeLock struct {
 	store  *Store
-	update string // the statement; "" for none
+	update string // the statement; may be empty
 }
 
 // LockOf returns the lock of a table, by a column of it. Both are as they are

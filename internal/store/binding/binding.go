@@ -23,15 +23,15 @@ const Parameters = "binding"
 // Binding ties a state to the columns that its keys go to, where no row of the
 // state itself does.
 type Binding struct {
-	Row       string // the state's own row among the sequences; "" where it has none
+	Row       string // the state's own row among the sequences; empty if it has none
 	State     string // as the names of the binding rows begin
 	Columns   []store.Column
 	Exclusive bool
 
-	// Ends says that the state is a row of keyfill_sequences that may have an end: it may
-	// stand beside another one that begins there. Alone says that the row names its only
-	// column, StartAt is the StartAt of its sequence, and Looks says that no row is
-	// changed.
+	// Ends reports whether the state is a row of keyfill_sequences that may have an end:
+	// it may stand beside another one that begins there. Alone reports whether the row
+	// names its only column, StartAt is the StartAt of its sequence, and Looks reports
+	// that no row is changed.
 	Ends, Alone, Looks bool
 	StartAt            int64
 
@@ -72,7 +72,7 @@ func (d Binder) CheckTaken(ctx context.Context, b *Binding, c store.Column) erro
 }
 
 // taker is [Binder.CheckTaken], which returns the name of the other state's row too; the
-// name is empty if the error is none of the three.
+// name is empty for any other error.
 func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name string, err error) {
 	own := b.RowFor(c)
 	v := engine.Values{Name: b.Row, Binding: own, Table: c.TableName(), Column: c.Name}
@@ -111,9 +111,9 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 	return name, b.Fail(store.ErrTaken, "%s%q", d.owner(ctx), name)
 }
 
-// owner returns what stands before the name of a row in an error: the name of the database
-// that has the row, since a policy with stores has several. It is "" where the database
-// has no name, or does not tell it.
+// owner returns the text that precedes the name of a row in an error: the name of the
+// database that has the row, since a policy with stores has several. It is empty if the
+// database has no name, or the name cannot be read.
 func (d Binder) owner(ctx context.Context) string {
 	r := d.Store
 	if r.Engine.Database == "" {

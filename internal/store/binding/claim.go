@@ -14,9 +14,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Claim says which state fills a column, where the row of the state does not say so:
-// the state is a table or procedure of the application's, a sequence of the engine,
-// the greatest key, the clock, or in another database.
+// Claim records which state fills a column, if the row of the state does not: the state
+// is a table or procedure of the application's, a sequence of the engine, the greatest
+// key, the clock, or in another database.
 type Claim struct {
 	State  string // what the name of the row begins with, as in [Claim.Row]
 	Column store.Column

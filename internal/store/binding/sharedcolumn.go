@@ -41,9 +41,9 @@ func (d Binder) stateOf(ctx context.Context, name string, row *staterow.Row, c s
 	return state, of, nil
 }
 
-// overlapping returns the name of a state of the column that may give the same integers as
-// the binding's, "" where there is none. A sequence with StartAt gives the others an end
-// there, unless it only looks.
+// overlapping returns the name of a state of the column that may give the same integers
+// as the binding's, empty if there is none. A sequence with StartAt gives the others an
+// end there, unless it only looks.
 func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v engine.Values) (string, error) {
 	others := d.Store.Engine.Others
 	found, err := d.Store.Conn.Rows(ctx, strings.Replace(others.Text, "MIN(name)", "name", 1), others.Bind(v))
@@ -85,7 +85,7 @@ func isAbove(other, own *staterow.Row) bool {
 }
 
 // besideBegun returns the name of another sequence of the column that has begun by
-// StartAt, "" where there is none. Its row names the column, since it is not Shared.
+// StartAt, empty if there is none. Its row names the column, since it is not Shared.
 func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (string, error) {
 	others := d.Store.Engine.Others
 	marked := others.Text + " AND incarnation LIKE '%" + staterow.BeginMark + "%'"

@@ -1,6 +1,6 @@
 package engine
 
-// Statements about rows of keyfill_sequences that every engine has, but for the words.
+// Statements about rows of keyfill_sequences that every engine has, in its own words.
 
 // MarkRow returns the UPDATE that gives a row another incarnation, where it still has the
 // one that was read, and has reserved no integer from a limit on.

@@ -16,13 +16,12 @@ import (
 type Engine struct {
 	Tables [len(Tables)]string // creates each table, where it is not there
 
-	// Servers are the expressions that tell one server of the engine from
-	// another, the most telling first. A server may lack some of them, or
-	// refuse them to a user.
+	// Servers are the expressions that identify a server of the engine, the most specific
+	// first. A server may lack some of them, or refuse them to a user.
 	Servers []string
 
 	// Database is an expression for the name of the database that the connection is in;
-	// "" where a database has no name.
+	// empty if a database has no name.
 	Database string
 
 	Quote  string // opens a text
@@ -34,10 +33,10 @@ type Engine struct {
 
 	OpensAtOnce bool // one statement may ask for all that opening a sequence asks for
 
-	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made in its place
+	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made there
 	SkipLocked string // the words by which a SELECT leaves out locked rows, if it would wait for them
 
-	Lock string // of a table and a column, see Lock; "" for none
+	Lock string // of a table and a column, see Lock; may be empty
 
 	Proof Proof // that a transaction of the application is open
 
@@ -47,14 +46,14 @@ type Engine struct {
 	// the first that the server accepts.
 	Setup []string
 
-	// BindsTexts says that on a connection of our own arguments are written into
-	// the text. A driver that prepares would take three round trips for one, and
-	// would not report an error of closing the statement.
+	// BindsTexts reports whether on a connection of our own arguments are written into
+	// the text. A driver that prepares would take three round trips for one, and would
+	// not report an error of closing the statement.
 	BindsTexts bool
 
-	// ReturnsLastInsertID says that reserve, on a connection of our own, answers with
-	// LAST_INSERT_ID and the number of rows, to a caller that knows the row.
-	// Elsewhere the row is read, and replaced where it is still the same.
+	// ReturnsLastInsertID reports whether reserve, on a connection of our own, answers
+	// with LAST_INSERT_ID and the number of rows, to a caller that knows the row.
+	// Elsewhere the row is read, and replaced if it is still the same.
 	ReturnsLastInsertID bool
 
 	// OnServer follows reserve where the server is compared too, which is the last argument.
@@ -77,26 +76,26 @@ type Engine struct {
 	MaxKey string // of a column, hides and a table
 
 	// Hides is 1 where the engine need not show the user every row of a table, which
-	// stands there as a literal, and 0 elsewhere; "" for an engine that shows all.
+	// stands there as a literal, and 0 elsewhere; empty for an engine that shows all.
 	Hides string
 
-	// Current is 1 where a statement in a transaction sees all rows of a table that were
-	// committed before the statement, and 0 where it may see what was before the
-	// transaction; "" where that cannot be asked. The table stands for %s as a literal.
+	// Current is 1 if a statement in a transaction sees all rows of a table that were
+	// committed before the statement, and 0 if it may see the rows from before the
+	// transaction; empty if that cannot be asked. The table stands for %s as a literal.
 	Current string
 
-	// Counter is the query for the engine's own counter of {table}; {name} and
-	// {schema} are the table's names as texts: see [store.Column].Counted. "" where the
-	// engine has no counter to be asked.
+	// Counter is the query for the engine's own counter of {table}; {name} and {schema}
+	// are the table's names as texts: see [store.Column].Counted. It is empty if the
+	// engine's counter cannot be asked for.
 	Counter string
 
 	// HiddenCounter asks for the last number, as an integer, where the sql_mode hides
 	// it in the answer to counter. It answers with no row where that is not known.
 	HiddenCounter string
 
-	// LastNumber is a query for the last number of counter, as an integer: no row, or NULL,
-	// where there is none. It tells that for sure where hiddenCounter, if there is one, has
-	// an answer.
+	// LastNumber is a query for the last number of counter, as an integer: no row, or
+	// NULL, if there is no such number. The answer is certain only if hiddenCounter, if
+	// there is one, has an answer.
 	LastNumber string
 
 	// HiddenSchema asks for the schema of the search path that holds keyfill's tables and may
@@ -115,11 +114,11 @@ type Engine struct {
 
 	Words Wording // for the statements about a key table
 
-	Call                 string // of a procedure; "" where there are none
+	Call                 string // of a procedure; empty without procedures
 	CallNeedsTransaction bool   // what a procedure does would commit bit by bit
 	CallCommits          bool   // what it does is not the transaction's
 	Procedure            string // creates [store.ReserveProcedure]
-	DropProcedure        string // is to be run before it; "" for none
+	DropProcedure        string // is to be run before it; may be empty
 	FindProcedure        string // answers with one row and no NULL where it is there
 }
 
@@ -266,7 +265,7 @@ type Proof struct {
 	// Create makes the row of a parent, as engine.create does, where one is open.
 	Create Statement
 
-	// TellsEnd says that the engine ends no transaction but by an error that the
-	// statement in hand gets, or by a statement that ends it.
+	// TellsEnd reports whether the engine ends a transaction only by an error that the
+	// current statement gets, or by a statement that ends it.
 	TellsEnd bool
 }

@@ -14,27 +14,27 @@ import (
 // has stored. Of 4,755 integers that were reserved so on three nodes, 113 were given
 // out twice. What is trusted is therefore only what the UPDATE itself answers:
 //
-//   - On a connection of our own it is one statement that commits by itself, and
-//     LAST_INSERT_ID(expr) brings the value that it has stored back in the OK packet
-//     (MySQL 8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's
-//     incarnation stands in the WHERE, and so does the server. With
-//     binlog_format=STATEMENT a replica would compare its own name there: the
-//     condition is untrue then, and the server is asked for after the UPDATE.
-//   - On the application's, where LAST_INSERT_ID(expr) would change what it reads,
-//     and for several values at once, the row is read and then replaced where it is
-//     still the same, and one row must have changed. SELECT … FOR UPDATE reads what
-//     was committed last whatever the transaction sees, and keeps others waiting.
+//   - On a connection of our own it is one statement, committed at once, and
+//     LAST_INSERT_ID(expr) returns the value that it has stored in the OK packet (MySQL
+//     8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's incarnation
+//     stands in the WHERE, and so does the server. With binlog_format=STATEMENT a replica
+//     would compare its own name there: the condition is untrue then, and the server is
+//     asked for after the UPDATE.
+//   - On the application's, where LAST_INSERT_ID(expr) would change what it reads, and
+//     for several values at once, the row is read and then replaced where it is still the
+//     same, and one row must have changed. SELECT … FOR UPDATE reads the last committed
+//     row whatever the transaction sees, and keeps other sessions waiting.
 //
 // SET assigns from left to right, and a column that has been assigned is read
 // as assigned (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless
 // sql_mode has SIMULTANEOUS_ASSIGNMENT): previous_until stands before
 // reserved_until, epoch before owner.
 //
-// Without a transaction each statement of a procedure commits by itself, and a
-// SELECT after an UPDATE may find what another one has made of the row. A
-// procedure can neither find out on both whether there is a transaction nor begin
-// one without ending that which is open, so that keyfill_reserve replaces the
-// value that it has read; the lock lets it succeed at once inside a transaction.
+// Without a transaction each statement of a procedure is committed at once, and a SELECT
+// after an UPDATE may find a row that another session has changed. On both engines a
+// procedure cannot find out whether there is a transaction, nor begin one without ending
+// the open one, so that keyfill_reserve replaces the value that it has read; the lock
+// lets it succeed at once inside a transaction.
 //
 // The tables are InnoDB whatever the default engine, for transactions; names
 // compare by their bytes and are at most 190 characters of 4 bytes, for the

@@ -15,10 +15,10 @@ const timeline = "CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walf
 // on the row that the first one has committed: PostgreSQL 18 documentation,
 // "UPDATE", "Returning Data from Modified Rows" and section 13.2.1.
 //
-// The identity consists of the system identifier of pg_control_system(), the
-// same on a primary and its standbys, and of the timeline. Both may be asked
-// for by anybody; together they cost 0.03 ms on PostgreSQL 15.18, where a
-// standby that was promoted had the same system_identifier and timeline 2.
+// The identity consists of the system identifier of pg_control_system(), the same on a
+// primary and its standbys, and of the timeline. Any user may ask for both; together they
+// cost 0.03 ms on PostgreSQL 15.18, where a standby that was promoted had the same
+// system_identifier and timeline 2.
 var postgres = Engine{
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (

@@ -10,8 +10,8 @@ import (
 // a key table.
 type Wording struct {
 	Place    string // an argument, by its number: "$%d"
-	Integer  string // an argument that is an integer; "" for as it is
-	Digits   string // an integer that is read; "" for as it is
+	Integer  string // an argument that is an integer; empty for the plain placeholder
+	Digits   string // an integer that is read; empty for the plain column
 	Hint     string // follows the table of an UPDATE
 	LockHint string // follows the table of a SELECT that locks its row,
 	LockEnd  string // or ends the SELECT
@@ -19,12 +19,12 @@ type Wording struct {
 	// Answer is how an UPDATE answers with the value that it has left.
 	Answer Answering
 
-	// ColumnType is the query for the type of a column, in the engine's words;
-	// "" where a type says nothing of what a column holds.
+	// ColumnType is the query for the type of a column, in the engine's words; empty if a
+	// type does not restrict the values of a column.
 	ColumnType Statement
 
-	// Transactions is the query for whether a table is of a storage engine that
-	// has them: YES; "" where all have.
+	// Transactions is the query for whether a table is of a storage engine with
+	// transactions: YES; empty if all storage engines have them.
 	Transactions Statement
 
 	Integers map[string]int64 // the integer types and the greatest of each
@@ -49,7 +49,7 @@ const (
 type VersionWording struct {
 	Read    string
 	Compare string // %[2]s is the argument
-	Move    string // "" where the engine does that by itself
+	Move    string // empty if the engine does that itself
 }
 
 // IntegerVersion moves a version of an integer type: to one more, or to 0 after
@@ -67,13 +67,13 @@ type RowStatements struct {
 	Limit  int64 // the greatest integer of the column's type
 	Offset int64 // the next integer less what the table holds
 
-	Version string // what a new row begins with; "" for nothing
+	Version string // the start of a new row's incarnation; may be empty
 
 	Lockless bool // the table keeps no lock to the end of a transaction
 
 	Read    Statement // value, version and server
 	Locked  Statement // read, with a lock on the row
-	Lock    string    // to be run before locked; "" for none
+	Lock    string    // to be run before locked; may be empty
 	Reserve Update    // answers value, and server where it can; see Engine.ReturnsLastInsertID
 	Swap    Statement // value for value; changes one row or none
 	Advance Statement
@@ -118,13 +118,13 @@ func Wrap(format, text string) string {
 // KeyTableColumns are the parts of the statements about one row.
 type KeyTableColumns struct {
 	Table   string
-	Key     string // "" for a table of one row
+	Key     string // empty for a table of one row
 	Value   string
-	Version string // "" for none
+	Version string // may be empty
 
 	Wording VersionWording // of version
-	Moved   string         // ", version = …"; "" for none
-	First   string         // the version of a new row; "" for none
+	Moved   string         // ", version = …"; may be empty
+	First   string         // the version of a new row; may be empty
 }
 
 // Compose returns the statements about a row. Limits are the caller's to set.

@@ -11,17 +11,16 @@ type SeriesWords struct {
 	Later  string // the server's time in as many milliseconds as the parameter says
 	Past   string // a time before all others
 	Hint   string // follows the table that is changed
-	Digits string // a function that makes a text of an integer, where drivers differ in what they make of one; "" for none
+	Digits string // a function that makes a text of an integer, if drivers differ in its type; may be empty
 	Mark   string // begins a placeholder; a number follows unless it is "?"
-	Number string // a placeholder for an integer, where its type has to be said; "" for the plain one
+	Number string // a placeholder for an integer, if its type has to be given; empty for the plain one
 }
 
-// seriesTexts are the statements about series, all of which every engine has,
-// but for the words. {name} stands for a parameter, [[x]] for an integer that is
-// read.
+// seriesTexts are the statements about series. Every engine has all of them, in its own
+// words. {name} stands for a parameter, [[x]] for an integer that is read.
 //
-// None of them answers: the owner of a row is the only one who changes it, and
-// reads it by itself.
+// None of them answers: only the owner of a row changes it, and the owner reads it with
+// another statement.
 const (
 	// A series that belongs to the owner.
 	SeriesOwn = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND owner = {owner}"
@@ -30,7 +29,7 @@ const (
 	// The lease has run out when its end has passed: strictly, since the holder
 	// may count on it to the end.
 	SeriesFree = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
-	// Those of them from one on, and the last one.
+	// Like the two above, for the series from one on, and for the last one.
 	SeriesFreeFrom = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more} AND series_first >= {from}"
 	SeriesFreeLast = "SELECT [[MAX(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
 

@@ -2,18 +2,17 @@ package engine
 
 // SQLite 3.35 and later.
 //
-// UPDATE … RETURNING gives its row after the table has been changed, and what
-// fails at the commit is told by the step after the last row:
-// https://www.sqlite.org/lang_returning.html. max() of several arguments is
-// the greatest of them.
+// UPDATE … RETURNING returns its row after the table has been changed, and the step after
+// the last row returns an error of the commit:
+// https://www.sqlite.org/lang_returning.html. max() of several arguments is the greatest
+// of them.
 //
 // The tables are WITHOUT ROWID, so that last_insert_rowid() still gives the rowid
 // of the application's last INSERT:
 // https://www.sqlite.org/c3ref/last_insert_rowid.html.
 //
-// A statement waits for another writer as long as the connection's busy_timeout
-// says, as the application's own INSERT does; then it fails with the driver's
-// error.
+// A statement waits for another writer for the connection's busy_timeout, as the
+// application's own INSERT does; then it fails with the driver's error.
 var sqlite = Engine{
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (

@@ -26,8 +26,7 @@ func SplitName(d *dialect.Dialect, name string) []string {
 	}
 }
 
-// namePart returns the first part of a name, "" where there is none, and what
-// follows it.
+// namePart returns the first part of a name, empty if there is none, and the rest.
 func namePart(d *dialect.Dialect, name string) (part, rest string) {
 	if name == "" {
 		return "", ""

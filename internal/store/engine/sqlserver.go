@@ -60,9 +60,8 @@ CREATE TABLE keyfill_series (
 		Hint:  " WITH (ROWLOCK, READCOMMITTEDLOCK)",
 		Mark:  "@p",
 	},
-	// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL
-	// reference, "Table Hints". What is locked by the transaction that asks is seen
-	// by itself.
+	// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL reference,
+	// "Table Hints". A transaction sees the rows that it has locked itself.
 	SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
 	Proof: Proof{
 		Prefix: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",

@@ -7,5 +7,5 @@ const (
 	SeriesTable    = "keyfill_series"
 )
 
-// Tables are the names of what the statements of an engine create.
+// Tables are the names of the tables that the statements of an engine create.
 var Tables = [...]string{SequencesTable, WorkersTable, SeriesTable}

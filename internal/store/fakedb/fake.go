@@ -1,5 +1,5 @@
 // Package fakedb is a database for the tests of internal/store and of the packages below
-// it: a test says what it answers, and reads which statements were sent. It has drivers of
+// it: a test sets its answers, and reads which statements were sent. It has drivers of
 // several strengths, and compares statements with golden files.
 package fakedb
 
@@ -19,8 +19,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// DB is a database of which a test says what it answers. It logs every
-// statement with its arguments, and what goes on around it.
+// DB is a database whose answers a test sets. It logs every statement with its arguments,
+// and the calls around it.
 type DB struct {
 	Answer func(query string) Reply
 
@@ -29,7 +29,7 @@ type DB struct {
 	Closed int // connectors
 }
 
-// Reply is what the fake answers to one statement.
+// Reply is the fake's answer to one statement.
 type Reply struct {
 	Rows     [][]driver.Value
 	Affected int64
@@ -314,7 +314,7 @@ var Orders = sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table
 type strength struct {
 	Name string
 	Make func(f *DB) driver.Conn
-	// around is what is called for one statement, whose text is in the middle.
+	// around holds the calls for one statement, whose text is in the middle.
 	Before, After string
 }
 

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Update says that Compare writes the expected texts.
+// Update makes Compare write the expected texts.
 var Update = flag.Bool("update", false, "rewrite the expected texts in testdata")
 
-// Compare compares sections with those of an archive, in order, or writes them
+// Compare compares sections with the sections of an archive, in order, or writes them
 // into it.
 func Compare(t *testing.T, file string, got []txtar.File) {
 	t.Helper()

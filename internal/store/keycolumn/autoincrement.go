@@ -43,7 +43,7 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 }
 
 // LastNumber returns a query for the number that [KeyColumn.Counted] returns. It is empty
-// where no query tells that for sure: the statistics of MySQL 8 may be a day old.
+// if no query returns that for sure: the statistics of MySQL 8 may be a day old.
 func (k *KeyColumn) LastNumber(ctx context.Context) string {
 	e := k.Store.Engine
 	if e.HiddenCounter != "" {

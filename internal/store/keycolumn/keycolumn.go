@@ -21,7 +21,7 @@ type KeyColumn struct {
 	Column store.Column
 
 	Hidden  bool // the engine has not shown every row to the last question
-	Current bool // it was answered by what is committed now; false where that is not known
+	Current bool // the answer includes all rows that are committed now; false if that is not known
 }
 
 // Of returns a key column of the application's, as a store sees it.
@@ -106,10 +106,10 @@ func (k *KeyColumn) Lock(ctx context.Context) error {
 	return store.LockOf(k.Store, k.Table(), k.Name()).Take(ctx)
 }
 
-// LockFirst is Lock before statements that fail themselves when something is
-// wrong with the table, and then say what; it leaves such errors to them. Only a
-// lock that was interrupted is an error here, since SQLite may have ended the
-// transaction then, and what follows would be committed by itself.
+// LockFirst is Lock before statements that fail themselves when something is wrong with
+// the table, with an error that explains it; it leaves such errors to them. Only a lock
+// that was interrupted is an error here, since SQLite may have ended the transaction
+// then, and each later statement would be committed at once.
 func (k *KeyColumn) LockFirst(ctx context.Context) error {
 	return store.LockOf(k.Store, k.Table(), k.Name()).TakeFirst(ctx)
 }

@@ -16,16 +16,16 @@ import (
 // %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are
 // hidden.
 type greatestLocked struct {
-	// lock is sent before; "" for nothing. Its only argument is a number that
-	// stands for the column, where hash says so.
+	// lock is sent before; empty if nothing is sent. Its only argument is a number that
+	// stands for the column, if hash is set.
 	lock string
 	hash bool
 
 	max string // gives the greatest key
 
-	// mutex says that the query does not lock out others that insert after the
-	// greatest key, or into an empty table. A row of keyfill_sequences is changed
-	// first, and others wait for that change.
+	// mutex reports that the query does not lock out other sessions that insert after the
+	// greatest key, or into an empty table. A row of keyfill_sequences is changed first,
+	// and other sessions wait for that change.
 	mutex bool
 }
 

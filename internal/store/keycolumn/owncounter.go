@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store/nativecatalog"
 )
 
-// Counter says where the engine's own counter of a column stands.
+// Counter is the state of the engine's own counter of a column.
 type Counter struct {
-	// Next is the next number that it gives, 0 where that cannot be told.
+	// Next is the next number that it gives, 0 if that is not known.
 	Next int64
 
 	// Sequence is the sequence of PostgreSQL that counts, as it is written in SQL; Cache is
@@ -34,12 +34,12 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	return Counter{}, nil
 }
 
-// drawnFrom is Counter for a column that draws from a sequence of PostgreSQL by itself.
-// What sessions hold of it in advance (CACHE) was drawn before.
+// drawnFrom is Counter for a column whose default draws from a sequence of PostgreSQL.
+// Numbers that sessions hold in advance (CACHE) were drawn before.
 //
 // The last value that was drawn may be read with USAGE alone. Before the first one only
-// the sequence itself tells where it will begin (RESTART leaves the START of the catalog
-// as it was), and that takes SELECT: "pg_sequences" and "GRANT" of the manual of
+// the sequence itself shows where it will begin (RESTART leaves the START of the catalog
+// as it was), and reading that takes SELECT: "pg_sequences" and "GRANT" of the manual of
 // PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	natives := nativecatalog.Of(k.Store)

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/nativecatalog"
 )
 
-// open looks at the sequence, once as long as it is fit.
+// open looks at the sequence, once while it is fit.
 func (r *Reserver) open(ctx context.Context) (*opened, error) {
 	if q := r.opened.Load(); q != nil {
 		return q, nil

@@ -20,18 +20,18 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Sequence names a sequence of the engine, as CREATE SEQUENCE makes one, and says
-// what is expected of it. There are some in PostgreSQL, MariaDB (10.3 and
+// Sequence names a sequence of the engine, as CREATE SEQUENCE makes one, with its
+// expected properties. The engines with sequences are PostgreSQL, MariaDB (10.3 and
 // later), SQL Server and Oracle.
 //
-// The sequence counts by Block: it has INCREMENT BY Block, and a program that draws
-// v from it owns v to v+Block−1. So several programs may draw from one, as long as each
-// of them counts up from v, and none down to it: what Hibernate calls the
-// optimizer pooled-lo, not pooled.
+// The sequence counts by Block: it has INCREMENT BY Block, and a program that draws v
+// from it owns v to v+Block−1. So several programs may draw from one, provided that each
+// of them counts up from v, and none down to it: what Hibernate calls the optimizer
+// pooled-lo, not pooled.
 type Sequence struct {
-	// Sequence is its name as it is written in SQL, with a schema or without;
-	// "" stands for the sequence that the column draws from by itself, as
-	// serial, identity and DEFAULT nextval do.
+	// Sequence is its name as it is written in SQL, with a schema or without; empty
+	// stands for the sequence from which the column's default draws, as with serial,
+	// identity and DEFAULT nextval.
 	Sequence string
 
 	// Columns are the columns that the keys go to, as in [sequence.Sequence]. Exactly one
@@ -41,8 +41,8 @@ type Sequence struct {
 	// Block is how many integers a value stands for; 0 is 1.
 	Block int64
 
-	// Exclusive says that what the columns draw from by themselves does not
-	// matter: no program inserts without a key.
+	// Exclusive reports that no program inserts without a key, so that the defaults of
+	// the columns do not matter.
 	Exclusive bool
 }
 
@@ -75,8 +75,8 @@ type Sequence struct {
 // are filled do not draw it.
 //
 // A database that goes back loses what was drawn since, as a [store.Store] does. Only
-// PostgreSQL and SQL Server tell a sequence from another one of its name that
-// was made later; elsewhere it is noticed by its lower values.
+// PostgreSQL and SQL Server distinguish a sequence from a later one of the same name;
+// elsewhere a new one is noticed by its lower values.
 type Reserver struct {
 	store  *store.Store
 	states *store.Store // where keyfill's tables are read
@@ -137,7 +137,7 @@ const (
 //
 // A value below seen is the answer as it is: the sequence has gone back. An
 // [*store.Error] is [keysource.ErrExhausted] where the sequence ends before n, or
-// [store.ErrScattered], or one of those that [Reserver] tells of.
+// [store.ErrScattered], or one of those that the comment on [Reserver] lists.
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount

@@ -72,9 +72,9 @@ func (k Catalog) Facts(ctx context.Context, q Name) (*Facts, error) {
 	return &Facts{Increment: n[0], Max: n[1], Cycles: n[2] != 0, Cached: n[3] != 0, Last: n[4]}, nil
 }
 
-// Own returns the sequence that a column draws from by itself, nil where
-// it draws from none. worked says that the column changes the value, or that
-// the sequence cannot be told.
+// Own returns the sequence from which a column's default draws, nil if it draws from
+// none. worked reports whether the column changes the value, or the sequence cannot be
+// determined.
 func (k Catalog) Own(ctx context.Context, c store.Column) (own *Name, worked bool, err error) {
 	e := k.Statements
 	args := Args{Column: c, Table: c.TableIn(k.store.Dialect)}

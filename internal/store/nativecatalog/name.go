@@ -40,5 +40,5 @@ func SplitName(d *dialect.Dialect, text string) (schema, name string, err error)
 	return "", "", errName
 }
 
-// State returns the [binding.Claim].State of what draws from the sequence.
+// State returns the [binding.Claim].State of a source that draws from the sequence.
 func (n Name) State() string { return "sequence " + n.Shown() }

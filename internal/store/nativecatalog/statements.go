@@ -18,8 +18,8 @@ type Statements struct {
 	facts Text // answers increment, MAXVALUE, whether it cycles, whether sessions cache, the last value
 	own   Text // of a column: what reads takes
 
-	// Start, of an engine that tells no last value before the first draw, answers where
-	// a sequence begins; empty for others.
+	// Start, of an engine that shows no last value before the first draw, answers where a
+	// sequence begins; empty for others.
 	Start Text
 
 	// Cache answers for the sequence whose name stands for {sequence} as a literal: how many
@@ -29,17 +29,17 @@ type Statements struct {
 
 	NoCycle string // what ALTER SEQUENCE calls it
 
-	// Draw answers the value, the increment, what tells the sequence from
-	// another one of its name, and the server. {rows} is as many rows as are to
-	// be drawn.
+	// Draw answers the value, the increment, the identity of the sequence, which another
+	// one of its name does not share, and the server. {rows} is as many rows as are to be
+	// drawn.
 	Draw   Text
 	rows   func(count int64) string // nil: the text makes them itself
 	ranged bool                     // one row stands for all values, which follow each other
 
 	Clusters bool // a server may be a node of a cluster whose nodes draw by turns
 
-	// reads returns the sequence that a column draws from by itself, "" for none,
-	// and whether the column uses a sequence in another way.
+	// reads returns the sequence from which a column's default draws, empty if there is
+	// none, and whether the column uses a sequence in another way.
 	reads func(d *dialect.Dialect, own []any) (schema, name string, worked bool)
 }
 
@@ -100,10 +100,10 @@ func (e *Statements) Ranges(count int64) int64 {
 	return 0
 }
 
-// PostgreSQL 12 and later: "Sequence Manipulation Functions", pg_sequence and
-// pg_depend of its manual. nextval of one session waits for an ALTER SEQUENCE of
-// another. The default of a column depends on the sequence that it names by
-// regclass; identity and OWNED BY are told by pg_get_serial_sequence.
+// PostgreSQL 12 and later: "Sequence Manipulation Functions", pg_sequence and pg_depend
+// of its manual. nextval of one session waits for an ALTER SEQUENCE of another. The
+// default of a column depends on the sequence that it names by regclass;
+// pg_get_serial_sequence returns the sequence of identity and OWNED BY.
 var postgres = Statements{
 	NoCycle: "NO CYCLE",
 	Start: Text{`SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)`,

@@ -13,10 +13,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// firstLook holds what a process has to know of a sequence before it first takes integers
-// from it: the greatest key, the row, and whether another state has the column. One
-// statement asks for all of it, which sees them as they were at one moment. A key that it
-// sees was reserved before, so that a row in order stands above it.
+// firstLook holds the facts about a sequence that a process needs before it first takes
+// integers from it: the greatest key, the row, and whether another state has the column.
+// One statement asks for all of them, and sees them as they were at one moment. A key
+// that it sees was reserved before, so that a row in order stands above it.
 type firstLook struct {
 	greatest int64
 	stored   *staterow.Row // nil where there is none
@@ -24,8 +24,8 @@ type firstLook struct {
 	until time.Time // the answer is too old then
 }
 
-// firstLookHolds is how long an answer is taken for what is there. It is used by the call
-// after the one that has asked.
+// firstLookHolds is how long an answer is used as the present state. It is used by the
+// call after the one that has asked.
 const firstLookHolds = time.Second
 
 // firstLooker looks at a sequence.
@@ -49,10 +49,10 @@ func (l firstLooker) may() bool {
 	return len(q.Columns) == 1 && !q.Columns[0].Unranked
 }
 
-// look looks at a sequence, and changes nothing. It returns nil where something is amiss,
-// which the questions one by one tell: tables or rights that are missing, rows that
-// are hidden, a row with an end, a row that is not above the keys, another state of the
-// column.
+// look looks at a sequence, and changes nothing. It returns nil if something is amiss,
+// and leaves the diagnosis to the single queries: tables or rights that are missing, rows
+// that are hidden, a row with an end, a row that is not above the keys, another state of
+// the column.
 func (l firstLooker) look(ctx context.Context) *firstLook {
 	if !l.may() {
 		return nil

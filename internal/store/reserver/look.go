@@ -12,9 +12,9 @@ import (
 )
 
 // Look returns the state of a sequence, and the error that [Open] would return. It
-// changes nothing: neither tables nor rows are made, and a state that is behind is
-// [store.ErrBehind] unless its remedy is to warn or to advance. A state that Open would
-// make is looked at as it would be made.
+// changes nothing: it makes neither tables nor rows. A state that is not above the keys
+// is [store.ErrBehind] unless its remedy is to warn or to advance. A state that Open
+// would make is described as Open would make it.
 func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Looked, error) {
 	o := opener{store: s, q: &q}
 	if err := q.Check(s.Dialect); err != nil {
@@ -62,7 +62,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		return found, o.row().BelowOne(stored.Next)
 	}
 	if !q.Serves(stored) || stored.Parameters != q.Parameters {
-		_, err := o.checkRow(ctx, stored, nil, true) // which says so before it binds anything
+		_, err := o.checkRow(ctx, stored, nil, true) // which reports that before it binds anything
 		return found, err
 	}
 	if err := (binding.Binder{Store: s}).CheckAll(ctx, q.LookedAt()); err != nil {

@@ -21,19 +21,19 @@ type Row struct {
 	Behind  bool  // with keysource.RemedyWarn: a key in the columns is as great as Next or greater
 }
 
-// Open makes sure that a sequence can be used: it has a row, or gets one where
-// Create says so, the row serves its column with its parameters, and the next
-// value is above the keys in use. It is to be called before the first
-// [sequence.Reserve]; by how many processes at once does not matter.
+// Open makes sure that a sequence can be used: it has a row, or gets one if Create is
+// set, the row serves its column with its parameters, and the next value is above the
+// keys in use. It is to be called before the first [sequence.Reserve], by any number of
+// processes at once.
 //
-// What is wrong with the row is an [*store.Error]; what no row could be is [store.ErrName]
-// or keysource.ErrOptions; tables that are not there are [store.ErrTables], a column
-// that is not there is [store.ErrColumn].
+// A fault of the row is an [*store.Error]; a sequence that no row could serve is
+// [store.ErrName] or keysource.ErrOptions; missing tables are [store.ErrTables], a
+// missing column is [store.ErrColumn].
 //
 // Within a transaction a row that is made is undone with it.
 //
-// Where only a procedure of the application's knows the state, the Row is empty,
-// and nothing is compared.
+// If only a procedure of the application's knows the state, the Row is empty, and nothing
+// is compared.
 func Open(ctx context.Context, s *store.Store, q sequence.Sequence) (Row, error) {
 	o, err := opener{store: s, q: &q}.open(ctx)
 	row, state := o.row, sequence.NewRow(s, &q, o.form)
@@ -80,7 +80,7 @@ type opening struct {
 	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read first
 }
 
-// open is [Open] but for the comparison with the greatest key.
+// open is [Open] without the comparison with the greatest key.
 func (o opener) open(ctx context.Context) (opening, error) {
 	return o.openKnowing(ctx, nil)
 }

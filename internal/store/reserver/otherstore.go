@@ -110,8 +110,8 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	return from, nil
 }
 
-// columnFor returns the column of the claim. How its keys are indexed is not known: they are
-// taken to be as those of the sequence's columns.
+// columnFor returns the column of the claim. How its keys are indexed is not known: they
+// are taken to be like the keys of the sequence's columns.
 func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 	column := c.Column
 	column.Unranked = !slices.ContainsFunc(q.Columns, func(own store.Column) bool { return !own.Unranked })

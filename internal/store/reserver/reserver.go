@@ -1,7 +1,7 @@
 // Package reserver opens the row of a sequence and reserves from it, for a
-// [keysource.Sequence]. To open a row means to find it or to make it, to compare what it
-// says with what is expected, and to bind it to its columns. [Look] says what opening
-// would say, and changes nothing.
+// [keysource.Sequence]. To open a row means to find it or to make it, to compare it with
+// the expected values, and to bind it to its columns. [Look] returns the result that
+// opening would have, and changes nothing.
 package reserver
 
 import (
@@ -36,7 +36,8 @@ type Reserver struct {
 	once   *atomic.Bool                          // it was opened before
 	form   *atomic.Pointer[engine.RowStatements] // nil inside for a row that needs none
 
-	// first is what MaxKey has found before the row was opened; nil inside for nothing.
+	// first is the answer of MaxKey before the row was opened; nil inside if there is
+	// none.
 	first *atomic.Pointer[firstLook]
 }
 
@@ -87,7 +88,7 @@ func (r *Reserver) AllOrNone() *Reserver {
 	return &other
 }
 
-// NoWait returns a Reserver of the same row that returns [upstream.ErrNoBlock] in the place of
+// NoWait returns a Reserver of the same row that returns [upstream.ErrNoBlock] instead of
 // waiting for the upstream of the sequence: see [upstream.Upstream.Await].
 func (r *Reserver) NoWait() *Reserver {
 	other := *r
@@ -114,7 +115,7 @@ func (r *Reserver) Back(next, least int64) error {
 	return e
 }
 
-// Upstream returns the upstream of the sequence, nil for none.
+// Upstream returns the upstream of the sequence, or nil.
 func (r *Reserver) Upstream() *upstream.Upstream { return r.sequence.Upstream }
 
 // Reserve is [sequence.Reserve] with two differences. A row that stands below seen is
@@ -175,9 +176,9 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 }
 
-// toldApart returns an error of SQLite, which has no number for a table that is gone,
-// as what the table says when it is read. On a connection of our own the row is looked
-// at again, which tells.
+// toldApart returns an error of SQLite, which has no number for a missing table, as the
+// error of reading the table. On a connection of our own it reads the row again, which
+// shows whether the table is missing.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
 	if r.store.Pooled || r.store.Dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err

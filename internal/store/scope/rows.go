@@ -47,9 +47,9 @@ func (s *Rows) Reserve(ctx context.Context, values []any, n int64) (int64, error
 	return got.First, err
 }
 
-// ReserveRow is Reserve. A row that it makes for a parent with numbers in the table begins
-// at least or above. Of the Server it gives what tells the row from another one of its name
-// that was made later.
+// ReserveRow is Reserve. A row that it makes for a parent with numbers in the table
+// begins at least or above. The Server that it returns identifies only the row, which a
+// later row of the same name does not share.
 func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (got keysource.Reservation, err error) {
 	if n < 1 {
 		return got, keysource.ErrCount
@@ -102,12 +102,12 @@ func (s *Rows) Greatest(ctx context.Context, values []any) (int64, error) {
 	return s.greatest(ctx, values)
 }
 
-// ReserveAbove is Reserve for a parent in which a number was found in
-// use. It compares the reserved numbers with the greatest number of the parent, and
-// behind says that they were not above it. The remedy says what happens then: with
-// keysource.RemedyAdvance the numbers come from above the greatest one, with
-// keysource.RemedyWarn they stay as they are, and else the error is
-// keysource.ErrStoreBehind in an [*store.Error] of the state's name.
+// ReserveAbove is Reserve for a parent in which a number was found in use. It compares
+// the reserved numbers with the greatest number of the parent; behind reports that they
+// were not above it. The remedy decides what happens then: with keysource.RemedyAdvance
+// the numbers come from above the greatest one, with keysource.RemedyWarn they stay as
+// they are, and else the error is keysource.ErrStoreBehind in an [*store.Error] of the
+// state's name.
 func (s *Rows) ReserveAbove(ctx context.Context, values []any, n int64, remedy keysource.Remedy) (first int64, behind bool, err error) {
 	// The parent's row is locked by that before the table is read.
 	if first, err = s.Reserve(ctx, values, n); err != nil || remedy == keysource.RemedyWarn {
@@ -191,10 +191,10 @@ func (s *Rows) advance(ctx context.Context, row *sequence.Sequence, next int64) 
 	return err
 }
 
-// greatest returns the greatest key of a parent, as the store sees it, with what its
-// transaction has stored, or as it was committed last. Where the answer itself says that it
-// is of all rows that are committed, the other view is not asked: a connection more could
-// wait for this transaction.
+// greatest returns the greatest key of a parent, including the transaction's own rows
+// where the store sees them, or the rows that were committed last. If the answer itself
+// covers all rows that are committed, the other view is not asked: one more connection
+// could wait for this transaction.
 func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	columns, k := s.scope.Within, keycolumn.Of(s.store, s.scope.Column)
 	greatest, err := k.MaxKeyWithin(ctx, columns, "", within)

@@ -33,14 +33,14 @@ const (
 // Server refuses OUTPUT where there are any.
 type KeyTable struct {
 	Name  string // KEYS, app.keys, "Keys"
-	Key   string // the column that tells the rows apart; "" for a table of one row
+	Key   string // the column that identifies a row; empty for a table of one row
 	Row   string // what Key holds in the row of the sequence; "" without Key
 	Value string // the column with the state
 	Last  bool   // the state is the last integer in use, not the next free one
 
-	// Version is a column that every UPDATE changes; "" for none. It is an
-	// integer; on MySQL, MariaDB and PostgreSQL it may be a timestamp, on SQL
-	// Server a rowversion. It must not be NULL.
+	// Version is a column that every UPDATE changes; may be empty. It is an integer; on
+	// MySQL, MariaDB and PostgreSQL it may be a timestamp, on SQL Server a rowversion. It
+	// must not be NULL.
 	Version string
 }
 

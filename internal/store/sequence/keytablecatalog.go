@@ -62,7 +62,7 @@ func (k keyTableCatalog) values() engine.Values {
 	return v
 }
 
-// learnVersion says how the version column is read, compared and moved.
+// learnVersion finds out how the version column is read, compared and moved.
 func (k keyTableCatalog) learnVersion(ctx context.Context, columns *engine.KeyTableColumns) error {
 	w, column := &k.store.Engine.Words, k.q.Table.Version
 	counts := func(greatest int64) error {

@@ -8,7 +8,7 @@ import (
 // Looked is a state as it was found by one of the methods that look at it and change
 // nothing.
 type Looked struct {
-	Next     int64 // the lowest integer that is not reserved; 0 where there is no state, or it does not tell
+	Next     int64 // the lowest integer that is not reserved; 0 without a state, or if it is not known
 	Last     int64 // the greatest integer that the state can give
 	Greatest int64 // key in the columns
 	IsRanked bool  // Greatest was asked for
@@ -20,8 +20,8 @@ type Looked struct {
 	Sequence string
 }
 
-// Behind returns the error of a state that is not above the greatest key, and cannot be
-// raised above it either where the remedy is to advance.
+// Behind returns the error of a state that is not above the greatest key, and that cannot
+// be raised above it even if the remedy is to advance.
 func (f *Looked) Behind(row *Row, known bool) error {
 	q := row.q
 	switch {

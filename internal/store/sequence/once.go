@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// IsReservedOnce reports whether one UPDATE reserves from the row and answers with all that a
-// reservation tells, so that nothing has to be asked before or after it.
+// IsReservedOnce reports whether one UPDATE reserves from the row and answers with the
+// whole reservation, so that no query before or after it is needed.
 func (s *Row) IsReservedOnce() bool {
 	q, r := s.q, s.store
 	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&

@@ -91,8 +91,8 @@ func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err err
 	return answer, nil
 }
 
-// why returns the error of a call that has failed. It says what is wrong with the
-// row, if that can be found, or else with the procedure.
+// why returns the error of a call that has failed. It describes the fault of the row, if
+// that can be found, or else of the procedure.
 func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	q, r := p.row.q, p.row.store
 	if errors.Is(failed, store.ErrRows) {

@@ -19,8 +19,8 @@ import (
 // keysource.ErrExhausted when there are not n integers left up to the
 // sequence's Max, though fewer may be: those from its Next on.
 //
-// The server in the answer tells the row from another one of its name that was
-// made later or elsewhere, and the server from others that may stand in for it:
+// The server in the answer identifies the row, which another one of its name that was
+// made later or elsewhere does not share, and the server, which others may replace:
 //
 //	PostgreSQL   the system identifier and the timeline, which a standby that
 //	             takes over, and a restore to a point in time, change

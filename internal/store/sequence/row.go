@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Row is the row of a sequence, in keyfill_sequences or in a key table. It
-// reads the row, and says whether integers can be taken from it. [singleUpdate],
-// [replacement] and [procedureCall] take them.
+// Row is the row of a sequence, in keyfill_sequences or in a key table. It reads the row,
+// and decides whether integers can be taken from it. [singleUpdate], [replacement] and
+// [procedureCall] take them.
 type Row struct {
 	store *store.Store
 	q     *Sequence
@@ -23,8 +23,7 @@ type Row struct {
 	Form *engine.RowStatements
 }
 
-// NewRow returns the row of a sequence. form has its statements, nil for those of the
-// engine.
+// NewRow returns the row of a sequence. form has its statements; nil means the engine's.
 func NewRow(s *store.Store, q *Sequence, form *engine.RowStatements) *Row {
 	return &Row{s, q, form}
 }

@@ -1,9 +1,9 @@
-// Package sequence reserves integers from the row of a counter, in keyfill_sequences or in
-// a key table of the application. A [Sequence] names the row and says what is expected of
-// it; a [Row] reads it, and takes integers from it by one UPDATE, by replacing what was
-// read, or by calling a procedure. [Columns] are the columns that the keys go to, and say
-// which integers are in use. Whether the row is there, and whose it is, package reserver
-// finds out.
+// Package sequence reserves integers from the row of a counter, in keyfill_sequences or
+// in a key table of the application. A [Sequence] names the row with its expected values;
+// a [Row] reads it, and takes integers from it by one UPDATE, by replacing what was read,
+// or by calling a procedure. [Columns] are the columns that the keys go to, and find
+// which integers are in use. Package reserver finds out whether the row exists, and whose
+// it is.
 package sequence
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Sequence names a row of keyfill_sequences and says what is expected of it.
-// Name and Columns are needed; all other zero values are safe.
+// Sequence names a row of keyfill_sequences with its expected values. Name and Columns
+// are needed; all other zero values are safe.
 type Sequence struct {
 	// Name of the row: 1 to 190 characters, no space at either end.
 	Name string
@@ -32,17 +32,16 @@ type Sequence struct {
 	// Columns are the columns that the keys go to: exactly one, unless Shared.
 	Columns []store.Column
 
-	// Shared says that the state is meant for several columns, also of other
-	// programs, now or later. Its row names none: it has another one for each
-	// of Columns, which is made when it is missing. A row that names one of
-	// Columns is taken as well.
+	// Shared reports whether the state is meant for several columns, also of other
+	// programs, now or later. Its row names none: it has another one for each of Columns,
+	// which is made when it is missing. A row that names one of Columns is taken as well.
 	Shared bool
 
 	// At is the store whose database the columns are in; nil: in this one's.
 	At *store.Store
 
-	// Apart says that the columns are in a database that no store can ask, such as a file
-	// of SQLite.
+	// Apart reports that the columns are in a database that no store can ask, such as a
+	// file of SQLite.
 	Apart bool
 
 	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
@@ -51,7 +50,7 @@ type Sequence struct {
 	ClaimsAt  *store.Store
 	ClaimedAs string
 
-	// Parameters is the text of what may never change, at most 1,000
+	// Parameters is the text of the settings that may never change, at most 1,000
 	// characters.
 	Parameters string
 
@@ -63,7 +62,7 @@ type Sequence struct {
 	// begins by Gap above Least or above the greatest key, whichever is greater.
 	Least, Gap int64
 
-	// Afresh says that Least does not count where the columns hold no key: row and keys
+	// Afresh reports that Least does not count if the columns hold no key: row and keys
 	// were cleared together.
 	Afresh bool
 
@@ -77,8 +76,8 @@ type Sequence struct {
 	// greatest key, is [store.ErrBelow] unless each counter stands there.
 	Below int64
 
-	// PastCounter says that the counters are not asked, for a caller that looks for other
-	// faults.
+	// PastCounter reports that the counters are not asked, for a caller that looks for
+	// other faults.
 	PastCounter bool
 
 	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
@@ -94,14 +93,15 @@ type Sequence struct {
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
 
-	// Exclusive says that no other source fills the columns: the rows of other states for
-	// them are unused, or are of the same source, which has one for each value of its name.
+	// Exclusive reports that no other source fills the columns: the rows of other states
+	// for them are unused, or are of the same source, which has one for each value of its
+	// name.
 	Exclusive bool
 
-	// Table is an existing table that holds the state; nil is keyfill_sequences.
-	// It has no place for Parameters, so that none are compared, nor for what
-	// binds the state to its columns; and its row is never made: EnsureSchema and
-	// Create say nothing about it.
+	// Table is an existing table that holds the state; nil is keyfill_sequences. It has
+	// no place for Parameters, so that none are compared, nor for the binding of the
+	// state to its columns; and its row is never made: EnsureSchema and Create do not
+	// apply to it.
 	Table *KeyTable
 
 	// Lock is how the state is changed: [LockOptimistic], or [LockPessimistic],
@@ -109,25 +109,25 @@ type Sequence struct {
 	// always the latter, since what was read there may be old.
 	Lock string
 
-	// Procedure is the name, as it is written in SQL, of what reserves instead of
-	// statements; empty for none. See [store.ReserveProcedure]. With a name of the
-	// application's own and without Table, the state is that procedure's to know:
-	// nothing is read, made or compared but the greatest key.
+	// Procedure is the name, as it is written in SQL, of the procedure that reserves
+	// instead of statements; may be empty. See [store.ReserveProcedure]. With a name of
+	// the application's own and without Table, only that procedure knows the state:
+	// nothing is read, made or compared except the greatest key.
 	Procedure string
 
-	// Fresh says that keys are not the integers themselves. A row that is made
-	// begins at Start, or 1, and is made only while the columns hold no key. The
-	// greatest key counts for nothing.
+	// Fresh reports that keys are not the integers themselves. A row that is made begins
+	// at Start, or 1, and is made only while the columns hold no key. The greatest key
+	// counts for nothing.
 	Fresh bool
 
-	// Codec is how Table stores the next integer; nil: as it is. Max must be
-	// given: the greatest integer after which Codec can still tell the next one
-	// from all others. The greatest key counts for nothing.
+	// Codec is how Table stores the next integer; nil: as it is. Max must be given: the
+	// greatest integer after which Codec can still distinguish the next one from all
+	// others. The greatest key counts for nothing.
 	Codec Codec
 
-	// OnBehind says what [reserver.Open] does about a next value that is not above
-	// the greatest key in the columns. The empty one is an error. A [reserver.Reserver]
-	// does not compare: its source does.
+	// OnBehind is the remedy of [reserver.Open] for a next value that is not above the
+	// greatest key in the columns. The empty one is an error. A [reserver.Reserver] does
+	// not compare: its source does.
 	OnBehind keysource.Remedy
 
 	// Upstream fetches the blocks of a sequence whose Parameters are [upstream.Parameters],
@@ -139,10 +139,10 @@ type Sequence struct {
 	known *atomic.Pointer[knownRow]
 }
 
-// knownRow is what statements compare with a row.
+// knownRow holds the facts that statements compare with a row.
 type knownRow struct {
 	incarnation string
-	server      string // where it was read, without the incarnation; "" where that is not known
+	server      string // where it was read, without the incarnation; empty if that is not known
 }
 
 // Above returns the sequence, whose row is made to begin at least or above where it has
@@ -152,8 +152,8 @@ func (q Sequence) Above(least int64) Sequence {
 	return q
 }
 
-// incarnation returns the incarnation of the row, "" where it is not known or the
-// row has none.
+// incarnation returns the incarnation of the row, empty if it is not known or the row has
+// none.
 func (q *Sequence) incarnation() string { return lastRead(q).incarnation }
 
 // lastRead returns the row of a sequence as it was last read.

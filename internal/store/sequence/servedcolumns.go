@@ -72,7 +72,7 @@ func (s Columns) GreatestFrom(ctx context.Context, from, to int64) (int64, error
 	return key, err
 }
 
-// greatestBy returns the greatest of what ask returns for each column.
+// greatestBy returns the greatest result of ask over the columns.
 func (s Columns) greatestBy(ask func(*keycolumn.KeyColumn) (int64, error)) (key int64, ranked bool, err error) {
 	hidden := false
 	for _, k := range s.all() {

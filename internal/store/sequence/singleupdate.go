@@ -129,9 +129,9 @@ func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Valu
 	}
 	server, err := r.Server.After(ctx)
 	if err != nil || server != before {
-		// Another server has taken over, and it is not known which of the two has reserved. The
-		// integers are lost: the source would not compare those of a server that it takes
-		// for the one before.
+		// Another server has taken over, and it is not known which of the two has
+		// reserved. The integers are lost: the source would not compare integers of a
+		// server that it takes for the one before.
 		return nil, err
 	}
 	_, server, _ = strings.Cut(server, "@")

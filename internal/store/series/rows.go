@@ -28,7 +28,7 @@ type Rows struct {
 	store   *store.Store
 	series  Options
 	counter *reserver.Reserver
-	err     error // of what no database could serve
+	err     error // of a series that no database could serve
 }
 
 var _ keysource.SeriesStore = (*Rows)(nil)

@@ -28,8 +28,8 @@ type Options struct {
 	Size  int64         // integers of a series, for good; 0 is keysource.DefaultSeries
 	Lease time.Duration // for which a series belongs to its owner; 0 is keysource.DefaultLease
 
-	// Owner is another one for each source, however short it lives: a random
-	// text, with what people recognize it by, of 1 to 190 characters.
+	// Owner differs for each source, however short it lives: a random text, with
+	// something by which people recognize the source, of 1 to 190 characters.
 	Owner string
 }
 

@@ -14,8 +14,8 @@ const (
 	// BeginMark stands in the incarnation of a sequence that has begun by StartAt.
 	BeginMark = ">"
 
-	// maxIdentity is how many characters of an incarnation tell its row from others. The
-	// column holds these, the two marks, and an end of 19 digits.
+	// maxIdentity is how many characters of an incarnation identify its row. The column
+	// holds these, the two marks, and an end of 19 digits.
 	maxIdentity = 19
 )
 
@@ -68,8 +68,7 @@ func WithEnd(incarnation string, end int64) string {
 	return before + endMark + strconv.FormatInt(end, 10)
 }
 
-// Server joins what tells a row from another one with what tells its server from
-// others.
+// Server joins the identity of a row with the identity of its server.
 func Server(incarnation, server any) string {
 	return store.ServerOf(IdentityOf(store.Text(incarnation)), server)
 }

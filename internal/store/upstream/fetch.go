@@ -87,7 +87,7 @@ func (u *Upstream) putSoon(rows Rows) {
 	_ = u.put(ctx, rows)
 }
 
-// block asks the upstream for a block of size integers, or of what it has left.
+// block asks the upstream for a block of size integers, or of as many as it has left.
 func (u *Upstream) block(size int64) (Block, error) {
 	u.mu.Lock()
 	l := u.known

@@ -34,7 +34,7 @@ type Level struct {
 	Block string // the incarnation of the first row
 
 	SpareFirst int64
-	Spare      string // the incarnation of the second row; "" where there is none
+	Spare      string // the incarnation of the second row; empty if there is none
 }
 
 // End returns the end (exclusive) of the block in use, 0 where there was none yet.
@@ -89,7 +89,8 @@ type Block struct{ First, End int64 }
 
 // Rows are the two rows of a sequence with an upstream.
 type Rows interface {
-	// ReserveRow reserves from the block in use, and N says how many where fewer are left.
+	// ReserveRow reserves from the block in use. If fewer integers are left, it reserves
+	// these, and N is their number.
 	ReserveRow(ctx context.Context, n, seen int64) (keysource.Reservation, error)
 
 	// ReadLevel reads both rows.

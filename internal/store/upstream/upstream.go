@@ -34,7 +34,7 @@ type Options struct {
 	// Max is the last integer, as in [sequence.Sequence].
 	Max int64
 
-	// OnStoreRollback says what to do about an upstream that stands below the blocks that
+	// OnStoreRollback is the remedy for an upstream that stands below the blocks that
 	// this database has had from it.
 	OnStoreRollback keysource.Remedy
 
@@ -67,10 +67,10 @@ const (
 	upstreamPause = 50 * time.Millisecond
 )
 
-// Upstream gets the blocks of one sequence from another store. The next block is fetched as
-// soon as the last one that was fetched comes into use, so that the store may be down for
-// as long as a block lasts. It has a goroutine while it fetches; Close ends it. It is safe
-// for concurrent use and must not be copied.
+// Upstream gets the blocks of one sequence from another store. The next block is fetched
+// when the last one that was fetched comes into use, so that the store may be down while
+// a block lasts. It has a goroutine while it fetches; Close ends it. It is safe for
+// concurrent use and must not be copied.
 type Upstream struct {
 	o      Options
 	blocks *keysource.Sequence // gives the integers of the upstream
@@ -191,8 +191,7 @@ var errLevel = anchor.New("contention", "other processes have put each block int
 // ErrNoBlock is returned where no block has integers left, and [Rows.MayWait] reports false.
 var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
 
-// supply sees to it that the second row gets a block, where neither row has an integer
-// left.
+// supply gives the second row a block, if neither row has an integer left.
 func (u *Upstream) supply(ctx context.Context, rows Rows, l Level, n int64) error {
 	if u.inHand(l) {
 		return u.put(ctx, rows)
@@ -271,7 +270,7 @@ func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 
 // passes reports whether a reservation passes one of the points of a block at which a
 // process looks for the next block. Each reservation is another process's, so that one of
-// them looks at each point. The caller holds mu, as for what follows.
+// them looks at each point. The caller holds mu, as for the functions below.
 func (u *Upstream) passes(b Block) bool {
 	first := cmp.Or(u.known.first(), u.use.from)
 	step := max((u.known.End()-first)/upstreamLooks, 1)

@@ -29,8 +29,8 @@ type Worker struct {
 	// them, as a [sequence.Sequence] that is shared is bound: in keyfill_sequences.
 	Columns []store.Column
 
-	// Parameters say what the bits of a key mean. They are kept beside each column,
-	// and others are [store.ErrLayout]: keys of two layouts can be equal.
+	// Parameters describe the bits of a key. They are kept beside each column, and others
+	// are [store.ErrLayout]: keys of two layouts can be equal.
 	Parameters string
 
 	// Exclusive means the same as in a [sequence.Sequence].
@@ -85,9 +85,8 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 	return before, nil
 }
 
-// raise raises a mark and answers with what it was before; nil where there is no
-// row. Where a mark is read before it is changed, one that is known is not read
-// first: the change itself proves it.
+// raise raises a mark and returns the value before; nil if there is no row. If a mark is
+// read before it is changed, a known one is not read first: the change itself proves it.
 func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
 	if s.Engine.MarkRead.Text == "" {
 		return s.Update(ctx, s.Engine.Mark, v)
@@ -113,7 +112,7 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 		}
 		before, err := store.Integer(row[0])
 		if err != nil || before >= v.Until.(int64) {
-			return row, err // nothing to raise, and nothing is anybody's
+			return row, err // nothing to raise, and no time is reserved
 		}
 		if row, err := raiseFrom(ctx, s, v, before); row != nil || err != nil {
 			return row, err
@@ -159,8 +158,8 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
-	// The mark that is made again is below what this process knows of it, by which
-	// its source leaves all time that others may have reserved.
+	// The mark that is made again is below the mark that this process knows, so its
+	// source gives up all time that other processes may have reserved.
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
