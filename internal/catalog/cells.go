@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// cells reads the values of a row as drivers give them: the same number comes
-// as an integer from one and as its digits from another. NULL is the zero
-// value. A value that cannot be read leaves an error behind.
+// cells reads the values of a row in each driver's form: the same number is an integer
+// from one driver and its digits from another. NULL is the zero value. A value that
+// cannot be read sets an error.
 type cells struct {
 	row []any
 	err error

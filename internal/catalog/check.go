@@ -25,28 +25,28 @@ type Key struct {
 	// column is then too short.
 	Length int
 
-	// State says that the keys come from a state which numbers one column, so that
-	// a second one of the same rows would repeat them.
+	// State reports whether the keys come from a state which numbers one column, so that
+	// a second state of the same rows would repeat them.
 	State bool
 
-	Exclusive bool // nobody else inserts without a key
+	Exclusive bool // no other program inserts without a key
 
 	// Below is the first integer that the engine's own counter gives, 0 for none. That
 	// the counter stands there is not looked at here.
 	Below int64
 
-	// Counts says that the keys come from a sequence that may end below what the engine's
-	// own counter gives.
+	// Counts reports whether the keys come from a sequence that may end below the numbers
+	// of the engine's own counter.
 	Counts bool
 
 	COMB bool // the source makes COMBs
 
-	// Native says that the keys are drawn from a sequence of the engine, so that
-	// a default that draws from one is no reason to refuse. Whether it is the
-	// same one is not looked at here.
+	// Native reports whether the keys are drawn from a sequence of the engine, so that a
+	// default that draws from one is no reason to refuse. Whether it is the same sequence
+	// is not checked here.
 	Native bool
 
-	// Cased says that two keys may differ by the case of a letter alone.
+	// Cased reports whether two keys may differ by the case of a letter alone.
 	Cased bool
 }
 
@@ -118,8 +118,8 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	return all
 }
 
-// fittingSources says which sources fit a column that the engine fills too, with a verb
-// for what it has.
+// fittingSources returns which sources fit a column that the engine fills too, with a
+// verb for what the column has.
 func (c *Column) fittingSources(d *dialect.Dialect, k Key) string {
 	fits := "it has %s: remove that, use source identity"
 	if c.isSequence() && k.Integer && k.Layout == "" {
@@ -140,9 +140,9 @@ func (t *Table) columnNames() []string {
 	return names
 }
 
-// secondName returns why rows of the table are found under another name too, whose
-// source would number them beside this one, and what to do. nil: they are not, as far
-// as the catalog tells.
+// secondName returns why rows of the table are found under another name too, whose source
+// would number them beside this one, and the remedy. The error is nil if the catalog
+// shows no other name.
 func (t *Table) secondName() (advice string, err error) {
 	switch {
 	case t.View:
@@ -157,7 +157,7 @@ func (t *Table) secondName() (advice string, err error) {
 	return "", nil
 }
 
-// withoutAlways says how a column with an identity comes to take keys.
+// withoutAlways returns how to make a column with an identity take keys.
 func (c *Column) withoutAlways() string {
 	if c.Identity == "IDENTITY" {
 		return "make it a column without that" // SQL Server has no other kind
@@ -172,7 +172,7 @@ func (k *Key) maxBits() int {
 	return k.MaxBits
 }
 
-// narrower says how keys come to fit into that many bits.
+// narrower returns how to make keys fit into that many bits.
 func narrower(bits int) string {
 	for _, limit := range []int{53, 31} { // the values that the policy accepts for max_bits
 		if bits >= limit {
@@ -182,8 +182,8 @@ func narrower(bits int) string {
 	return "make the column wider"
 }
 
-// typeProblem says why the column cannot hold such keys, and what to change;
-// "" where it does.
+// typeProblem returns why the column cannot hold such keys, and what to change; empty if
+// it can.
 func (c *Column) typeProblem(k Key) string {
 	switch {
 	case c.rounds:
@@ -261,10 +261,10 @@ func (c *Column) textProblem(k Key) string {
 	return c.Type + " takes integers: use source sequence, or make it a column of the key's own type"
 }
 
-// combProblem says why a COMB does not suit the column. MariaDB refuses a
-// quarter of them and stores a sixth with the last bytes first, since it reads
-// version and variant where a COMB has random bits (observed on 10.11.19). SQL
-// Server compares the last bytes first.
+// combProblem returns why a COMB does not suit the column. MariaDB refuses a quarter of
+// them and stores a sixth with the last bytes first, since it reads version and variant
+// where a COMB has random bits (observed on 10.11.19). SQL Server compares the last bytes
+// first.
 func (c *Column) combProblem(d *dialect.Dialect, k Key) string {
 	switch {
 	case !k.COMB || !c.UUID:

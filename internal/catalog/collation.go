@@ -7,13 +7,13 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// caseProblem says why the column takes two keys for one that differ by case,
-// and what to change; "" where it does not, or the catalog does not tell.
+// caseProblem returns why the column takes two keys that differ by case for equal, and
+// what to change; empty if it does not, or the catalog does not show it.
 //
 // Names of collations end in _bin or _cs on MySQL and MariaDB ("Collation Naming
-// Conventions" of the MySQL 8.4 Reference Manual), and have _BIN, _BIN2 or _CS
-// in them on SQL Server ("Windows Collation Name"). A deterministic collation of
-// PostgreSQL tells all texts apart; of SQLite's own only NOCASE does not
+// Conventions" of the MySQL 8.4 Reference Manual), and have _BIN, _BIN2 or _CS in them on
+// SQL Server ("Windows Collation Name"). A deterministic collation of PostgreSQL
+// distinguishes all texts; of SQLite's own only NOCASE does not
 // (https://www.sqlite.org/datatype3.html#collation).
 func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 	if !k.Cased || !c.Text {
@@ -63,8 +63,8 @@ func isOneOf(text string, words ...string) bool {
 	return false
 }
 
-// takesTextAsBytes reports whether a column of bytes keeps the keys' text as it
-// is: the columns of MySQL and MariaDB do, but for BINARY(n), which fills up with NUL.
+// takesTextAsBytes reports whether a column of bytes keeps the keys' text as it is: the
+// columns of MySQL and MariaDB do, except BINARY(n), which fills up with NUL.
 func (c *Column) takesTextAsBytes(k Key) bool {
 	return c.Binary && k.Cased && k.Length > 0 &&
 		(strings.HasPrefix(c.Type, "varbinary(") && c.Length >= k.Length || c.Type == fmt.Sprintf("binary(%d)", k.Length))

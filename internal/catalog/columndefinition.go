@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// ColumnDefinition is what SHOW CREATE TABLE of MySQL and MariaDB has behind the name of
-// a column. MODIFY takes away all of it that the statement does not repeat: "ALTER TABLE
-// Statement" of the MySQL 8.4 Reference Manual.
+// ColumnDefinition is the text after the name of a column in SHOW CREATE TABLE of MySQL
+// and MariaDB. MODIFY removes each part of it that the statement does not repeat: "ALTER
+// TABLE Statement" of the MySQL 8.4 Reference Manual.
 type ColumnDefinition struct {
 	Type    string // "int(10) unsigned"
-	Charset string // "CHARACTER SET ascii COLLATE ascii_bin"; "" for none
+	Charset string // "CHARACTER SET ascii COLLATE ascii_bin"; may be empty
 
 	// Attributes are the others, in order: "NOT NULL", "DEFAULT '5'", "AUTO_INCREMENT",
 	// "COMMENT 'a text'". A longer one may be in several parts.
@@ -67,9 +67,9 @@ func unquoted(name string) string {
 	return strings.ReplaceAll(strings.Trim(name, quote), quote+quote, quote)
 }
 
-// definitionEnd returns where a part of a definition ends: at one of the bytes of ends
-// outside of quotes, comments and parentheses, at the parenthesis that closes the whole,
-// or behind the text.
+// definitionEnd returns the offset at which a part of a definition ends: at one of the
+// bytes of ends outside of quotes, comments and parentheses, at the parenthesis that
+// closes the whole, or at the end of the text.
 func definitionEnd(text, ends string) int {
 	depth := 0
 	for i := 0; i < len(text); {
@@ -124,7 +124,7 @@ func definitionParts(item string) (parts []string) {
 	return parts
 }
 
-// definitionOf reads the words behind the name of a column.
+// definitionOf parses the words after the name of a column.
 func definitionOf(words []string) *ColumnDefinition {
 	c := &ColumnDefinition{Type: words[0]}
 	for words = words[1:]; len(words) > 0; words = words[1:] {
@@ -187,14 +187,14 @@ func (c *ColumnDefinition) Unnumbered() *ColumnDefinition {
 	return c.without(func(word string) bool { return word == "auto_increment" })
 }
 
-// without returns the definition with other attributes in the place of some.
+// without returns the definition with some attributes replaced by others.
 func (c *ColumnDefinition) without(leaves func(lower string) bool, with ...string) *ColumnDefinition {
 	other := *c
 	other.Attributes = append(with, slices.DeleteFunc(slices.Clone(c.Attributes), func(a string) bool { return leaves(strings.ToLower(a)) })...)
 	return &other
 }
 
-// String returns the definition as it is written behind the name of a column.
+// String returns the definition as it is written after the name of a column.
 func (c *ColumnDefinition) String() string {
 	parts := []string{c.Type}
 	if c.Charset != "" {

@@ -24,7 +24,7 @@ type Declaration struct {
 // DeclaredIndex is an index or a constraint of a table.
 type DeclaredIndex struct {
 	Name    string
-	Columns []string // "" for an expression
+	Columns []string // empty for an expression
 	Unique  bool
 	Primary bool
 	Partial bool // it has some of the rows
@@ -42,15 +42,15 @@ type DeclaredReference struct {
 type Declared struct {
 	Name     string
 	Type     string   // of the engine, in lower case, without sizes: "character varying"
-	Sizes    []int    // the numbers in brackets behind the type
+	Sizes    []int    // the numbers in brackets after the type
 	Words    []string // what else stands with the type, in lower case: unsigned, zerofill
 	Strings  bool     // the type is one of strings that this package does not know by name
 	NotNull  bool
-	Default  string // the text of the expression; "" for none
+	Default  string // the text of the expression; empty without a default
 	Computed bool   // the value is made of other columns
 
-	// Numbered is "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "ALWAYS" or "BY DEFAULT";
-	// "" where the engine does not number the column.
+	// Numbered is "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "ALWAYS" or "BY
+	// DEFAULT"; empty if the engine does not number the column.
 	Numbered string
 
 	Collation string
@@ -141,7 +141,7 @@ func (t *Declaration) listed(d *dialect.Dialect) *Listed {
 	return l
 }
 
-// size returns a number in brackets behind the type, or what counts where it is left out.
+// size returns a number in brackets after the type, or the default if it is left out.
 func (c *Declared) size(i, byDefault int) int {
 	if i < len(c.Sizes) {
 		return c.Sizes[i]

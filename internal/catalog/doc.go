@@ -1,6 +1,6 @@
-// Package catalog reads what an engine's catalog says about one table, and
-// checks whether keyfill may fill a key column of it: whether the column is
-// there, takes keys of that kind, is wide enough, and is filled by nobody else.
+// Package catalog reads what an engine's catalog says about one table, and checks whether
+// keyfill may fill a key column of it: whether the column is there, takes keys of that
+// kind, is wide enough, and is filled by nothing else.
 //
 //	table, err := catalog.Read(ctx, d, catalog.Conn(c), "", "orders")
 //	if err != nil {
@@ -31,7 +31,7 @@
 // in a database that compares by case, and for letters beyond ASCII on SQLite,
 // only the folded spelling is found.
 //
-// A view has columns, and neither indexes nor identities. What fills a column
-// through a function of its own, or through a trigger, is not seen; a user of
-// MySQL with partial_revokes may be told that a table has no triggers.
+// A view has columns, and neither indexes nor identities. Fillings of a column by a
+// function of a user or by a trigger are not seen; to a user of MySQL with
+// partial_revokes a table may seem to have no triggers.
 package catalog

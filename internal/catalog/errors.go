@@ -6,15 +6,15 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Errors about a table or a column that is to be filled. All come in an
-// [*Error], whose text says what to change.
+// Errors about a table or a column that is to be filled. All come in an [*Error], whose
+// text names the remedy.
 var (
 	// ErrNoTable is returned when the session sees no table or view of that
 	// name.
 	ErrNoTable = anchor.New("no-table", "there is no such table or view that this user sees")
 
-	// ErrAmbiguous is returned when several tables differ from the name by
-	// case only, and none is spelled like it.
+	// ErrAmbiguous is returned when the names of several tables differ from the given one
+	// only by case, and none is spelled like it.
 	ErrAmbiguous = anchor.New("no-table", "several tables differ by case only")
 
 	// ErrNoColumn is returned when the table has no such column.
@@ -33,16 +33,15 @@ var (
 	// ErrNarrow is returned when the column holds fewer bits than the keys.
 	ErrNarrow = anchor.New("column-narrow", "the column is too narrow")
 
-	// ErrLive is returned when the engine fills the column too, and it is not
-	// said that nobody lets it.
+	// ErrLive is returned when the engine fills the column too, and Exclusive is not set.
 	ErrLive = anchor.New("live-column", "the engine fills the column too")
 
 	// ErrPartition is returned for a partition: the whole table has the same
 	// column, and numbers of its own.
 	ErrPartition = anchor.New("other-table", "the table is a partition of another one")
 
-	// ErrView is returned for a view, whose keys a state would number beside those
-	// of its table.
+	// ErrView is returned for a view: a state would number its keys beside the keys of
+	// its table.
 	ErrView = anchor.New("other-table", "it is a view, and its table may be numbered too")
 
 	// ErrChild is returned for a table that inherits from another one, which shows
@@ -66,9 +65,9 @@ var (
 // errors.Is finds Err.
 type Error struct {
 	Table  string // with its schema where that is known
-	Column string // as found, or as asked for; "" where it is about the table
+	Column string // as found, or as asked for; empty if the error concerns the table
 	Err    error  // one of this package
-	Detail string // what is there, and what to change; "" for nothing to add
+	Detail string // the present state and the remedy; may be empty
 }
 
 // Error returns for example

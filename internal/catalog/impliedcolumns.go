@@ -10,7 +10,7 @@ import (
 
 // Name is a table's name in an INSERT.
 type Name struct {
-	Schema, Table string // folded; Schema "" where the text names none
+	Schema, Table string // folded; Schema is empty if the text names none
 	Text          string // as it stands there, quotes included: nothing but the name
 }
 
@@ -27,10 +27,10 @@ var impliers = map[string]implier{
 	"oracle":    impliedOracle,
 }
 
-// Implied returns the columns that the values of an INSERT without a column
-// list go to, in order and as the table has them: names for the list that the
-// INSERT lacks. It returns none where the table is not found, but for MySQL
-// and MariaDB, whose own error it returns then.
+// Implied returns the columns that the values of an INSERT without a column list go to,
+// in order and as the table has them: names for the list that the INSERT lacks. It
+// returns none if the table is not found; on MySQL and MariaDB it returns the engine's
+// error then.
 //
 //	MySQL, MariaDB   all but INVISIBLE ones; generated ones, which take DEFAULT only
 //	PostgreSQL       all; generated ones, which take DEFAULT only

@@ -11,7 +11,7 @@ import (
 
 // Listed is a table as [List] found it: what [Read] says of it, and more.
 type Listed struct {
-	// Table is what Read says. On MySQL and MariaDB its answers about triggers are
+	// Table is the result of Read. On MySQL and MariaDB its answers about triggers are
 	// Unknown where there are none.
 	*Table
 
@@ -27,13 +27,13 @@ type Listed struct {
 
 // Trigger is a trigger that runs at an INSERT.
 type Trigger struct {
-	Schema string // of a trigger of SQLite; "" for the table's
+	Schema string // of a trigger of SQLite; empty for the table's
 	Name   string
 	Before bool
-	Body   string // the engine's text of what it does; "" where it is not shown
+	Body   string // the engine's text of its actions; empty if it is not shown
 }
 
-// ForeignKey says that a column refers to another one.
+// ForeignKey is a reference of a column to another one.
 type ForeignKey struct {
 	Name         string
 	Table        *Listed
@@ -48,7 +48,7 @@ type Overview struct {
 	ForeignKeys []ForeignKey
 
 	dialect  *dialect.Dialect
-	declared bool                                       // it is what a script declares
+	declared bool                                       // it holds the declarations of a script
 	unread   bool                                       // the catalog could not be read
 	read     func(schema, table string) (*Table, error) // what is not listed; nil: nothing
 }
@@ -93,8 +93,8 @@ func Unlisted(d *dialect.Dialect, err error) *Overview {
 	return &Overview{dialect: d, unread: true, read: func(string, string) (*Table, error) { return nil, err }}
 }
 
-// Find returns a table of folded names; schema is "" for a bare name. The error is that
-// of [Read].
+// Find returns a table of folded names; schema is empty for a bare name. It returns the
+// same errors as [Read].
 func (o *Overview) Find(schema, table string) (*Listed, error) {
 	var found []*Listed
 	for _, t := range o.Tables {
@@ -181,7 +181,7 @@ func (t *Listed) uniqueColumn(last *string, index, column string) {
 	t.Unique[i] = append(t.Unique[i], column)
 }
 
-// describeColumn adds a column with what Read does not say of it.
+// describeColumn adds a column with the facts that Read does not return.
 func (t *Listed) describeColumn(col Column, isNullable bool, def string) {
 	t.Columns = append(t.Columns, col)
 	if t.Nullable == nil {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The columns are in the order of describeMySQL, with more behind. Each statement
-// compares table_schema with constants, so that no other schema is read. {schemas}
-// stands for the placeholders of the schemas, whose names are compared as the server
-// compares names: a folded one is found too.
+// The columns are in the order of describeMySQL, followed by more. Each statement
+// compares table_schema with constants, so that no other schema is read. {schemas} stands
+// for the placeholders of the schemas, whose names are compared as the server compares
+// names: a folded one is found too.
 const (
 	tablesMySQL = `SELECT CAST(table_schema AS CHAR), CAST(table_name AS CHAR), CAST(table_type AS CHAR),
 COALESCE(table_schema = DATABASE(), 0), COALESCE(create_options LIKE '%partitioned%', 0), COALESCE(engine = 'InnoDB', 0)
@@ -115,7 +115,7 @@ func listMySQL(ctx context.Context, q Querier, schemas []string) (*Overview, err
 // listing collects an overview. After an error it asks no more.
 type listing struct {
 	o      Overview
-	tables map[string]*Listed // by what the engine tells them apart
+	tables map[string]*Listed // by the engine's key for a table
 
 	ctx  context.Context
 	q    Querier

@@ -6,7 +6,7 @@ import (
 )
 
 // The columns of each answer are in the order of the query of the same kind in
-// postgresql.go, with more behind. $1 is an array of the names of schemas.
+// postgresql.go, followed by more. $1 is an array of the names of schemas.
 const (
 	listedPostgreSQL = `(n.nspname = ANY (pg_catalog.current_schemas(false)) OR n.nspname = ANY (CAST(CAST($1 AS text) AS name[])))`
 

@@ -108,8 +108,8 @@ func readAtOnceMySQL(ctx context.Context, q Querier, schema, table string) ([][]
 	return q.Rows(ctx, readMySQLTable, schema, table, schema, table, schema, table, schema, table, schema, schema, table)
 }
 
-// tableRowsOf returns of the rows of an answer to readMySQLTable those of the tables, as
-// findMySQL gives them.
+// tableRowsOf returns the rows about tables in an answer to readMySQLTable, as findMySQL
+// returns them.
 func tableRowsOf(rows [][]any) (tables [][]any) {
 	for _, row := range rows {
 		if c := (cells{row: row}); c.text(0) == "table" {
@@ -193,8 +193,8 @@ func (t *Table) aloneInMySQL() {
 	}
 }
 
-// foundMySQL returns the names of the table in an answer to readMySQLTable, or those of a table
-// in another spelling; nil where there is none.
+// foundMySQL returns the names of the table in an answer to readMySQLTable, or the names
+// of a table in another spelling; nil if there is none.
 func foundMySQL(ctx context.Context, q Querier, schema, table string, answer [][]any) (*Table, error) {
 	var err error
 	rows := tableRowsOf(answer)

@@ -8,11 +8,11 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Partitioning says how a table is partitioned. The zero value is that of a table without
+// Partitioning describes how a table is partitioned. The zero value means a table without
 // partitions.
 type Partitioning struct {
-	// Columns are those by which the rows are told apart, of all levels of partitions, as
-	// found. Computed says that there is an expression besides, or instead.
+	// Columns are the partitioning columns of all levels of partitions, as found.
+	// Computed reports that there is an expression besides, or instead.
 	Columns  []string
 	Computed bool
 
@@ -25,7 +25,7 @@ type Partitioning struct {
 type PartName struct{ Schema, Name string }
 
 // CanBeUnique reports whether the engine makes a unique index of the columns over all
-// partitions: it needs those of the partitions among them. MySQL 8.4 Reference Manual,
+// partitions: they must include the partitioning columns. MySQL 8.4 Reference Manual,
 // section 26.6.1; PostgreSQL 18 documentation, section 5.12.2.3.
 func (p *Partitioning) CanBeUnique(columns []string) bool {
 	return !p.Computed && !slices.ContainsFunc(p.Columns, func(c string) bool { return !slices.Contains(columns, c) })
@@ -98,7 +98,7 @@ func ReadPartitioning(ctx context.Context, d *dialect.Dialect, q Querier, schema
 	return p, nil
 }
 
-// add adds a column, "" for an expression.
+// add adds a column; empty means an expression.
 func (p *Partitioning) add(column string) {
 	switch {
 	case column == "":

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// isPlainName matches names that a policy has without quotes, if their case is folded
-// to what it is.
+// isPlainName matches names that need no quotes in a policy, if folding their case does
+// not change them.
 var isPlainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // PolicyTable returns how a policy names a table that was found: schema.table, or table
@@ -34,7 +34,7 @@ func policyPart(d *dialect.Dialect, name string, fold func(name string, quoted b
 	return d.QuoteIdent(name)
 }
 
-// isPlainScalar matches texts that are strings in YAML without quotes, but for yamlWords.
+// isPlainScalar matches texts that are strings in YAML without quotes, except yamlWords.
 var isPlainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // yamlWords are no strings in YAML 1.1 or 1.2.

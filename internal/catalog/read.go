@@ -55,7 +55,7 @@ func qualified(schema, table string) string {
 }
 
 // unknownColumns stands for the number of columns of an index whose other columns are
-// read by themselves.
+// read by another query.
 const unknownColumns = 0
 
 // led adds an index, complete or not, that begins with a column, of which it has
@@ -74,9 +74,9 @@ func (t *Table) led(column, name string, complete bool, columns int) {
 	}
 }
 
-// description is how an engine tells of a table's columns, and of the indexes
-// that begin with each: column, name, whether the index is of all rows, and how many
-// columns its keys have.
+// description is how an engine describes a table's columns, and the indexes that begin
+// with each: column, name, whether the index is of all rows, and how many columns its
+// keys have.
 type description struct {
 	columns string
 	column  func(*cells) Column

@@ -14,7 +14,7 @@ var ErrPlace = anchor.New("answer", "the session does not say where it looks for
 // Where is a session's answer to the question where it looks for tables.
 type Where struct {
 	Place string // its first text, which says that: see [dialect.Place].Query
-	User  string // whose rights hold; "" where a session has one user
+	User  string // whose rights hold; empty if a session has one user
 
 	// Temporary are the names of its temporary tables that hide another table, where
 	// these were asked for.
@@ -80,9 +80,9 @@ func PlaceBy(ctx context.Context, q Querier, path []string) (string, error) {
 }
 
 const (
-	// locatePostgreSQL looks for a table in the schemas of a search path. The
-	// system's schemas come first where the path does not name them, but nobody
-	// inserts into their tables.
+	// locatePostgreSQL looks for a table in the schemas of a search path. The system's
+	// schemas come first where the path does not name them, but applications do not
+	// insert into their tables.
 	locatePostgreSQL = `SELECT CAST(n.nspname AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -130,7 +130,7 @@ func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table st
 	return d.FoldTable(answer, true), true, nil
 }
 
-// one returns the only text of an answer, "" where the answer is empty.
+// one returns the only text of an answer, empty if the answer is empty.
 func one(ctx context.Context, q Querier, query string, args ...any) (string, error) {
 	rows, err := q.Rows(ctx, query, args...)
 	if err != nil || len(rows) == 0 {

@@ -89,7 +89,7 @@ func askColumnsSQLite(ctx context.Context, q Querier, schema, table string) ([][
 	return q.Rows(ctx, columnsSQLite, table, schema, schema, table, table, table, schema, schema)
 }
 
-// schemaOfSQLite reads the facts that the pragmas do not tell. It reports whether there
+// schemaOfSQLite reads the facts that the pragmas do not show. It reports whether there
 // is a table or view, and whether it has AUTOINCREMENT.
 func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 	for _, row := range rows {
@@ -221,7 +221,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '$' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// after returns the part of s behind the first end.
+// after returns the part of s after the first end.
 func after(s, end string) string {
 	_, rest, _ := strings.Cut(s, end)
 	return rest

@@ -55,7 +55,7 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 		t.InsertTriggers = No
 	}
 	if isTemporarySQLServer(table) {
-		t.Name = table // found is one with a number behind it
+		t.Name = table // found is one with a number after it
 	}
 	if c.err != nil {
 		return nil, c.err

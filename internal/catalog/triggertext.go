@@ -6,7 +6,7 @@ import (
 )
 
 // TriggerOn returns a trigger of the table that sets a column at an INSERT, as far as its
-// text tells; nil for none.
+// text shows; nil if there is none.
 func (t *Listed) TriggerOn(column string) *Trigger {
 	if len(t.Triggers) == 0 {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// text returns the first value of an answer as a text, "" for NULL and for no row.
+// text returns the first value of an answer as a text, empty for NULL and for no row.
 func (c *checker) text(query string, args ...any) (string, error) {
 	row, err := c.row(query, args...)
 	if err != nil || len(row) == 0 {

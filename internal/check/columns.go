@@ -45,7 +45,7 @@ func (t *target) lines(i int) policy.KeyLines {
 	return policy.KeyLines{Column: t.entry.Line, Source: t.entry.Line, Layout: t.entry.Line}
 }
 
-// ruleOf tells the rules of the catalog's own check apart.
+// ruleOf maps the errors of the catalog's own check to rules.
 var ruleOf = []struct {
 	err  error
 	rule string
@@ -151,8 +151,8 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 	return c.cureType(t, wanted, col, inPolicy)
 }
 
-// orGrant adds the statement by which a user of MySQL or MariaDB is shown a column, "" for
-// other engines.
+// orGrant adds the statement that lets a user of MySQL or MariaDB see a column, and
+// nothing for other engines.
 func (c *checker) orGrant(t *target, column string) string {
 	if c.d.Family != dialect.FamilyMySQL || c.o.Overview != nil {
 		return ""
@@ -222,7 +222,7 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 	case k.Rule.Source.Kind == policy.KindMaxPlusOne:
 		f.Severity, f.Message = Error, strings.TrimPrefix(keys.ErrNotUnique.Error(), "keyfill: ")
 	case !c.hasScope(t, i):
-		return // which was said: an index of what is left would refuse the second parent's rows
+		return // this was reported: an index of the remaining columns would refuse the second parent's rows
 	case len(k.Rule.Scope) > 0:
 		index = nil
 		for _, rc := range k.Rule.Scope {
@@ -236,10 +236,10 @@ func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
 		}
 		f.Message = "no unique index is on the key column and the columns that it is numbered within, so that nothing keeps a number from being stored twice"
 	case (len(k.StateValues()) > 0 || t.found.Partition || t.found.Split && !c.listsParts()) && t.found.IsInUnique(col.Name):
-		return // another column tells the rows of each state, or partition, apart
+		return // another column separates the rows of each state, or partition
 	}
 	if k.Rule.Source.Kind != policy.KindMaxPlusOne && len(k.Rule.Scope) == 0 && t.found.Split && t.found.IsInUnique(col.Name) {
-		f.Severity = Info // the columns of the partitions tell the rows apart
+		f.Severity = Info // the columns of the partitions separate the rows
 	}
 	remedy, whole := c.uniqueOf(t.found, index)
 	switch {

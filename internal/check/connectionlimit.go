@@ -19,8 +19,9 @@ FROM pg_catalog.pg_roles r, pg_catalog.pg_database d
 WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`,
 }
 
-// lookAtConnectionLimit compares how many connections the user of the application's
-// database may have with what keyfill needs beside the application's own.
+// lookAtConnectionLimit compares the number of connections that the user of the
+// application's database may have with the number that keyfill needs beside the
+// application's own.
 func (c *checker) lookAtConnectionLimit() error {
 	one := c.stores[""]
 	// The catalog is asked on a connection of keyfill's too, wherever the state is.

@@ -22,7 +22,7 @@ func (c *checker) tableName(t *catalog.Listed) string {
 	return c.d.QuoteIdent(t.Schema) + "." + name
 }
 
-// alterType returns the statement that gives a column another type, "" for an engine
+// alterType returns the statement that gives a column another type, empty for an engine
 // that has none.
 func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string) string {
 	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
@@ -56,8 +56,9 @@ type modified struct {
 }
 
 // modify returns the MODIFY of MySQL and MariaDB by which a column gets another
-// definition, which change makes of the present one: the statement takes away all that
-// it does not repeat. Where the present one cannot be read, what tells what to do.
+// definition, which change makes of the present one: the statement removes each attribute
+// that it does not repeat. If the present definition cannot be read, modify returns what,
+// a description.
 //
 // A statement that did not repeat the change of another finding would undo it. So all
 // findings of a column have one statement, with all changes.

@@ -12,13 +12,13 @@ const (
 	Info    = "info"    // something that is good to know
 )
 
-// The classes of a finding: what the first INSERT does that the policy has keyfill fill. They
-// say what happens with mode: fill, whatever the mode is.
+// The classes of a finding: the effect on the first INSERT that the policy has keyfill
+// fill. They describe mode: fill, whatever the mode is.
 const (
 	FirstInsert = "first-insert" // it fails
 	SomeInserts = "some-inserts" // it works, and INSERTs fail at times, or store a wrong key, one twice or none
 	Later       = "later"        // it works, and something will hurt one day
-	Unknown     = "unknown"      // what it does cannot be told from here
+	Unknown     = "unknown"      // the effect is not known
 	Note        = "note"         // it works
 )
 
@@ -101,12 +101,12 @@ func Rules() []string {
 	}
 }
 
-// Finding is what a rule has found.
+// Finding is the result of a rule.
 type Finding struct {
 	Severity string
 	Rule     string
-	Table    string // as found, else as the policy has it; "" where none is concerned
-	Column   string // "" where none is concerned
+	Table    string // as found, else as the policy has it; empty if no table is concerned
+	Column   string // empty if no column is concerned
 	Line     int    // of the policy's file, from 1; 0 where it is not known, or no line is concerned
 	Message  string
 	Remedy   string // statements that end in a semicolon, or what to change in the policy

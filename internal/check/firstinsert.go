@@ -32,7 +32,7 @@ func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.C
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
 	switch c.d.Family {
 	case dialect.FamilySQLite:
-		// A column takes any value, but for the rowid and for tables that are STRICT.
+		// A column takes any value, except the rowid and the columns of STRICT tables.
 		return col.RowID || c.isStrict(t)
 	case dialect.FamilyPostgreSQL:
 		// Bytes become the text \x…, and text becomes the bytes of its characters.

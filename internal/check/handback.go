@@ -19,12 +19,12 @@ import (
 // one that still inserts shows itself here.
 const quiet = 24 * time.Hour
 
-// usedState is what is known of the use of a state.
+// usedState holds the facts about the use of a state.
 type usedState struct {
 	name   string
 	next   int64
 	at     time.Time // a number was reserved last
-	holder string    // of a lease that has not run out; "" for none
+	holder string    // of a lease that has not run out; may be empty
 }
 
 // isHandedBack reports whether the engine numbers a column for which the policy says
@@ -33,8 +33,8 @@ func (t *target) isHandedBack(col *catalog.Column) bool {
 	return t.table.Mode == policy.ModeOff && col != nil && col.Identity != ""
 }
 
-// lookAtHandbacks says of each table that is given back to the engine whether keyfill
-// still numbers rows of it, and so whether the entry may be removed.
+// lookAtHandbacks adds a finding for each table that is given back to the engine: whether
+// keyfill still numbers rows of it, and so whether the entry may be removed.
 func (c *checker) lookAtHandbacks() error {
 	if found, err := c.over.Find("", "keyfill_sequences"); err != nil || found == nil || c.badTables("") {
 		return nil // no state is known
@@ -172,9 +172,9 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 // it has room for nothing else.
 const longState = 150
 
-// boundState returns the name of the state that a row binds to a column, "" where no row
+// boundState returns the name of the state that a row binds to a column, empty if no row
 // of keyfill_sequences has it. The row's name is state for table.column, or begins like
-// that and ends in a hash where that is too long.
+// that and ends in a hash if that is too long.
 func (c *checker) boundState(row string, to store.Column) (string, error) {
 	for at := range row {
 		if strings.HasPrefix(row[at:], " for ") && binding.RowFor(row[:at], to) == row {
@@ -193,7 +193,7 @@ func (c *checker) boundState(row string, to store.Column) (string, error) {
 	return "", nil
 }
 
-// holder returns who holds a lease of a state, "" for nobody.
+// holder returns the holder of a state's lease, empty if no lease is held.
 func (c *checker) holder(state string) (string, error) {
 	now := nowIn[c.d.Family]
 	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {

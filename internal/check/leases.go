@@ -16,8 +16,8 @@ var nowIn = map[dialect.Family]string{
 	dialect.FamilySQLite:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
 }
 
-// lookAtLeases tells who holds which series or worker's number, and which leases have
-// run out with numbers left.
+// lookAtLeases adds a finding that lists the holder of each series and worker's number,
+// and the leases that have run out with numbers left.
 func (c *checker) lookAtLeases() error {
 	leased := func(src policy.Source) bool { return src.Kind == policy.KindRecycled || src.WorkerLease > 0 }
 	now := nowIn[c.d.Family]
@@ -25,7 +25,7 @@ func (c *checker) lookAtLeases() error {
 		return nil
 	}
 	if _, err := c.over.Find("", "keyfill_series"); err != nil {
-		return nil // nobody has leased anything yet
+		return nil // no process has leased anything yet
 	}
 	rows, err := c.q.Rows(c.ctx, "SELECT name, owner, CASE WHEN leased_until < "+now+" THEN 1 ELSE 0 END FROM keyfill_series WHERE next_value <= series_last ORDER BY name, series_first")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // MayCreate reports whether the user of a connection may make keyfill's tables where a
-// policy says ensure_schema. It is true where that cannot be told, as by a user with a role
+// policy says ensure_schema. It is true if that is not known, as for a user with a role
 // of MySQL.
 func MayCreate(ctx context.Context, d *dialect.Dialect, q catalog.Querier) (bool, error) {
 	c := &checker{ctx: ctx, d: d, q: &counted{q: q}}

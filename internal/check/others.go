@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/draft"
 )
 
-// lookAtOthers finds the tables without a rule whose key nobody fills: neither the
-// engine nor, as far as the policy says, keyfill.
+// lookAtOthers finds the tables without a rule whose key is not filled: neither by the
+// engine nor, as far as the policy says, by keyfill.
 func (c *checker) lookAtOthers() error {
 	for _, t := range c.over.Tables {
 		schema, name := c.d.Fold(t.Schema, true), c.d.FoldTable(t.Name, true)

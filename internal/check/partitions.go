@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// noIndexOverAll says why no statement makes a unique index of a table that has partitions.
+// noIndexOverAll is why no statement makes a unique index of a table that has partitions.
 const noIndexOverAll = "none can be had over all partitions, since the engine makes no unique index without the columns by which the table is partitioned"
 
-// uniqueOf returns the remedy of columns that no unique index has, and whether the engine makes
-// one of the whole table. Where PostgreSQL does not, the remedy are statements that make one
-// of each partition that has none yet; "" where each has one.
+// uniqueOf returns the remedy for columns that no unique index has, and whether the
+// engine makes one of the whole table. If PostgreSQL does not, the remedy are statements
+// that make one for each partition that lacks one; empty if no partition does.
 func (c *checker) uniqueOf(t *catalog.Listed, columns []string) (remedy string, whole bool) {
 	if !t.Split || c.o.Overview != nil {
 		return c.createUnique(t, columns), true

@@ -26,7 +26,7 @@ const (
 	poolerRounds = 4
 )
 
-// pooler is what two connections to PostgreSQL have found out about what stands between
+// pooler holds what two connections to PostgreSQL have found out about a pooler between
 // them and the server.
 type pooler struct {
 	shares   bool // one session of the server serves several connections by turns
@@ -35,7 +35,7 @@ type pooler struct {
 }
 
 // askPooler asks on two connections of db, as the driver asks for the application, and
-// waits for each answer for as long as patience. Nothing is changed on the server but what
+// waits for each answer for up to patience. It changes nothing on the server except what
 // the driver prepares there.
 func askPooler(ctx context.Context, db *sql.DB, patience time.Duration) (found pooler, err error) {
 	var sessions [2]*poolerSession
@@ -74,7 +74,7 @@ func askPooler(ctx context.Context, db *sql.DB, patience time.Duration) (found p
 	return found, err
 }
 
-// poolerError returns the error of a question, nil where that is an answer by itself.
+// poolerError returns the error of a question, nil if the error is an answer.
 func poolerError(err error) error {
 	if isLostStatement(err) {
 		return nil
@@ -122,8 +122,8 @@ func (s *poolerSession) ask(ctx context.Context) error {
 }
 
 // shared reports whether a process has served two connections that are both open, or a
-// connection has been served by two processes. A server by itself has one process for
-// each connection, from its beginning to its end.
+// connection has been served by two processes. A server without a pooler has one process
+// for each connection, from its beginning to its end.
 func shared(sessions [2]*poolerSession) bool {
 	a, b := sessions[0].seen, sessions[1].seen
 	return len(a) > 1 || len(b) > 1 || slices.ContainsFunc(a, func(pid int64) bool { return slices.Contains(b, pid) })
@@ -202,7 +202,7 @@ func (c *checker) lookAtPoolers() error {
 	return nil
 }
 
-// addPooler says what a pooler means for the sources in use.
+// addPooler adds a finding about the effect of a pooler on the sources in use.
 func (c *checker) addPooler(name string, found pooler) {
 	f := Finding{Severity: Info, Rule: ruleProxy, Line: c.lineOfDatabase(name),
 		Message: c.before(name) + "stands a pooler, such as pgbouncer in transaction mode, that gives a connection another session of the server with each transaction: " +

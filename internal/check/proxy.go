@@ -86,7 +86,7 @@ func askProxyOf(ctx context.Context, db *sql.DB) (found bool, err error) {
 	return found, err
 }
 
-// addProxy says what a proxy means for the sources in use.
+// addProxy adds a finding about the effect of a proxy on the sources in use.
 func (c *checker) addProxy(name string) {
 	f := Finding{Severity: Warning, Rule: ruleProxy, Line: c.lineOfDatabase(name),
 		Message: c.before(name) + "stands a proxy, such as ProxySQL or MaxScale: where it sends a SELECT to a replica, keyfill reads states and greatest keys that are behind",

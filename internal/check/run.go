@@ -20,7 +20,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options say what is compared with what.
+// Options select the policy and the database to compare.
 type Options struct {
 	// Tables are made of the policy.
 	Tables *relation.Tables
@@ -29,16 +29,16 @@ type Options struct {
 	// most two, and closes them.
 	Connector driver.Connector
 
-	// Conn, where it is set, is a connection to use instead of opening any. Nobody
-	// else uses it meanwhile.
+	// Conn, if it is set, is a connection to use instead of opening any. The caller does
+	// not use it meanwhile.
 	Conn driver.Conn
 
-	// Overview, where it is set, is what a script declares in the place of a database. Its
-	// tables, columns and foreign keys are looked at, and nothing is asked.
+	// Overview, if it is set, holds the declarations of a script instead of a database.
+	// Its tables, columns and foreign keys are looked at, and nothing is asked.
 	Overview *catalog.Overview
 
-	// PoolerPatience is for how long each answer of what stands before PostgreSQL is waited
-	// for. 0 is three seconds.
+	// PoolerPatience is how long to wait for each answer of a pooler before PostgreSQL. 0
+	// is three seconds.
 	PoolerPatience time.Duration
 
 	Now func() time.Time // nil is time.Now
@@ -75,7 +75,8 @@ type target struct {
 	entry policy.Entry
 }
 
-// Run looks for what does not fit. The error says that it could not look at all.
+// Run compares the policy with the database. The error means that it could not compare
+// them.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	findings, _, err := RunCounted(ctx, o)
 	return findings, err

@@ -9,14 +9,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// A reading is a row of keyfill_sequences that says where a state stood at a time: its
-// name is the state's with a day behind, and its parameters are "reading". Nothing
-// makes one but the statement that the remedy of runs-out prints.
+// A reading is a row of keyfill_sequences that records where a state stood at a time: its
+// name is the state's followed by a day, and its parameters are "reading". Only the
+// statement that the remedy of runs-out prints makes one.
 const readingParameters = "reading"
 
 const (
-	soon      = 3 * 365 * 24 * time.Hour // a day before that is told
-	muchShare = 0.5                      // of the numbers used, from which an unknown day is told
+	soon      = 3 * 365 * 24 * time.Hour // the finding appears this long before the day
+	muchShare = 0.5                      // of the numbers used, from which an unknown day is reported
 )
 
 // reading is where a state stood.
@@ -25,8 +25,8 @@ type reading struct {
 	at   time.Time
 }
 
-// lookAtEnd tells the day on which a state has no numbers left, from two readings that
-// have dates: the state's own row, and an older one.
+// lookAtEnd adds a finding with the day on which a state has no numbers left, from two
+// readings that have dates: the state's own row, and an older one.
 func (c *checker) lookAtEnd(f Finding, st *keys.State, found sequence.Looked) {
 	if st.Row == nil || found.Unmade || found.Next <= 0 || found.Last <= 0 {
 		return

@@ -51,8 +51,8 @@ func (c *checker) hasScope(t *target, i int) bool {
 	})
 }
 
-// cureScope returns the remedy of a scope whose columns have other types than it says, "" for
-// one that has not.
+// cureScope returns the remedy for a scope whose columns have other types than it says,
+// empty for any other scope.
 func (c *checker) cureScope(t *target, i int) string {
 	scope := t.table.KeyColumns[i].Rule.Scope
 	for at, rc := range scope {
@@ -68,7 +68,7 @@ func (c *checker) cureScope(t *target, i int) string {
 	return ""
 }
 
-// scopeAs returns the remedy that writes another column in the place of one of a scope.
+// scopeAs returns the remedy that replaces a column of a scope by another one.
 func (c *checker) scopeAs(t *target, scope []policy.ScopeColumn, at int, other policy.ScopeColumn) string {
 	var written []string
 	for i, rc := range scope {

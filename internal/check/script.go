@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Script returns the remedies as one script for the engine's own client. A remedy that
-// is no SQL is a comment, and so is what each statement is good for.
+// Script returns the remedies as one script for the engine's own client. A remedy that is
+// no SQL is a comment, and so is the purpose of each statement.
 func Script(findings []Finding) string {
 	var b strings.Builder
 	b.WriteString("-- Read each statement before you run it: nothing was run.\n")
@@ -51,7 +51,7 @@ func lines(text string) string {
 	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 }
 
-// onTable says where a finding is.
+// onTable returns the place of a finding.
 func onTable(one Finding) string {
 	where := ""
 	if one.Table != "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lookAtSeries tells of series of a recycled source that its counter has not counted, as
-// where the two tables were restored from different moments: the counter gives such a series
-// again, which the source refuses. f is the finding without what it says.
+// lookAtSeries adds a finding about series of a recycled source that its counter has not
+// counted, as when the two tables were restored from different moments: the counter opens
+// such a series again, which the source refuses. f is the finding without its message.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
 	now := nowIn[c.d.Family]

@@ -6,7 +6,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// lookAtServer looks for what makes a server refuse changes, or share its numbers.
+// lookAtServer looks for settings that make a server refuse changes, or share its
+// numbers.
 func (c *checker) lookAtServer() error {
 	switch c.d.Family {
 	case dialect.FamilyMySQL:

@@ -98,8 +98,8 @@ func (c *checker) lookAtState(t *target, i int) {
 	}
 }
 
-// lookPastCounter tells what is wrong with a state besides the engine's counter, which hides
-// it: whoever raises the counter is to know.
+// lookPastCounter adds a finding about a state's other faults, which its engine's counter
+// hides: they should be known before the counter is raised.
 func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, at *store.Store) {
 	row := *st.Row
 	row.PastCounter = true
@@ -128,8 +128,8 @@ func (c *checker) lookAtFloor(f Finding, t *target, i int) {
 	c.add(f)
 }
 
-// lookAtClaim tells of a column whose state a store keeps, and which another state numbers
-// as the application's own database says. It reports whether there is anything to tell.
+// lookAtClaim adds a finding about a column whose state a store keeps, and which, by the
+// application's own database, another state numbers. It reports whether it has added one.
 func (c *checker) lookAtClaim(f Finding, claim binding.Claim) bool {
 	err := claim.Look(c.ctx, c.home)
 	if err == nil {
@@ -190,7 +190,7 @@ func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error)
 	return sequence.Looked{}, st.Claim.Look(c.ctx, c.home)
 }
 
-// stateRules tell the errors of states apart; the first that fits counts.
+// stateRules map the errors of states to rules; the first that fits counts.
 var stateRules = []struct {
 	err  error
 	rule string

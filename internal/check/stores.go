@@ -127,7 +127,8 @@ func (c *checker) dialectOf(name string) *dialect.Dialect {
 	return c.d
 }
 
-// usesOf returns the sources with a state in a store, "" for the application's database.
+// usesOf returns the sources with a state in a store; the empty name means the
+// application's database.
 func (c *checker) usesOf(name string) []policy.Source {
 	var uses []policy.Source
 	for _, t := range c.targets {
@@ -142,8 +143,8 @@ func (c *checker) usesOf(name string) []policy.Source {
 	return uses
 }
 
-// hasRows reports whether a source keeps rows in keyfill's tables. For the greatest key and
-// one there is a row where the engine does not make two who read that key wait.
+// hasRows reports whether a source keeps rows in keyfill's tables. For maxplusone it has
+// a row if the engine does not make two sessions that read the greatest key wait.
 func (c *checker) hasRows(src policy.Source) bool {
 	if src.Kind == policy.KindMaxPlusOne {
 		return src.Lock != policy.LockNone && keycolumn.NeedsMutex(c.d)

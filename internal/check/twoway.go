@@ -9,8 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Two servers that replicate keyfill's tables to each other both give out the numbers of a
-// row while neither has the other's changes. A replica that nobody writes to gives out none.
+// Two servers that replicate keyfill's tables to each other both give out the numbers of
+// a row while neither has the other's changes. A replica that no process writes to gives
+// out none.
 
 // publishedAndSubscribed asks by which publication keyfill's tables leave the server, and by
 // which subscription they come. Any role may read that, subconninfo apart: PostgreSQL 18

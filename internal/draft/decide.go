@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// verdict is what becomes of a table.
+// verdict is the decision about a table.
 type verdict uint8
 
 const (
@@ -28,14 +28,14 @@ type item struct {
 	found   *catalog.Listed // the first of the tables
 	names   []string        // of the tables, for comments
 	table   string          // as a policy names it
-	column  string          // as a policy names it; "" for none
+	column  string          // as a policy names it; may be empty
 	rest    string          // what follows the column in the entry
 	why     []string        // sentences
 	notes   []string        // of keyfill check
 	line    int             // of the entry in the text, from 1; 0 where it has none
 }
 
-// entry returns the line to write, "" where there is none.
+// entry returns the line to write, which may be empty.
 func (i *item) entry() string {
 	if i.column == "" {
 		return ""
@@ -58,8 +58,8 @@ type decider struct {
 	over *catalog.Overview
 }
 
-// decide returns what becomes of a table; nil for one that no INSERT of an application
-// names: a view, a partition, one of keyfill's own.
+// decide returns the decision about a table; nil for a table that no INSERT of an
+// application names: a view, a partition, one of keyfill's own.
 func (x *decider) decide(t *catalog.Listed) *item {
 	if t.View || t.Partition || isOwn(t.Name) {
 		return nil
@@ -104,8 +104,8 @@ func columnOf(t *catalog.Listed, name string) *catalog.Column {
 	return nil
 }
 
-// decideColumn decides about a table whose key is one column. isKey says that the column
-// is the primary key by itself.
+// decideColumn decides about a table whose key is one column. isKey reports whether the
+// column alone is the primary key.
 func (x *decider) decideColumn(i *item, name string, isKey bool) {
 	col := columnOf(i.found, name)
 	if col == nil {
@@ -233,8 +233,8 @@ func isUUIDDefault(expr string) bool {
 	return strings.Contains(expr, "uuid") || strings.Contains(expr, "newid") || strings.Contains(expr, "newsequentialid") || strings.Contains(expr, "sys_guid")
 }
 
-// meantTable returns the table whose key a column is called as, nil for none: user_id is
-// the key of users where no foreign key says so.
+// meantTable returns the table whose key the column's name refers to, nil if there is
+// none: user_id is the key of users where no foreign key says so.
 func (x *decider) meantTable(t *catalog.Listed, column string) *catalog.Listed {
 	if IsKeyName(t.Name, column) {
 		return nil
@@ -272,7 +272,7 @@ func (x *decider) withoutPrimary(i *item) {
 	i.verdict = empty
 }
 
-// mustCompile takes the line away that a policy would not hold, with what is wrong.
+// mustCompile replaces a line that a policy would not accept by the mistake in it.
 func (x *decider) mustCompile(i *item) {
 	text := i.entry()
 	if text == "" || strings.Contains(text, toBePrinted) {
@@ -306,7 +306,7 @@ func shownTable(t *catalog.Listed) string {
 	return shown(t.Schema) + "." + shown(t.Name)
 }
 
-// typeOf tells the type of a column, which one of SQLite may have not.
+// typeOf returns the type of a column, which in SQLite may be missing.
 func typeOf(col *catalog.Column) string {
 	if col.Type == "" {
 		return "of no type"
@@ -314,7 +314,8 @@ func typeOf(col *catalog.Column) string {
 	return shown(col.Type)
 }
 
-// collationOf tells a collation under which a key differs from what a reader may expect.
+// collationOf returns a collation under which keys compare differently from what a reader
+// may expect.
 func collationOf(col *catalog.Column) string {
 	if !col.Text || col.Collation == "" || slices.Contains([]string{"BINARY", "default"}, col.Collation) {
 		return ""

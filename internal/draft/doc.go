@@ -9,7 +9,7 @@
 // [Of] decides by what the catalog says of a table and nothing else. An entry that it
 // writes fills INSERTs that bring no key, and keeps what the others bring:
 //
-//	the key of the table                                    what becomes of it
+//	the key of the table                                    the decision
 //	one column of a type that a source suits, called id,    an entry
 //	uuid or as the table, or of the engine's own uuid type
 //	a column that the engine numbers, or a default of       left alone, with the line to write
@@ -24,7 +24,7 @@
 //
 // # Caveats
 //
-// Who makes the keys of a column without a default is in no catalog. The entry is written
-// all the same, since a key that an INSERT brings is kept; a text that is empty, and the
-// zero UUID, are no keys.
+// No catalog shows which program makes the keys of a column without a default. The entry
+// is written all the same, since a key that an INSERT brings is kept; a text that is
+// empty, and the zero UUID, are no keys.
 package draft

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// Draft is a first policy. Its text changes with what is said about it.
+// Draft is a first policy. Its text changes with the notes that are added.
 type Draft struct {
 	// Remarks stand at the head of the text, each a sentence or more.
 	Remarks []string
@@ -17,8 +17,9 @@ type Draft struct {
 	// engine numbers, without the table's name.
 	Way string
 
-	// EnsureSchema says that the policy lets keyfill make its tables, as the user of the
-	// database may. Else the entries let it make the rows of their states alone.
+	// EnsureSchema reports whether the policy lets keyfill make its tables, which the
+	// user of the database must be allowed to. Otherwise the entries let it make only the
+	// rows of their states.
 	EnsureSchema bool
 
 	d     *dialect.Dialect
@@ -71,7 +72,7 @@ func (f *Draft) count(v verdict) (n int) {
 	return n
 }
 
-// at returns the item whose entry is on a line of the last text, nil for none.
+// at returns the item whose entry is on a line of the last text, nil if there is none.
 func (f *Draft) at(line int) *item {
 	n := slices.IndexFunc(f.items, func(i *item) bool { return i.line > 0 && i.line == line })
 	if n < 0 {
@@ -90,8 +91,8 @@ func (f *Draft) Note(line int, text string) bool {
 	return i != nil
 }
 
-// NoteTable adds a sentence to what the text says of a table, by the name that a policy
-// has for it. It reports whether the text says anything of that.
+// NoteTable adds a sentence to the text about a table, by the name that a policy has for
+// it. It reports whether the text mentions the table.
 func (f *Draft) NoteTable(table, text string) bool {
 	n := slices.IndexFunc(f.items, func(i *item) bool { return i.table == table })
 	if n >= 0 && !slices.Contains(f.items[n].notes, text) {
@@ -112,9 +113,9 @@ func (f *Draft) Candidates() string {
 	return text
 }
 
-// Left returns a policy of the lines that stand in comments, but for those whose numbers are
-// still to be printed; "" where there are none. [Draft.NoteLeft] tells of them by their
-// lines in this text.
+// Left returns a policy of the lines that stand in comments, except those whose numbers
+// are still to be printed; empty if there are none. [Draft.NoteLeft] refers to them by
+// their lines in this text.
 func (f *Draft) Left() string {
 	text := "version: 1\ndialect: " + f.d.Name + "\n"
 	if f.EnsureSchema {
@@ -141,8 +142,8 @@ func (f *Draft) NoteLeft(line int, text string) {
 	}
 }
 
-// toBePrinted is in a line that has letters in the place of numbers, which keyfill plan
-// there prints.
+// toBePrinted is in a line that has letters instead of numbers, which keyfill plan there
+// prints.
 const toBePrinted = "start: S, below: B"
 
 // Withdraw makes a comment of the entry on a line of the text that [Draft.Text] has

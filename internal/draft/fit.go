@@ -87,7 +87,7 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	if d.DefaultLayout != dialect.SequentialAsString {
 		layout = ", layout: string"
 	}
-	isAnyValue := col.Integer // a column of SQLite that makes numbers of what looks like one
+	isAnyValue := col.Integer // a column of SQLite that makes numbers of texts that look like one
 	fit, length := Fit{}, 0
 	switch {
 	case width == 0 || width >= uuidLength:

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// width is how many characters a line of a comment has at most, but for a word that is
-// longer.
+// width is how many characters a line of a comment has at most; a longer word has a line
+// of its own.
 const width = 88
 
 const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/keyfill/keyfill/main/policy/keyfill.schema.json
@@ -21,7 +21,7 @@ const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/
 const readersByKey = "Does a program read a table by id > last, as an outbox, an event store or a queue is read? " +
 	"Where several processes insert it misses rows, unless the source is {kind: sequence, transaction: joined}: docs/sources.md#readers-by-key."
 
-// sections are the comments behind the entries, by what became of the tables.
+// sections are the comments after the entries, by the decision about the tables.
 var sections = []struct {
 	verdict verdict
 	title   string
@@ -84,7 +84,7 @@ func (f *Draft) Text() string {
 	return t.b.String()
 }
 
-// wayText says how keyfill comes to fill a column that the engine numbers.
+// wayText returns how keyfill comes to fill a column that the engine numbers.
 func (f *Draft) wayText() string {
 	return "A line below takes the place of the engine, and docs/adopting.md has the way there while programs insert. " +
 		"Where a line has S and B, " + f.Way + " --table TABLE prints the numbers."

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// alter reads what stands behind ALTER TABLE. It reports whether that is understood.
+// alter reads an ALTER TABLE after these words. It reports whether it understands it.
 func (r *reader) alter(s *statement) bool {
 	s.accept("if", "exists")
 	s.accept("only")
@@ -53,7 +53,7 @@ func (r *reader) alteration(t *catalog.Declaration, s *statement) bool {
 	return true
 }
 
-// add reads what stands behind ADD.
+// add reads an ALTER TABLE after ADD.
 func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 	if r.constraint(t, s) {
 		return true
@@ -74,7 +74,7 @@ func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 	return ok
 }
 
-// dropPart reads what stands behind DROP of an ALTER TABLE.
+// dropPart reads an ALTER TABLE after DROP.
 func (r *reader) dropPart(t *catalog.Declaration, s *statement) {
 	switch {
 	case s.accept("primary", "key"):
@@ -101,7 +101,7 @@ func (r *reader) dropPart(t *catalog.Declaration, s *statement) {
 	}
 }
 
-// alterColumn reads what stands behind ALTER of an ALTER TABLE.
+// alterColumn reads an ALTER TABLE after ALTER.
 func (r *reader) alterColumn(t *catalog.Declaration, s *statement) {
 	s.accept("column")
 	place := r.columnAt(t, s.name())
@@ -151,7 +151,7 @@ func (r *reader) redefine(t *catalog.Declaration, s *statement, before string) b
 	return ok
 }
 
-// rename reads what stands behind RENAME of an ALTER TABLE.
+// rename reads an ALTER TABLE after RENAME.
 func (r *reader) rename(t *catalog.Declaration, s *statement) {
 	if s.accept("to") || s.accept("as") {
 		_, t.Name = s.qualified()

@@ -22,7 +22,7 @@ func (r *reader) column(t *catalog.Declaration, s *statement) (name string, ok b
 	return c.Name, c.Type != "" || r.d.Family == dialect.FamilySQLite
 }
 
-// attributeWords begin what stands behind the type of a column.
+// attributeWords begin the text after the type of a column.
 var attributeWords = []string{
 	"not", "null", "default", "primary", "unique", "key", "references", "check", "collate", "constraint", "auto_increment",
 	"autoincrement", "identity", "generated", "as", "comment", "on", "character", "charset", "storage", "compression", "invisible",
@@ -77,13 +77,14 @@ func (r *reader) typeOf(c *catalog.Declared, s *statement) {
 	}
 }
 
-// sizesOf returns the numbers in brackets behind a type; none where something else is.
+// sizesOf returns the numbers in brackets after a type; none if the brackets hold
+// anything else.
 func sizesOf(inner []token) (sizes []int) {
 	for _, part := range parts(inner) {
 		if len(part) == 0 {
 			return nil
 		}
-		n, err := strconv.Atoi(part[0].text) // VARCHAR2(10 CHAR) of Oracle has a word behind
+		n, err := strconv.Atoi(part[0].text) // VARCHAR2(10 CHAR) of Oracle has a word after the number
 		if err != nil {
 			return nil
 		}
@@ -92,7 +93,7 @@ func sizesOf(inner []token) (sizes []int) {
 	return sizes
 }
 
-// attributes reads what stands behind the type of the column at a place of the table.
+// attributes reads the text after the type of the column at a place of the table.
 func (r *reader) attributes(t *catalog.Declaration, place int, s *statement) {
 	c := &t.Columns[place]
 	constraint := ""
@@ -144,7 +145,7 @@ func (r *reader) attributes(t *catalog.Declaration, place int, s *statement) {
 	}
 }
 
-// generated reads what stands behind GENERATED.
+// generated reads the text after GENERATED.
 func (r *reader) generated(c *catalog.Declared, s *statement) {
 	how := "ALWAYS"
 	if s.accept("by", "default") {
@@ -163,7 +164,7 @@ func (r *reader) generated(c *catalog.Declared, s *statement) {
 	c.Computed = true
 }
 
-// expression reads the expression behind DEFAULT, and returns its text.
+// expression reads the expression after DEFAULT, and returns its text.
 func (r *reader) expression(s *statement) string {
 	begin := s.at
 	for !s.isEnd() {

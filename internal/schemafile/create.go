@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// create reads a statement behind its word CREATE. It reports whether the reader
+// create reads a statement after its word CREATE. It reports whether the reader
 // understands the statement, which is true of every statement that concerns no table.
 func (r *reader) create(s *statement) bool {
 	isUnique := false
@@ -52,7 +52,7 @@ func (r *reader) create(s *statement) bool {
 	return true
 }
 
-// skipDefiner moves behind = user@host, and behind = CURRENT_USER.
+// skipDefiner skips = user@host, and = CURRENT_USER.
 func (r *reader) skipDefiner(s *statement) {
 	s.accept("=")
 	s.next()
@@ -60,13 +60,13 @@ func (r *reader) skipDefiner(s *statement) {
 		s.next()
 		return
 	}
-	// Behind some users the @ and the host are one token, which looks like a variable.
+	// After some users the @ and the host are one token, which looks like a variable.
 	for !s.isEnd() && strings.HasPrefix(s.tokens[s.at].text, "@") {
 		s.next()
 	}
 }
 
-// createTable reads what stands behind CREATE TABLE.
+// createTable reads a CREATE TABLE after these words.
 func (r *reader) createTable(s *statement) bool {
 	ifNot := s.accept("if", "not", "exists")
 	schema, name := s.qualified()
@@ -120,7 +120,7 @@ func (r *reader) like(t *catalog.Declaration, s *statement) bool {
 	return true
 }
 
-// options reads what stands behind the columns of a table.
+// options reads the text after the columns of a table.
 func (r *reader) options(t *catalog.Declaration, s *statement) {
 	for !s.isEnd() {
 		switch {
@@ -259,7 +259,7 @@ func (r *reader) indexed(s *statement) (columns []string) {
 	return columns
 }
 
-// foreignKey reads what stands behind FOREIGN KEY.
+// foreignKey reads the text after FOREIGN KEY.
 func (r *reader) foreignKey(t *catalog.Declaration, s *statement, name string) {
 	columns := r.indexed(s)
 	if s.accept("references") {
@@ -267,7 +267,7 @@ func (r *reader) foreignKey(t *catalog.Declaration, s *statement, name string) {
 	}
 }
 
-// refers reads what stands behind REFERENCES.
+// refers reads the text after REFERENCES.
 func (r *reader) refers(t *catalog.Declaration, s *statement, name string, columns []string) {
 	schema, parent := s.qualified()
 	var to []string
@@ -277,7 +277,7 @@ func (r *reader) refers(t *catalog.Declaration, s *statement, name string, colum
 	r.references = append(r.references, reference{t, catalog.DeclaredReference{Name: name, Columns: columns, To: to}, schema, parent})
 }
 
-// createIndex reads what stands behind CREATE INDEX.
+// createIndex reads a CREATE INDEX after these words.
 func (r *reader) createIndex(s *statement, isUnique bool) {
 	s.accept("concurrently")
 	s.accept("if", "not", "exists")

@@ -22,10 +22,10 @@
 //
 // # Deliberate differences
 //
-//   - A statement that is not understood is passed over and told, as a [Unread]: what it
-//     would have changed is missing.
-//   - What stands behind -- +goose Down or -- +migrate Down takes tables away again, and
-//     is left out.
+//   - A statement that is not understood is skipped and reported as an [Unread]: its
+//     changes are missing.
+//   - The text after -- +goose Down or -- +migrate Down drops tables again, and is left
+//     out.
 //   - CREATE TABLE … LIKE takes the columns of a table that the script has declared.
 //     CREATE TABLE … AS SELECT is not read.
 package schemafile

@@ -61,8 +61,8 @@ func Read(d *dialect.Dialect, scripts ...io.Reader) (*catalog.Overview, []Unread
 	return catalog.Declare(d, r.tables), r.unread, nil
 }
 
-// goesDown reports whether the comments in front of a statement begin the part of a
-// migration that takes it back.
+// goesDown reports whether the comments before a statement begin the part of a migration
+// that takes it back.
 func goesDown(comments string, isDown bool) bool {
 	for line := range strings.Lines(comments) {
 		words := strings.Fields(strings.ToLower(strings.TrimLeft(line, "-/* ")))
@@ -124,7 +124,7 @@ func firstWords(tokens []token) string {
 	return textOf(tokens[:n])
 }
 
-// table returns the declared table of a name, nil for none.
+// table returns the declared table of a name, nil if there is none.
 func (r *reader) table(schema, name string) *catalog.Declaration {
 	for _, t := range r.tables {
 		if r.d.FoldTable(t.Name, true) != r.d.FoldTable(name, true) {
@@ -155,7 +155,7 @@ func (r *reader) declare(schema, name string) *catalog.Declaration {
 	return t
 }
 
-// drop reads what stands behind DROP TABLE.
+// drop reads a DROP TABLE after these words.
 func (r *reader) drop(s *statement) {
 	s.accept("if", "exists")
 	for {
@@ -167,7 +167,7 @@ func (r *reader) drop(s *statement) {
 	}
 }
 
-// renameTables reads what stands behind RENAME TABLE of MySQL.
+// renameTables reads a RENAME TABLE of MySQL after these words.
 func (r *reader) renameTables(s *statement) {
 	for {
 		t := r.table(s.qualified())

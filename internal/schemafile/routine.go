@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// createTrigger reads what stands behind CREATE TRIGGER, and keeps a trigger that runs at
-// an INSERT.
+// createTrigger reads a CREATE TRIGGER after these words, and keeps a trigger that runs
+// at an INSERT.
 func (r *reader) createTrigger(s *statement) {
 	s.accept("if", "not", "exists")
 	_, name := s.qualified()

@@ -67,7 +67,7 @@ func (s *statement) isAny(words ...string) bool {
 	return false
 }
 
-// accept moves behind these words where they are next.
+// accept consumes these words if they are next.
 func (s *statement) accept(words ...string) bool {
 	if !s.is(words...) {
 		return false
@@ -76,7 +76,7 @@ func (s *statement) accept(words ...string) bool {
 	return true
 }
 
-// next returns the next token and moves behind it.
+// next consumes and returns the next token.
 func (s *statement) next() token {
 	if s.isEnd() {
 		return token{}
@@ -85,8 +85,8 @@ func (s *statement) next() token {
 	return s.tokens[s.at-1]
 }
 
-// word returns the next word in lower case and moves behind it; "" where the next token is
-// no word.
+// word consumes and returns the next word in lower case; empty if the next token is no
+// word.
 func (s *statement) word() string {
 	if s.isEnd() || s.tokens[s.at].kind != rewrite.TokenWord {
 		return ""
@@ -108,8 +108,8 @@ func (s *statement) isName() bool {
 	return false
 }
 
-// name returns the next name as the engine stores it, and moves behind it; "" where there
-// is none.
+// name consumes and returns the next name as the engine stores it; empty if there is
+// none.
 func (s *statement) name() string {
 	if !s.isName() {
 		return ""
@@ -127,7 +127,7 @@ func (s *statement) name() string {
 	return t.text
 }
 
-// qualified returns a name with the schema in front of it, "" for none.
+// qualified consumes and returns a name with its schema, which may be empty.
 func (s *statement) qualified() (schema, name string) {
 	name = s.name()
 	for s.accept(".") {
@@ -136,8 +136,8 @@ func (s *statement) qualified() (schema, name string) {
 	return schema, name
 }
 
-// brackets returns the tokens between the bracket that is next and the one that closes it,
-// and moves behind that.
+// brackets consumes the bracket that is next up to the one that closes it, and returns
+// the tokens between them.
 func (s *statement) brackets() ([]token, bool) {
 	if !s.accept("(") {
 		return nil, false
@@ -157,7 +157,7 @@ func (s *statement) brackets() ([]token, bool) {
 	return s.tokens[begin:], true
 }
 
-// skip moves behind one token, or behind brackets with what they hold.
+// skip consumes one token, or brackets with their content.
 func (s *statement) skip() {
 	if _, ok := s.brackets(); !ok {
 		s.next()
