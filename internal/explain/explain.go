@@ -1,10 +1,10 @@
-// Package explain says what would become of a query, without a database or on one:
-// for the commands "keyfill explain" and "keyfill vet", for package keyfilltest and for
-// the judge.
+// Package explain describes how keyfill would treat a query, without a database or on
+// one: for the commands "keyfill explain" and "keyfill vet", for package keyfilltest and
+// for the judge.
 //
-// It holds the form of the answer and the way to it. Package keyfill answers,
-// but shows nobody how: what it would have to promise for ever is of use to
-// tools of this project alone.
+// It holds the form of the answer and the way to it. Package keyfill answers, but does
+// not export that: only tools of this project need it, and an exported form would have to
+// stay for ever.
 //
 //	c, err := keyfill.WrapConnector(explain.NoDatabase{}, options)
 //	ex, err := explain.By(c).Explain(query)
@@ -24,8 +24,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Explanation says what would become of a query. Its JSON form is the machine
-// form of "keyfill explain": one object.
+// Explanation is how keyfill would treat a query. Its JSON form is the machine form of
+// "keyfill explain": one object.
 type Explanation struct {
 	// Action is the first of refuse, fill, keep and pass that holds for a
 	// statement in the text.
@@ -33,8 +33,8 @@ type Explanation struct {
 	// SQL is the text that would be sent: the query itself unless a key is
 	// filled.
 	SQL string `json:"sql"`
-	// Table and Column name the table and the key column of the first statement
-	// with that action; "" for pass.
+	// Table and Column name the table and the key column of the first statement with that
+	// action; empty for pass.
 	Table  string `json:"table"`
 	Column string `json:"column"`
 	// Rows is how many VALUES rows there are; null when that is not known.
@@ -42,32 +42,32 @@ type Explanation struct {
 	// Slots are the places of the keys among the arguments; empty where the keys
 	// are literals.
 	Slots []Slot `json:"slots"`
-	// Literal says that the keys are written into the text.
+	// Literal reports whether the keys are written into the text.
 	Literal bool `json:"literal"`
-	// Reason says why, for refuse and for a keep that a bound value decides.
+	// Reason is why, for refuse and for a keep that a bound value decides.
 	Reason string `json:"reason"`
 	// Offset is the byte of the query that the reason speaks of, or the byte
 	// where the statement's verb begins.
 	Offset int `json:"offset"`
-	// End is the first day on which the table gets no keys, in UTC, as in
-	// 2089-09-06: the bits of a snowflake or composite end. "" for keys that do
-	// not end on a day.
+	// End is the first day on which the table gets no keys, in UTC, as in 2089-09-06: the
+	// bits of a snowflake or composite end. It is empty for keys that do not end on a
+	// day.
 	End string `json:"end,omitempty"`
 	// Inserts are the INSERTs into configured tables, in their order, where the text has
 	// several.
 	Inserts []Insert `json:"inserts,omitempty"`
-	// Depends names what of the database the outcome depends on: the version or a setting
-	// of the server, or the table. A database that is there was asked for it; without one
-	// the newest version is assumed, and a table that refuses nothing. "" where the text
-	// and the policy decide alone.
+	// Depends names the facts of the database on which the outcome depends: the version
+	// or a setting of the server, or the table. With a database they were asked for;
+	// without one the newest version is assumed, and a table that refuses nothing. It is
+	// empty if only the text and the policy decide.
 	Depends string `json:"depends,omitempty"`
 	// Reads are the places of the text that ask the session for a number which keyfill makes
 	// instead of the engine, such as lastval() and currval: they answer with another row's.
 	Reads []string `json:"reads,omitempty"`
 }
 
-// Insert says what would become of one of several INSERTs of a text. Its fields are those
-// of an Explanation.
+// Insert is how keyfill would treat one of several INSERTs of a text. Its fields are the
+// same as in an Explanation.
 type Insert struct {
 	Action string `json:"action"`
 	Table  string `json:"table"`
@@ -81,7 +81,7 @@ type Insert struct {
 // Slot is the place of one key.
 type Slot struct {
 	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
-	Row       int    `json:"row"`                 // from 1; 0 for what all rows of a query are numbered from
+	Row       int    `json:"row"`                 // from 1; 0 for the number from which all rows of a query are numbered
 	Statement int    `json:"statement,omitempty"` // which of Inserts, from 1
 	Column    string `json:"column,omitempty"`    // where several are filled
 }
@@ -94,8 +94,8 @@ type Explainer interface {
 	Explain(query string) (Explanation, error)
 }
 
-// By returns the explainer behind a connector of package keyfill. It panics for
-// any other connector.
+// By returns the explainer of a connector of package keyfill. It panics for any other
+// connector.
 func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
 
 // ByVersion is [By] for a version of the engine: its major and minor number.
@@ -152,7 +152,6 @@ func (d NoDatabase) Driver() driver.Driver { return d }
 // Open fails.
 func (NoDatabase) Open(string) (driver.Conn, error) { return nil, errNoDatabase }
 
-// RowCounter is a connection without a database behind it, as package keyfilltest has.
-// It says how many rows the query of an INSERT … SELECT has, for which an engine would
-// be asked.
+// RowCounter is a connection without a database, as package keyfilltest has. It returns
+// how many rows the query of an INSERT … SELECT has, for which an engine would be asked.
 type RowCounter interface{ CountedRows() int64 }

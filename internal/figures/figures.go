@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// Outcome is what became of an INSERT. The outcomes exclude each other.
+// Outcome is the outcome of an INSERT. The outcomes exclude each other.
 type Outcome string
 
 // The outcomes of INSERTs. Filled ones are stored, left out, failed or unknown.
@@ -19,7 +19,7 @@ const (
 	Stored  Outcome = "stored"   // all of its keys are stored
 	LeftOut Outcome = "left_out" // the rows of an upsert, or of INSERT IGNORE, were there
 	Failed  Outcome = "failed"   // it stored no key, or got none and was not sent
-	Unknown Outcome = "unknown"  // nobody knows whether its keys are stored
+	Unknown Outcome = "unknown"  // it is not known whether its keys are stored
 	Kept    Outcome = "kept"     // it brought its own keys
 	Refused Outcome = "refused"  // it cannot be filled
 	Passed  Outcome = "passed"   // it is no INSERT into a configured table
@@ -27,9 +27,9 @@ const (
 
 // Statements are how many statements of one entry had one outcome for one reason.
 type Statements struct {
-	Entry   string // "" for what was passed
+	Entry   string // empty for passed INSERTs
 	Outcome Outcome
-	Reason  string // a [keyfill.Cause] or [keyfill.Reason]; "" where there is none
+	Reason  string // a [keyfill.Cause] or [keyfill.Reason]; may be empty
 	Count   uint64
 }
 
@@ -47,7 +47,7 @@ type Figures struct {
 }
 
 // Read returns the figures of a mount. It asks no database. An entry that has matched no
-// INSERT has zeros, so that somebody can see that it has not.
+// INSERT has zeros, so that it can be seen to have matched none.
 func Read(m *keyfill.Mount) Figures {
 	stats := m.Stats()
 	f := Figures{Sources: m.Sources()}

@@ -24,8 +24,8 @@ func isBuilder(t types.Type) bool {
 	return false
 }
 
-// builderUse notes what a use of a builder does to it. A use that is none of its methods,
-// and no Fprintf, hands it to others.
+// builderUse notes the effect of a use of a builder. A use that is neither a call of its
+// methods nor of Fprintf hands it to other code.
 func (r *reading) builderUse(id *ast.Ident, v *types.Var) {
 	if known := r.variable(id); known == nil {
 		return
@@ -68,8 +68,8 @@ func (r *reading) builderMethod(id *ast.Ident, method string, call *ast.CallExpr
 	}
 }
 
-// fprint returns the call of fmt.Fprintf and its like that writes to a builder by this
-// name; nil for none.
+// fprint returns the call of fmt.Fprintf or a similar function that writes to a builder
+// by this name, or nil.
 func (r *reading) fprint(id *ast.Ident) *ast.CallExpr {
 	target, around := ast.Expr(id), 1
 	if u, ok := r.parent(1).(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -82,7 +82,7 @@ func (r *reading) fprint(id *ast.Ident) *ast.CallExpr {
 	return call
 }
 
-// isFprintTarget reports whether &b is what fmt.Fprintf writes to.
+// isFprintTarget reports whether &b is the target of fmt.Fprintf.
 func (r *reading) isFprintTarget(u *ast.UnaryExpr) bool {
 	call, ok := r.parent(1).(*ast.CallExpr)
 	if !ok || len(call.Args) < 2 || call.Args[0] != ast.Expr(u) || !strings.HasPrefix(r.f.function(call), "fmt.Fprint") {

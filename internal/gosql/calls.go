@@ -10,8 +10,8 @@ import (
 
 // executing are the names of functions and methods that execute or prepare the text that
 // they get, in database/sql, sqlx, pgx, gorm, bun, xorm, and the interfaces over them. A
-// name whose value is false counts only where the function takes any number of arguments
-// behind the text, since other libraries use that name for other things.
+// name whose value is false counts only if the function takes any number of arguments
+// after the text, since other libraries use that name for other purposes.
 var executing = map[string]bool{
 	"Exec": true, "ExecContext": true, "MustExec": true, "MustExecContext": true,
 	"NamedExec": true, "NamedExecContext": true,
@@ -53,8 +53,8 @@ func (f *finder) textArgument(call *ast.CallExpr) int {
 	return found
 }
 
-// calledAs returns the name and the signature of what is called: a function, a method, or
-// a field that holds a function.
+// calledAs returns the name and the signature of the called function, method, or field
+// that holds a function.
 func (f *finder) calledAs(call *ast.CallExpr) (string, *types.Signature) {
 	name := ""
 	switch x := ast.Unparen(call.Fun).(type) {
@@ -208,8 +208,8 @@ func (f *finder) madeBy(e ast.Expr, at token.Pos) *ast.CallExpr {
 	return last
 }
 
-// executed returns the text that a call executes, by itself or as a prepared statement;
-// nil for none.
+// executed returns the text that a call executes, directly or as a prepared statement, or
+// nil.
 func (f *finder) executed(call *ast.CallExpr) ast.Expr {
 	if i := f.textArgument(call); i >= 0 && f.isString(call.Args[i]) {
 		return call.Args[i]

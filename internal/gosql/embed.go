@@ -40,8 +40,8 @@ func (r *reading) embeds(decl *ast.GenDecl) {
 	}
 }
 
-// embeddedName returns the name of the one file that the comments of a variable embed, ""
-// for none or several.
+// embeddedName returns the name of the one file that the comments of a variable embed,
+// empty for none or several.
 func embeddedName(doc *ast.CommentGroup) (name string) {
 	if doc == nil {
 		return ""

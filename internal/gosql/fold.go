@@ -12,7 +12,7 @@ import (
 // folding puts together what is known of one expression.
 type folding struct {
 	f       *finder
-	unknown []ast.Expr            // what is not known, to be looked into by itself
+	unknown []ast.Expr            // the unknown parts, to be examined separately
 	env     map[*types.Var][]Part // the variables that are being put together
 	inside  bool                  // the expression stands elsewhere: it gets looked into there
 
@@ -223,8 +223,8 @@ func (g *folding) walkUnknown() {
 	}
 }
 
-// function returns the full name of the function that is called, as in fmt.Sprintf or
-// (*strings.Builder).String; "" for what is no function with a name.
+// function returns the full name of the called function, as in fmt.Sprintf or
+// (*strings.Builder).String; empty if the function has no name.
 func (f *finder) function(call *ast.CallExpr) string {
 	if fn := f.callee(call); fn != nil {
 		return fn.FullName()
@@ -232,7 +232,7 @@ func (f *finder) function(call *ast.CallExpr) string {
 	return ""
 }
 
-// callee returns the function or method that is called; nil for none with a name.
+// callee returns the called function or method; nil if it has no name.
 func (f *finder) callee(call *ast.CallExpr) *types.Func {
 	fun := ast.Unparen(call.Fun)
 	switch x := fun.(type) {

@@ -85,8 +85,8 @@ func (g *folding) repeat(call *ast.CallExpr) ([]Part, bool) {
 	return parts, true
 }
 
-// list returns the list that an expression is, by itself or as a variable that is
-// assigned once; nil for none.
+// list returns the list that an expression is, directly or as a variable that is assigned
+// once, or nil.
 func (g *folding) list(e ast.Expr) *ast.CompositeLit {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
@@ -147,8 +147,8 @@ func (g *folding) format(format ast.Expr, args []ast.Expr, spread bool) []Part {
 	return parts
 }
 
-// verbOf returns the verb at the start of what follows a percent sign, with its flags, and
-// the index of its argument, from 1; 0 for the next one.
+// verbOf returns the verb at the start of the text after a percent sign, with its flags,
+// and the index of its argument, from 1; 0 for the next one.
 func verbOf(s string) (verb string, index int) {
 	i := 0
 	for i < len(s) && strings.IndexByte("+-# 0123456789.*[]", s[i]) >= 0 {

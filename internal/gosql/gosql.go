@@ -22,8 +22,9 @@
 //
 // # Caveats
 //
-// Texts that a library builds by itself, such as an ORM, are not in the source; of a query
-// builder the call that begins an INSERT is found. The order of goroutines and function literals is not looked at.
+// Texts that a library builds, such as an ORM, are not in the source; of a query builder
+// the call that begins an INSERT is found. The order of goroutines and function literals
+// is not examined.
 package gosql
 
 import (
@@ -52,26 +53,26 @@ type Text struct {
 	Expr  ast.Expr
 	Parts []Part // at least one of them is known
 
-	// Sent says that the text is handed to a call that executes or prepares it, such as
-	// ExecContext, by itself or through a constant or a variable.
+	// Sent reports whether the text is handed to a call that executes or prepares it,
+	// such as ExecContext, directly or through a constant or a variable.
 	Sent bool
-	// Piece says that the text is added to something that is not followed: it may begin
-	// or go on elsewhere.
+	// Piece reports whether the text is added to something that is not followed: it may
+	// begin or go on elsewhere.
 	Piece bool
-	// Embedded is the path of the file that the text is the whole of; "" for none.
+	// Embedded is the path of the file that the text is the whole of; may be empty.
 	Embedded string
 }
 
 // Part is a piece of a text.
 type Part struct {
 	SQL     string // what is known
-	Unknown string // the Go source of what is not known, in one line; "" where SQL is known
+	Unknown string // the Go source of an unknown part, in one line; empty if SQL is known
 }
 
 // Known reports whether the whole text is known.
 func (t *Text) Known() bool { return allKnown(t.Parts) }
 
-// SQL returns the text, with nothing in the place of what is not known.
+// SQL returns the text, with nothing for its unknown parts.
 func (t *Text) SQL() string { return t.With("") }
 
 // With returns the text with a stand-in for each part that is not known.
@@ -99,7 +100,7 @@ type LastID struct {
 	Text Text // what was executed
 }
 
-// Found is what a package has.
+// Found holds the findings in a package.
 type Found struct {
 	Texts   []Text   // in the order of the source, files in the order of their names
 	Unknown []Call   // calls that execute a text of which nothing is known
@@ -151,7 +152,7 @@ type finder struct {
 	built   []Built
 }
 
-// use is what becomes of a constant, or of a variable that is assigned once.
+// use is how a constant is used, or a variable that is assigned once.
 type use struct {
 	asPart bool // it is part of a longer text
 	alone  bool
@@ -202,7 +203,7 @@ func (f *finder) useOf(o types.Object) *use {
 }
 
 // object returns the constant or variable of this package that an expression names, or a
-// constant of another package; nil for none.
+// constant of another package, or nil.
 func (f *finder) object(e ast.Expr) types.Object {
 	var o types.Object
 	switch e := ast.Unparen(e).(type) {
@@ -296,7 +297,7 @@ func (f *finder) text(e ast.Expr) bool {
 	return true
 }
 
-// note notes the text of an expression, by what becomes of it.
+// note notes the text of an expression, by its use.
 func (f *finder) note(e ast.Expr, t Text) {
 	c := candidate{Text: t}
 	switch p := f.pieces[e]; {
@@ -343,7 +344,7 @@ func (f *finder) named(e ast.Expr, o types.Object) bool {
 	return true
 }
 
-// join returns what tells texts apart.
+// join returns a text that is equal for equal parts.
 func join(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {

@@ -11,7 +11,7 @@ import (
 // squirrel.Insert("orders"). The text is made when the program runs.
 type Built struct {
 	Call    *ast.CallExpr
-	Table   string // "" where it is not known
+	Table   string // empty if it is not known
 	Package string // the path of the query builder's package
 }
 

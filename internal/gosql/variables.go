@@ -14,19 +14,19 @@ type variable struct {
 	lost   bool     // it is changed in a way that is not followed
 	put    bool     // its texts were put together where it is used
 
-	file *embeddedFile // what it embeds; nil for nothing
+	file *embeddedFile // what it embeds, or nil
 
 	asked, isFollowed bool // the answer of followed
 }
 
-// piece is what is written to a variable once.
+// piece is one write to a variable.
 type piece struct {
 	of    *variable
 	at    token.Pos
 	list  ast.Node      // the statement list that it stands in; nil for the package's
 	expr  ast.Expr      // nil where the value is not an expression alone
-	call  *ast.CallExpr // what gives the value, where it is one of several results
-	adds  bool          // it is added to what the variable has
+	call  *ast.CallExpr // the call that returns the value, if it is one of several results
+	adds  bool          // it is added to the variable's present text
 	reset bool          // it empties a builder
 	how   *ast.CallExpr // the call that writes to a builder
 }
@@ -149,7 +149,7 @@ func (r *reading) list() ast.Node {
 	return nil
 }
 
-// parent returns the n-th node around the one to visit, from 1; nil for none.
+// parent returns the n-th node around the one to visit, from 1, or nil.
 func (r *reading) parent(n int) ast.Node {
 	if n > len(r.stack) {
 		return nil
@@ -208,7 +208,7 @@ func (r *reading) write(id *ast.Ident, p *piece) {
 	}
 }
 
-// variable returns the variable that an identifier defines or names, nil for none.
+// variable returns the variable that an identifier defines or names, or nil.
 func (r *reading) variable(id *ast.Ident) *variable {
 	o := r.f.info.Defs[id]
 	if o == nil {
@@ -261,7 +261,7 @@ func (r *reading) results() *ast.FieldList {
 	return nil
 }
 
-// base returns the x of x, x.f, x[i] and *x, and of what is made of these.
+// base returns the x of x, x.f, x[i] and *x, and of combinations of these.
 func base(e ast.Expr) ast.Expr {
 	for {
 		switch x := ast.Unparen(e).(type) {

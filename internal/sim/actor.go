@@ -9,7 +9,7 @@ import (
 // every 4,096.
 const slots = 1 << 12
 
-// Who has which slots. A process has slotsEach, from slotProcess on.
+// The owners of slots. A process has slotsEach, from slotProcess on.
 const (
 	slotChaos    = 1
 	slotProcess  = 16

@@ -13,7 +13,7 @@ type Clock struct {
 	w *World
 
 	mu    sync.Mutex
-	off   time.Duration // what it is ahead of the true time by, but for the drift
+	off   time.Duration // by which it is ahead of the true time, without the drift
 	drift float64       // what it gains in a second, in seconds
 }
 

@@ -69,7 +69,7 @@ type request struct {
 	update func(*Tx) any
 	commit *Commit
 	early  bool
-	tx     *Transaction // that it is part of; nil: it is one of its own
+	tx     *Transaction // that it is part of; nil: it is a transaction of its own
 	ends   ending       // of tx
 }
 
@@ -191,7 +191,7 @@ func (c *Conn) deliver(a actor, got answer) {
 	a.sleep(a.latency())
 	select {
 	case c.answers <- got:
-	default: // nobody has listened for long
+	default: // the other side has stopped listening
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 	ClockStep // a clock is set
 	Collide   // a key is found in use that was not
 	Partition // a process cannot reach the store for a while
-	Meddle    // somebody does what must not be done: Trial.Meddle
+	Meddle    // a forbidden action: Trial.Meddle
 
 	firstStrike = Refuse
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Issue is what one call of Next has given.
+// Issue is the result of one call of Next.
 type Issue struct {
 	Process, Life, Thread int
 	Begin, End            time.Duration

@@ -47,7 +47,8 @@ func newProcess(w *World, number int) *Process {
 // life returns which life of the process this is.
 func (p *Process) life() life { return life{p.Number, p.Life} }
 
-// clockAt says in the story how a process starts, and what is wrong with its clock.
+// clockAt describes, for the story, how a process starts and what is wrong with its
+// clock.
 type clockAt struct{ *Process }
 
 func (p clockAt) String() string {
@@ -199,7 +200,7 @@ type thread struct {
 // String names a thread in the story.
 func (t *thread) String() string { return fmt.Sprintf("%s, thread %d,", t.p.life(), t.number) }
 
-// gets tells of keys that the thread got.
+// gets notes the keys that the thread got.
 func (t *thread) gets(keys []int64) {
 	t.a.w.note(event{slot: t.a.slot, keys: keys}, "%s gets %s", t, list(keys))
 }
@@ -278,7 +279,7 @@ func (t *thread) next(ctx context.Context, n int) ([]int64, bool) {
 	return keys, true
 }
 
-// allows says whether a request may end in err.
+// allows reports whether a request may end in err.
 func (w *World) allows(err error) bool {
 	if w.trial.Allow != nil {
 		return w.trial.Allow(w, err)
@@ -286,7 +287,7 @@ func (w *World) allows(err error) bool {
 	return len(w.Faults) > 0 || errors.Is(err, context.DeadlineExceeded)
 }
 
-// spent says whether a source has handed out all that it has.
+// spent reports whether a source has handed out all of its keys.
 func (w *World) spent(err error) bool { return w.trial.Spent != nil && w.trial.Spent(w, err) }
 
 // insert inserts rows with keys; a key that is there already makes the source
@@ -381,7 +382,7 @@ func (t *thread) recover() {
 	}
 }
 
-// drop tells the source that a key of it was found in use.
+// drop notifies the source that a key of it was found in use.
 func (p *Process) drop(a actor) {
 	p.World.mu.Lock()
 	source, dead, life := p.source, p.dead, p.Life

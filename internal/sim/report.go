@@ -25,7 +25,7 @@ const (
 // ReportPrefix begins a line with a [Report] as JSON.
 const ReportPrefix = "sim report: "
 
-// Report is what a test of a trial, or of a mutant, has found.
+// Report is the result of a test of a trial, or of a mutant.
 type Report struct {
 	Test string
 	Law  string `json:",omitempty"` // that the mutant has to break; "": no mutant
@@ -63,7 +63,7 @@ func (r Report) EachHistory(f func(uint64)) {
 	}
 }
 
-// replayEach says that one world of so many is run twice by "make sim".
+// replayEach: one world of so many is run twice by "make sim".
 const replayEach = 64
 
 // explore runs worlds for the time in the environment, from the seed in it, and prints a

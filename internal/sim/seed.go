@@ -16,9 +16,9 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// What to run may be set in the environment: a number of seeds, from 1 on, or
-// one seed, whose story is then told. 100,000 seeds take longer than the ten
-// minutes that "go test" has unless it is told otherwise:
+// What to run may be set in the environment: a number of seeds, from 1 on, or one seed,
+// whose story is then printed. 100,000 seeds take longer than the default timeout of "go
+// test", ten minutes:
 //
 //	KEYFILL_TEST_SEEDS=100000 go test ./keysource -run 'Simulation$' -v -timeout 3h
 //
@@ -115,7 +115,7 @@ func number(tb *testing.T, variable string) (n uint64, ok bool) {
 	return n, true
 }
 
-// replay runs one seed and tells its story.
+// replay runs one seed and logs its story.
 func (t *Trial) replay(tb *testing.T, seed uint64) *World {
 	tb.Helper()
 	w := t.One(tb, seed)

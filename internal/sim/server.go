@@ -87,8 +87,8 @@ func (tx *Tx) Set(row string, to int64) {
 	tx.s.rows[row] = to
 }
 
-// Note says what the transaction is for, see [Commit]; it may come with an
-// integer that was read.
+// Note sets the purpose of the transaction, see [Commit]; it may come with an integer
+// that was read.
 func (tx *Tx) Note(text string, read int64) { tx.commit.Note, tx.commit.Read = text, read }
 
 // MaxKey returns the greatest key in the table, 0 if it is empty.
@@ -219,8 +219,8 @@ func (s *Server) setMode(m mode) {
 	s.mode, s.ready = m, s.w.now()
 }
 
-// endOpen ends the open transaction, and those that wait, as a crash does. The
-// caller holds the world's mu, as for what follows.
+// endOpen ends the open transaction, and those that wait, as a crash does. The caller
+// holds the world's mu, as for the functions below.
 func (s *Server) endOpen() {
 	s.epoch++
 	s.undoOpen()

@@ -20,7 +20,7 @@ type Session struct {
 
 // Transaction is a transaction of several statements, on a [Session] or a [Conn].
 type Transaction struct {
-	// Undone says that it was rolled back; it may be read at the end of a run.
+	// Undone reports whether it was rolled back; it may be read at the end of a run.
 	Undone bool
 
 	Statements []*Commit

@@ -20,7 +20,7 @@ type event struct {
 	commit *Commit // of the store; nil: none
 }
 
-// note adds a line to the story, where somebody wants to read it, and to the history.
+// note adds a line to the history, and to the story if a story was asked for.
 func (w *World) note(e event, format string, args ...any) {
 	e.at = w.now()
 	w.history.Add(mixed(mixed(uint64(e.at), uint64(e.slot)), first(e.keys)))
@@ -56,7 +56,7 @@ func mixed(a, b uint64) uint64 {
 	return x ^ x>>31
 }
 
-// History returns a number that is another one for each history: who did what in which
+// History returns a number that identifies a history: which process did what in which
 // nanosecond, and got which keys. One seed has one history.
 func (w *World) History() uint64 { return w.history.Load() }
 
@@ -69,8 +69,8 @@ func (w *World) Keys() int {
 	return n
 }
 
-// Story tells what has happened in a world of a trial, for a reader who does not know the
-// simulator. It is empty but for its head and its end unless the run was asked for a
+// Story returns the story of a world of a trial, for a reader who does not know the
+// simulator. It is empty except for its head and its end unless the run was asked for a
 // trace.
 func (w *World) Story(trial string) string {
 	var b strings.Builder
@@ -99,7 +99,7 @@ func (w *World) Story(trial string) string {
 	return b.String()
 }
 
-// head says what a seed has drawn.
+// head adds the traits that a seed has drawn.
 func (w *World) head(b *strings.Builder) {
 	fmt.Fprintf(b, "%s of %s each draw keys and insert rows with them.\n",
 		upper(counted(w.traits.processes, "process")), counted(w.traits.threads, "thread"))
@@ -137,8 +137,8 @@ func (e event) print(b *strings.Builder) {
 // keyOf finds the key that a broken law is about.
 var keyOf = regexp.MustCompile(`\bkeys? \[?(\d+)`)
 
-// about tells the lines that are about the key of a broken law: who got it, which commits
-// reserved it, and what went wrong in between.
+// about adds the lines that are about the key of a broken law: which thread got it, which
+// commits reserved it, and what went wrong in between.
 func (w *World) about(b *strings.Builder, events []event, broken string) {
 	found := keyOf.FindStringSubmatch(broken)
 	if found == nil {
@@ -192,10 +192,10 @@ type life struct{ process, number int }
 
 func (l life) String() string { return fmt.Sprintf("process %d.%d", l.process, l.number) }
 
-// life returns who has sent a transaction.
+// life returns the life of the process that has sent a transaction.
 func (c *Commit) life() life { return life{c.Process, c.Life} }
 
-// String says what a transaction has done.
+// String describes the changes of a transaction.
 func (c *Commit) String() string {
 	var b strings.Builder
 	b.WriteString(c.Note)
@@ -259,7 +259,7 @@ func upper(text string) string {
 	return text
 }
 
-// way says in which direction a clock is set.
+// way is the direction in which a clock is set.
 type way time.Duration
 
 func (d way) String() string {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// ending says what a request does to its transaction.
+// ending is how a request ends its transaction.
 type ending uint8
 
 const (

@@ -1,10 +1,10 @@
-// Package sim is a small world in which sources of keys are put to the test:
-// processes with clocks of their own, a store behind a network, and faults, all
-// drawn from a seed and run in virtual time. It is for tests.
+// Package sim is a small world in which sources of keys are put to the test: processes
+// with clocks of their own, a store that is reached over a network, and faults, all drawn
+// from a seed and run in virtual time. It is for tests.
 //
-// A [Trial] runs the real source. It says how a process opens one; the world
-// starts the processes, lets their threads execute statements and insert rows,
-// and breaks things:
+// A [Trial] runs the real source. It defines how a process opens one; the world starts
+// the processes, lets their threads execute statements and insert rows, and breaks
+// things:
 //
 //	the network   latency, lost requests, lost answers, answers that come twice
 //	              and so out of order
@@ -68,10 +68,10 @@ type Source interface {
 	Close(ctx context.Context) error
 }
 
-// Suspect is a [Source] that is told when a key of it was found in use.
+// Suspect is a [Source] that is notified when a key of it was found in use.
 type Suspect interface{ Drop() }
 
-// Follower is a [Source] that is told of keys which the application brings.
+// Follower is a [Source] that is notified of keys which the application brings.
 type Follower interface {
 	Advance(ctx context.Context, to int64) error
 }
@@ -87,8 +87,8 @@ type Joiner interface {
 type Trial struct {
 	// Open makes the source of a process that has just been started.
 	Open func(*Process) (Source, error)
-	// Central says that there is a second server, which the first one's rows depend on:
-	// see [Process.ConnTo]. A fault of servers may hit either of the two.
+	// Central reports that there is a second server, on which the first one's rows
+	// depend: see [Process.ConnTo]. A fault of servers may hit either of the two.
 	Central bool
 	// Faults are the faults that may happen; each seed draws some of them.
 	Faults []Fault
@@ -96,23 +96,23 @@ type Trial struct {
 	// gets the world, since that may depend on what has happened.
 	Recovery func(*World) time.Duration
 
-	// Contiguous and Ordered say what the source promises, Steady that a
+	// Contiguous and Ordered are the promises of the source; Steady promises that a
 	// process which has keys after the faults fails no more.
 	Contiguous, Ordered, Steady bool
-	// Excuse says whether a key may have been handed out twice; nil: never. It
-	// is not asked about two issues in one life of a process.
+	// Excuse reports whether a key may have been handed out twice; nil: never. It is not
+	// asked about two issues in one life of a process.
 	Excuse func(w *World, a, b Issue, key int64) bool
-	// Void says whether the keys of an issue were given back by a rollback, so
-	// that they may come again; nil: never.
+	// Void reports whether the keys of an issue were given back by a rollback, so that
+	// they may come again; nil: never.
 	Void func(*World, Issue) bool
-	// Allow says whether a request may fail with err; nil: it may when its
-	// context has ended, or while there are faults.
+	// Allow reports whether a request may fail with err; nil: it may when its context has
+	// ended, or while there are faults.
 	Allow func(w *World, err error) bool
-	// Spent says that err is a source's last answer: all its keys have been
-	// handed out. Then a process need not get any after the faults. nil: there
-	// is no such answer. It is an error besides, which Allow has to allow.
+	// Spent reports whether err is a source's last answer: all its keys have been handed
+	// out. Then a process need not get any after the faults. nil: there is no such
+	// answer. It is an error besides, which Allow has to allow.
 	Spent func(w *World, err error) bool
-	// Reserves says whether a commit has reserved a key; the story of a world tells of
+	// Reserves reports whether a commit has reserved a key; the story of a world shows
 	// these commits when a law about the key is broken. nil: a commit reserves the keys
 	// from the old integer of its row to the new one.
 	Reserves func(w *World, c *Commit, key int64) bool
@@ -120,7 +120,7 @@ type Trial struct {
 	Seeds uint64
 	// Begin makes what else a world has, such as World.Model. nil: nothing.
 	Begin func(*World)
-	// Meddle is the fault [Meddle]: somebody does what must not be done. It says what.
+	// Meddle is the fault [Meddle]: a forbidden action, which it returns.
 	Meddle func(*World) string
 	// Apart keeps the table that the application inserts into out of the store's database.
 	Apart bool
@@ -159,7 +159,7 @@ type World struct {
 	procs  []*Process
 }
 
-// traits are what a seed draws for its world.
+// traits are the values that a seed draws for its world.
 type traits struct {
 	processes, threads int
 	think              time.Duration // mean time between two statements

@@ -13,10 +13,10 @@
 //
 // # Caveats
 //
-// A message of the stderr log begins behind log_line_prefix, whatever that is. A user who
-// may choose what stands there, as application_name, can make a line look like another
-// one. MySQL writes the text of a statement into its logs as it is, so that a line in a
-// statement can look like the beginning of the next one.
+// A message of the stderr log begins after log_line_prefix, whatever that is. If a user
+// can choose a part of the prefix, such as application_name, the user can make a line
+// look like another one. MySQL writes the text of a statement into its logs as it is, so
+// that a line in a statement can look like the beginning of the next one.
 package sqllog
 
 import (
@@ -90,8 +90,8 @@ func statements(f Format, r io.Reader, most int) iter.Seq2[Statement, error] {
 	}
 }
 
-// Detect returns the kind of the log that begins with head, "" where head begins no log of
-// a known kind. A few hundred lines are enough.
+// Detect returns the kind of the log that begins with head, empty if head begins no log
+// of a known kind. A few hundred lines are enough.
 func Detect(head []byte) Format {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n")
 	first, _, _ := bytes.Cut(head, []byte("\n"))
@@ -126,7 +126,7 @@ func isBanner(line string) bool {
 		strings.HasPrefix(line, "TCP Port: ") || strings.HasPrefix(line, "Time  ") || strings.HasPrefix(line, "Time\t")
 }
 
-// wrongLine is the error of a line that is none of its kind of log.
+// wrongLine is the error of a line that does not belong to its kind of log.
 func wrongLine(line int, f Format) error {
 	return anchor.Errorf("command", "line %d: this is no line of a %s log: say the right --format, or cut the log where a message begins", line, f)
 }

@@ -13,7 +13,7 @@ type lines struct {
 	most   int // bytes of a message
 	number int // of the line that was read last, from 1
 	long   []byte
-	again  []byte // a line that is read once more; nil for none
+	again  []byte // a line that is read once more, or nil
 }
 
 func newLines(r io.Reader, most int) *lines {

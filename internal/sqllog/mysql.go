@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// generalLog reads the general log. An entry is the time, which MariaDB leaves out where
-// it is the one of the entry before, the connection's number, the command, and behind a
-// tab its argument, which goes on in the next lines as it is: MYSQL_QUERY_LOG::write in
+// generalLog reads the general log. An entry is the time, which MariaDB leaves out if it
+// equals the entry's before, the connection's number, the command, and after a tab its
+// argument, which goes on in the next lines as it is: MYSQL_QUERY_LOG::write in
 // sql/log.cc of both.
 type generalLog struct {
 	*lines
@@ -110,8 +110,8 @@ func isStart(line []byte) bool {
 	return bytes.Contains(line, []byte(", Version: ")) && bytes.HasSuffix(withoutEnd(line), []byte("started with:"))
 }
 
-// slowLog reads the slow query log. In front of each statement stand lines that begin
-// with #, USE where the database is another one than before, and SET timestamp.
+// slowLog reads the slow query log. Each statement follows lines that begin with #, USE
+// if the database has changed, and SET timestamp.
 type slowLog struct {
 	*lines
 	text []byte
@@ -119,7 +119,7 @@ type slowLog struct {
 
 func (s *slowLog) next() (Statement, error) {
 	for {
-		// The lines in front of the statement.
+		// The lines before the statement.
 		for {
 			line, err := s.lines.next()
 			if err != nil {
@@ -153,9 +153,9 @@ func (s *slowLog) next() (Statement, error) {
 	}
 }
 
-// isSlowHead reports whether a line is the first of those in front of a statement: the
-// time, as in "# Time: 260102  3:04:05" or "# Time: 2026-01-02T03:04:05.678901Z", which
-// MariaDB leaves out where it is the one before, or the user.
+// isSlowHead reports whether a line is the first of the lines before a statement: the
+// time, as in "# Time: 260102 3:04:05" or "# Time: 2026-01-02T03:04:05.678901Z", which
+// MariaDB leaves out if it has not changed, or the user.
 func isSlowHead(line []byte) bool {
 	if rest, is := bytes.CutPrefix(line, []byte("# Time: ")); is {
 		return len(rest) > 10 && isDigits(string(rest[:4])) && (rest[4] == '-' || isDigits(string(rest[4:6])) && rest[6] == ' ')

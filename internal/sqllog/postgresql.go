@@ -24,7 +24,7 @@ func executed(message string) (text string, ok bool) {
 	if !ok || strings.HasPrefix(rest, "fetch from ") {
 		return "", false
 	}
-	_, text, ok = strings.Cut(rest, ": ") // behind the name of the prepared statement
+	_, text, ok = strings.Cut(rest, ": ") // after the name of the prepared statement
 	return text, ok
 }
 
@@ -36,7 +36,7 @@ const (
 	csvColumns  = 23
 )
 
-// severities are the words in front of messages. An English server writes no others.
+// severities are the words before messages. An English server writes no others.
 var severities = []string{
 	"LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "DEBUG",
 	"DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STATEMENT", "BACKTRACE",
@@ -136,7 +136,7 @@ func isCSV(line string) bool {
 	if len(fields) <= csvSeverity+1 || len(fields[0]) < len("2006-01-02 15:04:05.000 UTC") || fields[0][4] != '-' {
 		return false
 	}
-	// A name of a user or database in front of it may hold a comma.
+	// A name of a user or database before it may hold a comma.
 	for _, field := range fields[csvSeverity:] {
 		for _, word := range severities {
 			if field == word || word == "DEBUG" && strings.HasPrefix(field, word) {
@@ -172,9 +172,9 @@ func (j *jsonLog) next() (Statement, error) {
 	}
 }
 
-// jsonFields returns the severity and the message of a line. PostgreSQL writes neither
-// white space nor a quote inside of a string but behind a backslash, so that a field is
-// found by its name; other lines are read as any JSON.
+// jsonFields returns the severity and the message of a line. PostgreSQL writes white
+// space or a quote inside of a string only after a backslash, so that a field is found by
+// its name; other lines are read as any JSON.
 func jsonFields(line []byte) (severity, message string, ok bool) {
 	severity, isFound := jsonField(line, `"error_severity":"`)
 	if isFound && line[len(line)-1] == '}' {
@@ -257,8 +257,8 @@ func (s *stderrLog) next() (Statement, error) {
 	}
 }
 
-// severityIn returns where the first severity of a line stands and which it is; -1 and ""
-// where it has none. What stands in front of it is log_line_prefix.
+// severityIn returns the offset and the text of the first severity of a line; -1 and an
+// empty text if it has none. The text before it is log_line_prefix.
 func severityIn(line string) (at int, which string) {
 	if line == "" || line[0] == '\t' {
 		return -1, ""

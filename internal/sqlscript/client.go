@@ -12,9 +12,9 @@ import (
 // client/mysql.cc of MySQL.
 const mostDelimiter = 16
 
-// command moves behind a command of the client at pos, where a statement could begin, and
-// reports whether one stands there. USE of the client of MySQL needs no delimiter: it is
-// a command that is a statement too, and is left out where no delimiter ends it.
+// command consumes a command of the client at pos, where a statement could begin, and
+// reports whether there is one. USE of the client of MySQL needs no delimiter: it is a
+// command and a statement, and is left out if no delimiter ends it.
 func (s *splitter) command() (bool, error) {
 	word := lower(s.wordAt())
 	c := s.text[s.pos]
@@ -54,7 +54,7 @@ func (s *splitter) command() (bool, error) {
 	return false, nil
 }
 
-// wordAt returns the beginning of the word at pos, "" where there is none.
+// wordAt returns the beginning of the word at pos, empty if there is none.
 func (s *splitter) wordAt() string {
 	n := 0
 	for s.pos+n < len(s.text) && n <= mostDelimiter && (s.text[s.pos+n]|0x20 >= 'a' && s.text[s.pos+n]|0x20 <= 'z' || s.text[s.pos+n] == '_') {
@@ -68,7 +68,7 @@ func (s *splitter) skipLine() (bool, error) {
 	return true, err
 }
 
-// setDelimiter reads DELIMITER with what it names: MySQL 8.4 Reference Manual, section
+// setDelimiter reads DELIMITER and the new delimiter: MySQL 8.4 Reference Manual, section
 // 6.5.1.2.
 func (s *splitter) setDelimiter() error {
 	line := s.line
@@ -131,8 +131,8 @@ func (s *splitter) isPlusCommand(word string) bool {
 	return next != "transaction" && next != "role" && !strings.HasPrefix(next, "constraint")
 }
 
-// clientLine reads a line that ends a statement by itself, whose first token is at pos:
-// GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
+// clientLine reads a line that consists of the end of a statement, and whose first token
+// is at pos: GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
 func (s *splitter) clientLine(kind rewrite.TokenKind, n int) (bool, error) {
 	piece := s.text[s.pos : s.pos+n]
 	switch {
@@ -181,8 +181,7 @@ func (s *splitter) isCopy(text string) bool {
 	return false
 }
 
-// skipRows moves behind the rows that follow a COPY in a script, and the line \. that
-// ends them.
+// skipRows skips the rows that follow a COPY in a script, and the line \. that ends them.
 func (s *splitter) skipRows() error {
 	if !s.lineStart {
 		if _, err := s.restOfLine(); err != nil {

@@ -20,8 +20,8 @@ type splitter struct {
 
 	comments  strings.Builder
 	startLine int
-	end       int      // behind the last word or sign of the statement, from start
-	first     string   // the first word of the statement, in lower case; "" for a sign
+	end       int      // after the last word or sign of the statement, from start
+	first     string   // the first word of the statement, in lower case; empty for a sign
 	last      []string // its last two words or signs, in lower case
 
 	depth  int  // of brackets
@@ -32,13 +32,13 @@ type splitter struct {
 	begins bool // BEGIN was the last word, in Transact-SQL
 }
 
-// mostChecks is how often the end of a body is looked for at most, which takes as long as
-// the body is.
+// mostChecks is how often the end of a body is looked for at most, since each search
+// reads the whole body.
 const mostChecks = 4096
 
-// The tokens that begin near the end of what is read may go on behind it. A sign does so
-// by a few bytes; a string that PostgreSQL goes on with on the next line by white space
-// and comments.
+// Tokens that begin near the end of the text that is read may go on after it: a sign by a
+// few bytes; a string that PostgreSQL continues on the next line by white space and
+// comments.
 const (
 	signMargin   = 32
 	stringMargin = 4096
@@ -103,7 +103,7 @@ func (s *splitter) token() (rewrite.TokenKind, int, error) {
 	}
 }
 
-// isOpen reports whether the token at pos has no end in what was read.
+// isOpen reports whether the token at pos has no end in the text that was read.
 func (s *splitter) isOpen(kind rewrite.TokenKind, end int) bool {
 	return kind == rewrite.TokenOpen || kind == rewrite.TokenExecutable && !strings.HasSuffix(s.text[s.pos:end], "*/")
 }
@@ -144,7 +144,7 @@ func (s *splitter) between() (begun bool, err error) {
 // mostComments is how many bytes of comments are kept at most.
 const mostComments = 64 << 10
 
-// keep notes a comment in front of a statement.
+// keep notes a comment before a statement.
 func (s *splitter) keep(comment string) {
 	if s.comments.Len()+len(comment) > mostComments {
 		all := s.comments.String() + comment
@@ -173,7 +173,7 @@ func (s *splitter) annotated(comment string) (ends bool) {
 	return ends
 }
 
-// statement reads a statement from its first token to what ends it.
+// statement reads a statement from its first token to its end.
 func (s *splitter) statement() (Statement, error) {
 	s.start, s.startLine, s.end = s.pos, s.line, 0
 	s.first, s.last = "", s.last[:0]
@@ -225,7 +225,7 @@ func (s *splitter) atEnd() error {
 }
 
 // ends reads a token of the statement that is neither white space nor a comment. It
-// reports whether the statement ends in front of it, and moves behind what ends it.
+// reports whether the statement ends before the token, and consumes the delimiter.
 func (s *splitter) ends(kind rewrite.TokenKind, n int) (bool, error) {
 	if s.lineStart && !s.whole {
 		if own, err := s.clientLine(kind, n); own || err != nil {
@@ -340,8 +340,8 @@ func (s *splitter) note(kind rewrite.TokenKind, piece string) {
 	s.last = append(s.last, word)
 }
 
-// noteBatch notes a word of Transact-SQL, "" for a sign: behind some words the parts of a
-// batch belong together, since they share variables and conditions.
+// noteBatch notes a word of Transact-SQL, empty for a sign: after some words the parts of
+// a batch belong together, since they share variables and conditions.
 func (s *splitter) noteBatch(word string) {
 	if s.begins {
 		s.block = s.block || word != "tran" && word != "transaction" && word != "distributed" && word != "dialog" && word != "conversation"

@@ -4,23 +4,23 @@
 //
 //	for statement, err := range sqlscript.Statements(dialect.MySQL(), file) { … }
 //
-// Where a token begins and ends is what package rewrite says. A statement ends at its
-// semicolon, which is no part of it, and
+// Package rewrite finds where a token begins and ends. A statement ends at its semicolon,
+// which is no part of it, and
 //
-//   - on MySQL and MariaDB at what DELIMITER names, and at \g and \G;
+//   - on MySQL and MariaDB at the text that DELIMITER sets, and at \g and \G;
 //   - on PostgreSQL at \g and its like, and at no semicolon inside brackets;
 //   - on SQL Server at a line GO. A batch with DECLARE, a block, a condition, a loop, or
 //     the definition of a routine is one statement from there on, since its parts cannot
-//     be executed by themselves;
-//   - on Oracle at a line with nothing but a slash, which alone ends a block of PL/SQL and
-//     the definition of a routine;
-//   - between -- +goose StatementBegin and -- +goose StatementEnd, which sql-migrate writes
-//     with +migrate, at nothing else.
+//     be executed alone;
+//   - on Oracle at a line with nothing but a slash, which alone ends a block of PL/SQL
+//     and the definition of a routine;
+//   - between -- +goose StatementBegin and -- +goose StatementEnd, which sql-migrate
+//     writes with +migrate, at nothing else.
 //
 // The body of a routine or trigger belongs to its statement. Commands of the clients are
-// left out: \connect, .mode, SET DEFINE OFF, PROMPT, :setvar, source. So are the rows behind
-// COPY … FROM stdin. Comments that the engine runs, as in the files of mysqldump, are
-// statements.
+// left out: \connect, .mode, SET DEFINE OFF, PROMPT, :setvar, source. So are the rows
+// after COPY … FROM stdin. Comments that the engine runs, as in the files of mysqldump,
+// are statements.
 //
 // # Caveats
 //
@@ -55,9 +55,9 @@ type Statement struct {
 const maxStatement = 64 << 20
 
 // Statements returns the statements of a script, in their order. It reads as much of the
-// script as it needs, and keeps the statement that it is at. An error is the last that
-// comes: of the reader, or of a text that cannot be split, which names the line. A
-// statement may keep some more of the script in memory than its own text; who keeps many
+// script as it needs, and keeps the statement that it is at. An error ends the sequence:
+// of the reader, or of a text that cannot be split, which names the line. A statement may
+// keep some more of the script in memory than its own text; a caller that keeps many
 // clones them.
 func Statements(d *dialect.Dialect, r io.Reader) iter.Seq2[Statement, error] {
 	return statements(d, r, maxStatement)

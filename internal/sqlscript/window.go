@@ -19,14 +19,14 @@ type window struct {
 	base int64 // of text in the script
 	done bool  // the reader has nothing more
 
-	pos   int // what is in front of it is read
+	pos   int // the text before it is read
 	start int // of the statement, -1 where none has begun
 
 	line      int  // of pos, from 1
-	lineStart bool // nothing but white space stands in front of pos in its line
+	lineStart bool // only white space stands before pos in its line
 }
 
-// first reads the beginning of the script, without the mark of UTF-8 in front of it.
+// first reads the beginning of the script, without a byte order mark of UTF-8.
 func (w *window) first() error {
 	if err := w.more(); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (w *window) first() error {
 	return nil
 }
 
-// more reads on: as much again as is kept, so that each byte is copied a few times at
-// most. It lets go of what is in front of the statement.
+// more reads on: as many bytes as are kept, so that each byte is copied a few times at
+// most. It drops the text before the statement.
 func (w *window) more() error {
 	keep := w.pos
 	if w.start >= 0 {
@@ -69,8 +69,7 @@ func (w *window) more() error {
 	return nil
 }
 
-// ensure reads on until so many bytes stand behind an offset from pos, or the script
-// ends.
+// ensure reads on until so many bytes follow an offset from pos, or the script ends.
 func (w *window) ensure(n int) error {
 	for len(w.text)-w.pos < n && !w.done {
 		if err := w.more(); err != nil {
@@ -80,7 +79,7 @@ func (w *window) ensure(n int) error {
 	return nil
 }
 
-// consume moves pos behind n bytes.
+// consume moves pos by n bytes.
 func (w *window) consume(n int) {
 	piece := w.text[w.pos : w.pos+n]
 	w.pos += n
@@ -92,8 +91,8 @@ func (w *window) consume(n int) {
 	}
 }
 
-// restOfLine moves behind the line that pos is in, and returns the beginning of what was
-// left of it, without its end.
+// restOfLine consumes the line that pos is in, and returns the beginning of its rest,
+// without its end.
 func (w *window) restOfLine() (string, error) {
 	if err := w.ensure(leastRead); err != nil {
 		return "", err
@@ -121,8 +120,8 @@ func (w *window) restOfLine() (string, error) {
 // isBlank reports whether a piece of text is white space.
 func isBlank(piece string) bool { return strings.Trim(piece, " \t\r\n\f\v") == "" }
 
-// isLine reports whether nothing but white space, digits and a comment stand in a line
-// behind an offset from pos.
+// isLine reports whether only white space, digits and a comment follow in the line after
+// an offset from pos.
 func (w *window) isLine(n int) (bool, error) {
 	if err := w.ensure(n + 256); err != nil {
 		return false, err

@@ -34,7 +34,7 @@ func ReadComment(text string) (Comment, bool) {
 	return Comment{Rule: strings.TrimPrefix(rule, Prefix), Excuse: excuse}, true
 }
 
-// fault says what is wrong with a comment; "" for nothing.
+// fault returns the mistake in a comment, or an empty text.
 func (c *Comment) fault() string {
 	switch {
 	case c.Rule == "":
@@ -56,7 +56,8 @@ func ignorable() []string {
 	return slices.DeleteFunc(RuleNames(), func(name string) bool { return name == RuleIgnore })
 }
 
-// Told returns what the rule ignore tells of a comment, and false for nothing.
+// Told returns the finding of the rule ignore about a comment, and false if there is
+// none.
 func (c *Comment) Told() (Finding, bool) {
 	if fault := c.fault(); fault != "" {
 		return Finding{Rule: RuleIgnore, Message: fault}, true
@@ -76,7 +77,7 @@ type placed struct {
 	Comment
 	at         *ast.Comment
 	file       string
-	behind     bool // code stands in front of it
+	behind     bool // code stands before it on its line
 	below      int  // the line below it and the comments that follow it
 	first, end int  // the first line and the last one
 }
@@ -101,10 +102,11 @@ func ignored(fset *token.FileSet, files []*ast.File, findings []Finding) (told [
 	return told
 }
 
-// comments returns the directives of a file. A comment on a line of its own is for the
-// line below it and the comments that follow it, and for the whole of the statement or declaration that begins there; of a
-// statement with a block, for what stands in front of the block. A comment behind code is
-// for its line, and for the statement that begins or ends there.
+// comments returns the directives of a file. A comment on a line of its own applies to
+// the line below it and the comments that follow it, and to the whole of the statement or
+// declaration that begins there; of a statement with a block, to the part before the
+// block. A comment that follows code applies to its line, and to the statement that
+// begins or ends there.
 func comments(fset *token.FileSet, file *ast.File) (all []*placed) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -154,8 +156,8 @@ func isComment(n ast.Node) bool {
 	return false
 }
 
-// reach returns the end of what a comment at the start of a node is for; NoPos where the
-// node has no such start.
+// reach returns the end of the code that a comment at the start of a node applies to;
+// NoPos if the node has no such start.
 func reach(n ast.Node) token.Pos {
 	switch n := n.(type) {
 	case *ast.IfStmt:

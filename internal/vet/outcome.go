@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Outcome is what becomes of a text with an INSERT in it.
+// Outcome is how keyfill treats a text with an INSERT in it.
 type Outcome struct {
 	Action  string   `json:"action"`            // the most serious one of the text's INSERTs
-	Table   string   `json:"table"`             // as the policy or the text names it; "" where it is not known
-	Column  string   `json:"column"`            // the key column; "" for pass
+	Table   string   `json:"table"`             // as the policy or the text names it; empty if it is not known
+	Column  string   `json:"column"`            // the key column; empty for pass
 	Reason  string   `json:"reason"`            // why, for refuse and dynamic, and for a keep that a bound value decides
 	Depends string   `json:"depends,omitempty"` // what of the database decides: see explain.Explanation
 	Offset  int      `json:"-"`                 // the byte of the text that the reason is about
@@ -28,8 +28,7 @@ const unfilledPrefix = "unfilled: "
 // Unfilled reports whether a refused INSERT goes out without a key.
 func (o *Outcome) Unfilled() bool { return strings.HasPrefix(o.Reason, unfilledPrefix) }
 
-// Statement returns what becomes of a text that is known, and false where no INSERT is in
-// it.
+// Statement returns the outcome of a known text, and false if no INSERT is in it.
 func (j *Judge) Statement(query string) (Outcome, bool) {
 	found := j.probe(query)
 	if found.kind == isNone || found.kind == isMistake && !found.configured {
@@ -60,9 +59,9 @@ func (j *Judge) Reads(query string) (Finding, bool) {
 		" does not know the integers that keyfill makes, and answers with another row's: take the key from RETURNING, OUTPUT or keyfill.Record"}, true
 }
 
-// Text returns what becomes of a text of Go source, and false where no INSERT is in it. A
-// text that nothing is known to execute, and that is no INSERT as it stands, may be the
-// first part of one.
+// Text returns the outcome of a text of Go source, and false if no INSERT is in it. A
+// text that no known call executes, and that is no INSERT as it stands, may be the first
+// part of one.
 func (j *Judge) Text(t *gosql.Text) (Outcome, bool) {
 	if template := j.template(t); template != nil {
 		return j.partial(template)
@@ -83,7 +82,7 @@ func (j *Judge) Text(t *gosql.Text) (Outcome, bool) {
 }
 
 // listed finds an INSERT with a table and a list of columns, which no sentence has. A
-// program may have a word of its own in the place of the rows, or speak to another engine.
+// program may have a placeholder of its own instead of the rows, or use another engine.
 var listed = regexp.MustCompile("(?is)^(?:\\s|--[^\n]*\n|/\\*.*?\\*/)*(?:insert|replace)\\s+(?:\\w+\\s+){0,4}into\\s+[^\\s(]+\\s*" +
 	"\\(\\s*[\\w\"`.]+(?:\\s*,\\s*[\\w\"`.]+)*\\s*\\)\\s*(?:values?\\b|[^\\s\\w])")
 
@@ -93,7 +92,7 @@ const reasonNotWhole = "as it stands the text is no INSERT of the engine"
 // reasonGoesOn is why a text is dynamic that has no part which is not known.
 const reasonGoesOn = "the text goes on elsewhere"
 
-// partial returns what becomes of a text that is not known as a whole.
+// partial returns the outcome of a text that is not known as a whole.
 func (j *Judge) partial(t *gosql.Text) (Outcome, bool) {
 	found, ok := j.complete(t)
 	if !ok {
@@ -112,7 +111,7 @@ func (j *Judge) partial(t *gosql.Text) (Outcome, bool) {
 	return j.notWhole(found, reason), true
 }
 
-// notWhole returns what becomes of a text of which a part is not known.
+// notWhole returns the outcome of a text of which a part is not known.
 func (j *Judge) notWhole(found inserts, reason string) Outcome {
 	if found.passes() {
 		return Outcome{Action: Pass, Table: found.table(), Others: found.others()}
@@ -120,7 +119,7 @@ func (j *Judge) notWhole(found inserts, reason string) Outcome {
 	return Outcome{Action: Dynamic, Table: found.table(), Reason: reason, Others: found.others()}
 }
 
-// Built returns what becomes of an INSERT that a query builder makes.
+// Built returns the outcome of an INSERT that a query builder makes.
 func (j *Judge) Built(b *gosql.Built) Outcome {
 	o := Outcome{Action: Dynamic, Reason: "made by " + b.Package + " when the program runs"}
 	schema, name, err := j.policy.ParseName(b.Table)
@@ -134,7 +133,7 @@ func (j *Judge) Built(b *gosql.Built) Outcome {
 	return o
 }
 
-// ruleOf returns the rule for a table as an outcome names it, nil for none.
+// ruleOf returns the rule for a table as an outcome names it, or nil.
 func (j *Judge) ruleOf(name string) *policy.Rule {
 	schema, table, ok := strings.Cut(name, ".")
 	if !ok {

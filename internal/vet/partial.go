@@ -10,9 +10,9 @@ import (
 // standIn stands for an unknown part where a name or a value may stand.
 const standIn = "kf_unknown"
 
-// completions are the texts that are tried in the place of an unknown part, until one of
-// them makes a whole INSERT. They are tried where the text in front of the part does not
-// tell what belongs there.
+// completions are the texts that are tried as an unknown part, until one of them makes a
+// whole INSERT. They are tried if the text before the part does not determine what
+// belongs there.
 var completions = []string{
 	"", "VALUES (1)", "(" + standIn + ") VALUES (1)", "SELECT 1", standIn, "(1)", ") VALUES (1)", standIn + ") VALUES (1)", "1)", "DEFAULT VALUES",
 }
@@ -36,7 +36,7 @@ func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
 	return mistake, t.Sent && (mistake.kind != isNone || beginning.MatchString(t.SQL()))
 }
 
-// completed returns a text with stand-ins for what is not known, and with an end where it
+// completed returns a text with stand-ins for its unknown parts, and with an end if it
 // goes on.
 func completed(t *gosql.Text, completion string) string {
 	var b strings.Builder
@@ -57,8 +57,8 @@ func completed(t *gosql.Text, completion string) string {
 	return b.String()
 }
 
-// standInBehind returns a text that the syntax allows behind before; "" where before does
-// not tell.
+// standInBehind returns a text that the syntax allows after before; empty if before does
+// not determine one.
 func standInBehind(before string) string {
 	trimmed := strings.TrimRight(before, " \t\r\n")
 	if trimmed == "" {

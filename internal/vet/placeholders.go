@@ -7,10 +7,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// bound returns a text of Go source with the engine's placeholders in the place of those
-// that a library puts into the engine's form before it sends the text: ? by sqlx.Rebind and
-// GORM, :name by sqlx.Named, and on PostgreSQL @name by pgx.NamedArgs. They are told by
-// their place, at the start of a value, where the engine has no operator.
+// bound returns a text of Go source with the engine's placeholders instead of those that
+// a library replaces before it sends the text: ? by sqlx.Rebind and GORM, :name by
+// sqlx.Named, and on PostgreSQL @name by pgx.NamedArgs. They are recognized by their
+// place, at the start of a value, where the engine has no operator.
 func (j *Judge) bound(query string) string {
 	own := "?"
 	switch j.dialect.Family {

@@ -10,9 +10,9 @@ import (
 // policyFile is the name of the file that is looked for.
 const policyFile = "keyfill.yaml"
 
-// PolicyFile returns the path of the policy for the Go packages in a folder: the one that
-// $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder or above it, up to
-// the folder of the module; "" where there is none.
+// PolicyFile returns the path of the policy for the Go packages in a folder: the file
+// that $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder or above it,
+// up to the folder of the module; empty if there is none.
 func PolicyFile(folder string) string {
 	if named := os.Getenv("KEYFILL_CONFIG"); named != "" {
 		return named

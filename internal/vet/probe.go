@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// kind says what a text is.
+// kind is the kind of a text.
 type kind int
 
 const (
@@ -19,7 +19,7 @@ const (
 	isMistake             // it has the words of an INSERT, and is none
 )
 
-// inserts is what a probe finds in a text.
+// inserts is the result of probing a text.
 type inserts struct {
 	kind       kind
 	tables     []table // of the INSERTs, each once; of a mistake the first one
@@ -42,7 +42,7 @@ func (t table) String() string {
 	return t.schema + "." + t.name
 }
 
-// table returns the name of the first table, "" where it is not known.
+// table returns the name of the first table, empty if it is not known.
 func (found inserts) table() string {
 	if len(found.tables) == 0 {
 		return ""
@@ -112,8 +112,8 @@ func (j *Judge) probe(query string) (found inserts) {
 	return found
 }
 
-// beginning finds a text that begins as statements with an INSERT do. It tells them from
-// messages, where a text is not known to be executed.
+// beginning finds a text that begins like statements with an INSERT. It separates them
+// from messages, if a text is not known to be executed.
 var beginning = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:` +
 	`(?:insert|replace|merge)\s+(?:\w+\s+){0,4}into\b|` +
 	`insert\s+(?:all|first)\s|` +

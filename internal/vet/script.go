@@ -12,14 +12,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Script is what a file of SQL has.
+// Script is the content of a file of SQL.
 type Script struct {
 	Findings []Finding
 	Queries  []string // the names that sqlc gives to the statements of the file
 }
 
-// Script returns the INSERTs of a file of SQL, statement by statement. A comment in front
-// of a statement may be a directive, as in
+// Script returns the INSERTs of a file of SQL, statement by statement. A comment before a
+// statement may be a directive, as in
 //
 //	-- keyfill:ignore refused the archive has its own keys
 //
@@ -80,7 +80,7 @@ func scriptComments(comments string) (all []*Comment) {
 var sqlcName = regexp.MustCompile(`(?m)^\s*(?:--|/\*|#)\s*name:\s*(\w+)\s+:`)
 
 // QueryName returns the name that sqlc gives to a query whose text begins with its
-// annotation; "" for another text.
+// annotation; empty for another text.
 func QueryName(text string) string {
 	m := sqlcName.FindStringSubmatchIndex(text)
 	if m == nil || strings.TrimSpace(text[:m[0]]) != "" {

@@ -13,13 +13,13 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Finding is an INSERT in a source, or something that a rule tells of it.
+// Finding is an INSERT in a source, or what a rule reports about it.
 type Finding struct {
-	Rule    string // "" for an INSERT of which there is nothing to tell
+	Rule    string // empty for an INSERT without a report
 	Message string // in one sentence or two; "" without a rule
-	Outcome        // of the INSERT; Action is "" where the finding is no INSERT by itself
+	Outcome        // of the INSERT; Action is empty if the finding is not itself an INSERT
 	Text    string // what is known of the INSERT's text
-	File    string // the file that the text is the whole of, by //go:embed; "" for none
+	File    string // the file that the text is the whole of, by //go:embed; may be empty
 
 	At, End     token.Position
 	Pos, EndPos token.Pos // of At and End, in a Go file
@@ -27,13 +27,12 @@ type Finding struct {
 	Excuse      string    // the reason that the comment gives
 }
 
-// Insert reports whether the finding is an INSERT, and not only something that is told of
-// one.
+// Insert reports whether the finding is an INSERT, and not only a report about one.
 func (f *Finding) Insert() bool { return f.Action != "" }
 
-// Source returns the INSERTs of a package, and what the rules tell, in the order of the
-// files. Calls that execute a text of which nothing is known are among them, with the rule
-// dynamic and no action. Comments need to be parsed for keyfill:ignore.
+// Source returns the INSERTs of a package, and the reports of the rules, in the order of
+// the files. Calls that execute a text of which nothing is known are among them, with the
+// rule dynamic and no action. Comments need to be parsed for keyfill:ignore.
 func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 	var all []Finding
 	note := func(n ast.Node, f Finding) {
@@ -97,7 +96,7 @@ func (f Finding) Compare(g Finding) int {
 	return cmp.Or(cmp.Compare(f.At.Filename, g.At.Filename), cmp.Compare(f.At.Offset, g.At.Offset), cmp.Compare(f.Rule, g.Rule))
 }
 
-// FindingOf returns what the rules tell of an INSERT.
+// FindingOf returns what the rules report about an INSERT.
 func FindingOf(o Outcome) Finding {
 	f := Finding{Outcome: o}
 	into := "an INSERT"

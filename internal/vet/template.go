@@ -51,8 +51,8 @@ func (j *Judge) template(t *gosql.Text) *gosql.Text {
 	return found
 }
 
-// gapOf returns how many bytes a gap at the start of a text has, whose first token is
-// given; 0 for none. A quoted name with a gap in it is one.
+// gapOf returns how many bytes a gap has at the start of a text, whose first token is
+// given; 0 if there is none. A quoted name with a gap in it is one.
 func gapOf(text, token string, kind rewrite.TokenKind, sent bool) int {
 	switch kind {
 	case rewrite.TokenOther, rewrite.TokenOpen:

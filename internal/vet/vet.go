@@ -1,12 +1,12 @@
-// Package vet says what becomes of the INSERTs that stand in source: in Go packages and in
-// files of SQL. The command "keyfill vet", package keyfillvet and "keyfill init --code" use
-// it.
+// Package vet predicts how keyfill treats the INSERTs in source: in Go packages and in
+// files of SQL. The command "keyfill vet", package keyfillvet and "keyfill init --code"
+// use it.
 //
 //	judge, err := vet.NewJudge(config)
 //	findings := judge.Source(fset, source)
 //
-// Nothing is sent. What becomes of a text is what "keyfill explain" says of it, for the
-// newest version of the engine, or the one that is named, and as if the mode were fill.
+// Nothing is sent. The outcome of a text is the one of "keyfill explain", for the newest
+// version of the engine, or the given one, and as if the mode were fill.
 //
 // # Caveats
 //
@@ -44,7 +44,7 @@ var Actions = []string{Fill, Keep, Pass, Refuse, Dynamic}
 type Rule struct {
 	Name string // in comments and flags; reports say "keyfill/" before it
 	Text string // what it finds, in one sentence
-	Off  bool   // findings are told only where they are asked for
+	Off  bool   // findings are reported only where they are asked for
 }
 
 // The names of the rules.
@@ -74,10 +74,10 @@ func RuleNames() []string {
 	return names
 }
 
-// Prefix stands in front of the names of rules in reports.
+// Prefix precedes the names of rules in reports.
 const Prefix = "keyfill/"
 
-// Judge says what becomes of texts under one policy. It is safe for concurrent use.
+// Judge finds the outcome of texts under one policy. It is safe for concurrent use.
 type Judge struct {
 	explainer explain.Explainer
 	dialect   *dialect.Dialect
@@ -88,7 +88,7 @@ var errNoDialect = anchor.New("policy", "keyfill: the policy names no dialect: s
 
 // Server is an engine of a version, on which a judge decides.
 type Server struct {
-	Dialect string // "" for that of the policy
+	Dialect string // empty for the policy's dialect
 	Version [2]int // major and minor; two zeros for the newest
 }
 
@@ -147,8 +147,8 @@ func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	return &Judge{explainer: explain.ByVersion(connector, s.Version), dialect: d, policy: compiled}, nil
 }
 
-// With returns a judge that asks another explainer, such as one with a database of the
-// judge's dialect, what becomes of texts that are known.
+// With returns a judge that asks another explainer about known texts, such as one with a
+// database of the judge's dialect.
 func (j *Judge) With(x explain.Explainer) *Judge {
 	other := *j
 	other.explainer = x

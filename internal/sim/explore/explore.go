@@ -14,7 +14,7 @@ const (
 	mostSlice  = 30 * time.Second
 )
 
-// tally is what the slices of one trial have found so far.
+// tally is the sum of the findings of one trial so far.
 type tally struct {
 	test
 	next             uint64 // seed

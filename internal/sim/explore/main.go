@@ -1,6 +1,6 @@
-// Explore is the program of "make sim": it runs the trials of package sim, which are tests
-// all over the repository, from as many seeds as a time allows, or tells the story of one
-// world.
+// Explore is the program of "make sim": it runs the trials of package sim, which are
+// tests all over the repository, from as many seeds as a time allows, or prints the story
+// of one world.
 //
 //	go run ./internal/sim/explore -time 1h
 //	go run ./internal/sim/explore -seed 42 -trial sequence
@@ -110,7 +110,7 @@ func choose(all []test, wanted string) ([]test, error) {
 	return matching, nil
 }
 
-// tell tells the stories of the worlds of one seed.
+// tell prints the stories of the worlds of one seed.
 func (e *explorer) tell(tests []test, seed string) error {
 	broken := 0
 	for _, t := range tests {

@@ -27,7 +27,7 @@ type Client struct {
 type doing struct {
 	note  string
 	read  int64
-	looks string // the table of a SELECT MIN that has the note; "" for none
+	looks string // the table of a SELECT MIN that has the note; may be empty
 }
 
 // ServerTime is a number to note that stands for the time of the server's clock, in
@@ -84,7 +84,7 @@ func (r request) run(tx *sim.Tx) answer {
 	return a
 }
 
-// answered returns an answer unless it is one to another statement.
+// answered returns an answer, or an error if it belongs to another statement.
 func (r request) answered(a answer) (answer, error) {
 	for _, row := range a.rows {
 		if len(row) != len(r.s.outputs) {
@@ -205,7 +205,7 @@ func (t tx) end(commit bool) error {
 	return nil
 }
 
-// result is what an answer says of rows that were changed.
+// result is an answer about rows that were changed.
 type result answer
 
 func (r result) LastInsertId() (int64, error) { return r.lastID, nil }
@@ -239,7 +239,7 @@ func rolledBack(d *dialect.Dialect) error {
 	return postgresError("40001")
 }
 
-// MySQLError has the name by which errors of MySQL's driver are told.
+// MySQLError has the name by which errors of MySQL's driver are recognized.
 type MySQLError struct{ Number uint16 }
 
 func (e *MySQLError) Error() string { return fmt.Sprintf("simdb: error %d", e.Number) }

@@ -1,18 +1,18 @@
 // Package simdb is a database of the simulator. It answers the statements by which keyfill
 // keeps its own tables, so that the code which sends them runs in the simulator as it is.
 //
-// A statement is read and worked out: what its WHERE says decides. What the package does not
-// know, it panics at. It knows no other tables than keyfill's and that of the application,
-// whose column is the key.
+// A statement is parsed and evaluated, including its WHERE. The package panics at syntax
+// that it does not know. It knows no other tables than keyfill's and the application's
+// one, whose column is the key.
 //
 // Transactions come one after the other: each has the lock of all rows from its first
-// statement to its end. The server's clock moves by a tenth of a second at a time, so that a
-// lease ends at the very instants at which others look.
+// statement to its end. The server's clock moves by a tenth of a second at a time, so
+// that a lease ends at the very instants at which other sessions look.
 //
 // # Caveats
 //
-// There are no types, rights and limits of columns, and no other levels of isolation. What an
-// engine makes of a statement, the tests on real engines show.
+// There are no types, rights and limits of columns, and no other levels of isolation. The
+// tests on real engines show how an engine executes a statement.
 package simdb
 
 import (
@@ -43,7 +43,7 @@ const (
 	seriesEnd  = "sim_series_end"  // one more than the last integer of the series that are there; for mutants
 )
 
-// servers are the texts by which engines tell one server from another, the longest first.
+// servers are the texts by which engines identify a server, the longest first.
 var servers = strings.NewReplacer(
 	"(SELECT system_identifier FROM pg_control_system()) || '/' || "+timeline, serverName+"()",
 	timeline, serverName+"()",
@@ -100,14 +100,14 @@ func (db *DB) statement(text string) (s *statement, args []any) {
 	return s, args
 }
 
-// answer is what the server answers to a statement.
+// answer is the server's answer to a statement.
 type answer struct {
 	rows             [][]driver.Value
 	affected, lastID int64
 	err              error
 }
 
-// env is what an expression is worked out from.
+// env holds the values for the evaluation of an expression.
 type env struct {
 	tx     *sim.Tx
 	args   []any

@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// Direct returns a connector whose statements take no time and meet no fault: for what a
-// world is made of before it begins, and for what a process has opened before. What it
-// changes no failover loses.
+// Direct returns a connector whose statements take no time and meet no fault: for the
+// state of a world before it begins, and for what a process has opened before. No
+// failover loses its changes.
 func (c *Client) Direct() driver.Connector { return directConnector{c} }
 
 type directConnector struct{ c *Client }

@@ -32,8 +32,8 @@ func (p *parser) both() expr {
 
 func isTrue(v any) bool { return v == true || v == int64(1) }
 
-// comparisons say whether a comparison holds, from whether the left side is less than, equal
-// to or more than the right one.
+// comparisons are the results of a comparison, if the left side is less than, equal to or
+// more than the right one.
 var comparisons = map[string][3]bool{
 	"=": {false, true, false}, "<>": {true, false, true},
 	"<": {true, false, false}, "<=": {true, true, false},

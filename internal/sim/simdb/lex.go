@@ -93,7 +93,7 @@ func arguments(query string) (string, []any) {
 
 // lex splits a statement into tokens.
 func lex(query string) (all []token) {
-	// while returns the end of what begins at from and satisfies is.
+	// while returns the end of the bytes from from on that satisfy is.
 	while := func(from int, is func(byte) bool) int {
 		for from < len(query) && is(query[from]) {
 			from++

@@ -9,8 +9,8 @@ import (
 type statement struct {
 	text  string // as it was sent
 	verb  string
-	table string // "" for none
-	of    *table // it, if it is one of keyfill's
+	table string // may be empty
+	of    *table // that table, if it is one of keyfill's
 
 	key       []expr   // of the only row that it can be about; nil where it is about others
 	outputs   []output // of a SELECT, or of RETURNING
@@ -22,8 +22,8 @@ type statement struct {
 	look      *look // of a first look; nil for others
 }
 
-// output is what a row answers with, or with most or least the greatest or least value of it
-// among all rows.
+// output is a value that a row answers with, or with most or least the greatest or least
+// of these values among all rows.
 type output struct {
 	value       expr
 	most, least bool

@@ -75,7 +75,7 @@ func (r *Row) With(column string, to int64) *Row {
 	return &other
 }
 
-// From tells in the story of a world what has become of a row.
+// From describes, for the story of a world, how a row has changed.
 func (r *Row) From(old any) string {
 	before, _ := old.(*Row)
 	column := "next_value"
@@ -113,7 +113,7 @@ func (t *table) place(key [most]any) string {
 	return b.String()
 }
 
-// Of returns a row as a change has found or left it, nil where it is none of that table.
+// Of returns a row as a change has found or left it, nil if it is not of that table.
 func Of(table string, value any) *Row {
 	if r, ok := value.(*Row); ok && r.of.name == table {
 		return r
@@ -131,5 +131,5 @@ func Rows(tx *sim.Tx, table string) (all []*Row) {
 	return all
 }
 
-// Put puts a row in the place of the one with its key.
+// Put replaces the row with its key.
 func Put(tx *sim.Tx, r *Row) { tx.Store(r.of.place(r.values), r) }
