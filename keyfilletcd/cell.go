@@ -18,8 +18,8 @@ type version struct {
 	created  int64 // the revision at which it was made
 }
 
-// holds are the conditions under which nobody has changed a key since it was read. The
-// value is compared too: a cluster that was restored counts its revisions again.
+// holds are the conditions under which no process has changed a key since it was read.
+// The value is compared too: a cluster that was restored counts its revisions again.
 func (v version) holds(key string) []clientv3.Cmp {
 	if v.revision == 0 {
 		return []clientv3.Cmp{absent(key)}
@@ -48,7 +48,7 @@ type cell struct {
 	key   string
 
 	// known is the key as it was read or written last, so that a change needs one round
-	// trip while nobody else changes the key; nil: it was not read yet.
+	// trip while no other process changes the key; nil: it was not read yet.
 	known atomic.Pointer[version]
 }
 
@@ -56,7 +56,7 @@ func (s *store) cell(folder string, parts ...string) *cell {
 	return &cell{store: s, key: s.key(folder, parts...)}
 }
 
-// change is what is to become of a cell.
+// change is the requested change of a cell.
 type change struct {
 	value any // that is written as JSON; nil: the key stays as it is
 
@@ -65,12 +65,12 @@ type change struct {
 	then []clientv3.Op
 }
 
-// replace replaces the value of a cell by what decide makes of it, in a transaction that
-// changes nothing where the cell is not as decide has seen it. decide is then called
-// again. What leaves the cell as it is, and an error, count only where the cell was read
-// in this call: what is remembered may be old. replace reports whether it has changed the
-// cell; it has not where decide did not want it, and where the cell is as decide has seen
-// it and one of the other conditions does not hold.
+// replace replaces the value of a cell by the result of decide, in a transaction that
+// changes nothing if the cell is no longer as decide has seen it. Then it calls decide
+// again. If decide leaves the cell as it is, or returns an error, that counts only after
+// the cell was read in this call: the remembered value may be old. replace reports
+// whether it has changed the cell; it has not if decide did not want it, and if the cell
+// is as decide has seen it and one of the other conditions does not hold.
 func (c *cell) replace(ctx context.Context, decide func(now version) (change, error)) (changed bool, err error) {
 	var now version
 	fresh := false
@@ -148,8 +148,8 @@ func (c *cell) read(ctx context.Context) (version, error) {
 	return now, nil
 }
 
-// transact sends one transaction. It asks for a leader, so that a member that has lost the
-// others says so at once. After an error it may have happened.
+// transact sends one transaction. It asks for a leader, so that a member that has lost
+// the others reports that at once. After an error it may have happened.
 func (s *store) transact(ctx context.Context, hold []clientv3.Cmp, then, otherwise []clientv3.Op) (*clientv3.TxnResponse, error) {
 	var before mark
 	var answer *clientv3.TxnResponse

@@ -8,8 +8,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// connection is what the states use of a client of etcd. In the simulator a cluster that is
-// simulated stands behind it.
+// connection is the part of a client of etcd that the states use. The simulator
+// implements it by a simulated cluster.
 type connection struct {
 	kv      clientv3.KV
 	grants  clientv3.Lease           // makes leases

@@ -34,8 +34,8 @@ func (s *store) counter(st keysource.State, kind string) *counter {
 	return &counter{cell: s.cell("states", st.Name), state: st, kind: kind, max: min(st.Max, math.MaxInt64-1)}
 }
 
-// count replaces the state by what decide makes of it, see [cell.replace]. A state that
-// is not there is made first.
+// count replaces the state by the result of decide, see [cell.replace]. A missing state
+// is made first.
 func (c *counter) count(ctx context.Context, decide func(now counted) (counted, change, error)) (changed bool, err error) {
 	for {
 		missing := false
@@ -62,8 +62,8 @@ func (c *counter) count(ctx context.Context, decide func(now counted) (counted, 
 	}
 }
 
-// make makes the state, unless somebody else does. It returns the answers to questions that
-// are asked in the same transaction.
+// make makes the state, unless another process does. It returns the answers to questions
+// that are asked in the same transaction.
 func (c *counter) make(ctx context.Context, questions ...clientv3.Op) ([]*etcdserverpb.ResponseOp, error) {
 	first, err := c.state.First(ctx)
 	if err != nil {

@@ -18,25 +18,27 @@
 //
 // # What is promised
 //
-// Each change is one transaction of etcd. A sequence reserves by writing keys whose number of
-// writes etcd counts, and reads in the same transaction what they come to, so that hundreds of
-// processes reserve at once and each gets what is behind the others'. Every other change
-// compares the key that it changes with the value and the revision that were read, and reads
-// again what another process has changed in between. A new series, or worker's number, changes
-// the key of the state: a process that finds it changed writes a key that says that it waits, and
-// the next process that makes a series makes those of all that wait, in one transaction. The kind
-// and the parameters of a state are in its value, which all of these compare. A transaction
-// whose answer was lost may have happened: its integers are nobody's, which is a gap, and no
-// transaction repeats an earlier one, whether this package or the client of etcd sends it again.
+// Each change is one transaction of etcd. A sequence reserves by writing keys whose
+// number of writes etcd counts, and reads their sum in the same transaction, so that
+// hundreds of processes reserve at once and each gets the integers after the others'.
+// Every other change compares the key that it changes with the value and the revision
+// that were read, and reads again what another process has changed in between. A new
+// series, or worker's number, changes the key of the state: a process that finds it
+// changed writes a key that says that it waits, and the next process that makes a series
+// makes one for each waiting process, in one transaction. The kind and the parameters of
+// a state are in its value, which all of these compare. A transaction whose answer was
+// lost may have happened: its integers are never handed out, which is a gap, and no
+// transaction repeats an earlier one, whether this package or the client of etcd sends it
+// again.
 //
-// A lease is a lease of etcd, by the clock of its leader. Who owns a series is in the
+// A lease is a lease of etcd, by the clock of its leader. The owner of a series is in the
 // series' own key, too, with a count of its owners, and every reservation compares both:
 // a process that was stopped for longer than its lease finds another owner there, or goes
-// on where it stopped if nobody came.
+// on where it stopped if no process has taken the series.
 //
 // # What is stored
 //
-// All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
+// All keys begin with keyfill/, or with the prefix in the policy. Names of states and
 // columns are escaped as in the path of a URL.
 //
 //	keyfill/states/orders.id             the base, the kind, the parameters and which counts there are
@@ -59,12 +61,13 @@
 // # When the store goes back
 //
 // A cluster that was restored from a snapshot stands lower than it did. A process notices
-// that by the revision of etcd, which otherwise only grows, by the id of the cluster, and by
-// the state itself: its source then compares the state with the keys in the table, and
-// on_store_rollback of the policy says what happens. What another process had reserved
-// since the snapshot is not found out: raise the states after a restore, before programs
-// start. A copy that etcdctl make-mirror has made lacks the versions of keys. A sequence that
-// stands below the value of one of its counts is an error, and so is one that lacks a count.
+// that by the revision of etcd, which otherwise only grows, by the id of the cluster, and
+// by the state itself: its source then compares the state with the keys in the table, and
+// on_store_rollback of the policy decides what happens. Integers that another process had
+// reserved since the snapshot are not found: raise the states after a restore, before
+// programs start. A copy that etcdctl make-mirror has made lacks the versions of keys. A
+// sequence that stands below the value of one of its counts is an error, and so is one
+// that lacks a count.
 //
 // # Versions
 //

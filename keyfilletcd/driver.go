@@ -26,7 +26,7 @@ const Name = "etcd"
 // DefaultPrefix begins all keys in etcd where the policy has no prefix.
 const DefaultPrefix = "keyfill/"
 
-// connecting says how often a member that cannot be reached is tried again: gRPC would wait
+// connecting is how often a member that cannot be reached is tried again: gRPC would wait
 // for up to two minutes, while the member may be back.
 var connecting = grpc.ConnectParams{
 	Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
@@ -55,9 +55,9 @@ var (
 func (Driver) Open(string) (driver.Conn, error) { return nil, errSQL }
 
 // OpenStore opens a store by a text: the addresses of the servers, with commas between
-// them, such as "etcd-1:2379,etcd-2:2379", or with https:// in front of each for TLS with
-// the authorities of the system. Behind the last one may stand "/" and a prefix for all
-// keys. It does no I/O.
+// them, such as "etcd-1:2379,etcd-2:2379", or with https:// before each for TLS with the
+// authorities of the system. After the last one may follow "/" and a prefix for all keys.
+// OpenStore does no I/O.
 func (d Driver) OpenStore(dsn string) (keysource.Store, error) {
 	e := keysource.Endpoints{}
 	scheme := ""

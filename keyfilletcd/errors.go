@@ -26,7 +26,7 @@ var (
 	errUncounted  = anchor.New("back", "there is a series in etcd that its state has not counted: raise base in the state above all of its series")
 )
 
-// Errors of etcd that stay until somebody mends the cluster or the account.
+// Errors of etcd that stay until an operator repairs the cluster or the account.
 var (
 	errLogin = anchor.New("login", "etcd refuses the user, the password or the certificate: mend user_env, password_env and tls, or the account")
 	errUser  = anchor.New("login", "etcd wants a user and a password, and this store has none: write user_env and password_env, with endpoints in the place of a DSN")

@@ -20,8 +20,8 @@ type lease struct {
 	id clientv3.LeaseID
 }
 
-// renew makes the lease last its whole time from now on, or takes a new one where there
-// is none any more.
+// renew makes the lease last its whole time from now on, or takes a new one if it has
+// expired.
 func (l *lease) renew(ctx context.Context) (clientv3.LeaseID, error) {
 	l.mu.Lock()
 	id := l.id
@@ -70,7 +70,7 @@ func keepAlive(ctx context.Context, client etcdserverpb.LeaseClient, id clientv3
 		return false, err
 	}
 	if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
-		_, err = stream.Recv() // which says why
+		_, err = stream.Recv() // which names the cause
 		return false, err
 	}
 	answer, err := stream.Recv()

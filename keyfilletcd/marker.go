@@ -13,7 +13,7 @@ import (
 type marked struct {
 	Parameters string `json:"parameters,omitempty"`
 	Until      int64  `json:"until"` // the end of the time that is reserved, in milliseconds since 1970
-	Owner      string `json:"owner"` // who raised it last; for people who look
+	Owner      string `json:"owner"` // the process that raised it last; for people who look
 }
 
 // marker is the mark of one worker.

@@ -16,8 +16,8 @@ const (
 	// mostSilence is how long any member is waited for.
 	mostSilence = 8 * time.Second
 
-	// patienceLasts is how long a member is waited for as long as its slowest question
-	// needed. Quick ones in between say nothing of it.
+	// patienceLasts is how long the slowest recent question sets the wait for a member.
+	// Quick questions in between do not shorten it.
 	patienceLasts = time.Minute
 )
 
@@ -80,7 +80,7 @@ func (s *store) ask(ctx context.Context, question func(context.Context, *connect
 		s.answered(place, time.Since(began))
 	case errors.Is(err, context.DeadlineExceeded):
 		s.silent(place, time.Since(began))
-	case !errors.Is(err, context.Canceled): // a caller who has gone
+	case !errors.Is(err, context.Canceled): // the caller's context has not ended
 		s.leave(place)
 	}
 	if errors.Is(limited.Err(), context.DeadlineExceeded) {
@@ -115,9 +115,9 @@ func isUnreached(err error) bool {
 	return errors.Is(err, errReach) || errors.Is(err, errHandshake) || errors.Is(err, errShake) || errors.Is(err, errPreface)
 }
 
-// persist asks other members where one does not answer, as long as there is time, and each
-// of them once where they cannot be reached. Sources ask again what they need for keys; it
-// is for what nobody asks again, and does no harm when it is done twice.
+// persist asks other members if one does not answer, while there is time, and each of
+// them once if they cannot be reached. Sources repeat the questions that they need for
+// keys; persist is for questions that no source repeats, and repeating them does no harm.
 func (s *store) persist(ctx context.Context, ask func() error) error {
 	for unreached := 1; ; {
 		err := ask()
@@ -189,7 +189,7 @@ func (m *member) limit() time.Duration {
 	return max(m.patience, leastSilence)
 }
 
-// need sees to it that the member is waited for as long, for the next while.
+// need makes the member be waited for at least that long, for the next while.
 func (m *member) need(patience time.Duration) {
 	if patience >= m.limit() {
 		m.patience = min(patience, mostSilence)

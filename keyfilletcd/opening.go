@@ -175,7 +175,7 @@ func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.S
 	for _, one := range append(all, v.waiting[:min(len(v.waiting), mostServed)]...) {
 		switch {
 		case state.Base < one.Seen, one.Size != s.owner.Size, state.Base > s.counter.max-s.owner.Size+1:
-			continue // the owner finds out by itself
+			continue // the owner notices that itself
 		}
 		of := row{Last: state.Base + s.owner.Size - 1, Next: state.Base, Owner: one.Owner, Epoch: 1}
 		value, err := json.Marshal(of)

@@ -21,10 +21,11 @@ import (
 // many integers as one write of it reserves, and etcd counts the writes, which is a key's
 // version. The next integer is the state's base and the sum of what all counts have reserved.
 //
-// A reservation of 1,320 integers writes the keys 1000, 300 and 20, and reads the state and
-// all counts behind that, in one transaction. That it holds the state as it was read keeps a
-// program with another kind or other parameters from reserving. The state names its counts,
-// so that one that somebody has deleted is missed: who writes a count first changes the state.
+// A reservation of 1,320 integers writes the keys 1000, 300 and 20, and then reads the
+// state and all counts, in one transaction. Its condition that the state is as it was
+// read keeps a program with another kind or other parameters from reserving. The state
+// names its counts, so that a deleted count is noticed: the process that writes a count
+// first changes the state.
 type numbers struct {
 	*counter
 	counts string // begins the keys of the counts
@@ -41,9 +42,9 @@ type standing struct {
 	next int64 // the lowest integer that is not reserved
 	over bool  // it is greater than that, which is the greatest integer
 
-	// least is the greatest value of the counts: who reserves writes there where the sequence
-	// stood by then, or lower. It is more than next only where the store has gone back, or where
-	// keys were copied without their versions.
+	// least is the greatest value of the counts: a reservation stores there the integer
+	// at which the sequence stood, or a lower one. It is more than next only if the store
+	// has gone back, or if keys were copied without their versions.
 	least int64
 }
 
@@ -171,9 +172,9 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 	return then, then.next - count, true, nil
 }
 
-// open returns which integers from first on a caller may have who has seen others below
-// seen: all up to the greatest one of the state, or an error. First is below seen where the
-// state has gone back, and there are none then.
+// open returns which integers from first on a caller may have that has seen others below
+// seen: all up to the greatest one of the state, or an error. If the state has gone back,
+// first is below seen, and there are none.
 func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation, error) {
 	switch {
 	case first < seen:
@@ -185,9 +186,10 @@ func (n *numbers) open(now *standing, first, seen int64) (keysource.Reservation,
 	return keysource.Reservation{First: first, N: n.max - first + 1, Server: n.store.seen.server(now.Incarnation)}, nil
 }
 
-// Reserve reserves integers in one transaction. They follow all that was reserved before. Where
-// nothing can be reserved by what is remembered, Reserve asks where the sequence stands before
-// it says so. A store that goes back at that moment can reserve integers that nobody gets.
+// Reserve reserves integers in one transaction. They follow all that were reserved
+// before. If nothing can be reserved by the remembered state, Reserve reads the state
+// before it returns that. If a store goes back at that moment, it can reserve integers
+// that are never handed out.
 func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.Reservation, err error) {
 	if want < 1 {
 		return keysource.Reservation{}, keysource.ErrCount

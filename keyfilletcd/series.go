@@ -224,7 +224,7 @@ func (s *series) Move(ctx context.Context, one keysource.Series, to int64) (now 
 	}
 }
 
-// hold lets a series be this owner's for as long as the lease lasts.
+// hold makes a series this owner's until the lease ends.
 func (s *series) hold(first int64, id clientv3.LeaseID) clientv3.Op {
 	return clientv3.OpPut(s.leaseKey(first), s.owner.Owner, clientv3.WithLease(id))
 }

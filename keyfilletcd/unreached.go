@@ -23,14 +23,15 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// link is the connection of one client. The client asks for a token on it before there is a
-// client, and waits for a server as long as it may without saying why there is none.
+// link is the connection of one client. The client asks for a token on it before there is
+// a client, and waits for a server up to its deadline without reporting why there is
+// none.
 type link struct {
 	conn atomic.Pointer[grpc.ClientConn]
 	last atomic.Pointer[error] // why it was without a server last
 }
 
-// option lets a client tell its connection.
+// option lets a client report its connection.
 func (l *link) option() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		l.conn.Store(conn)

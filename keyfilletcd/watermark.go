@@ -17,7 +17,7 @@ type watermark struct {
 	setbacks int
 }
 
-// mark is what was known when a question was sent.
+// mark is the known state when a question was sent.
 type mark struct {
 	cluster  uint64
 	revision int64

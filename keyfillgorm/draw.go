@@ -36,9 +36,9 @@ type drawn struct {
 	// it; nil without one. The dialect of MySQL changes it when it writes the INSERT.
 	conflict *clause.OnConflict
 
-	// scanned says that RETURNING gives the key, told that it gives the key of each
-	// row, also where it was there: MariaDB's does, since GORM writes DO NOTHING there
-	// as an update.
+	// scanned reports whether RETURNING returns the key, told whether it returns the key
+	// of each row, also of one that was there: MariaDB's does, since GORM writes DO
+	// NOTHING there as an update.
 	scanned, told bool
 
 	// selects and omits are the program's where the plugin has chosen the key's column in
@@ -184,8 +184,8 @@ func sendsZero(db *gorm.DB) bool {
 	return false
 }
 
-// tableOf returns the name of a statement's table, "" where it has none or brings its own
-// SQL. known says that the plugin knows the table, and the database that it is in.
+// tableOf returns the name of a statement's table, empty if it has none or brings its own
+// SQL. known reports whether the plugin knows the table, and the database that it is in.
 func tableOf(db *gorm.DB) (table string, known bool) {
 	stmt := db.Statement
 	if stmt.Schema == nil || stmt.SQL.Len() > 0 {
@@ -214,8 +214,8 @@ func fieldOf(s *schema.Schema, column string) *schema.Field {
 	return nil
 }
 
-// readsBack reports whether GORM learns the key of a row by itself, which is so only
-// where it leaves the column out of the INSERT: it would send a zero value otherwise.
+// readsBack reports whether GORM learns the key of a row without the plugin, which is so
+// only if it leaves the column out of the INSERT: it would send a zero value otherwise.
 func (s *setter) readsBack(db *gorm.DB, field *schema.Field) bool {
 	if !field.HasDefaultValue || field.DefaultValueInterface != nil {
 		return false
@@ -242,8 +242,8 @@ func (s *setter) returns(db *gorm.DB, field *schema.Field) bool {
 	return len(returning.Columns) == 0 // which is all of them
 }
 
-// returningOf returns the clause that asks for the key, and for what GORM would ask for
-// without it.
+// returningOf returns the clause that asks for the key, and for the columns that GORM
+// would ask for without the plugin.
 func returningOf(s *schema.Schema, key *schema.Field) clause.Returning {
 	r := clause.Returning{Columns: []clause.Column{{Name: key.DBName}}}
 	for _, f := range s.FieldsWithDefaultDBValue {

@@ -87,10 +87,10 @@ func (l lacking) storesZero(reflect.Value) bool {
 	return integer && l.db.Name() != "mysql" && !l.field.HasDefaultValue && inserted(l.db, l.field)
 }
 
-// handsOn reports whether GORM stores the struct's key in other rows too: in those of its
+// handsOn reports whether GORM stores the struct's key in other rows too: in its
 // associations, or, for a struct that is one, in its owner or in the row between the two.
-// These have the clause DO NOTHING, where children have an update of what refers to the
-// owner.
+// The INSERTs of these have the clause DO NOTHING, where the INSERTs of children have an
+// update of their references to the owner.
 func (l lacking) handsOn(rv reflect.Value) bool {
 	stmt := l.db.Statement
 	if c, ok := stmt.Clauses["ON CONFLICT"].Expression.(clause.OnConflict); ok && c.DoNothing && isAssociation(l.db) {

@@ -4,11 +4,11 @@
 //	g, err := gorm.Open(mysql.New(mysql.Config{Conn: db}), &gorm.Config{})
 //	err = g.Use(keyfillgorm.Plugin{})
 //
-// The database of GORM is one that keyfill has opened. Without the plugin GORM learns
-// a key from RETURNING or LastInsertId. Neither tells a UUID on MySQL, and a field that
-// GORM takes for the program's own, such as a UUID without a default in its tag, is
-// not read back on any engine. With the plugin structs have their keys on each engine,
-// so that children and join tables get them, and models need no tags for keyfill.
+// The database of GORM is one that keyfill has opened. Without the plugin GORM learns a
+// key from RETURNING or LastInsertId. Neither returns a UUID on MySQL, and a field that
+// GORM takes for the program's own, such as a UUID without a default in its tag, is not
+// read back on any engine. With the plugin structs have their keys on each engine, so
+// that children and join tables get them, and models need no tags for keyfill.
 //
 // # Which keys are set
 //
@@ -22,15 +22,15 @@
 //
 // # Rows that are not stored
 //
-// ON CONFLICT, IGNORE and triggers may leave a row out, or change another row. Behind
-// such an INSERT the plugin asks the database, by one SELECT, which of its keys are
-// stored. Where a key is not, the struct gets the key of the row that was changed, if
-// the conflict's columns name one row; otherwise its key is zero again. MariaDB's
-// RETURNING tells all keys, so nothing is asked there. After an error of an INSERT the
-// keys that the plugin has set for it are zero again. Where GORM rolls back the
-// transaction that it has begun for a Create or a Save, so are the keys of parents and
-// children. In a transaction of the program's own, and in CreateInBatches, structs keep
-// the keys of the INSERTs before the error: they are in no row after a rollback.
+// ON CONFLICT, IGNORE and triggers may leave a row out, or change another row. After such
+// an INSERT the plugin asks the database, by one SELECT, which of its keys are stored.
+// Where a key is not, the struct gets the key of the row that was changed, if the
+// conflict's columns name one row; otherwise its key is zero again. MariaDB's RETURNING
+// returns all keys, so nothing is asked there. After an error of an INSERT the keys that
+// the plugin has set for it are zero again. Where GORM rolls back the transaction that it
+// has begun for a Create or a Save, so are the keys of parents and children. In a
+// transaction of the program's own, and in CreateInBatches, structs keep the keys of the
+// INSERTs before the error: they are in no row after a rollback.
 //
 // # One struct in several places
 //
@@ -49,11 +49,11 @@
 // The plugin leaves keys to the INSERT under GORM's dbresolver, in maps instead of
 // structs, under DryRun, in a statement that names its schema or an expression by the
 // method Table, and where one struct stands twice in the program's slice, or is given by
-// value. A field without a default in its tag sends a zero value there. Under the policy's
-// fill: zero, the default but for integers, the row gets a key, which the struct does not
-// learn. A Create fails before anything is sent where the zero key would be stored in
-// rows that refer to the struct, and where it is an integer that is stored as 0, but on
-// MySQL and MariaDB, where 0 is no key.
+// value. A field without a default in its tag sends a zero value there. Under the
+// policy's fill: zero, the default except for integers, the row gets a key, which the
+// struct does not learn. A Create fails before anything is sent where the zero key would
+// be stored in rows that refer to the struct, and where it is an integer that is stored
+// as 0, except on MySQL and MariaDB, where 0 is no key.
 //
 // A field gets its key by sql.Scanner, or as GORM sets a text, an integer or bytes. An
 // array without sql.Scanner, such as the UUID of the standard library from Go 1.27 on,

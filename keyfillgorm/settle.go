@@ -11,8 +11,7 @@ import (
 // chunk is how many keys one SELECT asks for: engines have a limit of placeholders.
 const chunk = 500
 
-// settle compares the keys that were set with what is stored. It runs behind the
-// INSERT.
+// settle compares the keys that were set with the stored ones. It runs after the INSERT.
 func (s *setter) settle(db *gorm.DB) {
 	value, _ := db.InstanceGet(drawnKey)
 	d, _ := value.(*drawn)
@@ -31,8 +30,8 @@ func (s *setter) settle(db *gorm.DB) {
 	}
 	missing, err := d.unstored(db, 0, len(d.keys))
 	for i := 0; d.scanned && err == nil && i < len(d.keys); i++ {
-		// GORM gives the rows of RETURNING to the structs in order, as if none were
-		// left out: a struct may have the key of the one behind it.
+		// GORM gives the rows of RETURNING to the structs in order, as if none were left
+		// out: a struct may have the key of the next one.
 		err = d.field.Set(ctx, d.structs[i], d.keys[i])
 	}
 	for _, i := range missing {
@@ -89,8 +88,8 @@ func (d *drawn) query(db *gorm.DB) *gorm.DB {
 	return db.Session(&gorm.Session{NewDB: true}).Table(d.table)
 }
 
-// readBack gives a struct the key of the row that was there instead of its own, where
-// the clause of the conflict says which one it is, and none otherwise.
+// readBack gives a struct the key of the row that was there instead of its own, if the
+// clause of the conflict identifies the row, and none otherwise.
 func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 	ctx := db.Statement.Context
 	d.field.ReflectValueOf(ctx, rv).SetZero()
@@ -125,9 +124,9 @@ func (d *drawn) readBack(db *gorm.DB, rv reflect.Value) error {
 	return d.assign(ctx, rv, found[0])
 }
 
-// sameAs returns the condition that a column has the struct's value, and false where
-// the struct does not tell: the column is the key, no field, or one that the database
-// may have filled.
+// sameAs returns the condition that a column has the struct's value, and false if the
+// struct does not have it: the column is the key, no field, or one that the database may
+// have filled.
 func (d *drawn) sameAs(ctx context.Context, db *gorm.DB, rv reflect.Value, column clause.Column) (clause.Eq, bool) {
 	field := fieldOf(db.Statement.Schema, column.Name)
 	if field == nil || field == d.field || field.HasDefaultValue {

@@ -42,10 +42,10 @@ func note(db *gorm.DB, d *drawn) {
 	}
 }
 
-// undo takes away the keys of a transaction that GORM has rolled back: an error of a
-// child, or of a hook, comes when the parent's struct has its key already. It runs
-// behind the end of the transaction. In a transaction of the program's, or without one,
-// the rows before the error are still there.
+// undo removes the keys of a transaction that GORM has rolled back: an error of a child,
+// or of a hook, comes when the parent's struct has its key already. It runs after the end
+// of the transaction. In a transaction of the program's, or without one, the rows before
+// the error are still there.
 func undo(db *gorm.DB) {
 	j := journalOf(db)
 	if j == nil || j.owner != db.Statement {

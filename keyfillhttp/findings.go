@@ -8,15 +8,15 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// Finding is something that somebody should look at.
+// Finding is something that needs an operator's attention.
 type Finding struct {
 	// Severity is "bad" where INSERTs fail now or keys may come twice, else "warn".
 	Severity string `json:"severity"`
 	// Subject is the table, the source, or the entry of the policy.
 	Subject string `json:"subject"`
-	// Text says what is so.
+	// Text describes the fault.
 	Text string `json:"text"`
-	// Remedy says what to do.
+	// Remedy is what to do.
 	Remedy string `json:"remedy"`
 }
 
@@ -26,7 +26,7 @@ const (
 	warn = "warn"
 )
 
-// A source whose end is nearer is told of.
+// A source whose end is nearer is reported.
 const (
 	soon     = 30 * 24 * time.Hour
 	verySoon = 3 * 24 * time.Hour
@@ -126,14 +126,14 @@ func (t Table) withoutKey() (n uint64, causes string) {
 	return n, strings.Join(words, ", ")
 }
 
-// told is for how long something is told of that is over.
+// told is how long a past event is reported.
 const told = time.Hour
 
-// isOver reports whether something happened so long ago that it is told of no more. The zero
+// isOver reports whether an event is so long past that it is no longer reported. The zero
 // Time is not known.
 func isOver(now, last time.Time) bool { return !last.IsZero() && now.Sub(last) > told }
 
-// lastOf says when something happened last, where that is known.
+// lastOf returns when something happened last, if that is known.
 func lastOf(now, last time.Time) string {
 	if last.IsZero() {
 		return ""
@@ -173,7 +173,7 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// enough is how many INSERTs tell that an entry without one is misspelt.
+// enough is how many INSERTs show that an entry without one is misspelt.
 const enough = 1000
 
 // unmatched returns the entries of the policy that have matched no INSERT although there
@@ -202,7 +202,7 @@ func unmatched(r Report) []Finding {
 	return found
 }
 
-// in says how long it is until a time.
+// in returns how long it is until a time.
 func in(now, then time.Time) string {
 	if !then.After(now) {
 		return "now"
@@ -210,7 +210,7 @@ func in(now, then time.Time) string {
 	return "in " + span(then.Sub(now))
 }
 
-// ago says how long a time is past.
+// ago returns how long a time is past.
 func ago(now, then time.Time) string {
 	if then.IsZero() {
 		return "before"

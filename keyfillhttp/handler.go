@@ -1,6 +1,6 @@
-// Package keyfillhttp shows on a page what keyfill does in this process: the outcome of the
-// INSERTs by table, what the sources have left and until when, and what needs somebody's
-// attention.
+// Package keyfillhttp shows on a page what keyfill does in this process: the outcome of
+// the INSERTs by table, what the sources have left and until when, and what needs an
+// operator's attention.
 //
 //	m, err := keyfill.From(db)
 //	mux.Handle("/debug/keyfill", keyfillhttp.Handler(m))
@@ -54,7 +54,7 @@ func Handler(m *keyfill.Mount) http.Handler {
 	return handler(func() Report { return NewReport(m) })
 }
 
-// handler answers with what read returns.
+// handler answers with the result of read.
 func handler(read func() Report) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -88,7 +88,7 @@ func handler(read func() Report) http.Handler {
 			return
 		}
 		header.Set("Content-Length", strconv.Itoa(body.Len()))
-		_, _ = body.WriteTo(w) // who has gone reads no error
+		_, _ = body.WriteTo(w) // a client that has disconnected reads no error
 	})
 }
 

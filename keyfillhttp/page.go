@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// page is what the template shows.
+// page holds the data of the template.
 type page struct {
 	Report
 	Style   template.CSS
@@ -55,14 +55,14 @@ func (p page) Now() int {
 	return n
 }
 
-// group is what is to say of one subject.
+// group holds the findings about one subject.
 type group struct {
 	Severity, Subject string
 	Findings          []Finding
 }
 
-// When says by when somebody has to look at the group, in a word: its colour alone would not
-// tell all readers.
+// When returns by when an operator has to look at the group, in a word: its colour alone
+// would not inform all readers.
 func (g group) When() string {
 	if g.Severity == bad {
 		return "now"
@@ -83,7 +83,7 @@ func (p page) Groups() []group {
 	return all
 }
 
-// Ago says how long a time is past.
+// Ago returns how long a time is past.
 func (p page) Ago(then time.Time) string { return ago(p.Time, then) }
 
 // Moment writes a time: without its date where that is today's.
@@ -100,7 +100,7 @@ func (p page) Moment(then time.Time) string {
 // Ends reports whether anything is known of a source's end.
 func (p page) Ends(s Source) bool { return s.Max > 0 && s.States > 0 || !s.Exhausted.IsZero() }
 
-// Until says until when a source lasts.
+// Until returns until when a source lasts.
 func (p page) Until(s Source) string {
 	if s.Exhausted.IsZero() {
 		return ""
@@ -131,7 +131,7 @@ func (p page) Level(s Source) string {
 	return level
 }
 
-// Fetched says how long fetches take.
+// Fetched returns how long fetches take.
 func (p page) Fetched(s Source) string {
 	if s.Fetches == 0 {
 		return ""
@@ -191,7 +191,7 @@ func (c causes) Level() string {
 // Sum adds up the counts.
 func (c causes) Sum() uint64 { return sum(c.Counts) }
 
-// breakable writes a name that a narrow screen may break behind its dots and underscores.
+// breakable writes a name that a narrow screen may break after its dots and underscores.
 func breakable(name string) template.HTML {
 	return template.HTML(breaks.Replace(template.HTMLEscapeString(name)))
 }

@@ -14,8 +14,8 @@ import (
 type Report struct {
 	// Time is when the report was made.
 	Time time.Time `json:"time"`
-	// Attention lists what somebody should look at, the worst first. It is empty where
-	// all is well.
+	// Attention lists the findings that need an operator's attention, the worst first. It
+	// is empty if all is well.
 	Attention []Finding `json:"attention"`
 	// Sources lists the sources of the policy in its order. On the mount of a registered
 	// name, sources of one name are summed up over all open databases.
@@ -27,8 +27,8 @@ type Report struct {
 	Passed uint64 `json:"passed"`
 }
 
-// Table is what became of the INSERTs into one table since the mount was opened.
-// [keyfill.TableStats] says what each count counts.
+// Table counts the outcomes of the INSERTs into one table since the mount was opened.
+// [keyfill.TableStats] describes each count.
 type Table struct {
 	Name     string  `json:"name"`
 	Entry    string  `json:"entry"` // of the policy
@@ -53,11 +53,11 @@ type Count struct {
 	// Cause is a [keyfill.Cause] or a [keyfill.Reason].
 	Cause string `json:"cause"`
 	Count uint64 `json:"count"`
-	// Text is the sentence of a reason, "" for a cause.
+	// Text is the sentence of a reason, empty for a cause.
 	Text string `json:"text,omitempty"`
 }
 
-// Source is the state of a source. [keyfill.SourceStats] says what each field means.
+// Source is the state of a source. [keyfill.SourceStats] describes each field.
 type Source struct {
 	Name   string   `json:"name"`
 	Kind   string   `json:"kind"`

@@ -122,7 +122,7 @@ func (i *instruments) secondsSum(name, text string) metric.Float64ObservableCoun
 	return noted(i, instrument, err)
 }
 
-// observe tells the figures of now.
+// observe reports the present figures.
 func (i *instruments) observe(o metric.Observer, f figures.Figures, now time.Time, common attribute.Set) {
 	with := func(more ...attribute.KeyValue) metric.MeasurementOption {
 		return metric.WithAttributes(append(common.ToSlice(), more...)...)
@@ -149,8 +149,8 @@ func (i *instruments) observe(o metric.Observer, f figures.Figures, now time.Tim
 	}
 }
 
-// observeSource tells the state of one source. What a source of its kind does not have, or
-// what is not known yet, is left out.
+// observeSource reports the state of one source, without the figures that a source of its
+// kind does not have, or that are not known yet.
 func (i *instruments) observeSource(o metric.Observer, s keyfill.SourceStats, now time.Time, of metric.MeasurementOption) {
 	o.ObserveInt64(i.states, int64(s.States), of)
 	if !s.Exhausted.IsZero() {

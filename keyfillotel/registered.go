@@ -25,8 +25,9 @@ type registrations struct {
 	all map[registeredMount]bool
 }
 
-// registeredMount is what may be registered once at a time. The zero value is none: a meter
-// that is no pointer, such as one that does nothing, is not told from others.
+// registeredMount is a pair that may be registered once at a time. The zero value stands
+// for a meter that is no pointer, such as one that does nothing: these are not
+// distinguished.
 type registeredMount struct {
 	meter  weak.Pointer[byte]
 	mount  weak.Pointer[keyfill.Mount]

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/figures"
 )
 
-// TracerProvider returns a provider whose spans tell what keyfill does with the INSERTs
-// that are executed under them. It is made for otelsql around keyfill's driver:
+// TracerProvider returns a provider whose spans have attributes about the INSERTs that
+// are executed under them. It is made for otelsql around keyfill's driver:
 //
 //	db, err := otelsql.Open("mysql-keyfill", dsn,
 //		otelsql.WithTracerProvider(keyfillotel.TracerProvider(otel.GetTracerProvider())))
@@ -29,7 +29,7 @@ import (
 // [keyfill.WithTrace] says; others cost nothing more.
 func TracerProvider(from trace.TracerProvider) trace.TracerProvider { return provider{from} }
 
-// provider embeds the interface, as OpenTelemetry asks of who implements it.
+// provider embeds the interface, as OpenTelemetry asks of implementations.
 type provider struct{ trace.TracerProvider }
 
 func (p provider) Tracer(name string, options ...trace.TracerOption) trace.Tracer {
@@ -38,7 +38,7 @@ func (p provider) Tracer(name string, options ...trace.TracerOption) trace.Trace
 
 type tracer struct{ trace.Tracer }
 
-// Start starts a span under which INSERTs tell of themselves.
+// Start starts a span which INSERTs under its context report to.
 func (t tracer) Start(ctx context.Context, name string, options ...trace.SpanStartOption) (context.Context, trace.Span) {
 	ctx, span := t.Tracer.Start(ctx, name, options...)
 	if span.IsRecording() {
@@ -48,15 +48,15 @@ func (t tracer) Start(ctx context.Context, name string, options ...trace.SpanSta
 	return ctx, span
 }
 
-// Tell returns what [keyfill.WithTrace] calls to tell a span of the INSERTs under its
-// context, for a program that has no otelsql:
+// Tell returns the function for [keyfill.WithTrace] that reports the INSERTs under a
+// context to a span, for a program that has no otelsql:
 //
 //	ctx = keyfill.WithTrace(ctx, keyfillotel.Tell(span))
 //
 // It is safe for concurrent use.
 func Tell(span trace.Span) func(keyfill.Event) { return (&teller{span: span}).ended }
 
-// teller tells a span of INSERTs. It is safe for concurrent use.
+// teller reports INSERTs to a span. It is safe for concurrent use.
 type teller struct {
 	span trace.Span
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ type teller struct {
 	open string // the table of that INSERT while its rows are read
 }
 
-// begun tells of an INSERT whose rows are read next, if it is the first of the span.
+// begun reports an INSERT whose rows are read next, if it is the first of the span.
 func (t *teller) begun(e keyfill.Event) {
 	attributes := known(e)
 	if len(attributes) == 0 || !t.span.IsRecording() {
@@ -78,7 +78,7 @@ func (t *teller) begun(e keyfill.Event) {
 	}
 }
 
-// ended tells of an INSERT.
+// ended reports an INSERT.
 func (t *teller) ended(e keyfill.Event) {
 	attributes := Attributes(e)
 	if len(attributes) == 0 || !t.span.IsRecording() {
@@ -94,8 +94,8 @@ func (t *teller) ended(e keyfill.Event) {
 	t.span.AddEvent("keyfill.insert", trace.WithAttributes(attributes...))
 }
 
-// Attributes returns what a span tells of an INSERT, none for one that matched no entry of
-// the policy:
+// Attributes returns the attributes of a span about an INSERT, none for one that matched
+// no entry of the policy:
 //
 //	db.collection.name   the table, by the semantic conventions
 //	db.operation.name    INSERT, by the semantic conventions
@@ -151,7 +151,7 @@ func known(e keyfill.Event) []attribute.KeyValue {
 }
 
 // outcomeOf returns the outcome under which the metrics count an INSERT that matched an
-// entry, "" for a table that the policy passes.
+// entry, empty for a table that the policy passes.
 func outcomeOf(e keyfill.Event) figures.Outcome {
 	switch {
 	case e.Action == "keep":

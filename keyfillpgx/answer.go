@@ -85,7 +85,7 @@ func (a *answer) Next(dest []driver.Value) error {
 	return nil
 }
 
-// Close returns the error that the server has sent behind the last row that was read.
+// Close returns the error that the server has sent after the last row that was read.
 func (a *answer) Close() error {
 	a.closed = true
 	a.rows.Close()

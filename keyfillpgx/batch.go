@@ -54,7 +54,7 @@ func (c *Conn) sendBatch(ctx context.Context, b *pgx.Batch, release func()) *bat
 // begins reports whether a batch begins a transaction: Batch.BeginTx.
 func begins(b *pgx.Batch) bool { return pgx.FailedBatchResults(b, errBatchTx).Tx() != nil }
 
-// batchResults are the results of pgx, of which keyfill is told.
+// batchResults are the results of pgx, which are reported to keyfill.
 type batchResults struct {
 	pgx.BatchResults
 	conn    *Conn
@@ -133,7 +133,7 @@ func (r *batchResults) readsBy(q *pgx.QueuedQuery) func(pgx.BatchResults) error 
 }
 
 // hasOneResult reports whether a text of the simple protocol is known to have one result:
-// it may be several statements, or none, and its comment may end behind it.
+// it may be several statements, or none, and a comment may extend beyond its end.
 func hasOneResult(text string) bool {
 	text = strings.TrimRight(text, "; \t\r\n")
 	return text != "" && !strings.Contains(text, ";") && !strings.Contains(text, "--") && !strings.Contains(text, "/*")
@@ -180,8 +180,9 @@ func (r *batchResults) seesRows() {
 	}
 }
 
-// failed returns the error of the batch as far as it says what became of the rows. What a
-// function of the application has returned may be an error of another statement.
+// failed returns the error of the batch, as far as it shows whether the rows were stored.
+// An error that a function of the application has returned may belong to another
+// statement.
 func (r *batchResults) failed() error {
 	conn := r.conn.native.conn
 	r.seesRows()
@@ -255,8 +256,8 @@ func (r *batchResults) Tx() pgx.Tx {
 	return r.tx
 }
 
-// Close is the method of pgx. The connection is free behind it, and keyfill asks what it
-// has to ask.
+// Close is the method of pgx. The connection is free after it, and keyfill runs its own
+// queries.
 func (r *batchResults) Close() error {
 	if !r.closed {
 		r.closed = true

@@ -10,10 +10,10 @@ import (
 
 // call is a text of the application with its arguments, read as pgx reads them.
 type call struct {
-	text    string // behind the application's own QueryRewriter
-	name    string // of the prepared statement that the text stands for; "" where it is none's
+	text    string // the result of the application's own QueryRewriter
+	name    string // of the prepared statement that the text stands for; may be empty
 	args    []any
-	options []any // of pgx, which stand in front of the arguments
+	options []any // of pgx, which stand before the arguments
 
 	passes bool // the text does not concern keyfill
 	once   bool // the text never comes again: pgx is to keep no statement for it
@@ -76,11 +76,12 @@ func (k *call) sent(query string) string {
 	return query
 }
 
-// with returns the arguments of pgx: the options of the call in front of what is bound.
+// with returns the arguments of pgx: the options of the call, followed by the bound
+// arguments.
 func (k *call) with(args []driver.NamedValue) []any {
 	all := make([]any, 0, len(k.options)+len(args)+1)
 	if k.once {
-		all = append(all, pgx.QueryExecModeDescribeExec) // an option behind it counts more
+		all = append(all, pgx.QueryExecModeDescribeExec) // a later option counts more
 	}
 	all = append(all, k.options...)
 	for i := range args {

@@ -46,7 +46,7 @@ type filler interface {
 
 var _ filler = (*fill.Conn)(nil)
 
-// errVersions says that package keyfill works otherwise than this module expects.
+// errVersions means that package keyfill works otherwise than this module expects.
 var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
 // WrapConn returns a connection that fills keys around one of pgx, with sources of its
@@ -172,7 +172,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, er
 	case err == nil:
 		return rowsOf(a, rows), nil
 	case a != nil && a.rows.Err() == err:
-		return a.rows, a.early // as pgx tells it
+		return a.rows, a.early // as pgx reports it
 	default:
 		return errRows{err}, err
 	}
@@ -206,7 +206,7 @@ func (c *Conn) Deallocate(ctx context.Context, name string) error {
 	return err
 }
 
-// tagged forgets the prepared statements where the server says by its command tag that
+// tagged forgets the prepared statements if the server reports by its command tag that
 // none is left.
 func (c *Conn) tagged(tag pgconn.CommandTag) {
 	if len(c.prepared) == 0 {

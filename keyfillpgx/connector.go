@@ -8,9 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// connector is what keyfill opens connections by: to the states of its sources by
-// package stdlib of pgx, and around a connection that the application has by the context
-// of given.
+// connector opens connections for keyfill: to the states of its sources by package stdlib
+// of pgx, and around a connection that the application has by the context of given.
 type connector struct {
 	stores driver.Connector
 

@@ -46,7 +46,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 	c.native.copying = false
 	stored, failed := l.stored, l.failed
 	if failed != nil && s.refused != nil {
-		stored, failed = 0, s.refused // the server has been told, and has answered with its own words
+		stored, failed = 0, s.refused // the error was sent to the server, which has answered in its own words
 	}
 	_, ended := session.ExecStmt(ctx, stmt, nil)
 	if failed == nil {
@@ -60,7 +60,7 @@ func (c *Conn) CopyFrom(ctx context.Context, table pgx.Identifier, columns []str
 type load struct {
 	head    string // of the text, before the columns
 	columns []string
-	width   int   // the number of the application's columns; those behind hold keys
+	width   int   // the number of the application's columns; the columns after them hold keys
 	row     []any // the last, with its keys, which pgx has encoded before it asks for the next
 	stored  int64
 	failed  error
@@ -102,7 +102,7 @@ func (l *load) open(text string) error {
 	return nil
 }
 
-// unquoted returns the name in double quotes that a text begins with, and what is behind
+// unquoted returns the name in double quotes that a text begins with, and the text after
 // it.
 func unquoted(text string) (name, behind string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
@@ -177,7 +177,7 @@ func (u uuidText) TextValue() (pgtype.Text, error) {
 }
 
 // loadSource are the application's rows with their keys. pgx reads them in a goroutine of
-// its own while the connection waits, so that nobody else uses keyfill's.
+// its own while the connection waits, so that no other statement uses keyfill's.
 type loadSource struct {
 	pgx.CopyFromSource
 	ctx     context.Context

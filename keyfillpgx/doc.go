@@ -30,12 +30,12 @@
 // # Caveats
 //
 // keyfill neither fills nor sees what is sent on pgx's own objects: on the pool or the
-// connection that was wrapped, on what [Conn.Conn], the Conn of a transaction and the Conn
-// of rows return, on a *pgconn.PgConn, which has the text form of COPY, and by the name of
-// a statement that was prepared on one of these. Settings, the search path and temporary
-// tables of a session are not seen to change there either: a pool that is wrapped is used
-// through its [Pool] alone, or has the hooks PrepareConn or AfterRelease, behind which
-// keyfill asks again.
+// connection that was wrapped, on what [Conn.Conn], the Conn of a transaction and the
+// Conn of rows return, on a *pgconn.PgConn, which has the text form of COPY, and by the
+// name of a statement that was prepared on one of these. Settings, the search path and
+// temporary tables of a session are not seen to change there either: a pool that is
+// wrapped is used through its [Pool] alone, or has the hooks PrepareConn or AfterRelease,
+// after which keyfill asks again.
 //
 // Query reads the first row before it returns, so that it waits for the server a little
 // longer than pgx does, unless the text does not concern keyfill. Where keys belong to the

@@ -12,8 +12,9 @@ import (
 // only from what it has prepared, so the filled text is prepared as well, with itself as
 // its name, and deallocated with the name of the application.
 
-// maxFilledTexts is how many filled texts are prepared for one name. There is one, but for
-// modes of the policy that change, and for texts that prove what the name of a table means.
+// maxFilledTexts is how many filled texts are prepared for one name. There is one, except
+// for modes of the policy that change, and for texts that prove what the name of a table
+// means.
 const maxFilledTexts = 8
 
 // isTyped reports whether pgx describes the text of a call before it encodes arguments.

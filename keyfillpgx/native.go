@@ -28,8 +28,8 @@ type native struct {
 	rows *answer           // the last that pgx has given for it
 	load *load             // the COPY that is being prepared; nil where none is
 
-	// copying says that pgx copies rows, and takes no statement meanwhile. It changes
-	// only where no other goroutine asks for rows.
+	// copying reports whether pgx copies rows, and takes no statement meanwhile. It
+	// changes only where no other goroutine asks for rows.
 	copying bool
 
 	leaves bool // the pool closes the connection
@@ -86,7 +86,7 @@ func (n *native) QueryContext(ctx context.Context, query string, args []driver.N
 	return a, nil
 }
 
-// ownArguments returns the arguments of a statement of keyfill's, behind an option where pgx
+// ownArguments returns the arguments of a statement of keyfill's, after an option if pgx
 // refuses it under the simple protocol.
 func (n *native) ownArguments(args []driver.NamedValue) []any {
 	plain := values(args)
@@ -227,8 +227,8 @@ func (t texts) ExecContext(ctx context.Context, query string, args []driver.Name
 	return driver.RowsAffected(n.tag.RowsAffected()), nil
 }
 
-// QueryContext keeps the rows for the application. It reads the first one, since the
-// server says only then whether the statement has failed, unless the text passes.
+// QueryContext keeps the rows for the application. It reads the first one, since only
+// then the server reports whether the statement has failed, unless the text passes.
 func (t texts) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	n := t.native
 	sent, err := n.sent(ctx, &n.call, query)
@@ -259,7 +259,7 @@ var (
 	_ driver.StmtQueryContext = unkept{}
 )
 
-// isOnce says that pgx is not to keep the statement, where its mode would keep one.
+// isOnce makes pgx not keep the statement, if its mode would keep one.
 func (s unkept) isOnce() {
 	switch n := s.native; n.mode {
 	case pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe:

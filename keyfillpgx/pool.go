@@ -17,7 +17,7 @@ import (
 type Pool struct {
 	pool      *pgxpool.Pool
 	connector *keyfill.Connector
-	key       string // of what keyfill knows of a connection, in pgx's custom data
+	key       string // of keyfill's data about a connection, in pgx's custom data
 }
 
 // WrapPool returns a pool that fills keys around one of pgx. It opens no connection. The
@@ -82,7 +82,7 @@ func (p *Pool) Acquire(ctx context.Context) (*PoolConn, error) {
 	return &PoolConn{c, acquired}, nil
 }
 
-// connOf returns what keyfill knows of a connection of the pool.
+// connOf returns keyfill's data about a connection of the pool.
 func (p *Pool) connOf(ctx context.Context, conn *pgx.Conn) (*Conn, error) {
 	known := conn.PgConn().CustomData()
 	if c, ok := known[p.key].(*Conn); ok {

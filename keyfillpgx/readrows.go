@@ -16,7 +16,7 @@ type readRows struct {
 	types  *pgtype.Map
 	fields []pgconn.FieldDescription
 	tag    pgconn.CommandTag
-	rest   [][][]byte // behind the current row
+	rest   [][][]byte // after the current row
 	row    [][]byte
 	closed bool
 	err    error

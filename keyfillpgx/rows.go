@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// rowsOf returns the rows of pgx for what keyfill has answered to a query: pgx's own
-// rows where nobody else reads them.
+// rowsOf returns the rows of pgx for keyfill's answer to a query: pgx's own rows if
+// keyfill does not read them.
 func rowsOf(a *answer, rows driver.Rows) pgx.Rows {
 	a.keeps = false
 	watched := &watchedRows{Rows: a.rows, watcher: rows, values: make([]driver.Value, len(a.fields))}
@@ -44,7 +44,7 @@ func (r *aheadRows) Next() bool {
 type watchedRows struct {
 	pgx.Rows
 	watcher driver.Rows // around the answer with the rows
-	steps   bool        // the watcher goes on by itself, and the rows beside it
+	steps   bool        // Next has to advance Rows too, since the watcher does not
 	values  []driver.Value
 	err     error
 	closed  bool

@@ -126,8 +126,8 @@ func (t *tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 // Conn returns the connection of pgx: see [Conn.Conn].
 func (t *tx) Conn() *pgx.Conn { return t.conn.Conn() }
 
-// savedTx is a transaction in a transaction, which is a savepoint. Its methods are those
-// of the transaction around it until the savepoint ends.
+// savedTx is a transaction in a transaction, which is a savepoint. Until the savepoint
+// ends, it has the methods of the transaction around it.
 type savedTx struct {
 	pgx.Tx
 	name   string

@@ -7,7 +7,7 @@
 //	)
 //
 // A collector reads [keyfill.Mount.Stats] and [keyfill.Mount.Sources] at each scrape and
-// sends nothing to a database. INSERTs are counted whether somebody scrapes or not.
+// sends nothing to a database. INSERTs are counted with or without scrapes.
 //
 // Each metric has the label db_name, as the metrics of collectors.NewDBStatsCollector. The
 // label table is an entry of the policy, such as "orders" or "log_*", and never the name of
@@ -37,10 +37,10 @@ type collector struct {
 	waits, lastKey, leaseHeld, leaseEnd, leasesLost  *prometheus.Desc
 }
 
-// NewCollector returns a collector of what a mount has done since it was opened, and of
-// the state of its sources. dbName is the label db_name of all its metrics: several mounts
-// in one registry need a name each. The mount of a registered name gives the sums over all
-// databases that were opened through the name.
+// NewCollector returns a collector of the counts of a mount since it was opened, and of
+// the state of its sources. dbName is the label db_name of all its metrics: several
+// mounts in one registry need a name each. The mount of a registered name gives the sums
+// over all databases that were opened through the name.
 //
 // The collector fails no scrape. It is safe for concurrent use.
 func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {

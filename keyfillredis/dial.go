@@ -14,8 +14,8 @@ import (
 // dialLimit is how long a connection may take to open. It is less than a source waits for.
 const dialLimit = 5 * time.Second
 
-// dialler opens connections as the client would by itself. It also tells when TLS is not
-// answered: a port without TLS waits for the end of a line.
+// dialler opens connections as the client would without it. It also reports when TLS is
+// not answered: a port without TLS waits for the end of a line.
 type dialler struct {
 	config  *tls.Config  // nil: none
 	shaking atomic.Int32 // attempts whose TLS is not answered yet

@@ -23,23 +23,24 @@
 // sends changes to replicas after it has answered, and so a replica that becomes the primary
 // may lack the last of them: take package keyfilletcd where that must not cost a key.
 //
-// Each change is one script, which the server runs alone and which compares what it changes.
-// It changes one hash by one command, so that a kill of the server leaves nothing half done,
-// and touches one key, as a Redis Cluster wants. A script whose answer was lost may have run:
-// nobody has its integers, which are a gap. A script that a client has sent twice leaves such
-// a gap too. The client that this package makes sends no script twice by itself, but to a
-// Redis Cluster.
+// Each change is one script, which the server runs alone and which compares what it
+// changes. It changes one hash by one command, so that a kill of the server leaves
+// nothing half done, and touches one key, as a Redis Cluster wants. A script whose answer
+// was lost may have run: its integers are never handed out, which is a gap. A script that
+// a client has sent twice leaves such a gap too. The client that this package makes
+// repeats a script only to a Redis Cluster.
 //
-// A lease is a time by the clock of the server. Who owns a series is in the state, with a count
-// of its owners, and every reservation compares both: a process that was stopped for longer
-// than its lease finds another owner there, or goes on where it stopped if nobody came.
+// A lease is a time by the clock of the server. The owner of a series is in the state,
+// with a count of its owners, and every reservation compares both: a process that was
+// stopped for longer than its lease finds another owner there, or goes on where it
+// stopped if no process has taken the series.
 //
 // Integers are texts in the scripts, since Lua has doubles alone: they are exact up to the
 // greatest integer of 64 bits.
 //
 // # What is stored
 //
-// All keys begin with keyfill/, or with what prefix says in the policy. Names of states and
+// All keys begin with keyfill/, or with the prefix in the policy. Names of states and
 // columns are escaped as in the path of a URL. Each key is a hash.
 //
 //	keyfill/states/orders.id            kind, parameters, next (integer), incarnation
@@ -59,11 +60,12 @@
 //
 // # When the store goes back
 //
-// A process knows the server by its run id and the id of its replication, and the state by its
-// incarnation. Where one of them is another one, after a restart, a failover or a restore, its
-// source compares the state with the keys in the table, and on_store_rollback of the policy
-// says what happens where the state stands below them. What other processes have reserved and
-// not stored yet is not found out: raise the states after a restore, before programs start.
+// A process knows the server by its run id and the id of its replication, and the state
+// by its incarnation. Where one of them is another one, after a restart, a failover or a
+// restore, its source compares the state with the keys in the table, and
+// on_store_rollback of the policy decides what happens if the state stands below them.
+// Integers that other processes have reserved and not stored yet are not found: raise the
+// states after a restore, before programs start.
 //
 // # Lines of the client
 //

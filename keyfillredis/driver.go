@@ -105,9 +105,10 @@ func (Driver) Open(string) (driver.Conn, error) { return nil, errSQL }
 //	redis://host-1:26379,host-2:26379/0?master_name=main
 //	                                                sentinels, and the name of the primary
 //
-// rediss:// stands for TLS with the authorities of the system. prefix=shop%2F begins all keys
-// with shop/. The user and the password are told to the servers, and not to the sentinels: a
-// program with other needs makes the client and calls [Register]. OpenStore does no I/O.
+// rediss:// stands for TLS with the authorities of the system. prefix=shop%2F begins all
+// keys with shop/. The user and the password are sent to the servers, and not to the
+// sentinels: a program with other needs makes the client and calls [Register]. OpenStore
+// does no I/O.
 func (Driver) OpenStore(dsn string) (keysource.Store, error) {
 	scheme, rest, _ := strings.Cut(dsn, "://")
 	end := strings.IndexAny(rest, "/?")
@@ -178,9 +179,9 @@ const longest = 10 * time.Second
 func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 	o := &redis.UniversalOptions{
 		Username: e.User, Password: e.Password,
-		// A source asks again by itself, and knows for how long. Each script may be sent
-		// twice, but a number that nobody gets is better not reserved. A ClusterClient
-		// sends again all the same, as often as it follows a slot to another node.
+		// A source retries, and knows for how long. Each script may be sent twice, but a
+		// repetition reserves numbers that are never handed out. A ClusterClient sends
+		// again all the same, as often as it follows a slot to another node.
 		MaxRetries: -1, DialerRetries: 1,
 		ContextTimeoutEnabled: true, ReadTimeout: longest, WriteTimeout: longest,
 		PoolSize: 8, PipelinePoolSize: -1,

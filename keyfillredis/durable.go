@@ -19,8 +19,8 @@ var asked = []struct {
 	{"maxmemory-policy", func(v string) bool { return !strings.HasPrefix(v, "allkeys-") }},
 }
 
-// look asks the server for these settings, once in the life of a store, and logs those that
-// may lose numbers. A server that does not tell them, as one that is rented may not, is
+// look asks the server for these settings, once in the life of a store, and logs those
+// that may lose numbers. A server that does not report them, as a managed one may not, is
 // logged too.
 func (s *store) look(ctx context.Context) {
 	if s.looking.Swap(true) {

@@ -26,7 +26,8 @@ var (
 	errUncounted  = anchor.New("back", "there is a series in Redis that its state has not counted: raise next in the state above all of its series")
 )
 
-// Errors of Redis that stay until somebody mends the server, the account or the policy.
+// Errors of Redis that stay until an operator repairs the server, the account or the
+// policy.
 var (
 	errLogin      = anchor.New("login", "Redis refuses the user or the password: mend user_env and password_env, or the account")
 	errLoginDSN   = anchor.New("login", "Redis refuses the user or the password: mend the DSN, or the account")
@@ -62,7 +63,7 @@ func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }
 
-// final returns the error of a store that answers so until somebody mends something.
+// final returns the error of a store that answers so until an operator repairs it.
 func final(cause error) error {
 	return fmt.Errorf("%w: %w: %w", keysource.ErrStoreState, keysource.ErrStoreRefused, cause)
 }
@@ -76,7 +77,7 @@ const (
 	byClient // of the program's
 )
 
-// login returns the error of a user who is refused.
+// login returns the error for a user that Redis refuses.
 func (a access) login() error {
 	return []error{errLogin, errLoginDSN, errLoginGiven}[a]
 }

@@ -44,7 +44,7 @@ func script(names ...string) *redis.Script {
 	return redis.NewScript(text)
 }
 
-// reply is what a script has answered: a word, and texts that follow it.
+// reply is the answer of a script: a word, and texts that follow it.
 type reply struct {
 	word  string
 	texts []string

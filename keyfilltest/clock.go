@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is told to step. [NewClock] makes
-// one. It is safe for concurrent use.
+// Clock is a clock that stands still between steps. [NewClock] makes one. It is safe for
+// concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time

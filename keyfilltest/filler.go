@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Filler says how keyfill sends the statements of an application, for the expectations
-// of a mock. [NewFiller] makes one. It is safe for concurrent use.
+// Filler returns the statements that keyfill sends for an application's, for the
+// expectations of a mock. [NewFiller] makes one. It is safe for concurrent use.
 type Filler struct {
 	t  testing.TB
 	db *sql.DB
@@ -52,10 +52,10 @@ func (f *Filler) Fill(query string, args ...any) (sent string, bound []driver.Va
 	return f.last.query, f.last.bound()
 }
 
-// Prepared is [Filler.Fill] for a statement that the application prepares and then executes
-// with these arguments: the text is what the mock gets for ExpectPrepare, and the arguments
-// are those of the execution. A statement without arguments has a placeholder for its key
-// then, where Fill returns a literal. The text is the same for each execution.
+// Prepared is [Filler.Fill] for a statement that the application prepares and then
+// executes with these arguments: the text is for ExpectPrepare of the mock, and the
+// arguments are for the execution. A statement without arguments has a placeholder for
+// its key then, where Fill returns a literal. The text is the same for each execution.
 func (f *Filler) Prepared(query string, args ...any) (sent string, bound []driver.Value) {
 	f.t.Helper()
 	f.mu.Lock()

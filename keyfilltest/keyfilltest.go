@@ -1,17 +1,17 @@
-// Package keyfilltest helps applications to test, without a database, what they
-// send through keyfill. [New] puts a go-sqlmock connection behind the wrapper,
-// with keys that are the same in every run. A [Filler] turns the plain INSERT of the
-// application into the text and the arguments that the mock gets.
+// Package keyfilltest helps applications to test, without a database, what they send
+// through keyfill. [New] wraps a go-sqlmock connection, with keys that are the same in
+// every run. A [Filler] turns the plain INSERT of the application into the text and the
+// arguments that the mock gets.
 //
 //	options := keyfill.Options{Policy: cfg}
 //	db, mock := keyfilltest.New(t, options)
 //	query, args := keyfilltest.NewFiller(t, options).Fill("INSERT INTO orders (a) VALUES ($1)", 1)
 //	mock.ExpectExec(query).WithArgs(args...).WillReturnResult(sqlmock.NewResult(0, 1))
 //
-// New compares queries byte for byte, since both matchers of go-sqlmock fold white
-// space. [NewMatching] compares by another matcher, as by sqlmock.QueryMatcherRegexp,
-// and [Open] wraps a mock with options of its own. [Clock] is a clock that stands
-// still until it is told to step.
+// New compares queries byte for byte, since both matchers of go-sqlmock fold white space.
+// [NewMatching] compares by another matcher, as by sqlmock.QueryMatcherRegexp, and [Open]
+// wraps a mock with options of its own. [Clock] is a clock that stands still between
+// steps.
 //
 // The mock gets the statements of the application and nothing else. keyfill asks it
 // neither for the catalog nor for settings, and begins no transaction on it. What the driver

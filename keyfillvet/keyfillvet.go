@@ -1,6 +1,6 @@
-// Package keyfillvet has an analyzer that tells what becomes of the INSERTs in a Go
-// package under a policy of keyfill: which ones are errors when they are executed, and
-// where LastInsertId does not answer the key.
+// Package keyfillvet has an analyzer for the INSERTs in a Go package under a policy of
+// keyfill: it reports which ones are errors when they are executed, and where
+// LastInsertId does not return the key.
 //
 // The command "keyfill vet" finds the same, reads files of SQL too, and prints a summary.
 // The analyzer is for programs that run several ones: the go command, by
@@ -10,22 +10,22 @@
 // where keyfillvet is the program in cmd/keyfillvet; golangci-lint, whose plugin is in
 // package golangci; and a program of one's own, with package multichecker.
 //
-// # What it tells
+// # What it reports
 //
 // A diagnostic has one of these rules as its category:
 //
 //	keyfill/refused       an INSERT into a table of the policy that cannot be filled
 //	keyfill/lastinsertid  LastInsertId after an INSERT whose key is no integer
-//	keyfill/dynamic       a text that is put together when the program runs; told only if asked for
+//	keyfill/dynamic       a text that is put together when the program runs; reported only if asked for
 //	keyfill/ignore        a comment that turns off nothing, or gives no reason
 //
-// The comment "//keyfill:ignore RULE REASON" turns findings off. Behind code it turns off
-// the findings of its line. On a line of its own it turns off the findings of the statement
-// or declaration below.
+// The comment "//keyfill:ignore RULE REASON" turns findings off. After code it turns off
+// the findings of its line. On a line of its own it turns off the findings of the
+// statement or declaration below.
 //
 // # Caveats
 //
-// What a library builds by itself, such as an ORM, is not in the source.
+// Texts that a library builds, such as an ORM, are not in the source.
 package keyfillvet
 
 import (
@@ -41,8 +41,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options say by which policy an analyzer judges, and what it tells. The zero value reads
-// the policy from its usual place.
+// Options are the policy that an analyzer uses, and the findings that it reports. The
+// zero value reads the policy from its usual place.
 type Options struct {
 	// Config is the path of the policy file. Where it is "", the file is the one that
 	// $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder of a package
@@ -57,7 +57,7 @@ type Options struct {
 	// postgres@15; "" is the newest version.
 	Server string
 
-	// Dynamic says that keyfill/dynamic is told.
+	// Dynamic turns keyfill/dynamic on.
 	Dynamic bool
 }
 

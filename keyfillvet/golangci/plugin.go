@@ -15,7 +15,7 @@ import (
 
 func init() { register.Plugin("keyfill", New) }
 
-// settings are what .golangci.yml says of the plugin.
+// settings are the plugin's settings in .golangci.yml.
 type settings struct {
 	Config  string `json:"config"`
 	Dialect string `json:"dialect"`
@@ -41,5 +41,5 @@ func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	return []*analysis.Analyzer{keyfillvet.New(p.options)}, nil
 }
 
-// GetLoadMode says that the analyzer needs types.
+// GetLoadMode returns that the analyzer needs types.
 func (plugin) GetLoadMode() string { return register.LoadModeTypesInfo }

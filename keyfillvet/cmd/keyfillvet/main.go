@@ -1,10 +1,11 @@
-// Command keyfillvet tells what becomes of the INSERTs in Go packages, as a tool of go vet:
+// Command keyfillvet reports how keyfill treats the INSERTs in Go packages, as a tool of
+// go vet:
 //
 //	go install github.com/keyfill/keyfill/keyfillvet/cmd/keyfillvet@latest
 //	go vet -vettool=$(which keyfillvet) ./...
 //
-// Its flags -keyfill.config, -keyfill.dialect and -keyfill.dynamic go behind -vettool. Without the go command it
-// is of no use: "keyfill vet" is the program that is run by itself.
+// Its flags -keyfill.config, -keyfill.dialect and -keyfill.dynamic follow -vettool. It
+// works only under the go command: "keyfill vet" is the stand-alone program.
 package main
 
 import (
@@ -34,9 +35,9 @@ func main() {
 	unitchecker.Main(keyfillvet.Analyzer)
 }
 
-// identity returns the identity of this program. The go command keeps the results of a
-// tool as long as its identity stays the same. It changes with the program, and with the policy that is found
-// from the folder in which the go command runs.
+// identity returns the identity of this program. The go command reuses the results of a
+// tool while its identity stays the same. It changes with the program, and with the
+// policy that is found from the folder in which the go command runs.
 func identity() (string, error) {
 	hash := sha256.New()
 	program, err := os.Executable()
@@ -47,7 +48,7 @@ func identity() (string, error) {
 		return "", err
 	}
 	if file := vet.PolicyFile(cmp.Or(os.Getenv("PWD"), ".")); file != "" {
-		// A policy that cannot be read is told where it is used.
+		// A policy that cannot be read is reported where it is used.
 		if text, err := os.ReadFile(file); err == nil {
 			_, _ = hash.Write(text) // a hash never fails
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Options say which rows get keys, and how fast.
+// Options are which rows get keys, and how fast.
 type Options struct {
 	Table, Column string // as the policy names them
 	Batch, Rate   int    // rows that a transaction changes, and in a second at most; 0: no limit
@@ -36,7 +36,7 @@ type Table struct {
 	Column     *catalog.Column // the keys'
 	table, key string          // as they are written in SQL
 
-	// locator is the column that tells rows apart: the unique column by, in whose order
+	// locator is the column that identifies rows: the unique column by, in whose order
 	// rows are found, or a column of the engine such as ctid. It is empty if any row
 	// without a key will do: MySQL and MariaDB change one by LIMIT 1.
 	locator string
@@ -46,11 +46,11 @@ type Table struct {
 	progress *terminal.Progress
 }
 
-// ctid is the locator of PostgreSQL where no column tells the rows apart. Each partition of
-// a table counts its own, so that a row is told by its partition (tableoid) too.
+// ctid is the locator of PostgreSQL if no column identifies the rows. Each partition of a
+// table counts its own, so that a row is identified by its partition (tableoid) too.
 const ctid = "ctid"
 
-// isPhysical reports whether rows are told apart by where they are stored.
+// isPhysical reports whether rows are identified by where they are stored.
 func (b *Table) isPhysical() bool { return b.by == nil && b.locator == ctid }
 
 // errNotTaken is returned when the table does not store the keys. The batch is rolled back.

@@ -24,7 +24,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options say what is measured.
+// Options select what is measured.
 type Options struct {
 	Driver      string
 	Rows        int           // that each layout stores

@@ -23,7 +23,7 @@ const (
 	postgresLock = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"
 )
 
-// engines are those that are measured, by family.
+// engines are the measured engines, by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: {
 		version:     "SELECT VERSION()",

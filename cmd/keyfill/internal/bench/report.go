@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/stats"
 )
 
-// Report is what a measurement has found. Its JSON is described in docs/bench.md.
+// Report is the result of a measurement. Its JSON is described in docs/bench.md.
 type Report struct {
 	Time        time.Time     `json:"time"`
 	Engine      string        `json:"engine"`
@@ -34,7 +34,7 @@ type layoutLine struct {
 	Key     string          `json:"key"`
 	Seconds *stats.Estimate `json:"seconds,omitempty"` // to store the rows
 	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // of the seconds to the engine's own, in the same round
-	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows, as times that of the first
+	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows, divided by the first quarter's
 	Table   int64           `json:"table_bytes,omitempty"`
 	Indexes int64           `json:"index_bytes,omitempty"`
 	Refused string          `json:"refused,omitempty"`
@@ -142,7 +142,7 @@ func noise(ratio *stats.Estimate) float64 {
 	return 100 * max(ratio.High-1, 1-ratio.Low)
 }
 
-// layoutVerdict says which keys are fastest, as far as the noise lets it.
+// layoutVerdict returns which keys are fastest, as far as the noise lets it.
 func (r *Report) layoutVerdict() string {
 	var best *layoutLine
 	for _, l := range r.Layouts {
@@ -168,7 +168,7 @@ func (r *Report) layoutVerdict() string {
 	return text
 }
 
-// noiseVerdict says below which difference the figures say nothing.
+// noiseVerdict returns below which difference the figures are noise.
 func (r *Report) noiseVerdict() string {
 	text := fmt.Sprintf("The engine's own key, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.",
 		noise(r.layout(measure.OwnAgain).Ratio))
@@ -178,7 +178,7 @@ func (r *Report) noiseVerdict() string {
 	return text
 }
 
-// wayNoise says below which difference the figures of the ways say nothing.
+// wayNoise returns below which difference the figures of the ways are noise.
 func (r *Report) wayNoise() string {
 	most := 0.0
 	for _, n := range r.Connections {

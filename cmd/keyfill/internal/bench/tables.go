@@ -151,8 +151,8 @@ func (s *Scratch) clean(ctx context.Context) error {
 	return s.exec(ctx, "DROP TABLE "+ledger)
 }
 
-// exec executes a statement, which waits for the locks of others: SQLite without a
-// busy_timeout does not wait by itself.
+// exec executes a statement, which waits for the locks of others: SQLite does not wait
+// without a busy_timeout.
 func (s *Scratch) exec(ctx context.Context, query string, args ...any) error {
 	return s.execOn(ctx, s.db, query, args...)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Address says which database a command opens: the flags --driver, --dsn and --dsn-env.
+// Address is the database that a command opens: the flags --driver, --dsn and --dsn-env.
 type Address struct {
 	Driver, DSN string
 	Variable    string // the environment variable that holds the DSN
@@ -68,8 +68,8 @@ func (a *Address) Open(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
 	return a.Connect(ctx)
 }
 
-// Connect connects to the database, and tells MariaDB from MySQL. Its errors do not repeat
-// what a driver says of a DSN, since that may hold the password.
+// Connect connects to the database, and finds out whether it is MariaDB or MySQL. Its
+// errors do not repeat what a driver says of a DSN, since that may hold the password.
 func (a *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error) {
 	dsn, d, err := a.DataSource()
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// known are the drivers that are registered above, with what their engines speak.
+// known are the drivers that are registered above, with the dialects of their engines.
 var known = []struct {
 	name    string
 	dialect func() *dialect.Dialect
 }{
 	{"sqlite", dialect.SQLite},
-	{"mysql", dialect.MySQL}, // or MariaDB, which the server's version tells
+	{"mysql", dialect.MySQL}, // or MariaDB, which the server's version shows
 	{"pgx", dialect.PostgreSQL},
 	{"postgres", dialect.PostgreSQL},
 	{"sqlserver", dialect.SQLServer},

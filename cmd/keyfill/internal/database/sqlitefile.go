@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// errNoFile says that a database of SQLite is not there. SQLite would make an empty one,
+// errNoFile means that a database of SQLite is not there. SQLite would make an empty one,
 // in which every table is missing.
 var errNoFile = errors.New("the DSN names a file that is not there: correct it, or make the database first")
 
@@ -28,8 +28,8 @@ func CheckFile(driver, dsn string) error {
 	return nil
 }
 
-// sqliteFile returns the file that a DSN names for modernc.org/sqlite; "" for a database in
-// memory, and where the file is not known.
+// sqliteFile returns the file that a DSN names for modernc.org/sqlite; empty for a
+// database in memory, and if the file is not known.
 func sqliteFile(dsn string) string {
 	path, query, _ := strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(query)

@@ -140,7 +140,7 @@ func compare(ctx context.Context, w *bufio.Writer, p *terminal.Progress, folder 
 	return w.Flush()
 }
 
-// conclusion says what the numbers show, and nothing that they do not.
+// conclusion returns a sentence on what the numbers show.
 func conclusion(found []measurement, rows int) string {
 	base, v4, v7, binary := found[byInteger], found[byV4], found[byV7], found[byBinaryV7]
 	took := fmt.Sprintf(" In this run random keys took %.1f times as long as INTEGER, and keyfill's ordered ones %.1f times.",
@@ -156,7 +156,7 @@ func conclusion(found []measurement, rows int) string {
 	return text
 }
 
-// measure stores the rows in a new file. It tells show how many are stored.
+// measure stores the rows in a new file. It calls show with the number of stored rows.
 func (c contender) measure(ctx context.Context, path string, rows int, show func(done int)) (m measurement, err error) {
 	connector, err := sqlite.NewConnector(database.FileDSN(path, comparisonPragmas...))
 	if err != nil {

@@ -67,8 +67,8 @@ func siblingOf(cfg *policy.Config) explain.Explainer {
 	return explain.By(c)
 }
 
-// onSibling returns a hint if the sibling of the engine does not refuse a text, and "" if it
-// does.
+// onSibling returns a hint if the sibling of the engine does not refuse a text, and an
+// empty text if it does.
 func (p *Policy) onSibling(text string) string {
 	if p.sibling == nil {
 		return ""

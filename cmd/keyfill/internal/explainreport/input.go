@@ -30,7 +30,7 @@ func LogFormats() (names []string) {
 	return names
 }
 
-// standardInput is the name of standard input in -f and in what is printed.
+// standardInput is the name of standard input in -f and in the output.
 const standardInput = "-"
 
 // inputStatement is one statement of an input.
@@ -41,7 +41,7 @@ type inputStatement struct {
 	log  bool // the text is from a log, and holds what users have sent
 }
 
-// where says where a statement stands.
+// where returns the place of a statement.
 func (s *inputStatement) where() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
 // input reads the statements of files.

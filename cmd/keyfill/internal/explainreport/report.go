@@ -1,6 +1,6 @@
-// Package explainreport explains statements for keyfill explain: one, those of files of SQL
-// and of logs, or requests in lines of JSON. It prints each, or counts them by table,
-// outcome and reason.
+// Package explainreport explains statements for keyfill explain: one statement, the
+// statements of files of SQL and of logs, or requests in lines of JSON. It prints each,
+// or counts them by table, outcome and reason.
 package explainreport
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Options say which statements are explained, and what is printed of them.
+// Options select the statements to explain, and the form of the output.
 type Options struct {
 	Arguments []string // one statement, or none where files are read
 	Files     []string // "-" is standard input, which is read where there are none
-	Format    string   // of the files, "" where they tell it
+	Format    string   // of the files, empty if they show it
 	JSON      bool
 	Literals  bool  // the strings and numbers of a log are shown
-	Summary   *bool // whether statements are counted by group; nil: those of a log are
+	Summary   *bool // whether statements are counted by group; nil: the statements of a log are
 	In        io.Reader
 	Out       io.Writer
 	ErrOut    io.Writer // shows the progress

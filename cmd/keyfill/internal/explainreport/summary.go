@@ -30,7 +30,7 @@ type Summary struct {
 	total  map[string]int // statements by outcome
 }
 
-// groupKey is what statements have in common that are counted together.
+// groupKey identifies statements that are counted together.
 type groupKey struct{ action, table, column, reason string }
 
 // group is the statements of one groupKey.
@@ -106,7 +106,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 	found.statements++
 }
 
-// hint returns a hint for a text that is passed or refused, "" if there is none.
+// hint returns a hint for a text that is passed or refused, empty if there is none.
 func (s *Summary) hint(text string, ex *explain.Explanation) string {
 	switch ex.Action {
 	case rewrite.Refuse.String():

@@ -26,7 +26,7 @@ func (p printer) line(label, format string, args ...any) {
 }
 
 // print prints the readable form: the facts on labelled lines, and last the text that
-// would be sent. at is where the statement stands, nil where that need not be told.
+// would be sent. at is where the statement stands, nil if that need not be printed.
 func (p printer) print(query string, at *inputStatement, ex *explain.Explanation, hint string) {
 	p.line("action", "%s: %s", p.colours.Paint(terminal.ActionColours[ex.Action], ex.Action), meaning(*ex))
 	if len(ex.Inserts) > 0 {
@@ -91,7 +91,7 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 // unfilled reports whether the policy lets a statement go that is refused for a reason.
 func unfilled(reason string) bool { return strings.HasPrefix(reason, "unfilled: ") }
 
-// meaning says what the action is in a sentence.
+// meaning returns a sentence about the action.
 func meaning(ex explain.Explanation) string {
 	switch {
 	case ex.Action == "fill":
@@ -108,8 +108,8 @@ func meaning(ex explain.Explanation) string {
 	return "no INSERT into a configured table"
 }
 
-// places says where the keys of an INSERT travel. number is its place among the INSERTs of
-// the text, from 1; 0 where it is the only one.
+// places returns how the keys of an INSERT are sent. number is its place among the
+// INSERTs of the text, from 1; 0 if it is the only one.
 func places(ex *explain.Explanation, number int) string {
 	if ex.Literal {
 		return "in the text; each execution gets new ones"
@@ -142,7 +142,7 @@ func places(ex *explain.Explanation, number int) string {
 	return b.String()
 }
 
-// positionIn says where a byte stands in a text; columns count bytes. Where the text
+// positionIn returns where a byte stands in a text; columns count bytes. If the text
 // stands in a file, it is the file's line.
 func positionIn(query string, offset int, at *inputStatement) string {
 	before := query[:min(max(offset, 0), len(query))]

@@ -71,7 +71,8 @@ func writtenNames(cfg *policy.Config) (map[string]string, error) {
 	return names, nil
 }
 
-// codeNote says who makes the keys of a table, as far as its INSERTs show.
+// codeNote returns a sentence on which code makes the keys of a table, as far as its
+// INSERTs show.
 func codeNote(actions map[string]int) string {
 	all := 0
 	for _, n := range actions {

@@ -20,7 +20,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Input is what a first policy is drafted from: a database, or scripts.
+// Input is the source of a first policy: a database, or scripts.
 type Input struct {
 	Database database.Address
 	Scripts  []string // files of SQL
@@ -124,7 +124,7 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 				withdrawn = true
 			case one.Line > 0 && first.Note(one.Line, note):
 			case one.Rule == "no-rule" && first.Names(one.Table):
-				// The text says what it is.
+				// The text describes it.
 			default:
 				first.Remarks = append(first.Remarks, note)
 			}

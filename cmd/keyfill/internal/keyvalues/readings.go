@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// inspectedKey is a key with what it can be read as.
+// inspectedKey is a key with its possible readings.
 type inspectedKey struct {
 	Key      string    `json:"key"`
 	Readings []reading `json:"readings"`

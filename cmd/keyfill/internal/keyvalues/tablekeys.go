@@ -20,8 +20,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TableKeys says where a command finds a key column: the policy, and the database in which
-// its source counts.
+// TableKeys names a key column: the policy, and the database in which its source counts.
 type TableKeys struct {
 	Config, Dialect, Column string
 	Database                database.Address

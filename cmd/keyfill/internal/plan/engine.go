@@ -10,17 +10,17 @@ import (
 // table and its key as SQL writes them, {schema}, {name} and {column} for their names as
 // strings, and {new} for the column that a plan adds.
 type engine struct {
-	// sequences says that a column which the engine numbers draws from a sequence, of which
-	// a native source can draw too.
+	// sequences reports whether a column which the engine numbers draws from a sequence,
+	// of which a native source can draw too.
 	sequences bool
 
-	widen     string // makes the key one of 64 bits; "" where it holds them always; {definition} is what MODIFY repeats
+	widen     string // makes the key one of 64 bits; empty if it holds them always; {definition} is what MODIFY repeats
 	widened   string // what else to expect then
 	referring string // finds the foreign keys that refer to the key
 
 	add     string // adds a column that may be NULL
 	uuid    string // the type of a column of UUIDs
-	notNull string // lets no row be without the new column; "" where a column cannot be changed so
+	notNull string // lets no row be without the new column; empty if a column cannot be changed so
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 
 	// A table with partitions whose columns are not in the index gets another one: of each

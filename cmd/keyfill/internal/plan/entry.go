@@ -15,7 +15,7 @@ import (
 )
 
 // entry is the entry of a table in a policy file, as it stands there: a plan that is
-// told the file repeats all of it, but for what the plan changes.
+// given the file repeats all of it, except what the plan changes.
 type entry struct {
 	dialect *dialect.Dialect
 	node    *yaml.Node            // a mapping
@@ -190,7 +190,7 @@ func addKey(entry, key *yaml.Node) {
 	list.Content = append(list.Content, key)
 }
 
-// fieldOf returns the value of a name in a mapping, nil for none.
+// fieldOf returns the value of a name in a mapping, or nil.
 func fieldOf(mapping *yaml.Node, name string) *yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil

@@ -45,7 +45,7 @@ type figures struct {
 // defaultGap is how far a counter is raised where the column has room.
 const defaultGap = 1_000_000_000
 
-// readFigures reads what the plans need to know of a table.
+// readFigures reads the facts about a table that the plans need.
 func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*figures, error) {
 	f := &figures{Options: *o, dialect: d, engine: engines[d.Family]}
 	var err error

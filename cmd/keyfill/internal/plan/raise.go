@@ -46,9 +46,9 @@ func (f *figures) raise(latest, to int64) Step {
 	return s
 }
 
-// raiseMySQL completes the step for MySQL and MariaDB. Their ALTER TABLE can lower a counter
-// down to the greatest key, so that it is prepared only if information_schema shows a lower
-// counter; MySQL 8 caches what that shows for a day unless told otherwise.
+// raiseMySQL completes the step for MySQL and MariaDB. Their ALTER TABLE can lower a
+// counter down to the greatest key, so that it is prepared only if information_schema
+// shows a lower counter; MySQL 8 caches that counter for a day by default.
 func (f *figures) raiseMySQL(s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)

@@ -14,14 +14,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// numbering is what keyfill_sequences says of a column.
+// numbering holds the rows of keyfill_sequences about a column.
 type numbering struct {
 	states  []state  // that count for the column
 	sharing []string // the names of states that number other columns too
 	rows    []string // the names of the rows that name the column
-	shared  []string // those of rows that are states which number other columns too
+	shared  []string // the states that number other columns too
 	foreign string   // the name of a row that belongs to another source than a sequence of this database
-	native  string   // the sequence of the engine from which a native source draws, "" for none
+	native  string   // the sequence of the engine from which a native source draws; may be empty
 	free    string   // the default name of a state, or one like it that no other state has
 	lowest  int64    // the least key that no state has reserved, 0 for none or without a state
 }
@@ -67,7 +67,7 @@ func (f *figures) readRows(ctx context.Context, db *sql.DB) (all []sequenceRow, 
 	return all, rows.Err()
 }
 
-// readStates reads numbering, but for lowest.
+// readStates reads numbering, except lowest.
 func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 	all, err := f.readRows(ctx, db)
 	if err != nil {
@@ -130,8 +130,8 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 }
 
 // nativeOf returns the name of the engine's sequence from which a native source draws the
-// keys of a column, by the row that binds the column to it; "" for other rows, and where the
-// name was too long for the row.
+// keys of a column, by the row that binds the column to it; empty for other rows, and if
+// the name was too long for the row.
 func nativeOf(r *sequenceRow) string {
 	state, _, _ := strings.Cut(r.name, " for ")
 	if name, isNative := strings.CutPrefix(state, "sequence "); isNative && r.binds(state) {

@@ -20,10 +20,10 @@ type Step struct {
 	// SQL are statements to run in this order, on one connection.
 	SQL []string `json:"sql,omitempty"`
 
-	// Again says when they are to be run again.
+	// Again is when they are to be run again.
 	Again string `json:"again,omitempty"`
 
-	// Policy is what stands in the policy from this step on, under tables.
+	// Policy is the content of the policy from this step on, under tables.
 	Policy string `json:"policy,omitempty"`
 
 	// Check is a query whose answer is to be compared with Look.
@@ -34,10 +34,10 @@ type Step struct {
 // Kinds are the plans there are.
 var Kinds = []string{"there", "handback", "change", "bigint", "uuid"}
 
-// Options say what a plan is for.
+// Options are the subject of a plan.
 type Options struct {
 	Table, Column string
-	Config        string // the policy file, "" for none
+	Config        string // the policy file; may be empty
 	Name          string // of a new state
 	Gap           int64
 	Stopped       bool // of there: old programs do not go on

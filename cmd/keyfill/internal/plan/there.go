@@ -73,8 +73,8 @@ func there(f *figures) ([]Step, error) {
 	}), nil
 }
 
-// turnsLists returns the step that says what the gap does to programs that order or read
-// rows by the key.
+// turnsLists returns the step on what the gap does to programs that order or read rows by
+// the key.
 func (f *figures) turnsLists(room int64) Step {
 	s := Step{Title: fmt.Sprintf("Look whether a program orders or reads the rows by the key. A row that an old process inserts after the next step stands above all rows of keyfill until those have used %d numbers: a list by ORDER BY %s DESC does not show the newest rows first. Where there is such a list, stop the old processes and print keyfill plan there --stopped --table %s instead",
 		room, f.column.Name, shellWord(f.written))}
@@ -85,7 +85,7 @@ func (f *figures) turnsLists(room int64) Step {
 	return s
 }
 
-// readersByKey says which sources a reader by the key needs.
+// readersByKey is which sources a reader by the key needs.
 const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as those of the engine."
 
 // thereStopped returns the steps by which keyfill takes over a column after all other programs
@@ -141,8 +141,8 @@ func (f *figures) thereAlone() []Step {
 	})
 }
 
-// defaultState returns the name of the state of an entry that gives none, "" if it is not
-// known.
+// defaultState returns the name of the state of an entry that gives none, empty if it is
+// not known.
 func (f *figures) defaultState() string {
 	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{
 		f.written: {Column: f.keyWritten, InPlace: &policy.Source{Kind: policy.KindSequence}},
@@ -192,7 +192,8 @@ func (f *figures) policyNamed(name, fields string) string {
 	return catalog.YAMLString(f.written) + ": " + key
 }
 
-// maxBits returns the field max_bits of the column in the policy, "" for one of 63 bits.
+// maxBits returns the field max_bits of the column in the policy, empty for one of 63
+// bits.
 func (f *figures) maxBits() string {
 	if n := f.keyBits(); n < 63 {
 		return fmt.Sprintf("max_bits: %d, ", n)

@@ -40,8 +40,8 @@ func bigint(f *figures) ([]Step, error) {
 	}}, nil
 }
 
-// wideDefinition returns the definition of the column with a type of 64 bits, "" where the
-// engine keeps it by itself.
+// wideDefinition returns the definition of the column with a type of 64 bits, empty if
+// the engine keeps the definition.
 func (f *figures) wideDefinition() string {
 	if f.definition == nil {
 		return ""

@@ -37,7 +37,7 @@ func (p *Progress) Show(done int) {
 	p.Draw(done, left, fmt.Sprintf("%d of %d rows, %.0f a second", done, p.total, rate))
 }
 
-// ShowAs is Show with a text that says what the command is doing.
+// ShowAs is Show with a text about the command's progress.
 func (p *Progress) ShowAs(done int, what string) {
 	if p == nil {
 		return
@@ -46,7 +46,7 @@ func (p *Progress) ShowAs(done int, what string) {
 	p.Draw(done, time.Duration(float64(took)/float64(max(done, 1))*float64(p.total-done)), what)
 }
 
-// Clear removes the bar, so that a result can stand in its place.
+// Clear removes the bar, so that a result can replace it.
 func (p *Progress) Clear() {
 	if p != nil && !p.shown.IsZero() {
 		fmt.Fprint(p.out, "\r\x1b[K")

@@ -19,7 +19,7 @@ type sqlFile struct {
 	ofSqlc bool // a file of sqlc.yaml's queries
 }
 
-// places are what the arguments of vet name.
+// places are the files and packages that the arguments of vet name.
 type places struct {
 	files    []sqlFile
 	packages []string // for the go command
@@ -108,7 +108,7 @@ func isLeftOut(path, name string) bool {
 	return err == nil
 }
 
-// sqlcConfig is what is read of sqlc's configuration, of version 2 and 1:
+// sqlcConfig is the part of sqlc's configuration that is read, of version 2 and 1:
 // https://docs.sqlc.dev/en/stable/reference/config.html.
 type sqlcConfig struct {
 	SQL      []sqlcQueries `yaml:"sql"`

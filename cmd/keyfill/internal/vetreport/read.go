@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// Report has the findings in what was read.
+// Report has the findings in the files and packages.
 type Report struct {
 	Findings []vet.Finding
 	packages int

@@ -91,8 +91,8 @@ func levelOf(rule string) string {
 	return "warning"
 }
 
-// PrintSARIF prints the findings that are told, and those that comments turn off. Lines
-// are told without columns, which SARIF does not count in bytes.
+// PrintSARIF prints the reported findings, and those that comments turn off. Places are
+// lines without columns, which SARIF does not count in bytes.
 func (v *Report) PrintSARIF(w io.Writer, version string, f *Form) error {
 	driver := sarifDriver{Name: "keyfill vet", Version: version, InformationURI: projectURI}
 	for _, r := range vet.Rules {

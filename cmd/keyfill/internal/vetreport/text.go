@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// Form says which findings are printed.
+// Form selects the findings that are printed.
 type Form struct {
 	All    bool     // every INSERT
 	FailOn []string // the rules that make the exit code 1
