@@ -106,8 +106,8 @@ func findCandidates(t *tree) ([]candidate, error) {
 	return found, nil
 }
 
-// exports returns the files with what the compiler tells of each package that product code
-// imports.
+// exports returns the files with the compiler's export data of each package that product
+// code imports.
 func (t *tree) exports() (map[string]string, error) {
 	files := map[string]string{}
 	done := map[string]bool{}

@@ -34,7 +34,7 @@ type entry struct {
 	Note string `json:"note,omitempty"`
 }
 
-// String says what the fault is and what has become of it.
+// String describes the fault and its result.
 func (e *entry) String() string {
 	what := e.Subject
 	if e.Mutant != nil {

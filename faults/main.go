@@ -14,10 +14,10 @@
 // # Coverage
 //
 // A statement is covered if a test of any program reaches it, in its own process or in
-// one that it starts. A copy of the repository counts: "go tool cover" finds the blocks of
-// statements of the product code, and each block calls package inserted, which writes a
-// file for each test. "go test -coverpkg" would tell neither which test it was, nor what
-// the processes that tests kill have reached. With two recordings of the same code,
+// one that it starts. A copy of the repository counts: "go tool cover" finds the blocks
+// of statements of the product code, and each block calls package inserted, which writes
+// a file for each test. "go test -coverpkg" would show neither which test it was, nor
+// what the processes that tests kill have reached. With two recordings of the same code,
 //
 //	faults compare before.txt now.txt again.txt
 //
@@ -40,12 +40,12 @@
 //
 // For each fault the tests that reach it are run, with all engines, drivers, sources and
 // faults, until one fails. It counts if it fails again alone, and passes without the
-// fault. A test that takes five times as long as without the fault, and more than a
+// fault. A test that takes five times its duration without the fault, and more than a
 // minute, counts as failed. First come tests without servers that take less than half a
-// second, for one mutant after the other. The other tests are run with all mutants at once
-// that are left: where a test passes, it finds none of them, and where it fails, the mutant
-// is searched by halves. So a mutant "survives" if no test fails with it either alone or
-// beside other survivors.
+// second, for one mutant after the other. The other tests are run with all mutants at
+// once that are left: where a test passes, it finds none of them, and where it fails, the
+// mutant is searched by halves. So a mutant "survives" if no test fails with it either
+// alone or beside other survivors.
 //
 // Tests that fail in the copy without a fault are left out: those that read the source,
 // and find a package that is not in the list.

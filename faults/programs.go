@@ -229,7 +229,7 @@ func (p *program) do(t *tree, r run) (*outcome, error) {
 	if !timer.Stop() {
 		hung = true
 	}
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it has left behind, if anything
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // processes that it has started, if any
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return nil, err

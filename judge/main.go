@@ -1,10 +1,10 @@
-// Command judge gives the statements of a corpus to keyfill and its answers to
-// parsers that know nothing of keyfill, and prints what they say: per dialect
-// and kind how many were filled, kept, passed and refused, for which reasons,
-// and which answers are wrong. It puts words that nobody knows into the clauses of the
-// INSERTs that are filled: an INSERT that is still filled, and that the parser does not take,
-// is wrong. So is a text that is taken for harmless although it calls a function, or has a
-// statement, that nobody knows. It exits with 1 when an answer is wrong or a bar is missed.
+// Command judge gives the statements of a corpus to keyfill and its answers to parsers
+// that know nothing of keyfill, and prints what they say: per dialect and kind how many
+// were filled, kept, passed and refused, for which reasons, and which answers are wrong.
+// It puts unknown words into the clauses of the INSERTs that are filled: an INSERT that
+// is still filled, and that the parser does not take, is wrong. So is a text that is
+// taken for harmless although it calls an unknown function, or has an unknown statement.
+// It exits with 1 when an answer is wrong or a bar is missed.
 //
 //	go run . -corpus folder
 package main

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// unpublished are the modules that nobody outside of the repository imports. Their lines
-// of replace stay, and they get no tag.
+// unpublished are the modules that are not imported outside of the repository. Their
+// lines of replace stay, and they get no tag.
 var unpublished = []string{"bench", "e2e", "examples", "examples/kubernetes", "faults", "judge", "keyfilletcd/newest", "release", "suites"}
 
 // member is a module of go.work.

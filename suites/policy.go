@@ -12,9 +12,9 @@ type Policy struct {
 }
 
 // Policies are the ways in which each suite is filled. The suites make their tables with
-// AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive. Then the
-// one in blocks follows the keys that INSERTs bring where the engine's counter would; the
-// joined one has to be told.
+// AUTO_INCREMENT, serial and the like, so the sequences say that they are exclusive. Then
+// the one in blocks follows the keys that INSERTs bring where the engine's counter would;
+// for the joined one the policy has to set that.
 var Policies = []Policy{
 	{Name: "sequence", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "block": 10}},
 	{Name: "joined", source: map[string]any{"kind": "sequence", "ensure_schema": true, "exclusive": true, "transaction": "joined", "follow_explicit": true}},

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Crossing is where one line passes another, or falls behind it.
+// Crossing is where one line crosses another, upwards or downwards.
 type Crossing struct {
 	At    float64 // connections
 	Ahead bool    // it is ahead from there on

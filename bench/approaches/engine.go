@@ -79,5 +79,5 @@ func (e Engine) column(m measure.Method) string {
 	return "BIGINT NOT NULL"
 }
 
-// bind returns a query with the engine's placeholders in the place of "?".
+// bind returns a query with the engine's placeholders instead of "?".
 func (e Engine) bind(query string) string { return measure.Bind(e.Dialect, query) }

@@ -58,8 +58,8 @@ func (t Tally) String() string {
 	return fmt.Sprintf("%d/%d/%d/%d", t[Deadlock], t[LockTimeout], t[Serialization], t[Duplicate])
 }
 
-// counter counts what an engine reports to the connections of a driver, whoever
-// uses them. It is safe for concurrent use.
+// counter counts the engine's reports to the connections of a driver, for all users of
+// these. It is safe for concurrent use.
 type counter struct {
 	sqlmw.NullInterceptor
 	seen [ends]atomic.Int64

@@ -10,8 +10,8 @@ import (
 )
 
 // rows returns the rows of the first table between the markers of a command in a page,
-// without its head: the cells of each, and the line that tells when and where the
-// figures were measured.
+// without its head: the cells of each, and the line that says when and where the figures
+// were measured.
 func rows(text, command string) (cells [][]string, measured string, err error) {
 	begin, end := page.Marker(command)
 	_, rest, ok := strings.Cut(text, begin)

@@ -3,8 +3,8 @@
 // that count and that look for a trace. What the two take is compared in two ways:
 //
 //   - instructions, which cachegrind of valgrind counts: they do not depend on what else
-//     the machine does. Those of Go's runtime do a little, and are taken as they are in the
-//     second build, since the statistics allocate nothing;
+//     the machine does. The instructions of Go's runtime do a little, and are taken as
+//     they are in the second build, since the statistics allocate nothing;
 //   - the time of the processor, in turns, which knows that an atomic instruction takes
 //     longer than another.
 //

@@ -116,7 +116,7 @@ func times(with, without, way string, rounds int) (t timed, err error) {
 	return t, nil
 }
 
-// runner is a program that executes statements when it is told to.
+// runner is a program that executes statements on request.
 type runner struct {
 	command *exec.Cmd
 	in      io.WriteCloser

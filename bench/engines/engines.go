@@ -121,7 +121,7 @@ func (e Engine) Fill(ctx context.Context, db *sql.DB, table string, rows int) (m
 	return measure.Fill{DB: db, Dialect: e.speaks, Table: table, Rows: rows}.Run(ctx)
 }
 
-// Bind returns a query with the engine's placeholders in the place of "?".
+// Bind returns a query with the engine's placeholders instead of "?".
 func (e Engine) Bind(query string) string { return measure.Bind(e.speaks, query) }
 
 // Describe returns the engine's version and the settings that times depend on.

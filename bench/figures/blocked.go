@@ -151,7 +151,7 @@ func waits() map[string]waited {
 }
 
 // waiting returns the function of a stack that waits: the first one outside of the
-// runtime and package sync; "" for one of this package.
+// runtime and package sync; empty for one of this package.
 func waiting(stack []uintptr) string {
 	frames := runtime.CallersFrames(stack)
 	for {

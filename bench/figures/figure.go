@@ -13,7 +13,7 @@ import (
 type Figure struct {
 	Group   string          `json:"group"`
 	What    string          `json:"what"`
-	Against string          `json:"against,omitempty"` // the rival; "" for an absolute number
+	Against string          `json:"against,omitempty"` // the rival; empty for an absolute number
 	Unit    Unit            `json:"unit"`
 	Value   stats.Estimate  `json:"value"`
 	Control *stats.Estimate `json:"control,omitempty"` // the rival against itself
@@ -95,7 +95,7 @@ func (b Bar) write(u Unit) string {
 	return ""
 }
 
-// The verdicts on a figure; "" where there is no bar.
+// The verdicts on a figure; empty if there is no bar.
 const (
 	met    = "met"
 	notMet = "not met"

@@ -199,7 +199,7 @@ func (m *instantMarker) Mark(_ context.Context, until int64) (int64, error) {
 	return m.mark.Swap(until), nil
 }
 
-// rivals are what a program would call by itself. The pool of google/uuid is a switch
+// rivals are the calls of a program without keyfill. The pool of google/uuid is a switch
 // of the whole package.
 func rivals() []Variant {
 	typed := func(n int) (err error) {

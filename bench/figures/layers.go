@@ -22,11 +22,11 @@ const (
 	null  = "sqlmw's NullInterceptor"
 	ours  = "keyfill"
 	hand  = "key made by hand"
-	again = " again" // behind the name of a rival
+	again = " again" // follows the name of a rival
 )
 
-// layers are database handles on a null driver: by itself, behind sqlmw with an
-// interceptor that does nothing, and behind keyfill.
+// layers are database handles on a null driver: the driver alone, wrapped by sqlmw with
+// an interceptor that does nothing, and wrapped by keyfill.
 type layers map[string]*sql.DB
 
 // openLayers opens the handles, with at most so many connections each. Keys of

@@ -18,7 +18,7 @@ import (
 // Profile says where the time of a way goes, beside its rival's.
 type Profile struct {
 	What    string  `json:"what"`
-	Against string  `json:"against,omitempty"` // the rival; "" where there is none
+	Against string  `json:"against,omitempty"` // the rival; may be empty
 	Time    float64 `json:"time"`              // nanoseconds of CPU for each time, or each row
 	Rival   float64 `json:"rival,omitempty"`   // the rival's
 	Parts   []Part  `json:"parts"`
@@ -37,7 +37,7 @@ type Part struct {
 type way struct {
 	what        string
 	ours, rival Variant
-	rows        int // of a statement: the time is told for each row; 0 is one
+	rows        int // of a statement: the time is per row; 0 is one
 }
 
 // each returns the nanoseconds that turns took for each time, or for each row.

@@ -27,8 +27,8 @@ const (
 	keyBlock  = "block"
 	engineOwn = "the engine's own"
 
-	// integerByHand is an integer that the program counts and sends: what a key that is
-	// sent costs on that engine, whoever makes it.
+	// integerByHand is an integer that the program counts and sends: the cost of sending
+	// a key on that engine, without making it.
 	integerByHand = "an integer sent by hand"
 )
 
@@ -41,7 +41,7 @@ type inserter struct {
 }
 
 // comparison is a variant, its rival and the rival once more, and perhaps another rival
-// behind these.
+// after these.
 type comparison struct {
 	what      string
 	inserters []inserter
@@ -190,7 +190,7 @@ func (c comparison) measure(ctx context.Context, r Run, e engines.Engine, connec
 	return figures, nil
 }
 
-// clientCPU is behind the name of a figure.
+// clientCPU follows the name of a figure.
 const clientCPU = ": client CPU a row"
 
 // rate returns the rows a second of a variant against a rival. They are the inverse of

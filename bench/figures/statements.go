@@ -111,7 +111,7 @@ func unseen(r Run) ([]Figure, error) {
 	})
 }
 
-// freshTexts are texts that nobody has seen: a head and a number.
+// freshTexts are texts that were not sent before: a head and a number.
 type freshTexts struct {
 	head  string
 	used  int

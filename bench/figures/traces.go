@@ -21,8 +21,8 @@ const (
 )
 
 // readTraces adds up what "go tool pprof -traces" prints: for each sample a line of
-// dashes, labels if there are any, and the functions from the innermost one on, the
-// first of them behind the time.
+// dashes, labels if there are any, and the functions from the innermost one on, the first
+// of them after the time.
 func readTraces(text string) (profileTotals, error) {
 	t := profileTotals{parts: map[string]time.Duration{}, memory: map[string]time.Duration{}}
 	_, text, found := strings.Cut(text, "\n-----------+")

@@ -52,7 +52,7 @@ func (m Machine) String() string {
 // included. With other work beside it a measurement says little.
 func (m Machine) Quiet() bool { return m.Load >= 0 && m.Load < float64(m.Processors+1) }
 
-// load is known where Linux tells it.
+// load returns the load of the machine, which is known on Linux.
 func load() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
@@ -62,7 +62,7 @@ func load() float64 {
 	return -1
 }
 
-// processor returns the name of the first processor, where Linux tells it.
+// processor returns the name of the first processor, which is known on Linux.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

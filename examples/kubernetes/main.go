@@ -43,7 +43,7 @@ func main() {
 	}
 }
 
-// run serves requests until the process is told to end.
+// run serves requests until the process gets a signal to end.
 func run(address, dsn string) error {
 	ended, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

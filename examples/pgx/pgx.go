@@ -50,8 +50,8 @@ func Run(ctx context.Context, at shop.Database) (rows []shop.Row, err error) {
 	return rows, err
 }
 
-// customers stores customers by one COPY, whose keys Record tells, and two orders of each
-// by one batch.
+// customers stores customers by one COPY, whose keys Record returns, and two orders of
+// each by one batch.
 func customers(ctx context.Context, tx pgx.Tx, names ...string) ([]shop.Row, error) {
 	parents, rec := keyfill.Record(ctx)
 	if _, err := tx.CopyFrom(parents, pgx.Identifier{"customers"}, []string{"name"}, pgx.CopyFromSlice(len(names), func(i int) ([]any, error) {

@@ -49,8 +49,8 @@ func RunPgx(ctx context.Context, at shop.Database) (rows []shop.Row, err error) 
 	return rows, nil
 }
 
-// copied stores customers by one COPY, whose keys Record tells, and two orders of each by
-// one batch.
+// copied stores customers by one COPY, whose keys Record returns, and two orders of each
+// by one batch.
 func copied(ctx context.Context, q *shoppgx.Queries, names ...string) ([]shop.Row, error) {
 	parents, rec := keyfill.Record(ctx)
 	if _, err := q.CreateCustomers(parents, names); err != nil {

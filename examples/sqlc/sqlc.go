@@ -60,8 +60,8 @@ func Run(ctx context.Context, at shop.Database) ([]shop.Row, error) {
 	return append(rows, products...), err
 }
 
-// customers stores two customers by one INSERT, whose keys Record tells, and two orders of
-// each.
+// customers stores two customers by one INSERT, whose keys Record returns, and two orders
+// of each.
 func customers(ctx context.Context, q queries, first, second string) ([]shop.Row, error) {
 	parents, rec := keyfill.Record(ctx)
 	if err := q.CreateCustomers(parents, first, second); err != nil {

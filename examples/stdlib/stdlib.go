@@ -46,8 +46,8 @@ type program struct {
 	rows []shop.Row
 }
 
-// customers stores customers by one INSERT, and two orders of each, in one
-// transaction. Record tells the keys, on every engine.
+// customers stores customers by one INSERT, and two orders of each, in one transaction.
+// Record returns the keys, on every engine.
 func (p *program) customers(ctx context.Context, names ...string) error {
 	tx, err := p.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -35,8 +35,7 @@ type product struct {
 
 func (product) TableName() string { return "products" }
 
-// Register tells xorm what keyfill's name of a driver means: xorm takes no name that
-// it does not know.
+// Register registers keyfill's name of a driver with xorm, which takes no unknown name.
 func Register(at shop.Database) {
 	if dialects.QueryDriver(at.Driver()) == nil {
 		dialects.RegisterDriver(at.Driver(), dialects.QueryDriver(at.Raw()))

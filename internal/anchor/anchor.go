@@ -1,4 +1,4 @@
-// Package anchor leads from an error to the section of docs/errors.md that tells its
+// Package anchor leads from an error to the section of docs/errors.md that explains its
 // cause and its cure.
 //
 // An error of this module belongs to a section: [New] and [Errorf] say to which. The
@@ -45,9 +45,9 @@ func Lastf(section, format string, args ...any) error {
 	return End(Errorf(section, format, args...))
 }
 
-// Endf is fmt.Errorf for an error of a package that programs call by themselves: its text
-// ends in the anchor of the section of what it wraps. An error that wraps none that has a
-// section is as fmt.Errorf makes it.
+// Endf is fmt.Errorf for an error of a package that programs call directly: its text ends
+// in the anchor of the section of the error that it wraps. Without a section in its chain
+// it is as fmt.Errorf makes it.
 func Endf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
 	if section := Of(err); section != "" {
@@ -70,7 +70,7 @@ type framed struct {
 func (f *framed) Unwrap() error { return f.error }
 
 // Of returns the section of an error: the one that is named innermost, and of several
-// errors side by side the last that is not [General]. It is "" for an error that has
+// errors side by side the last that is not [General]. It is empty for an error that has
 // none.
 func Of(err error) string {
 	own := ""
@@ -99,9 +99,9 @@ func Of(err error) string {
 	return own
 }
 
-// Known returns the text of the error that [New] has made and by which [Of] finds a section,
-// and that section. The text holds nothing that a caller, a driver or an engine has said. Both
-// are "" where there is no such error.
+// Known returns the text of the error that [New] has made and by which [Of] finds a
+// section, and that section. The text holds nothing that a caller, a driver or an engine
+// has said. Both are empty if there is no such error.
 func Known(err error) (text, section string) {
 	if e, ok := err.(*sentinel); ok {
 		return Plain(e.text), e.section
@@ -123,7 +123,7 @@ func Known(err error) (text, section string) {
 // anchor became a part of another one.
 var mark = regexp.MustCompile(` \[docs/errors\.md#([a-z_-]+)\]`)
 
-// Marked returns the section that a text ends in, "" for none.
+// Marked returns the section that a text ends in, which may be empty.
 func Marked(text string) string {
 	all := mark.FindAllStringSubmatchIndex(text, -1)
 	if len(all) == 0 || all[len(all)-1][1] != len(text) {

@@ -19,7 +19,7 @@ import (
 type Statement struct {
 	ID   string `json:"id"`
 	SQL  string `json:"sql"`
-	Kind string `json:"kind"` // a guess of who collected it
+	Kind string `json:"kind"` // a guess of the project that collected it
 
 	Source string `json:"source"` // the project and the file that it is from
 

@@ -9,8 +9,8 @@
 //
 // # Caveats
 //
-// A connection of a driver is used by one goroutine at a time; the caller
-// sees to that. Errors are the driver's own, driver.ErrBadConn among them.
+// A connection of a driver must be used by one goroutine at a time. Errors are the
+// driver's own, driver.ErrBadConn among them.
 package dbconn
 
 import (
@@ -51,8 +51,8 @@ func Query(ctx context.Context, c driver.Conn, query string, args []any, visit f
 	return read(rows, err, visit)
 }
 
-// ColumnTypes runs a query, as Query does, and returns the names of its columns' types, as
-// the driver gives them; "" where it does not. The rows are not read.
+// ColumnTypes runs a query, as Query does, and returns the names of its columns' types,
+// as the driver returns them, or empty. The rows are not read.
 func ColumnTypes(ctx context.Context, c driver.Conn, query string, args []any) (types []string, err error) {
 	rows, err := queryDirectly(ctx, c, query, args)
 	if err == driver.ErrSkip {

@@ -116,7 +116,7 @@ func (c *writingConn) written(query string, args []driver.NamedValue) (string, [
 // quoting escapes a text of PostgreSQL for E'…'.
 var quoting = strings.NewReplacer(`\`, `\\`, "'", "''")
 
-// text returns a literal, "" for a text that cannot be written.
+// text returns a literal, empty for a text that cannot be written.
 func (c *writingConn) text(v string) string {
 	if c.dollar {
 		if strings.ContainsRune(v, 0) {

@@ -17,7 +17,7 @@ type Bars struct {
 
 // Group is bars under a headline.
 type Group struct {
-	Title string // "" where the drawing has one group
+	Title string // empty if the drawing has one group
 	Bars  []Bar
 }
 

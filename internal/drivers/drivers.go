@@ -16,8 +16,8 @@ import (
 type Facts struct {
 	// Dialect is the only one that the driver speaks; nil with Family set.
 	Dialect *dialect.Dialect
-	// Family says that the driver speaks to MySQL and MariaDB, which the
-	// server's version tells apart.
+	// Family reports whether the driver is for MySQL and MariaDB, which the server's
+	// version distinguishes.
 	Family bool
 	// CachesQueries says that Query prepares and caches by text even without
 	// arguments, so that a literal key would fill the cache: pgx

@@ -38,9 +38,9 @@ func (f *Facts) ReadsDSN(c driver.Connector, dsn string) bool {
 	return errors.Is(err, context.Canceled) || sqlcode.IsNetwork(err)
 }
 
-// withoutDialing returns another connector of the DSN, which dials nothing; nil where
-// the driver's connectors take no dialer. Those of go-ora do, and need it: a context that
-// ends while one connects makes two goroutines of the driver write to one connection.
+// withoutDialing returns another connector of the DSN, which dials nothing; nil if the
+// driver's connectors take no dialer. The connectors of go-ora do, and need it: a context
+// that ends during a connect makes two goroutines of the driver write to one connection.
 func withoutDialing(c driver.Connector, dsn string) driver.Connector {
 	if !reflect.ValueOf(c).MethodByName("Dialer").IsValid() {
 		return nil

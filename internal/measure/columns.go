@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Columns is how an engine writes the types of key columns, and what tells the size of
+// Columns is how an engine writes the types of key columns, and the query for the size of
 // their table.
 type Columns struct {
 	UUID     string // a key of 16 bytes
@@ -64,7 +64,7 @@ func (c Columns) Size(ctx context.Context, db *sql.DB, table string) (rows, inde
 	return rows, indexes, err
 }
 
-// Bind returns a query with an engine's placeholders in the place of "?".
+// Bind returns a query with an engine's placeholders instead of "?".
 func Bind(d *dialect.Dialect, query string) string {
 	parts := strings.Split(query, "?")
 	var b strings.Builder

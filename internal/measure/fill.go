@@ -29,7 +29,8 @@ type Fill struct {
 	Table   string
 	Rows    int // at least 4
 
-	// Committed, where it is not nil, is told after each transaction how many rows it had.
+	// Committed, if it is not nil, is called after each transaction with the number of
+	// its rows.
 	Committed func(rows int)
 }
 

@@ -15,7 +15,7 @@ type Method struct {
 	// 0; nil where the engine makes them.
 	source func(process int) policy.Source
 
-	layout *Layout // of which the method is made; nil for none
+	layout *Layout // of which the method is made; may be nil
 
 	Chars      int  // that a key has; 0 where keys are integers
 	GapFree    bool // the keys are 1…n

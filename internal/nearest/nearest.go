@@ -31,7 +31,7 @@ func Names(got string, names []string) []string {
 		case score <= limit && score < len(lower):
 			all = append(all, scored{name, score})
 		case isPartOf(lower, other):
-			all = append(all, scored{name, len(lower) + len(other)}) // behind all that are misspelt
+			all = append(all, scored{name, len(lower) + len(other)}) // after all misspelt ones
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scored) int {
@@ -44,7 +44,7 @@ func Names(got string, names []string) []string {
 	return near
 }
 
-// isPartOf reports whether one name is the other with a word before or behind it.
+// isPartOf reports whether one name is the other with a word before or after it.
 func isPartOf(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -52,8 +52,8 @@ func isPartOf(a, b string) bool {
 	return len(a) >= minBeginning && (strings.HasPrefix(b, a+"_") || strings.HasSuffix(b, "_"+a))
 }
 
-// DidYouMean returns `; did you mean "a" or "b"?` for the names that are likely meant
-// by got, "" where there are none.
+// DidYouMean returns `; did you mean "a" or "b"?` for the names that are likely meant by
+// got, empty if there are none.
 func DidYouMean(got string, names []string) string {
 	near := Names(got, names)
 	if len(near) == 0 {

@@ -37,13 +37,13 @@ func (s schema) find(way []string) (schema, error) {
 // field returns the schema of a field, nil where there is none.
 func (s schema) field(name string) schema { return s.part("properties").part(name) }
 
-// part returns the schema behind a keyword, nil where there is none.
+// part returns the schema under a keyword, nil if there is none.
 func (s schema) part(keyword string) schema {
 	part, _ := s[keyword].(map[string]any)
 	return part
 }
 
-// list returns the schemas behind a keyword.
+// list returns the schemas under a keyword.
 func (s schema) list(keyword string) []schema {
 	var parts []schema
 	all, _ := s[keyword].([]any)
@@ -144,7 +144,7 @@ func (s schema) example(name string) (string, error) {
 	return "`" + name + ": " + flow(all[0]) + "`", nil
 }
 
-// word is a word in front of a colon.
+// word is a word before a colon.
 var word = regexp.MustCompile(`\b[a-z_]+:`)
 
 // meaning returns a description for a cell, with the words that the field may hold as

@@ -15,10 +15,10 @@ import (
 	"syscall"
 )
 
-// ConnectError says why a connection could not be opened, in words of our own. The
-// driver's error may hold the DSN, or pieces of a DSN that the driver has misread, with
-// the password in the place of a host, a port or a database. Therefore ConnectError
-// does not wrap the driver's error either.
+// ConnectError is why a connection could not be opened, in words of our own. The driver's
+// error may hold the DSN, or pieces of a DSN that the driver has misread, with the
+// password taken for a host, a port or a database. Therefore ConnectError does not wrap
+// the driver's error either.
 type ConnectError struct {
 	Code     Code // of the engine's answer
 	Answered bool // there is a Code

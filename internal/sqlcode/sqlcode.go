@@ -1,6 +1,6 @@
-// Package sqlcode tells, from an error of any driver, the code that the engine gave
-// it: an SQLSTATE or a number. The texts of errors come in the language of the server
-// or of the login, and are no means to tell one from another.
+// Package sqlcode finds, in an error of any driver, the code that the engine gave it: an
+// SQLSTATE or a number. The texts of errors come in the language of the server or of the
+// login, and do not identify an error.
 //
 // A driver is recognised by the methods and fields of its errors, so that a fork or a wrapper of it
 // is recognised too:
@@ -30,9 +30,9 @@ import (
 
 // Code is the engine's code of an error.
 type Code struct {
-	State  string // the SQLSTATE; "" where the driver tells none
-	Number int    // the engine's number, for SQLite the extended code; 0 where the driver tells none
-	Index  string // the constraint or unique index, where the driver tells it apart from the text
+	State  string // the SQLSTATE; empty if the driver reports none
+	Number int    // the engine's number, for SQLite the extended code; 0 if the driver reports none
+	Index  string // the constraint or unique index, if the driver reports it besides the text
 
 	// Lost says that the code is about the connection (SQLSTATE class 08, the
 	// codes of MySQL's client library that a proxy passes on): whether the
@@ -148,8 +148,8 @@ func own(err error) (Code, bool) {
 // its server in the middle of a statement passes it on.
 func mysqlLost(n int) bool { return 2000 <= n && n < 3000 }
 
-// mysqlLimit returns the limit that an error of MySQL or MariaDB is about. 1226 is that of
-// several limits, whose names stand in its text in every language.
+// mysqlLimit returns the limit that an error of MySQL or MariaDB is about. 1226 stands
+// for several limits, whose names stand in its text in every language.
 func mysqlLimit(n int, text string) Limit {
 	switch {
 	case n == 1040, n == 1203, n == 1226 && strings.Contains(text, "'max_user_connections'"):

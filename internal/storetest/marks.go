@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// marked returns the state of a snowflake, whose beginning nobody asks for.
+// marked returns the state of a snowflake, whose beginning no store asks for.
 func marked(t *testing.T) keysource.State {
 	st, _ := state(1)
 	st.First = func(context.Context) (int64, error) {

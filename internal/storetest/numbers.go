@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// testReserve: integers ascend from the first one on, whoever asks, and every store
+// testReserve: integers ascend from the first one on, for any caller, and every store
 // names the same server.
 func testReserve(t *testing.T, o Options) {
 	st, asked := state(40)
@@ -121,7 +121,7 @@ func testFirst(t *testing.T, o Options) {
 	}
 }
 
-// unknownFirst is the error of a state whose beginning nobody knows.
+// unknownFirst is the error of a state whose beginning is not known.
 type unknownFirst struct{}
 
 func (unknownFirst) Error() string { return "nobody knows" }
@@ -148,8 +148,8 @@ func testFirstFails(t *testing.T, o Options) {
 	}
 }
 
-// testFirstAtOnce: of those who make one state at the same time one does, and the others
-// use that.
+// testFirstAtOnce: if several stores make one state at the same time, one succeeds, and
+// the others use its state.
 func testFirstAtOnce(t *testing.T, o Options) {
 	const stores, rounds = 4, 10
 	var open []keysource.Store

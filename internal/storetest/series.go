@@ -26,7 +26,7 @@ func owners(t *testing.T, o Options, names ...string) []keysource.SeriesStore {
 	return all
 }
 
-// held returns options for what no other owner may take over as long as a test runs.
+// held returns options for series that no other owner may take over while a test runs.
 func (o Options) held() Options {
 	o.Lease = time.Hour
 	return o

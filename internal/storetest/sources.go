@@ -19,7 +19,7 @@ type Source interface {
 	Close(ctx context.Context) error
 }
 
-// patient lets a source wait for as long as a busy machine needs: any error of one fails a
+// patient lets a source wait as much as a busy machine needs: any error of one fails a
 // test.
 var patient = keysource.Env{StoreWait: time.Hour}
 

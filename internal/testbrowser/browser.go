@@ -136,7 +136,7 @@ func (b *Browser) listen(from *os.File) {
 	}
 }
 
-// take gives an answer to who asked, and an event to its page.
+// take delivers an answer to its caller, and an event to its page.
 func (b *Browser) take(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -331,7 +331,7 @@ func (p *Page) must(t testing.TB, method string, params map[string]any, result a
 	p.browser.must(t, p.session, method, params, result)
 }
 
-// must sends a command and decodes the answer, if anybody wants it.
+// must sends a command and decodes the answer, unless result is nil.
 func (b *Browser) must(t testing.TB, session, method string, params map[string]any, result any) {
 	t.Helper()
 	text, err := b.ask(session, method, params)

@@ -83,8 +83,8 @@ func moveClock(l *local, by time.Duration) error {
 }
 
 // MoveClock sets the clock of a server whose engine is [Engine.Moved] ahead of the
-// machine's by a duration, or behind it where the duration is negative. The server shows
-// the new time within two seconds.
+// machine's by a duration, which may be negative. The server shows the new time within
+// two seconds.
 func (s *Server) MoveClock(t testing.TB, by time.Duration) {
 	t.Helper()
 	l := s.mustBeLocal(t)

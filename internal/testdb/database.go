@@ -77,9 +77,9 @@ func (s *Server) execute(driver, statement string) error {
 	return err
 }
 
-// administrator opens the administrator's own database. Where no test ends the server, it
-// stays open for the next statement: to open a connection takes PostgreSQL as long as to
-// drop a database.
+// administrator opens the administrator's own database. If no test ends the server, it
+// stays open for the next statement: opening a connection to PostgreSQL takes as much
+// time as dropping a database.
 func (s *Server) administrator(driver string) (*sql.DB, error) {
 	if s.mayEnd {
 		return sql.Open(driver, s.DSN(""))

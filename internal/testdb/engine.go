@@ -13,7 +13,7 @@ type Engine struct {
 	name     string // as messages spell it
 	variable string // of the environment; names a running server
 	scheme   string // of the URL in that variable
-	admin    string // the user who may do everything
+	admin    string // the user with all rights
 
 	find    func() (programs, error)
 	install func(l *local) []string // the command that fills the data folder; nil: it has none
@@ -26,19 +26,18 @@ type Engine struct {
 	// configure writes the files that serve reads, when the port is known; nil: it has none.
 	configure func(l *local) error
 
-	// killed clears away what its process leaves behind that was ended by SIGKILL; nil:
-	// nothing.
+	// killed frees the resources that a process keeps after SIGKILL; nil: none.
 	killed func(pid int)
 
-	// taken is what its log says of a port that another has; "" where it ends then and says
-	// "Address already in use".
+	// taken is the text in its log about a port in use; empty if the server ends then and
+	// writes "Address already in use".
 	taken string
 
 	stop  syscall.Signal // ends it without waiting for its clients
 	abort syscall.Signal // ends it at once where the data is thrown away
 
-	// sharesMemory says that SIGKILL leaves shared memory behind, which the
-	// next start frees.
+	// sharesMemory reports whether shared memory stays after SIGKILL, which the next
+	// start frees.
 	sharesMemory bool
 
 	// greet talks to a server until it is clear that it takes connections.

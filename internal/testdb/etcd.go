@@ -160,7 +160,7 @@ func (m *EtcdMember) Restart(t testing.TB) {
 }
 
 // Save copies the data of a member that was killed, and returns a function that puts the
-// copy back while the member is not running, as somebody does who restores a backup.
+// copy back while the member is not running, like an operator who restores a backup.
 func (m *EtcdMember) Save(t testing.TB) (restore func()) {
 	t.Helper()
 	saved := filepath.Join(m.local.folder, "saved")

@@ -142,7 +142,7 @@ func startGalera(driver string, nodes int, change []func(*Engine) *Engine) (clus
 		}
 		cluster = append(cluster, other)
 	}
-	// The first one leads the way: those that find nobody wait for seconds.
+	// The first one starts alone: the others wait for seconds if they find no node.
 	for i, s := range cluster {
 		if err := s.local.start(); err != nil {
 			return cluster, fmt.Errorf("node %d: %w", i+1, err)
@@ -362,10 +362,10 @@ func (s *Server) await(driver, failure string, ready func(context.Context, *sql.
 // wsrep_sst_ and this in its PATH.
 const galeraMethod = "keyfill"
 
-// galeraTransfer is that program. The receiving node says where it waits, a file in
-// its folder, and ends with the position that it is told; the giving node writes the
-// position there. Only the way for a node that has nearly everything is there: a
-// node that needs all data does not come up.
+// galeraTransfer is that program. The receiving node writes where it waits, a file in its
+// folder, and ends with the position from that file, which the giving node writes. Only
+// the way for a node that has nearly everything is there: a node that needs all data does
+// not come up.
 const galeraTransfer = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	case $1 in

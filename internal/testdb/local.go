@@ -25,7 +25,7 @@ const (
 type local struct {
 	engine   *Engine
 	programs programs
-	owner    *syscall.Credential // who runs it; nil: we do
+	owner    *syscall.Credential // the user that runs it; nil: our own
 	folder   string              // all its files; removed at the end
 	keeper   *process            // removes the folder while there is no other process
 	data     string              // inside folder
@@ -167,8 +167,7 @@ func (l *local) isTaken() bool {
 	return l.engine.taken != "" && strings.Contains(l.logTail(), l.engine.taken)
 }
 
-// run starts a command in the place of the last one. The signal ends it should
-// we be gone.
+// run starts a command and forgets the last one. The signal ends it if this process ends.
 func (l *local) run(command []string, signal syscall.Signal) error {
 	p, err := startProcess(command, signal, l.folder, l.owner)
 	if err != nil {
@@ -184,7 +183,7 @@ func (l *local) run(command []string, signal syscall.Signal) error {
 
 func (l *local) isRunning() bool { return l.process != nil && !l.process.wait(0) }
 
-// crashed returns an error if the server has ended without being told to.
+// crashed returns an error if the server has ended without a request.
 func (l *local) crashed() error {
 	if l.isRunning() || l.told {
 		return nil
@@ -210,9 +209,9 @@ func (l *local) stop(signal syscall.Signal) error {
 	return errors.Join(err, l.kill())
 }
 
-// kill ends the server and the processes that it has started, as a power
-// failure would. Those of PostgreSQL would end by themselves, but only when
-// they next wait for something.
+// kill ends the server and the processes that it has started, as a power failure would.
+// The processes of PostgreSQL would end without that, but only when they next wait for
+// something.
 func (l *local) kill() error {
 	if !l.isRunning() {
 		return errNotRunning
@@ -227,7 +226,7 @@ func (l *local) kill() error {
 		return err
 	}
 	for _, pid := range children {
-		// It may have ended by itself by now.
+		// It may have ended already.
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
 			return err
 		}
@@ -290,9 +289,9 @@ func (l *local) logTail() string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// unprivileged returns as whom to run a server: nil for ourselves unless we
-// are root. "nobody" rather than the user of an installed service, so that we
-// can do that service no harm.
+// unprivileged returns the user to run a server as: nil for our own unless that is root.
+// "nobody" rather than the user of an installed service, so that we can do that service
+// no harm.
 func unprivileged() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -355,9 +354,9 @@ func everyoneMayWrite(folder string) bool {
 	}
 }
 
-// freePort returns a port of 127.0.0.1 on which nobody listens. It lies below
-// those that systems give to outgoing connections (from 32768 on Linux), so
-// that no client takes it while the server is down.
+// freePort returns a port of 127.0.0.1 on which no process listens. It lies below the
+// ports that systems give to outgoing connections (from 32768 on Linux), so that no
+// client takes it while the server is down.
 func freePort() (string, error) {
 	var err error
 	for range 100 {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Pause stops the server and all its processes by SIGSTOP, as a pause of its machine does:
-// its connections stay open, and nobody answers. It works with servers made by [Start]
-// only. The server goes on by [Server.Resume].
+// Pause stops the server and all its processes by SIGSTOP, as a pause of its machine
+// does: its connections stay open, without an answer. It works with servers made by
+// [Start] only. The server goes on by [Server.Resume].
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	if err := s.mustBeLocal(t).pause(); err != nil {
@@ -76,7 +76,7 @@ func (l *local) resume() error {
 
 func (l *local) signalChildren(s syscall.Signal) error {
 	for _, pid := range childrenOf(l.process.pid()) {
-		// It may have ended by itself by now.
+		// It may have ended already.
 		if err := syscall.Kill(pid, s); err != nil && err != syscall.ESRCH {
 			return err
 		}

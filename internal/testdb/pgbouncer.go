@@ -9,13 +9,13 @@ import (
 )
 
 // PgBouncer returns the engine whose program is pgbouncer (Debian's package of that
-// name), to be handed to [Start]: a pooler in front of a PostgreSQL server, for the
-// whole of which DSN returns data source names of the pooler. It is in a mode of
+// name), to be handed to [Start]: a pooler in front of a PostgreSQL server, for all
+// databases of which DSN returns data source names of the pooler. It is in a mode of
 // pool_mode, such as transaction, and has at most size connections to each database of
-// the server, whose administrator everybody is who comes through it.
+// the server. All its clients are the administrator of the server.
 //
-// The server has to run: see [Server.Need]. What the environment says of its DSN after
-// the "?" is not obeyed between the pooler and the server.
+// The server has to run: see [Server.Need]. The part of its DSN in the environment after
+// the "?" is not used between the pooler and the server.
 func PgBouncer(server *Server, mode string, size int) *Engine {
 	return &Engine{
 		name:   "pgbouncer",
@@ -54,11 +54,11 @@ func configPgBouncer(l *local, server *Server, mode string, size int) string {
 		"listen_addr = 127.0.0.1",
 		"listen_port = " + l.port,
 		"unix_socket_dir = " + l.folder,
-		"auth_type = any", // whoever comes is the user of the line above
+		"auth_type = any", // every client is the user of the line above
 		"pool_mode = " + mode,
 		fmt.Sprintf("default_pool_size = %d", size),
 		"max_client_conn = 200",
-		"query_wait_timeout = 0", // who waits in vain is not helped
+		"query_wait_timeout = 0", // a client waits without a limit
 		// lib/pq sends it with each connection.
 		"ignore_startup_parameters = extra_float_digits",
 		"",

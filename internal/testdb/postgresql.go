@@ -111,7 +111,7 @@ func greetPostgreSQL(conn net.Conn, user string) error {
 	}
 	switch head[0] {
 	case 'R':
-		// Terminate, so that its log does not tell of a lost connection.
+		// Terminate, so that its log does not report a lost connection.
 		_, err := conn.Write([]byte{'X', 0, 0, 0, 4})
 		return err
 	case 'E':

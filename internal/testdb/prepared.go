@@ -10,7 +10,7 @@ import (
 
 // preparedVariable names a folder for data folders as their programs fill them, which
 // test binaries share: the first server of an engine leaves a copy there, the next ones
-// begin with it. Every user may write into it. Who has made the folder removes it.
+// begin with it. Every user may write into it. Its creator removes it.
 const preparedVariable = "KEYFILL_TEST_PREPARED"
 
 // copyPrepared makes the data folder from the one that is prepared, and prepares it
@@ -38,7 +38,7 @@ func (l *local) copyPrepared(folder string) error {
 	if err := l.finish("filling the data folder", l.engine.install(l)); err != nil {
 		return err
 	}
-	// By another name first: who is killed leaves half a copy.
+	// By another name first: a killed process leaves half a copy.
 	half := prepared + ".half"
 	if err := os.RemoveAll(half); err != nil {
 		return err

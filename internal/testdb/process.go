@@ -17,12 +17,11 @@ import (
 // outlives this process, however this one ends: by os.Exit, a panic in any
 // goroutine, a signal, kill -9.
 //
-// A deferred function or a signal handler would not do: most of these ends
-// run neither. Linux's PDEATHSIG would not do either: it is sent when the
-// thread ends that started the child, and nobody keeps that alive. What does
-// is a pipe, which the kernel closes in every case. Its other end is read by a
-// watcher, a shell without child or parent, in a session of its own so that
-// the terminal's Ctrl-C does not reach it.
+// A deferred function or a signal handler would not do: most of these ends run neither.
+// Linux's PDEATHSIG would not do either: it is sent when the thread ends that started the
+// child, and Go does not keep that thread alive. A pipe does, which the kernel closes in
+// every case. Its other end is read by a watcher, a shell without child or parent, in a
+// session of its own so that the terminal's Ctrl-C does not reach it.
 //
 //	we ──pipe──▶ watcher           at the pipe's end: ends the server,
 //	 └─────────▶ sh, then server   removes the folder
@@ -32,10 +31,10 @@ type process struct {
 	ended chan struct{} // closed when the process is gone
 }
 
-// guarded runs a command in the place of this shell, beside a watcher that
-// reads the pipe at descriptor 3. $1 is the folder to remove, $2 the signal
-// that ends the command, the rest is the command. Signal 0 lets it end by
-// itself: an initdb that is cut short leaves shared memory behind.
+// guarded replaces this shell by a command, beside a watcher that reads the pipe at
+// descriptor 3. $1 is the folder to remove, $2 the signal that ends the command, the rest
+// is the command. Signal 0 lets it finish: after an initdb that is cut short, shared
+// memory stays.
 //
 // The watcher hears "gone" when the command has ended (its process id may then
 // be another's) and "keep" when there is nothing left to do.
@@ -128,7 +127,7 @@ func startProcess(command []string, signal syscall.Signal, folder string, owner 
 		"PATH=" + strings.Join(append(folders(), folder), string(filepath.ListSeparator)),
 		"HOME=" + folder, "TMPDIR=" + folder, "LC_ALL=C.UTF-8", "TZ=UTC",
 	}
-	// A file, not our own output: "go test" waits for all who hold that.
+	// A file, not our own output: "go test" waits for all processes that hold its output.
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = []*os.File{watched}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: owner}
@@ -177,8 +176,8 @@ func (p *process) release() {
 // abandon leaves the process and its folder to the watcher.
 func (p *process) abandon() { _ = p.pipe.Close() } // what is closed twice stays closed
 
-// tell sends the watcher a word. There is no one to tell of an error, and
-// nothing to do: without the watcher there is no one to mislead.
+// tell sends the watcher a word. It ignores an error: without the watcher the word is not
+// needed.
 func (p *process) tell(word string) { _, _ = p.pipe.WriteString(word + "\n") }
 
 // childrenOf returns the ids of the processes that pid has started, where the

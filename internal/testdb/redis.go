@@ -126,7 +126,7 @@ func makeData(l *local) error {
 	return own(l, l.data)
 }
 
-// own gives a file or a folder to the user who runs the server.
+// own gives a file or a folder to the user that runs the server.
 func own(l *local, path string) error {
 	if l.owner == nil {
 		return nil
@@ -146,8 +146,8 @@ func greetRedis(conn net.Conn, _ string) error {
 // Addr returns the server's host:port, for the life of the server.
 func (s *RedisServer) Addr() string { return net.JoinHostPort("127.0.0.1", s.local.port) }
 
-// Command returns what the server answers to a command: the texts of a list with line feeds
-// between them, and "" for nothing. An error of the server's fails the test.
+// Command returns the server's answer to a command: the texts of a list with line feeds
+// between them, and nothing for nil. An error of the server's fails the test.
 func (s *RedisServer) Command(t testing.TB, words ...string) string {
 	t.Helper()
 	answer, err := s.Ask(words...)
@@ -189,7 +189,7 @@ func (s *RedisServer) Restart(t testing.TB) {
 }
 
 // Save copies the data of a server that was killed, and returns a function that puts the
-// copy back while the server is not running, as somebody does who restores a backup.
+// copy back while the server is not running, like an operator who restores a backup.
 func (s *RedisServer) Save(t testing.TB) (restore func()) {
 	t.Helper()
 	saved := filepath.Join(s.local.folder, "saved")

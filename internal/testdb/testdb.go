@@ -18,12 +18,11 @@
 //
 // # What a server is
 //
-// It listens on a free port of 127.0.0.1 and on a Unix socket, keeps its data
-// in a folder of its own below [os.TempDir], reads no configuration of the
-// machine and lets its administrator in without a password. Run by root, whom
-// both engines refuse, it belongs to the user "nobody". Nothing is flushed to
-// disk, but committed data is handed to the operating system, so it
-// survives [Server.Kill].
+// It listens on a free port of 127.0.0.1 and on a Unix socket, keeps its data in a folder
+// of its own below [os.TempDir], reads no configuration of the machine and lets its
+// administrator in without a password. Run by root, which both engines refuse, it belongs
+// to the user "nobody". Nothing is flushed to disk, but committed data is handed to the
+// operating system, so it survives [Server.Kill].
 //
 // It never outlives the test binary: see process for how.
 //

@@ -182,9 +182,9 @@ func (p *progress) readLocked(c Choice) (group, place int) {
 
 // WhenChanged skips a test that goes by turns, unless a file on which it depends has
 // changed: the test builds programs or reads documents, which costs much and finds little
-// as long as nothing of it changes. A pattern is the path of a file from the folder of
-// go.work, the path of a folder with a slash at its end, or "*.go" for all files with this
-// ending. KEYFILL_TEST_CHANGED has the paths of the changed files, a line each.
+// while these do not change. A pattern is the path of a file from the folder of go.work,
+// the path of a folder with a slash at its end, or "*.go" for all files with this ending.
+// KEYFILL_TEST_CHANGED has the paths of the changed files, a line each.
 func WhenChanged(t testing.TB, patterns ...string) {
 	t.Helper()
 	if !Enabled(t) {

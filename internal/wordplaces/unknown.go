@@ -7,17 +7,15 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The laws that no text is taken for harmless which holds what nobody knows put these
-// into the texts.
+// The laws put these into texts: no text with an unknown word counts as harmless.
 const (
 	unknownCall = "kfunknown(1)"
 	unknownWord = "kfunknown"
 )
 
-// UnknownCalls returns a text once for each of its literals, with a call of a function
-// that nobody knows in the literal's place. What may be a quoted name stays, and so does
-// what stands in a statement that begins with CREATE: what a DEFAULT calls is called by the
-// statements to come.
+// UnknownCalls returns a text once for each of its literals, with a call of an unknown
+// function instead of the literal. A possible quoted name stays, and so does a literal in
+// a statement that begins with CREATE: later statements make the call in a DEFAULT.
 func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 	begins, creates := true, false
 	for start, end := 0, 0; start < len(text); start = end {
@@ -37,10 +35,10 @@ func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 	return texts
 }
 
-// UnknownStatements returns a text once for each of its statements, with a word that
-// nobody knows in the place of the statement's first one. On SQL Server, where another
-// word than the first of a batch may go on with the statement before it, it is once.
-// Definitions are left out: what stands in one does not run with the text.
+// UnknownStatements returns a text once for each of its statements, with an unknown word
+// instead of the statement's first one. On SQL Server, where a word that is not the first
+// of a batch may continue the statement before it, it returns one text. Definitions are
+// left out: their statements do not run with the text.
 func UnknownStatements(d *dialect.Dialect, text string) (texts []string) {
 	begins := true
 	for start, end := 0, 0; start < len(text); start = end {

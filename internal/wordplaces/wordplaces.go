@@ -21,7 +21,7 @@ func With(text string, offset int, word string) string {
 	return text[:offset] + " " + word + " " + text[offset:]
 }
 
-// IsInsert reports whether the first word of a text is that of an INSERT.
+// IsInsert reports whether the first word of a text begins an INSERT.
 func IsInsert(d *dialect.Dialect, text string) bool {
 	for at := 0; at < len(text); {
 		kind, end := rewrite.NextToken(d, text, at)

@@ -55,7 +55,7 @@ func (r *reader) node() *tree.Node {
 	return i.leaf()
 }
 
-// peek returns the item n behind the next one; one of no kind behind the end.
+// peek returns the item n after the next one; an item of no kind after the end.
 func (r *reader) peek(n int) item {
 	if r.at+n < 0 || r.at+n >= len(r.items) {
 		return item{token: token{kind: comment}}
@@ -171,8 +171,8 @@ func (r *reader) list(n *tree.Node) {
 	}
 }
 
-// column returns the name of a column, without a table in front of it or a part
-// behind it; false where there is no column.
+// column returns the name of a column, without a table before it or a part after it;
+// false if there is no column.
 func column(part []item) (string, bool) {
 	name, ok := "", false // SQLite has columns without a name
 	for at, i := range part {
@@ -248,7 +248,7 @@ func (r *reader) compound() bool {
 	return at < len(r.items) && r.items[at].is("UNION", "INTERSECT", "EXCEPT", "ORDER", "LIMIT", "OFFSET", "FETCH")
 }
 
-// rows reads the rows behind VALUES.
+// rows reads the rows after VALUES.
 func (r *reader) rows(n *tree.Node) {
 	for {
 		if r.peek(0).is("ROW") {

@@ -57,8 +57,8 @@ func Split(dialect, query string) ([]string, error) {
 	return parts, nil
 }
 
-// statements cuts items at semicolons, the empty ones left out. Behind the head
-// of a routine or a block everything is its body.
+// statements cuts items at semicolons, the empty ones left out. After the head of a
+// routine or a block everything is its body.
 func (l *lexis) statements(items []item) [][]item {
 	var statements [][]item
 	for from := 0; from < len(items); {
@@ -80,9 +80,9 @@ func (l *lexis) statements(items []item) [][]item {
 	return statements
 }
 
-// bodyLength returns how many items a routine takes that items begin with,
-// before the semicolon behind it. Of SQL Server's and Oracle's it is all: their
-// bodies need no BEGIN, or end in a way of their own.
+// bodyLength returns how many items the routine has that items begin with, without the
+// semicolon after it. Of SQL Server's and Oracle's it is all: their bodies need no BEGIN,
+// or have another kind of end.
 func (l *lexis) bodyLength(items []item) int {
 	if l.noSemicolons || l.quoteStrings {
 		return len(items)
@@ -126,8 +126,8 @@ func wrapOf(items []item) tree.Wrap {
 	return ""
 }
 
-// noun returns what a statement makes that says of other statements what they
-// do, "" for one that does not.
+// noun returns the kind of object that a CREATE or ALTER defines if it contains other
+// statements, empty for other statements.
 func noun(items []item) string {
 	if !items[0].is("CREATE", "ALTER") {
 		return ""

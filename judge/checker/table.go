@@ -2,8 +2,8 @@ package checker
 
 import "github.com/keyfill/keyfill/judge/tree"
 
-// tryTable reads USING with VALUES in the place of a table, if the alias behind it
-// names its columns; nil, and nothing read, else.
+// tryTable reads USING with VALUES as a table, if the alias after it names its columns;
+// otherwise it reads nothing and returns nil.
 func (r *reader) tryTable() *tree.Node {
 	values := r.peek(1)
 	if values.open != '(' || len(values.group) == 0 || !values.group[0].is("VALUES") {

@@ -162,8 +162,8 @@ func (x *lexer) str(s string) int {
 	return 0
 }
 
-// escapeString returns the length of E'…', which another string goes on with
-// behind white space with a line end.
+// escapeString returns the length of E'…', which another string continues after white
+// space with a line end.
 func escapeString(s string) int {
 	end := closing(s, 2, '\'', true, true)
 	for end > 0 {

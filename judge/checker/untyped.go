@@ -54,8 +54,8 @@ func QueryOf(dialect, query string) (*Query, error) {
 	return q, nil
 }
 
-// behindSelect returns the tokens behind the first SELECT, which may be in
-// brackets of its own; nil where there is none.
+// behindSelect returns the tokens after the first SELECT, which may be in brackets of its
+// own, or nil.
 func behindSelect(items []item) []item {
 	for i := range items {
 		switch {
@@ -66,7 +66,7 @@ func behindSelect(items []item) []item {
 		case items[i].open == '(' && len(items[i].group) > 0 && items[i].group[0].is("WITH"):
 			group := items[i].group
 			if at := slices.IndexFunc(group, func(i item) bool { return i.is("SELECT") }); at >= 0 {
-				return group[at+1:] // behind its definitions, which stand in brackets
+				return group[at+1:] // after its definitions, which stand in brackets
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func aliased(value []item) bool {
 	return false
 }
 
-// replaced writes texts in the place of tokens.
+// replaced replaces tokens by texts.
 func replaced(query string, items []item, edits map[int]string) string {
 	for i := len(items) - 1; i >= 0; i-- {
 		if items[i].open != 0 {
@@ -137,7 +137,7 @@ func replaced(query string, items []item, edits map[int]string) string {
 	return query
 }
 
-// offset writes OFFSET behind an ORDER BY of Transact-SQL that has none.
+// offset writes OFFSET after an ORDER BY of Transact-SQL that has none.
 func offset(query string, items []item) string {
 	if !slices.ContainsFunc(items, func(i item) bool { return i.is("ORDER") }) ||
 		slices.ContainsFunc(items, func(i item) bool { return i.is("OFFSET", "FETCH") }) || len(items) > 0 && items[0].is("TOP") {

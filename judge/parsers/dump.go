@@ -16,8 +16,8 @@ type dumper struct {
 	// others.
 	special func(d *dumper, v reflect.Value) *tree.Node
 	wraps   map[string]tree.Wrap // by the names of types
-	// skipped are the fields that tell of the text and not of the statement, by
-	// name or by type.name, and types that do as a whole.
+	// skipped are the fields that describe the text and not the statement, by name or by
+	// type.name, and types that do so as a whole.
 	skipped map[string]bool
 }
 

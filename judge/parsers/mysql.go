@@ -28,8 +28,8 @@ func MySQL(query string) (t *tree.Text, err error) {
 }
 
 var mysqlSkipped = map[string]bool{
-	// IsInBraces differs for a query that became a common table expression; the
-	// checker sees brackets.
+	// IsInBraces differs for a query that is now a common table expression; the checker
+	// sees brackets.
 	"node": true, "projectionOffset": true, "SelectField.Offset": true, "IsInBraces": true,
 	"ParamMarkerExpr.Offset": true, "ParamMarkerExpr.Order": true,
 }

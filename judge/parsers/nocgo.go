@@ -4,7 +4,7 @@ package parsers
 
 import "github.com/keyfill/keyfill/judge/tree"
 
-// HasPostgreSQL says whether [PostgreSQL] can read: its parser is in C.
+// HasPostgreSQL reports whether [PostgreSQL] can read: its parser is in C.
 const HasPostgreSQL = false
 
 // PostgreSQL fails with [ErrNoCompiler].

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// HasPostgreSQL says whether [PostgreSQL] can read: its parser is in C.
+// HasPostgreSQL reports whether [PostgreSQL] can read: its parser is in C.
 const HasPostgreSQL = true
 
 // PostgreSQL reads a text with PostgreSQL's own parser, of the major version
@@ -134,7 +134,7 @@ func postgresInsert(d *dumper, v reflect.Value) *tree.Node {
 	return n
 }
 
-// postgresTable reads VALUES in the place of a table; nil for a query.
+// postgresTable reads VALUES as a table; nil for a query.
 func postgresTable(d *dumper, v reflect.Value) *tree.Node {
 	alias := field(v, "Alias")
 	sel := field(field(field(v, "Subquery"), "Node"), "SelectStmt")

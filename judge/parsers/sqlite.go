@@ -44,14 +44,14 @@ func isSyntax(err error) bool {
 // stop is no token of SQLite's.
 const stop = "\n@"
 
-// Accepts returns SQLite's error when one of the statements is not of its
-// grammar. Each string holds one statement without a semicolon behind it: SQLite
-// prepares the first of a text and leaves the others.
+// Accepts returns SQLite's error when one of the statements is not of its grammar. Each
+// string holds one statement without a semicolon at its end: SQLite prepares the first of
+// a text and leaves the others.
 //
-// Some errors come before the text was read to its end, as of two definitions of one
-// name in WITH; then it is not known whether the rest is of the grammar, and
-// Accepts returns an [EarlyError]. An engine that has read the whole text would have
-// come to a token that is none behind it.
+// Some errors come before the text was read to its end, as of two definitions of one name
+// in WITH; then it is not known whether the rest is of the grammar, and Accepts returns
+// an [EarlyError]. An engine that has read the whole text would have reached an invalid
+// token after it.
 func (s *SQLite) Accepts(statements []string) error {
 	for _, query := range statements {
 		if strings.IndexByte(query, 0) >= 0 {

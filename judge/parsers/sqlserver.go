@@ -151,7 +151,7 @@ func sqlserverName(column reflect.Value) string {
 	return strings.ToLower(text(parts.Index(parts.Len()-1), "Value"))
 }
 
-// sqlserverTable reads VALUES in the place of a table.
+// sqlserverTable reads VALUES as a table.
 func sqlserverTable(d *dumper, v reflect.Value) *tree.Node {
 	columns := v.FieldByName("Columns")
 	if columns.Len() == 0 {

@@ -1,5 +1,5 @@
-// Package quiet holds what keyfill says of the texts that change nothing to a law: no text
-// leaves what a session knows once there is something in it that nobody knows.
+// Package quiet holds keyfill's answers about harmless texts to a law: with anything
+// unknown in it, no text leaves a session's state unchanged.
 package quiet
 
 import (
@@ -30,9 +30,9 @@ func New(dialectName string) (*Report, error) {
 	return &Report{dialect: d}, nil
 }
 
-// Add judges a text with a call of an unknown function in the place of each literal, and
-// with an unknown word in the place of the first one of each statement. A text that defines
-// something is left out: what its definition calls is called by the statements to come.
+// Add judges a text with a call of an unknown function instead of each literal, and with
+// an unknown word instead of the first one of each statement. A text that defines
+// something is left out: later statements make the calls in its definition.
 func (r *Report) Add(id, text string) {
 	d := r.dialect
 	statements := wordplaces.UnknownStatements(d, text)
@@ -70,7 +70,8 @@ func (r *Report) Add(id, text string) {
 	}
 }
 
-// leavesTransaction reports whether a text leaves the transaction as it is, or nobody asks.
+// leavesTransaction reports whether a text leaves the transaction as it is, or does not
+// concern it.
 func leavesTransaction(d *dialect.Dialect, text string) bool {
 	return rewrite.Concerns(d, text)&rewrite.ConcernsTransaction == 0 || rewrite.TransactionOf(d, text) == rewrite.TxUnchanged
 }

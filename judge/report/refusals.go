@@ -51,7 +51,7 @@ func (r *Refusals) Add(id string, v trial.Verdict) {
 	}
 }
 
-// AddWords counts what became of a text with unknown words in its clauses.
+// AddWords counts the outcome of a text with unknown words in its clauses.
 func (r *Refusals) AddWords(w trial.Words) {
 	r.words.Add(w)
 	r.Wrong += len(w.Wrong)

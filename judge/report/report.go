@@ -111,7 +111,7 @@ func (r *Report) Add(id, kind string, v trial.Verdict) {
 // Wrong returns how many answers are wrong.
 func (r *Report) Wrong() int { return len(r.wrong) }
 
-// AddWords counts what became of a text with unknown words in its clauses.
+// AddWords counts the outcome of a text with unknown words in its clauses.
 func (r *Report) AddWords(id string, w trial.Words) {
 	r.words.Add(w)
 	for _, text := range w.Wrong {

@@ -28,9 +28,9 @@ type Numbered struct {
 	At      int // index of the key among Out's columns
 }
 
-// Compare says whether out is in plus exactly one key column for each INSERT
-// that differs, and one key for each of its rows, at the column's place. The
-// error says what else differs, or what is wrong with the key.
+// Compare returns an error unless out equals in plus exactly one key column for each
+// INSERT that differs, and one key for each of its rows, at the column's place. The error
+// names the other difference, or the fault of the key.
 func Compare(in, out *Text, r Rule) (Filling, error) {
 	c := comparison{rule: r, known: map[string]bool{}}
 	if len(in.Statements) != len(out.Statements) {
@@ -236,8 +236,8 @@ func (c *comparison) replaced(a, b *Insert, at int) error {
 	return nil
 }
 
-// swapped returns the placeholder that stands in the place of another, where
-// nothing else differs: in a cast to a type with numbers; nil elsewhere.
+// swapped returns the placeholder that replaces another one, if nothing else differs: in
+// a cast to a type with numbers; nil elsewhere.
 func swapped(a, b *Node) *Node {
 	if a == nil || b == nil || len(a.Kids) != len(b.Kids) || a.Leaf != b.Leaf {
 		return nil
@@ -263,8 +263,8 @@ func swapped(a, b *Node) *Node {
 	return found
 }
 
-// query compares the sources: the caller's has to stand in the new one, whole
-// and once, in WITH in front of the INSERT or behind it.
+// query compares the sources: the caller's has to stand in the new one, whole and once,
+// in WITH before the INSERT or after it.
 func (c *comparison) query(a, b *Insert, at int) error {
 	if b.Form != Query {
 		return fmt.Errorf("the query went")
@@ -378,7 +378,7 @@ func (c *comparison) key(value *Node) error {
 	return nil
 }
 
-// distinct says whether the keys are all different.
+// distinct returns an error unless the keys are all different.
 func (c *comparison) distinct() error {
 	seen := map[string]bool{}
 	for _, label := range c.labels {

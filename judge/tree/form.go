@@ -70,7 +70,7 @@ func (k Kind) Rows() bool { return k == KindValues || k == KindSet || k == KindD
 // Found is an INSERT and what it stands in.
 type Found struct {
 	*Insert
-	Wrap Wrap // "" for a statement of its own
+	Wrap Wrap // empty for a statement of its own
 }
 
 // Inserts returns all INSERTs of the text, from outside in.

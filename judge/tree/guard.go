@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// PostgreSQL stores several rows for the only row of VALUES where a value is a set.
-// A fill writes COALESCE around such a value, in which the engine takes none, or SELECT
-// in the place of VALUES.
+// PostgreSQL stores several rows for the only row of VALUES where a value is a set. A
+// fill writes COALESCE around such a value, in which the engine takes none, or SELECT
+// instead of VALUES.
 
 // guarded is the label of COALESCE.
 const guarded = "CoalesceExpr"
@@ -100,8 +100,8 @@ func withoutBranch(value *Node) *Node {
 	return value
 }
 
-// first returns the node at the end of a path of labels, each that of a kid of the one
-// before; the first label is the node's own. It is nil where there is none.
+// first returns the node at the end of a path of labels, each one of a child of the node
+// before; the first label is the node's own. It is nil if there is no such node.
 func (n *Node) first(labels ...string) *Node {
 	if n == nil || n.Label != labels[0] {
 		return nil
@@ -116,7 +116,7 @@ func (n *Node) first(labels ...string) *Node {
 	return n
 }
 
-// withoutCollation returns what a collation stands behind.
+// withoutCollation returns the expression to which a collation is applied.
 func withoutCollation(value *Node) *Node {
 	for value.Label == "CollateClause" && len(value.Kids) > 0 && value.Kids[0].Label == "Arg" && len(value.Kids[0].Kids) == 1 {
 		value = value.Kids[0].Kids[0]
@@ -147,7 +147,7 @@ func (c *comparison) set(a, b *Insert, at int) error {
 // spelledValue is the label of a value from a judge that knows words and brackets alone.
 const spelledValue = "value"
 
-// holds reports whether the kids of n have part among them, one behind the other.
+// holds reports whether the kids of n contain part, in a row.
 func (n *Node) holds(part []*Node) bool {
 	for i := 0; i+len(part) <= len(n.Kids); i++ {
 		if sameNodes(n.Kids[i:i+len(part)], part) {

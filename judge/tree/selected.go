@@ -43,8 +43,8 @@ func isTail(item []*Node) bool {
 	return is
 }
 
-// selection is a piece of a query from a judge that knows words and brackets alone: what
-// stands in front of a select list, and its items.
+// selection is a piece of a query from a judge that knows words and brackets alone: the
+// nodes before a select list, and its items.
 type selection struct {
 	front []*Node
 	items [][]*Node
@@ -118,8 +118,8 @@ func selections(nodes []*Node) (all []selection) {
 // listEnds are words that end a select list.
 var listEnds = []string{"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "ORDER", "LIMIT", "OFFSET", "FETCH", "FOR", "INTO", "UNION", "EXCEPT", "INTERSECT", "MINUS"}
 
-// isRow reports whether a SELECT gives one row at most, by its list and what stands behind
-// that: no FROM but FROM DUAL, and nothing that compares or makes rows.
+// isRow reports whether a SELECT gives one row at most, by its list and the nodes after
+// it: no FROM but FROM DUAL, and nothing that compares or makes rows.
 func isRow(s selection, behind []*Node) bool {
 	if first := s.items[0]; len(first) > 0 && slices.ContainsFunc([]string{"DISTINCT", "DISTINCTROW", "UNIQUE", "TOP"}, func(w string) bool { return isWord(first[0], w) }) {
 		return false

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Table is VALUES in the place of a table, with the names that its alias gives
-// all columns.
+// Table is VALUES used as a table, with the names that its alias gives all columns.
 type Table struct {
 	Alias   string // in lower case
 	Columns []*Node
@@ -99,7 +98,7 @@ func (c *comparison) carried(value *Node) (bool, error) {
 	return false, nil
 }
 
-// unused says whether a table carries keys for nobody.
+// unused returns an error if a table carries keys that no row uses.
 func (c *comparison) unused() error {
 	for _, k := range c.carriers {
 		if !k.used {

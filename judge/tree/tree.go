@@ -13,8 +13,8 @@ type Text struct {
 	// Comments are the comments in the order of the text, with their marks; nil
 	// from judges that throw them away.
 	Comments []string
-	// Load says how rows come into a table without an INSERT; "" where they do
-	// not, or from judges that do not look.
+	// Load is how rows come into a table without an INSERT; empty if they do not, or from
+	// judges that do not look.
 	Load Load
 }
 
@@ -36,9 +36,9 @@ type Node struct {
 	// Insert is set for an INSERT; Kids are then what is neither a column nor a
 	// value: target, modifiers, upsert clause and the like.
 	Insert *Insert
-	// Table is set for VALUES in the place of a table; Kids are then the rest.
+	// Table is set for VALUES used as a table; Kids are then the rest.
 	Table *Table
-	// Wrap says what the node makes of the INSERTs below it; "" for nothing.
+	// Wrap is the effect of the node on the INSERTs below it; empty for no effect.
 	Wrap Wrap
 	// Leaf says what a key could be sent as.
 	Leaf Leaf
@@ -91,8 +91,8 @@ type Insert struct {
 	Names   []string  // the columns' names in lower case, without qualifier
 	Rows    [][]*Node // nil for Query
 	Source  *Node     // for Query
-	// With is what WITH in front of the INSERT names, for Query: a fill may add
-	// to it. Of other forms it is among the Kids.
+	// With holds the names in a WITH before the INSERT, for Query: a fill may add to it.
+	// Of other forms it is among the Kids.
 	With []*Node
 	// Alias is the column list of MySQL's row alias; nil without one.
 	Alias []string

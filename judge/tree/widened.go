@@ -1,7 +1,8 @@
 package tree
 
-// MySQL and MariaDB throw the ORDER BY of a common table expression away. A fill writes
-// what a query orders by into its select list too, behind the caller's columns.
+// MySQL and MariaDB throw the ORDER BY of a common table expression away. A fill also
+// writes the expressions of a query's ORDER BY into its select list, after the caller's
+// columns.
 
 // Widened reports whether b is a with something more in one of its lists.
 func Widened(a, b *Node) bool {

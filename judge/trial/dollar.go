@@ -92,8 +92,8 @@ func original(in, out *tree.Text, ex *explain.Explanation) error {
 		case next == len(a.nodes):
 			return fmt.Errorf("%s is neither the caller's nor a key", n.Label)
 		case number > highest:
-			// A new one in the place of one that stands elsewhere too: whether it may
-			// stand there, the comparison says.
+			// A new number instead of one that stands elsewhere too: the comparison
+			// decides whether it may stand there.
 		case number != placeOf(a.digits[next], isKey):
 			return fmt.Errorf("%s became %s, which is another argument", a.nodes[next].Label, n.Label)
 		case !agreed && !a.twice && b.first[i] != placeOf(a.first[next], isKey):

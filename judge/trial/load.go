@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// load says whether the text of a bulk load that is filled is the input plus the
-// key column as the last one, and whether the key is the last value of a row.
+// load returns an error unless the text of a filled bulk load is the input plus the key
+// column as the last one, and the key is the last value of a row.
 func (c *Court) load(query string, ex *explain.Explanation) error {
 	added := `, "` + Column + `"`
 	if c.dialect == "sqlserver" {

@@ -57,7 +57,7 @@ func New(dialectName, policyText string) (*Court, error) {
 	return NewWith(dialectName, explain.By(c).Explain)
 }
 
-// NewWith returns a court for a dialect and anybody's answers.
+// NewWith returns a court for a dialect and the answers of explain.
 func NewWith(dialectName string, explain Explain) (*Court, error) {
 	c := &Court{dialect: dialectName, explain: explain}
 	switch dialectName {
@@ -87,7 +87,7 @@ func (c *Court) Close() error {
 	return nil
 }
 
-// Judge is who judged a text.
+// Judge names the judge of a text.
 type Judge string
 
 // The judges.
@@ -97,13 +97,13 @@ const (
 	Nobody  Judge = "nobody"  // the engine's own parser says that it is no SQL
 )
 
-// Verdict is what became of one query.
+// Verdict is the result for one query.
 type Verdict struct {
 	Judge  Judge
 	Kind   tree.Kind
 	Action string // keyfill's: fill, keep, pass or refuse
 	Reason Reason // for refuse
-	Wrong  string // what is wrong; "" for nothing
+	Wrong  string // the fault; may be empty
 	Missed bool   // keyfill refused or touched what it need not
 	Apart  bool   // the text may be no SQL to the engine: held to no bar but that nothing is wrong
 	// Excused says that an INSERT … SELECT is rightly refused, since no key can be
@@ -198,7 +198,7 @@ func (c *Court) accepts(query string) error {
 	return nil
 }
 
-// filled says whether a fill is the input plus keys, by all judges that take
+// filled returns an error unless a fill is the input plus keys, by all judges that take
 // the input.
 func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tree.Text, judge Judge) error {
 	rule := tree.Rule{Column: Column, Literal: ex.Literal}
@@ -260,8 +260,8 @@ func (c *Court) filled(query string, ex *explain.Explanation, text, checked *tre
 	return c.slots(f, ex)
 }
 
-// numbered says whether an INSERT … SELECT is numbered as it has to be. q is the query of
-// the text, if it has one: else the statements are read one by one.
+// numbered returns an error unless an INSERT … SELECT is numbered as it has to be. q is
+// the query of the text, if it has one: else the statements are read one by one.
 func (c *Court) numbered(query string, n tree.Numbered, q *checker.Query) error {
 	err := checker.Numbered(c.dialect, n, q)
 	statements, split := checker.Split(c.dialect, query)
@@ -285,8 +285,8 @@ func hasQuery(t *tree.Text) bool {
 // stripped returns a text without what only the checker knows.
 func stripped(t *tree.Text) *tree.Text { return &tree.Text{Statements: t.Statements} }
 
-// whole says whether every INSERT that has to be filled is, and whether the
-// number of keys is what keyfill says.
+// whole returns an error unless every INSERT that has to be filled is, and the number of
+// keys is the one that keyfill reports.
 func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	for _, u := range f.Unfilled {
 		if u.Wrap != tree.Body && !u.NoTable && !names(u.Insert) {
@@ -311,8 +311,8 @@ func whole(query string, f tree.Filling, ex *explain.Explanation) error {
 	return nil
 }
 
-// slots says whether the keys are the arguments that keyfill says they are.
-// Oracle binds by the place in the text, whatever a placeholder is called.
+// slots returns an error unless the keys are the arguments that keyfill reports. Oracle
+// binds by the place in the text, whatever a placeholder is called.
 func (c *Court) slots(f tree.Filling, ex *explain.Explanation) error {
 	if ex.Literal || len(f.Queries) > 0 {
 		return nil

@@ -10,7 +10,8 @@ import (
 // engine may give one a meaning.
 var unknownWords = []string{"kfnew", "kfnew kfother", "kfnew (1)", "kfnew = 1", "kfnew SELECT 1"}
 
-// Words is what became of the INSERTs of a text with an unknown word in their clauses.
+// Words counts the outcomes of the INSERTs of a text with an unknown word in their
+// clauses.
 type Words struct {
 	Inserts, Places, Texts int
 	// Filled texts are the engine's: its parser takes them, so that the word is an alias or
@@ -61,7 +62,7 @@ func (c *Court) takes(query string) bool {
 	return judge == Parser || judge == Checker && c.parse == nil && c.sqlite == nil
 }
 
-// Add adds what became of another text.
+// Add adds the counts of another text.
 func (w *Words) Add(other Words) {
 	w.Inserts += other.Inserts
 	w.Places += other.Places

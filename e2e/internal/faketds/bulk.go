@@ -14,7 +14,7 @@ import (
 type Column struct {
 	name string
 	kind byte
-	info []byte // of the type, behind the kind
+	info []byte // of the type, after the kind
 }
 
 // Types of columns.
@@ -164,7 +164,7 @@ func (r *tdsReader) cell(kind byte) any {
 	case tdsInt:
 		return int64(binary.LittleEndian.Uint64(append(slices.Clone(b), make([]byte, 8)...)))
 	case tdsDecimal:
-		// A sign in front, then the digits.
+		// A sign, then the digits.
 		return int64(binary.LittleEndian.Uint64(append(slices.Clone(b[1:]), make([]byte, 8)...)))
 	case tdsVarChar, tdsChar:
 		return string(b)

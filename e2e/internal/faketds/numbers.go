@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// Numbers is as much of SQL Server as a numbering needs, behind the protocol of
+// Numbers is as much of SQL Server as a numbering needs, through the protocol of
 // server.go: a table t (id, a) and the row of its numbering, with transactions,
-// savepoints, IMPLICIT_TRANSACTIONS and the reset of a session. Each connection
-// undoes what it has done itself.
+// savepoints, IMPLICIT_TRANSACTIONS and the reset of a session. Each connection undoes
+// what it has done itself.
 //
 // What it does at an error, and what opens a transaction, is from the Transact-SQL
 // reference ("SET IMPLICIT_TRANSACTIONS", "SET XACT_ABORT", "@@TRANCOUNT", "SAVE
@@ -58,7 +58,7 @@ type NumbersSession struct {
 	points   map[string]int
 	Tokens   []byte // about transactions, for the answer
 
-	// Own is the type of the id in the session's own table #mu; "" where it has none.
+	// Own is the type of the id in the session's own table #mu; empty if it has none.
 	Own string
 }
 
@@ -99,7 +99,7 @@ func (s *NumbersSession) reset() {
 // Begin is BEGIN TRANSACTION, which nests by counting.
 func (s *NumbersSession) Begin() {
 	if s.implicit && s.open == 0 {
-		s.open++ // one begins by itself ahead of it
+		s.open++ // a transaction begins implicitly before it
 	}
 	if s.open++; s.open == 1 || s.implicit {
 		s.done, s.points = nil, map[string]int{}
@@ -107,7 +107,7 @@ func (s *NumbersSession) Begin() {
 	}
 }
 
-// starts begins a transaction ahead of a statement where that happens by itself.
+// starts begins a transaction before a statement, if the session does so implicitly.
 func (s *NumbersSession) starts() {
 	if s.implicit && s.open == 0 {
 		s.Begin()
@@ -214,7 +214,7 @@ func (s *NumbersSession) end(tokens []byte, rows uint64) []byte {
 	return b
 }
 
-// tdsTransaction is the token that tells of the beginning (8), the commit (9) or the
+// tdsTransaction is the token that reports the beginning (8), the commit (9) or the
 // rollback (10) of a transaction.
 func tdsTransaction(kind byte) []byte {
 	id := []byte{8, 1, 2, 3, 4, 5, 6, 7, 8}
@@ -306,8 +306,7 @@ var (
 	tdsInsert    = regexp.MustCompile(`^INSERT INTO \S+ \(a, \[id\]\) VALUES \((?:@p1|\d+), (@p\d|\d+)\)$`)
 )
 
-// Proof is the condition that is sent in front of a statement which must run in a
-// transaction.
+// Proof is the condition that is sent before a statement which must run in a transaction.
 const Proof = "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n"
 
 func (s *NumbersSession) statement(call Call) []byte {

@@ -24,8 +24,8 @@ type Server struct {
 
 	Columns []Column // of every table
 
-	// session, where it is not nil, makes what answers the statements of a
-	// connection in the place of the above.
+	// session, if it is not nil, makes the answers to the statements of a connection
+	// instead of the above.
 	session func() Session
 
 	mu    sync.Mutex

@@ -1,6 +1,6 @@
 package harness
 
-// The drivers under test: whoever opens an engine has them.
+// The drivers under test, for all users of Engine.
 import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"

@@ -18,7 +18,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Engine is a database behind one driver in one of the driver's modes.
+// Engine is a database with one driver in one of the driver's modes.
 type Engine struct {
 	Name    string // for -run
 	Driver  string // as registered with database/sql
@@ -95,7 +95,7 @@ func (e Engine) DSN(t *testing.T) string {
 	return WithParams(e.Server.DSN(e.Server.Database(t, e.Driver)), e.Params)
 }
 
-// WithParams returns a DSN of a server with parameters of the driver behind it.
+// WithParams appends parameters of the driver to a DSN of a server.
 func WithParams(dsn, params string) string {
 	switch {
 	case params == "":
@@ -127,8 +127,8 @@ func (s *Scratch) OpenWith(t *testing.T, o keyfill.Options) (*sql.DB, *keyfill.M
 // seconds may pass on a machine that does much else.
 const storeWait = time.Minute
 
-// Limit is for how long a test waits for what comes by itself. It comes soon, but for a
-// machine that is busy.
+// Limit is how long a test waits for an event in the background. It comes soon, except on
+// a busy machine.
 const Limit = 5 * time.Minute
 
 // OpenConnector puts keyfill around a connector, by a policy or by options. A store is
@@ -160,7 +160,8 @@ func OpenConnector[P *policy.Config | keyfill.Options](t *testing.T, c driver.Co
 	return db, m
 }
 
-// wantEnded asks that the statistics say of each filled statement what became of it.
+// wantEnded fails the test unless the statistics count the outcome of each filled
+// statement.
 func wantEnded(t *testing.T, m *keyfill.Mount) {
 	t.Helper()
 	for name, s := range m.Stats().Tables {
@@ -223,9 +224,8 @@ func (c DSNConnector) Connect(context.Context) (driver.Conn, error) { return c.O
 // Driver returns the driver.
 func (c DSNConnector) Driver() driver.Driver { return c.Opener }
 
-// sharedConnector hands out one and the same connection, so that the raw
-// database and the one behind keyfill see the same memory. They are used by
-// turns only.
+// sharedConnector hands out one and the same connection, so that the raw database and
+// keyfill's see the same memory. They are used by turns only.
 type sharedConnector struct {
 	driver.Connector
 	conn driver.Conn
@@ -315,7 +315,7 @@ var LoadEngines = []Engine{SQLiteFile, SQLiteMemory, MySQLDefault, MySQLInterp, 
 // NativeEngines are those with sequences of their own.
 var NativeEngines = []Engine{MySQLDefault, MySQLInterp, PgxDefault, PgxSimple, PQDefault, PQBinary}
 
-// Drawing returns the type of a column that draws from a sequence by itself.
+// Drawing returns the type of a column whose default draws from a sequence.
 func (e Engine) Drawing(sequence string) string {
 	if e.IsPostgres() {
 		return "BIGINT DEFAULT nextval('" + sequence + "')"

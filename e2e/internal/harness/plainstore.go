@@ -133,8 +133,8 @@ func (s *PlainStore) Bind(_ context.Context, st keysource.State, column string) 
 	return nil
 }
 
-// at calls f with the counter of a state, which is made where it is missing. What is
-// made is nobody's business before: two may ask for the first integer.
+// at calls f with the counter of a state, which is made if it is missing. Nothing has
+// been reserved from a new one: two callers may ask for the first integer.
 func (s *PlainStore) at(ctx context.Context, kind string, st keysource.State, f func(*plainCounter) error) error {
 	s.mu.Lock()
 	c := s.states[st.Name]

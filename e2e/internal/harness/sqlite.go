@@ -35,8 +35,8 @@ func (d SQLiteDatabase) Immediate() SQLiteDatabase {
 	return d
 }
 
-// Scratch makes an empty database. Its raw side stays open, so that one in a
-// shared cache lives as long as the test.
+// Scratch makes an empty database. Its raw side stays open, so that one in a shared cache
+// exists until the end of the test.
 func (d SQLiteDatabase) Scratch(t *testing.T) *Scratch {
 	t.Helper()
 	dsn := d.Path

@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// RefusingDSN names a port on which nobody listens.
+// RefusingDSN names a port on which no process listens.
 func RefusingDSN(t *testing.T, driver string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

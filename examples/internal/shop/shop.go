@@ -58,9 +58,9 @@ var Names = map[string][]string{
 	"products":  {"ink", "pen"},
 }
 
-// Create makes the tables, empty, by the driver without keyfill. No column makes
-// a key by itself, but for SQLite's INTEGER PRIMARY KEY, whose own keys are below
-// the start of the numberings.
+// Create makes the tables, empty, by the driver without keyfill. The engine makes no
+// keys, except for SQLite's INTEGER PRIMARY KEY, whose own keys are below the start of
+// the numberings.
 func Create(ctx context.Context, at Database) error {
 	db, err := sql.Open(at.Raw(), at.DSN)
 	if err != nil {

@@ -30,8 +30,8 @@ func OpenDBFromPool(pool *pgxpool.Pool, options ...stdlib.OptionOpenDB) *sql.DB 
 	return db
 }
 
-// WithTables returns a pool whose database has keyfill's tables where the program runs
-// filled, in the schema that a session gets whose search path nobody has changed.
+// WithTables returns a pool whose database has keyfill's tables if the program runs
+// filled, in the schema of a session with the default search path.
 func WithTables(pool *pgxpool.Pool) *pgxpool.Pool {
 	if !filled.Runs("pgx") {
 		return pool
