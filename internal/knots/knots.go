@@ -1,6 +1,6 @@
 // Package knots measures how a package hangs together: which of its types, each taken with
 // its methods, use one another in a circle, and which of its files do. What is in a circle
-// can only be understood together.
+// can only be understood together. It also counts the places that ask which engine they are for.
 package knots
 
 import (
@@ -36,13 +36,10 @@ func Measure(folder string, patterns ...string) ([]Knot, error) {
 	if err != nil {
 		return nil, err
 	}
-	exports := map[string]string{}
-	for _, p := range listed {
-		exports[p.ImportPath] = p.Export
-	}
+	exports := exportsOf(listed)
 	var knots []Knot
 	for _, p := range listed {
-		if p.DepOnly || p.Module == nil || !p.Module.Main || len(p.GoFiles) == 0 {
+		if !p.isOwn() {
 			continue
 		}
 		k, err := measure(p, exports)
@@ -61,6 +58,20 @@ type listed struct {
 	GoFiles                 []string
 	ImportMap               map[string]string
 	Module                  *struct{ Main bool }
+}
+
+// isOwn reports whether a package that the patterns name is one of the folder's own module.
+func (p listed) isOwn() bool {
+	return !p.DepOnly && p.Module != nil && p.Module.Main && len(p.GoFiles) > 0
+}
+
+// exportsOf returns the files with the export data of packages.
+func exportsOf(all []listed) map[string]string {
+	exports := map[string]string{}
+	for _, p := range all {
+		exports[p.ImportPath] = p.Export
+	}
+	return exports
 }
 
 func list(folder string, patterns []string) ([]listed, error) {
@@ -89,29 +100,12 @@ func list(folder string, patterns []string) ([]listed, error) {
 func measure(p listed, exports map[string]string) (Knot, error) {
 	k := Knot{Path: p.ImportPath, Files: len(p.GoFiles)}
 	set := token.NewFileSet()
-	var files []*ast.File
-	for _, name := range p.GoFiles {
-		text, err := os.ReadFile(filepath.Join(p.Dir, name))
-		if err != nil {
-			return k, err
-		}
-		k.Lines += bytes.Count(text, []byte("\n"))
-		file, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
-		if err != nil {
-			return k, err
-		}
-		files = append(files, file)
-	}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
-	open := func(path string) (io.ReadCloser, error) {
-		if to, ok := p.ImportMap[path]; ok {
-			path = to
-		}
-		return os.Open(exports[path])
-	}
-	config := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
-	if _, err := config.Check(p.ImportPath, set, files, info); err != nil {
+	files, info, err := check(p, exports, set)
+	if err != nil {
 		return k, err
+	}
+	for _, file := range files {
+		k.Lines += set.File(file.FileStart).LineCount()
 	}
 	units, byFile := usesOf(set, files, info)
 	for _, circle := range circles(units.uses) {
@@ -127,6 +121,27 @@ func measure(p listed, exports map[string]string) (Knot, error) {
 		k.CircleFiles = max(k.CircleFiles, len(circle))
 	}
 	return k, nil
+}
+
+// check reads the files of a package and finds the types in them.
+func check(p listed, exports map[string]string, set *token.FileSet) (files []*ast.File, info *types.Info, err error) {
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, file)
+	}
+	info = &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}, Types: map[ast.Expr]types.TypeAndValue{}}
+	open := func(path string) (io.ReadCloser, error) {
+		if to, ok := p.ImportMap[path]; ok {
+			path = to
+		}
+		return os.Open(exports[path])
+	}
+	config := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
+	_, err = config.Check(p.ImportPath, set, files, info)
+	return files, info, err
 }
 
 // graph says what each node uses.

@@ -1,0 +1,133 @@
+package knots
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Branches counts, by function, the places that ask which engine they are for. A function is
+// named by its folder, from the root of the module on, and its own name: "rewrite Compile". A
+// table of a package is named by its variable.
+//
+// A place is a comparison with the family or the name of a [dialect.Dialect], a case of a switch
+// over one, and a call of a method such as IsPostgres. A package may have one map with families
+// as its keys, whose values are the engines as the package needs them; of any further one each
+// key counts. Package dialect itself is left out.
+func Branches(folder string, patterns ...string) (map[string]int, error) {
+	listed, err := list(folder, patterns)
+	if err != nil {
+		return nil, err
+	}
+	exports := exportsOf(listed)
+	counts := map[string]int{}
+	for _, p := range listed {
+		if !p.isOwn() || p.ImportPath == dialectPath {
+			continue
+		}
+		files, info, err := check(p, exports, token.NewFileSet())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.ImportPath, err)
+		}
+		b := branches{info: info, counts: map[string]int{}, tables: map[string]int{}}
+		for _, file := range files {
+			for _, d := range file.Decls {
+				b.declared(d)
+			}
+		}
+		if len(b.tables) > 0 { // the largest one is the package's table of engines
+			delete(b.tables, slices.MaxFunc(slices.Sorted(maps.Keys(b.tables)), func(x, y string) int { return b.tables[x] - b.tables[y] }))
+		}
+		for _, found := range []map[string]int{b.counts, b.tables} {
+			for name, n := range found {
+				counts[strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, modulePath), "/")+" "+name] += n
+			}
+		}
+	}
+	return counts, nil
+}
+
+const (
+	modulePath  = "github.com/keyfill/keyfill"
+	dialectPath = modulePath + "/dialect"
+)
+
+// asking are the names of methods that report whether an engine is the named one.
+var asking = regexp.MustCompile(`^Is(Postgres|PostgreSQL|MySQL|MariaDB|SQLite|SQLServer|Oracle)$`)
+
+// branches counts the branches of a package.
+type branches struct {
+	info   *types.Info
+	counts map[string]int // by function or variable
+	tables map[string]int // keys of maps, by variable
+}
+
+func (b *branches) declared(d ast.Decl) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		b.read(d.Name.Name, d)
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			if value, ok := spec.(*ast.ValueSpec); ok {
+				b.read(value.Names[0].Name, value)
+			}
+		}
+	}
+}
+
+// read counts the branches in what a name stands for.
+func (b *branches) read(name string, in ast.Node) {
+	ast.Inspect(in, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && (b.asks(n.X) || b.asks(n.Y)) {
+				b.counts[name]++
+			}
+		case *ast.SwitchStmt:
+			if n.Tag == nil || !b.asks(n.Tag) {
+				break
+			}
+			for _, clause := range n.Body.List {
+				b.counts[name] += len(clause.(*ast.CaseClause).List)
+			}
+		case *ast.CallExpr:
+			if called, ok := n.Fun.(*ast.SelectorExpr); ok && asking.MatchString(called.Sel.Name) {
+				b.counts[name]++
+			}
+		case *ast.CompositeLit:
+			if table, ok := b.info.TypeOf(n).Underlying().(*types.Map); ok && isFamily(table.Key()) {
+				b.tables[name] += len(n.Elts)
+			}
+		}
+		return true
+	})
+}
+
+// asks reports whether an expression is a family, or the name of a dialect.
+func (b *branches) asks(e ast.Expr) bool {
+	if isFamily(b.info.TypeOf(e)) {
+		return true
+	}
+	field, ok := ast.Unparen(e).(*ast.SelectorExpr)
+	if !ok || field.Sel.Name != "Name" {
+		return false
+	}
+	of := b.info.TypeOf(field.X)
+	if pointer, ok := of.(*types.Pointer); ok {
+		of = pointer.Elem()
+	}
+	return isOfDialect(of, "Dialect")
+}
+
+func isFamily(t types.Type) bool { return isOfDialect(t, "Family") }
+
+// isOfDialect reports whether a type is the one of a name in package dialect.
+func isOfDialect(t types.Type, name string) bool {
+	named, ok := t.(*types.Named)
+	return ok && named.Obj().Name() == name && named.Obj().Pkg() != nil && named.Obj().Pkg().Path() == dialectPath
+}
