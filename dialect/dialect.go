@@ -110,6 +110,9 @@ const (
 	FamilyOracle
 )
 
+// SharesFamily reports whether two engines are of one family.
+func (d *Dialect) SharesFamily(with *Dialect) bool { return d.Family == with.Family }
+
 // Lexis is how an engine splits text into tokens.
 type Lexis struct {
 	DoubleQuotedStrings bool // "…" is a string, not an identifier

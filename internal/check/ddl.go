@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -25,28 +27,20 @@ func (c *checker) tableName(t *catalog.Listed) string {
 // alterType returns the statement that gives a column another type, empty for an engine
 // that has none.
 func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string) string {
-	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
-	switch c.d.Family {
-	case dialect.FamilyMySQL:
+	e := c.engine()
+	if e.modifies {
 		return c.modify(t, col, "as "+kind, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
-			if kind != "BIGINT" {
+			if kind != e.integer {
 				return def.With(kind).Unnumbered()
 			}
 			return def.With(kind)
 		})
-	case dialect.FamilyPostgreSQL:
-		if kind == "text" { // without COLLATE the column would get the database's
-			return fmt.Sprintf(`ALTER TABLE %s ALTER COLUMN %s TYPE text COLLATE "C" USING CAST(%s AS text);`, table, column, column)
-		}
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s TYPE %s USING CAST(CAST(%s AS text) AS %s);", table, column, kind, column, kind)
-	case dialect.FamilySQLServer:
-		// A column keeps its type while a key or an index has it:
-		// https://learn.microsoft.com/sql/t-sql/statements/alter-table-transact-sql.
-		return fmt.Sprintf("drop the constraints and indexes of the column, run ALTER TABLE %s ALTER COLUMN %s %s NOT NULL, and create them again", table, column, kind)
-	case dialect.FamilyOracle:
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s %s;", table, column, kind)
 	}
-	return ""
+	text := e.alter
+	if kind == e.text && e.alterText != "" {
+		text = e.alterText
+	}
+	return c.onColumn(text, t, col, "{type}", kind)
 }
 
 // modified is the definition that a column of MySQL or MariaDB gets by the remedies so far.
@@ -126,72 +120,46 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	if col.UUID {
 		length = max(length, table.UUIDLength) // it may hold some
 	}
+	e := c.engine()
+	kind := e.text
 	switch {
 	case wanted.Integer && wanted.Layout == "":
-		if c.d.Family == dialect.FamilyOracle {
-			return "NUMBER(19)"
-		}
-		return "BIGINT"
+		return e.integer
 	case wanted.Layout == dialect.SequentialAsBinary:
-		return map[dialect.Family]string{
-			dialect.FamilyMySQL: "BINARY(16)", dialect.FamilyPostgreSQL: "bytea", dialect.FamilySQLite: "BLOB",
-			dialect.FamilySQLServer: "BINARY(16)", dialect.FamilyOracle: "RAW(16)",
-		}[c.d.Family]
+		return e.bytes
+	case wanted.Length == keys.UUIDLength && !wanted.State && !col.Text:
+		kind = e.uuid
+	case wanted.Length == keys.UUIDLength && !wanted.State:
+		kind = cmp.Or(e.uuidText, e.text)
 	}
-	switch c.d.Family {
-	case dialect.FamilyMySQL:
-		return fmt.Sprintf("VARCHAR(%d) CHARACTER SET ascii COLLATE ascii_bin", length)
-	case dialect.FamilyPostgreSQL:
-		if wanted.Length == 36 && !wanted.State && !col.Text {
-			return "uuid"
-		}
-		return "text"
-	case dialect.FamilySQLServer:
-		if wanted.Length == 36 && !wanted.State {
-			return "UNIQUEIDENTIFIER"
-		}
-		return fmt.Sprintf("VARCHAR(%d) COLLATE Latin1_General_100_BIN2", length)
-	case dialect.FamilyOracle:
-		return fmt.Sprintf("VARCHAR2(%d)", length)
-	}
-	return "TEXT"
+	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))
 }
 
-// alterCollation returns the statement that has a column compare by case.
+// alterCollation returns the statement that has a column compare by case, empty for an engine
+// that has none.
 func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string {
-	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
-	switch c.d.Family {
-	case dialect.FamilyMySQL:
-		const charset = "CHARACTER SET ascii COLLATE ascii_bin"
-		return c.modify(t, col, "with "+charset, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
+	e := c.engine()
+	if e.modifies {
+		return c.modify(t, col, "with "+e.caseless, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
 			changed := *def
-			changed.Charset = charset
+			changed.Charset = e.caseless
 			return &changed
 		})
-	case dialect.FamilyPostgreSQL:
-		kind := col.Type
-		if strings.HasSuffix(kind, "citext") {
-			kind = "text"
-		}
-		return fmt.Sprintf(`ALTER TABLE %s ALTER COLUMN %s TYPE %s COLLATE "C";`, table, column, kind)
 	}
-	return ""
+	kind := col.Type
+	if strings.HasSuffix(kind, "citext") {
+		kind = "text"
+	}
+	return c.onColumn(e.caseless, t, col, "{present}", kind)
 }
 
 // alterNotNull returns the statement that has a column refuse NULL.
 func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
-	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
-	switch c.d.Family {
-	case dialect.FamilyMySQL:
+	e := c.engine()
+	if e.modifies {
 		return c.modify(t, col, "with NOT NULL", (*catalog.ColumnDefinition).NotNull)
-	case dialect.FamilyPostgreSQL:
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;", table, column)
-	case dialect.FamilySQLServer:
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s %s NOT NULL;", table, column, col.Type)
-	case dialect.FamilyOracle:
-		return fmt.Sprintf("ALTER TABLE %s MODIFY %s NOT NULL;", table, column)
 	}
-	return "make the table anew with NOT NULL behind the column: SQLite cannot add it"
+	return c.onColumn(e.notNull, t, col, "{present}", col.Type)
 }
 
 // createUnique returns the statement that makes a unique index.
@@ -200,13 +168,12 @@ func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
 	for _, name := range columns {
 		quoted = append(quoted, c.d.QuoteIdent(name))
 	}
-	index, table := c.d.QuoteIdent(indexName(t.Name, columns)), c.tableName(t)
-	if c.d.Family == dialect.FamilySQLite && !t.Visible && t.Schema != "" {
-		// The name of the index says in which file it is:
-		// https://sqlite.org/lang_createindex.html.
-		index, table = c.d.QuoteIdent(t.Schema)+"."+index, c.d.QuoteIdent(t.Name)
+	schema := ""
+	if !t.Visible && t.Schema != "" {
+		schema = c.d.QuoteIdent(t.Schema) + "."
 	}
-	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", index, table, strings.Join(quoted, ", "))
+	return strings.NewReplacer("{index}", c.d.QuoteIdent(indexName(t.Name, columns)), "{index schema}", schema,
+		"{table}", c.tableName(t), "{bare table}", c.d.QuoteIdent(t.Name), "{columns}", strings.Join(quoted, ", ")).Replace(c.engine().uniqueIndex)
 }
 
 // maxIndexName is how many bytes the name of an index may have: PostgreSQL takes 63, and
@@ -225,25 +192,19 @@ func indexName(table string, columns []string) string {
 
 // dropDefault returns the statement that takes the default of a column away.
 func (c *checker) dropDefault(t *catalog.Listed, col *catalog.Column) string {
-	table, column := c.tableName(t), c.d.QuoteIdent(col.Name)
-	switch c.d.Family {
-	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL:
-		return fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT;", table, column)
-	}
-	return "take the default of the column away"
+	return c.onColumn(c.engine().dropDefault, t, col)
 }
 
 // dropTrigger returns the statement that takes a trigger away. On MySQL, MariaDB and
 // SQLite a trigger has the schema of its table.
 func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) string {
 	name := c.d.QuoteIdent(trigger.Name)
+	qualified := name
 	switch {
-	case c.d.Family == dialect.FamilyPostgreSQL:
-		return fmt.Sprintf("DROP TRIGGER %s ON %s;", name, c.tableName(t))
 	case trigger.Schema != "":
-		name = c.d.QuoteIdent(trigger.Schema) + "." + name
+		qualified = c.d.QuoteIdent(trigger.Schema) + "." + name
 	case !t.Visible && t.Schema != "":
-		name = c.d.QuoteIdent(t.Schema) + "." + name
+		qualified = c.d.QuoteIdent(t.Schema) + "." + name
 	}
-	return "DROP TRIGGER " + name + ";"
+	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine().dropTrigger)
 }

@@ -43,7 +43,7 @@ func Remedies(d *dialect.Dialect, schema, table, column string) map[string]strin
 		"nullable":   c.alterNotNull(found, &col),
 		"not-unique": c.createUnique(found, []string{column, "parent"}),
 		"default":    c.dropDefault(found, &col),
-		"clock":      clockIn[d.Family],
+		"clock":      c.engine().clock,
 	}
 	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
 	return all

@@ -28,27 +28,51 @@ func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column
 // refusesType reports whether the engine refuses a key for its type or length, and does not
 // store it as something else.
 func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.Column) bool {
-	wanted := k.Wanted()
+	e := c.engine()
+	if e.refusesType == nil {
+		return true
+	}
+	return e.refusesType(c, t, k.Wanted(), col, c.mode())
+}
+
+// mode returns the words of the session that say whether the engine refuses what does not fit;
+// empty for an engine that has none, or does not tell them.
+func (c *checker) mode() string {
+	query := c.engine().mode
+	if query == "" {
+		return ""
+	}
+	mode, err := c.text(query)
+	if err != nil {
+		return ""
+	}
+	return mode
+}
+
+// strict begins a word under which values that do not fit are refused.
+const strict = "STRICT_"
+
+// refusesTypeSQLite: a column takes any value, but for the rowid and for tables that are STRICT.
+func refusesTypeSQLite(c *checker, t *catalog.Listed, _ catalog.Key, col *catalog.Column, _ string) bool {
+	return col.RowID || c.isStrict(t)
+}
+
+// refusesTypePostgreSQL: bytes become the text \x…, and text becomes the bytes of its characters.
+func refusesTypePostgreSQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, _ string) bool {
+	const hexLength = 34
 	isBinary := wanted.Layout == dialect.SequentialAsBinary
-	switch c.d.Family {
-	case dialect.FamilySQLite:
-		// A column takes any value, except the rowid and the columns of STRICT tables.
-		return col.RowID || c.isStrict(t)
-	case dialect.FamilyPostgreSQL:
-		// Bytes become the text \x…, and text becomes the bytes of its characters.
-		const hexLength = 34
-		return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
-	case dialect.FamilyMySQL:
-		mode, err := c.text("SELECT @@sql_mode")
-		switch {
-		case err != nil || !strings.Contains(mode, "STRICT_"):
-			return false // it is cut, or becomes a number
-		case isBinary && col.UUID:
-			return false
-		case isBinary && col.Text && (col.Length == 0 || col.Length >= 16):
-			// Bytes are characters of most sets of one byte each.
-			return strings.HasPrefix(col.Collation, "utf8") || strings.HasPrefix(col.Collation, "ascii")
-		}
+	return !(isBinary && col.Text && (col.Length == 0 || col.Length >= hexLength) || !isBinary && col.Binary)
+}
+
+// refusesTypeMySQL: what does not fit is cut, or becomes a number, unless the mode is strict.
+func refusesTypeMySQL(_ *checker, _ *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool {
+	isBinary := wanted.Layout == dialect.SequentialAsBinary
+	switch {
+	case !strings.Contains(mode, strict), isBinary && col.UUID:
+		return false
+	case isBinary && col.Text && (col.Length == 0 || col.Length >= 16):
+		// Bytes are characters of most sets of one byte each.
+		return strings.HasPrefix(col.Collation, "utf8") || strings.HasPrefix(col.Collation, "ascii")
 	}
 	return true
 }
@@ -100,9 +124,8 @@ func (c *checker) refusesNull(t *catalog.Listed, col *catalog.Column) bool {
 	if t.Nullable[col.Name] {
 		return false
 	}
-	if c.d.Family == dialect.FamilyMySQL {
-		mode, err := c.text("SELECT @@sql_mode")
-		return err == nil && slices.ContainsFunc(strings.Split(mode, ","), func(word string) bool { return strings.HasPrefix(word, "STRICT_") })
+	if c.engine().mode == "" {
+		return true
 	}
-	return true
+	return slices.ContainsFunc(strings.Split(c.mode(), ","), func(word string) bool { return strings.HasPrefix(word, strict) })
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
@@ -144,11 +143,7 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	if names == nil {
 		return nil, nil
 	}
-	dated := "updated_at"
-	if c.d.Family == dialect.FamilyMySQL {
-		dated = "CAST(updated_at AS CHAR)" // a driver may take the time for another zone's
-	}
-	rows, err = c.q.Rows(c.ctx, "SELECT name, next_value, "+dated+" FROM keyfill_sequences WHERE name IN ("+strings.Join(names, ", ")+")")
+	rows, err = c.q.Rows(c.ctx, "SELECT name, next_value, "+c.engine().dated+" FROM keyfill_sequences WHERE name IN ("+strings.Join(names, ", ")+")")
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +190,7 @@ func (c *checker) boundState(row string, to store.Column) (string, error) {
 
 // holder returns the holder of a state's lease, empty if no lease is held.
 func (c *checker) holder(state string) (string, error) {
-	now := nowIn[c.d.Family]
+	now := c.engine().now
 	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {
 		return "", nil // nothing is leased
 	}

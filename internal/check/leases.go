@@ -5,22 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/policy"
 )
 
-// nowIn is the server's time as keyfill's tables hold it, by family.
-var nowIn = map[dialect.Family]string{
-	dialect.FamilyMySQL:      "UTC_TIMESTAMP(6)",
-	dialect.FamilyPostgreSQL: "clock_timestamp()",
-	dialect.FamilySQLite:     "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-}
-
-// lookAtLeases adds a finding that lists the holder of each series and worker's number,
-// and the leases that have run out with numbers left.
+// lookAtLeases tells who holds which series or worker's number, and which leases have
+// run out with numbers left.
 func (c *checker) lookAtLeases() error {
 	leased := func(src policy.Source) bool { return src.Kind == policy.KindRecycled || src.WorkerLease > 0 }
-	now := nowIn[c.d.Family]
+	now := c.engine().now
 	if now == "" || !slices.ContainsFunc(c.usesOf(""), leased) || c.badTables("") {
 		return nil
 	}
@@ -43,19 +35,12 @@ func (c *checker) lookAtLeases() error {
 	return nil
 }
 
-// clockIn asks for the server's time in milliseconds since 1970, by family.
-var clockIn = map[dialect.Family]string{
-	dialect.FamilyMySQL:      "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
-	dialect.FamilyPostgreSQL: "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint)",
-	dialect.FamilySQLServer:  "SELECT DATEDIFF_BIG(millisecond, '1970-01-01', SYSUTCDATETIME())",
-}
-
 // maxSkew is how far the clocks may be apart.
 const maxSkew = 2 * time.Second
 
 // lookAtClock compares the server's clock with the clock of this process.
 func (c *checker) lookAtClock() error {
-	query := clockIn[c.d.Family]
+	query := c.engine().clock
 	if query == "" {
 		return nil
 	}

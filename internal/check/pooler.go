@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
@@ -183,22 +182,17 @@ func (s *poolerSession) takesTwo(ctx context.Context) (bool, error) {
 	return least > 1, nil
 }
 
-// lookAtPoolers asks each database of PostgreSQL whether a pooler stands before it that
-// gives a connection another session of the server with each transaction.
-func (c *checker) lookAtPoolers() error {
-	for name, one := range c.byName() {
-		if one.bad || one.single || one.dialect.Family != dialect.FamilyPostgreSQL {
-			continue
-		}
-		found, err := askPooler(c.ctx, one.db, cmp.Or(c.o.PoolerPatience, poolerPatience))
-		if !found.shares {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		c.addPooler(name, found)
+// lookAtPooler asks a database of PostgreSQL whether a pooler stands before it that gives a
+// connection another session of the server with each transaction.
+func (c *checker) lookAtPooler(name string, one *openedStore) error {
+	if one.single {
+		return nil
 	}
+	found, err := askPooler(c.ctx, one.db, cmp.Or(c.o.PoolerPatience, poolerPatience))
+	if !found.shares {
+		return err
+	}
+	c.addPooler(name, found)
 	return nil
 }
 

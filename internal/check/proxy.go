@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
@@ -55,21 +54,34 @@ func askProxy(ctx context.Context, q catalog.Querier) (bool, error) {
 	return len(numbers) > 1, nil
 }
 
-// lookAtProxies asks each database of MySQL or MariaDB whether a proxy stands before it.
+// lookAtPoolers looks for a pooler before each database.
+func (c *checker) lookAtPoolers() error {
+	return c.lookBeforeEach(func(e *engine) lookBefore { return e.lookForPooler })
+}
+
+// lookAtProxies looks for a proxy before each database.
 func (c *checker) lookAtProxies() error {
+	return c.lookBeforeEach(func(e *engine) lookBefore { return e.lookForProxy })
+}
+
+func (c *checker) lookBeforeEach(of func(*engine) lookBefore) error {
 	for name, one := range c.byName() {
-		if one.bad || one.dialect.Family != dialect.FamilyMySQL {
-			continue
-		}
-		found, err := askProxyOf(c.ctx, one.db)
-		if err != nil {
-			return err
-		}
-		if found {
-			c.addProxy(name)
+		if look := of(engines[one.dialect.Family]); look != nil && !one.bad {
+			if err := look(c, name, one); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// lookAtProxy asks a database of MySQL or MariaDB whether a proxy stands before it.
+func (c *checker) lookAtProxy(name string, one *openedStore) error {
+	found, err := askProxyOf(c.ctx, one.db)
+	if err == nil && found {
+		c.addProxy(name)
+	}
+	return err
 }
 
 // askProxyOf is askProxy on one connection of a pool.

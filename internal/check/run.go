@@ -162,33 +162,20 @@ func (c *checker) connect() error {
 	}
 	c.q = &counted{q: q}
 	exact := false
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		version, err := c.text("SELECT VERSION()")
-		if err != nil {
-			return c.cannotLook(err)
-		}
-		if len(c.o.Tables.Candidates) > 1 && strings.Contains(strings.ToLower(version), "mariadb") {
-			d = c.o.Tables.Candidates[1].Dialect
-		}
+	version, err := c.text(engines[d.Family].alive)
+	if err != nil {
+		return c.cannotLook(err)
+	}
+	if len(c.o.Tables.Candidates) > 1 && strings.Contains(strings.ToLower(version), "mariadb") {
+		d = c.o.Tables.Candidates[1].Dialect
+	}
+	if d.Grammar.TableCase {
 		if exact, err = catalog.Exact(c.ctx, c.q); err != nil {
 			return c.cannotLook(err)
 		}
-	case dialect.FamilySQLite:
-		if _, err := c.text("SELECT sqlite_version()"); err != nil {
-			return c.cannotLook(err)
-		}
-		if c.o.Conn == nil && relation.IsInMemory(c.ctx, c.q) {
-			return ErrMemory
-		}
-	case dialect.FamilyOracle:
-		if _, err := c.text("SELECT 'x' FROM dual"); err != nil {
-			return c.cannotLook(err)
-		}
-	default:
-		if _, err := c.text("SELECT 'x'"); err != nil {
-			return c.cannotLook(err)
-		}
+	}
+	if d.OneWriter && c.o.Conn == nil && relation.IsInMemory(c.ctx, c.q) {
+		return ErrMemory
 	}
 	c.e = relation.EngineFor(c.o.Tables, d, exact)
 	c.d = c.e.Dialect

@@ -14,7 +14,7 @@ import (
 // such a series again, which the source refuses. f is the finding without its message.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
-	now := nowIn[c.d.Family]
+	now := c.engine().now
 	if src.Kind != policy.KindRecycled || st.Store != "" || now == "" || found.Next == 0 {
 		return
 	}

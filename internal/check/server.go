@@ -1,21 +1,12 @@
 package check
 
-import (
-	"fmt"
-
-	"github.com/keyfill/keyfill/dialect"
-)
+import "fmt"
 
 // lookAtServer looks for settings that make a server refuse changes, or share its
 // numbers.
 func (c *checker) lookAtServer() error {
-	switch c.d.Family {
-	case dialect.FamilyMySQL:
-		return c.lookAtMySQL()
-	case dialect.FamilyPostgreSQL:
-		return c.lookAtPostgreSQL()
-	case dialect.FamilySQLite:
-		return c.lookAtSQLite()
+	if look := c.engine().lookAtServer; look != nil {
+		return look(c)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (c *checker) lookAtState(t *target, i int) {
 	} else {
 		found, err = c.look(st, at)
 	}
-	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).Family == c.d.Family && binding.ShowsSame(c.ctx, at, c.home, st.Row.Name)
+	isOwn := st.Store != "" && st.Row != nil && c.dialectOf(st.Store).SharesFamily(c.d) && binding.ShowsSame(c.ctx, at, c.home, st.Row.Name)
 	if err == nil && st.Store != "" && !isOwn && c.lookAtClaim(f, *st.Claim) {
 		return
 	}
@@ -349,7 +349,7 @@ func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) s
 
 // textLiteral returns a text as it is written in a statement.
 func (c *checker) textLiteral(text string) string {
-	if c.d.Family == dialect.FamilyMySQL {
+	if c.d.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"

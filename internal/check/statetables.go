@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -147,47 +146,54 @@ func (c *checker) lookAtRights(ensured bool) error {
 // missingRights returns the rights that the user lacks on a table, or with "" to
 // create one.
 func (c *checker) missingRights(table string) ([]string, error) {
-	wanted := []string{"SELECT", "INSERT", "UPDATE"}
-	var missing []string
-	switch c.d.Family {
-	case dialect.FamilyPostgreSQL:
-		if table == "" {
-			row, err := c.row("SELECT pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE')")
-			if err == nil && row != nil && row[0] != nil && !isTrue(row[0]) {
-				missing = []string{"CREATE"}
-			}
-			return missing, err
-		}
-		row, err := c.row(rightsPostgreSQL, table)
-		for i := range row {
-			if !isTrue(row[i]) {
-				missing = append(missing, wanted[i])
-			}
-		}
-		return missing, err
-	case dialect.FamilyMySQL:
-		if table == "" {
-			wanted = []string{"CREATE"}
-		}
-		rows, err := c.q.Rows(c.ctx, rightsMySQL, table)
-		if err != nil {
-			return nil, err
-		}
-		has := map[string]bool{}
-		for _, row := range rows {
-			has[textOf(row[0])] = true
-		}
-		if role, _ := c.text("SELECT CURRENT_ROLE()"); role != "" && role != "NONE" {
-			return nil, nil
-		}
-		for _, right := range wanted {
-			if !has[right] {
-				missing = append(missing, right)
-			}
-		}
-		return missing, nil
+	if missing := c.engine().missingRights; missing != nil {
+		return missing(c, table)
 	}
 	return nil, nil
+}
+
+// stateRights are the rights that keyfill needs on its tables.
+var stateRights = []string{"SELECT", "INSERT", "UPDATE"}
+
+func (c *checker) missingPostgreSQL(table string) (missing []string, err error) {
+	if table == "" {
+		row, err := c.row("SELECT pg_catalog.has_schema_privilege(pg_catalog.current_schema(), 'CREATE')")
+		if err == nil && row != nil && row[0] != nil && !isTrue(row[0]) {
+			missing = []string{"CREATE"}
+		}
+		return missing, err
+	}
+	row, err := c.row(rightsPostgreSQL, table)
+	for i := range row {
+		if !isTrue(row[i]) {
+			missing = append(missing, stateRights[i])
+		}
+	}
+	return missing, err
+}
+
+func (c *checker) missingMySQL(table string) (missing []string, err error) {
+	wanted := stateRights
+	if table == "" {
+		wanted = []string{"CREATE"}
+	}
+	rows, err := c.q.Rows(c.ctx, rightsMySQL, table)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, row := range rows {
+		has[textOf(row[0])] = true
+	}
+	if role, _ := c.text("SELECT CURRENT_ROLE()"); role != "" && role != "NONE" {
+		return nil, nil
+	}
+	for _, right := range wanted {
+		if !has[right] {
+			missing = append(missing, right)
+		}
+	}
+	return missing, nil
 }
 
 // grant returns the statement that gives the rights.
@@ -202,16 +208,27 @@ func (c *checker) grant(rights []string, table string) string {
 // name is as SQL has it.
 func (c *checker) grantOn(rights []string, table string) string {
 	list := strings.Join(rights, ", ")
-	switch c.d.Family {
-	case dialect.FamilyPostgreSQL:
-		if user, err := c.text("SELECT CAST(current_user AS text)"); err == nil && user != "" {
-			return fmt.Sprintf("GRANT %s ON %s TO %s;", list, table, c.d.QuoteIdent(user))
-		}
-	case dialect.FamilyMySQL:
-		user, err := c.text("SELECT CURRENT_USER()")
-		if at := strings.LastIndexByte(user, '@'); err == nil && at > 0 {
-			return fmt.Sprintf("GRANT %s ON %s TO %s@%s;", list, table, c.textLiteral(user[:at]), c.textLiteral(user[at+1:]))
+	if grantee := c.engine().grantee; grantee != nil {
+		if user := grantee(c); user != "" {
+			return fmt.Sprintf("GRANT %s ON %s TO %s;", list, table, user)
 		}
 	}
 	return fmt.Sprintf("grant %s on %s to the user of the DSN", list, table)
+}
+
+func (c *checker) granteePostgreSQL() string {
+	user, err := c.text("SELECT CAST(current_user AS text)")
+	if err != nil || user == "" {
+		return ""
+	}
+	return c.d.QuoteIdent(user)
+}
+
+func (c *checker) granteeMySQL() string {
+	user, err := c.text("SELECT CURRENT_USER()")
+	at := strings.LastIndexByte(user, '@')
+	if err != nil || at <= 0 {
+		return ""
+	}
+	return c.textLiteral(user[:at]) + "@" + c.textLiteral(user[at+1:])
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/nearest"
 	"github.com/keyfill/keyfill/policy"
@@ -107,7 +106,7 @@ func (c *checker) missTable(entry policy.Entry) {
 	f := Finding{Severity: Error, Rule: ruleNoTable, Table: entry.Name, Line: entry.Line,
 		Message: "there is no such table or view that this user sees, so that no INSERT is filled by the entry",
 		Remedy:  "create the table, write its schema into the policy, let this user see it, or remove the entry"}
-	if c.d.Family == dialect.FamilyMySQL {
+	if c.d.Grammar.TableCase {
 		for _, other := range near {
 			if strings.EqualFold(other, name) {
 				f.Rule = ruleCase

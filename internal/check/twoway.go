@@ -27,17 +27,11 @@ const ownRelations = "WITH own (r) AS (VALUES (to_regclass('keyfill_sequences'))
 // lookAtTwoWay asks each database that has states whether another server writes into it too.
 func (c *checker) lookAtTwoWay() error {
 	for name, one := range c.byName() {
-		if one.bad || len(c.usesOf(name)) == 0 {
+		ask := engines[one.dialect.Family].twoWay
+		if one.bad || ask == nil || len(c.usesOf(name)) == 0 {
 			continue
 		}
-		var found string
-		var err error
-		switch one.dialect.Family {
-		case dialect.FamilyPostgreSQL:
-			found, err = twoWayPostgreSQL(c.ctx, one.db)
-		case dialect.FamilyMySQL:
-			found, err = twoWayMySQL(c.ctx, one.db)
-		}
+		found, err := ask(c.ctx, one.db)
 		if err != nil && c.ctx.Err() != nil {
 			return err
 		}
