@@ -69,13 +69,7 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	c := t.Column(d, k.Column)
 	if c == nil {
-		advice := "write its name as the table has it, or add it to the table"
-		if d.Family == dialect.FamilyMySQL {
-			// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a
-			// user sees the columns that it has some right to. Seen on MariaDB 10.11.19.
-			advice = "write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right"
-		}
-		return []error{&Error{t.Name, k.Column, ErrNoColumn, advice + nearest.DidYouMean(k.Column, t.columnNames())}}
+		return []error{&Error{t.Name, k.Column, ErrNoColumn, engines[d.Family].noColumn + nearest.DidYouMean(k.Column, t.columnNames())}}
 	}
 	fail := func(err error, format string, args ...any) {
 		detail := fmt.Sprintf(format, args...)
@@ -266,13 +260,9 @@ func (c *Column) textProblem(k Key) string {
 // where a COMB has random bits (observed on 10.11.19). SQL Server compares the last bytes
 // first.
 func (c *Column) combProblem(d *dialect.Dialect, k Key) string {
-	switch {
-	case !k.COMB || !c.UUID:
+	e := engines[d.Family]
+	if !k.COMB || !c.UUID || e.comb == "" || e.combLayout != "" && e.combLayout != k.Layout {
 		return ""
-	case d.Family == dialect.FamilyMySQL:
-		return c.Type + " refuses some and stores others out of order: use source uuidv7, or make it binary(16) with layout: binary"
-	case d.Family == dialect.FamilySQLServer && k.Layout == dialect.SequentialAsString:
-		return c.Type + " compares the last bytes first: say layout: sequential_at_end"
 	}
-	return ""
+	return c.Type + e.comb
 }

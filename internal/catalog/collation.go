@@ -16,28 +16,29 @@ import (
 // distinguishes all texts; of SQLite's own only NOCASE does not
 // (https://www.sqlite.org/datatype3.html#collation).
 func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
-	if !k.Cased || !c.Text {
+	e := engines[d.Family]
+	if !k.Cased || !c.Text || e.tellsCase == nil || e.tellsCase(c) {
 		return ""
 	}
-	fits, instead := true, ""
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		fits, instead = c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary"), "ascii_bin"
-	case dialect.FamilySQLServer:
-		fits, instead = c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs"), "Latin1_General_100_BIN2"
-	case dialect.FamilyPostgreSQL:
-		isCitext := c.Type == "citext" || strings.HasSuffix(c.Type, ".citext")
-		if isCitext {
-			return c.Type + " is text that is compared in lower case: make it text, or say alphabet: base32"
+	if e.caseless != nil {
+		if problem := e.caseless(c); problem != "" {
+			return problem
 		}
-		fits, instead = !strings.HasSuffix(c.Collation, NotDeterministic), `"C"`
-	case dialect.FamilySQLite:
-		fits, instead = c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM"), "BINARY"
 	}
-	if fits {
+	return fmt.Sprintf("its collation is %s, and keys may differ by case alone: make it %s, or say alphabet: base32", c.Collation, e.casing)
+}
+
+func (c *Column) isCitext() bool { return c.Type == "citext" || strings.HasSuffix(c.Type, ".citext") }
+
+func tellsCaseInPostgreSQL(c *Column) bool {
+	return !c.isCitext() && !strings.HasSuffix(c.Collation, NotDeterministic)
+}
+
+func citextProblem(c *Column) string {
+	if !c.isCitext() {
 		return ""
 	}
-	return fmt.Sprintf("its collation is %s, and keys may differ by case alone: make it %s, or say alphabet: base32", c.Collation, instead)
+	return c.Type + " is text that is compared in lower case: make it text, or say alphabet: base32"
 }
 
 // NotDeterministic follows the name of a collation of PostgreSQL that may take

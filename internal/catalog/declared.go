@@ -109,19 +109,9 @@ func (t *Declaration) listed(d *dialect.Dialect) *Listed {
 		if len(index.Columns) == 0 {
 			continue
 		}
-		unique := ""
-		if index.Unique {
-			unique = index.Name
-			if unique == "" {
-				unique = t.Name + "." + index.Columns[0]
-			}
-		}
-		l.led(index.Columns[0], unique, !index.Partial, len(index.Columns))
+		l.led(index.Columns[0], index.uniqueName(t), !index.Partial, len(index.Columns))
 		if index.Unique && !index.Partial {
 			l.Unique = append(l.Unique, index.Columns)
-			if d.Family == dialect.FamilyMySQL {
-				l.UniqueIndexes = append(l.UniqueIndexes, UniqueIndex{Name: unique, Columns: index.Columns})
-			}
 		}
 		if index.Primary {
 			l.Primary = index.Columns
@@ -130,15 +120,37 @@ func (t *Declaration) listed(d *dialect.Dialect) *Listed {
 			}
 		}
 	}
-	if d.Family == dialect.FamilyMySQL {
-		l.aloneInMySQL()
-		for _, ref := range t.Refers { // which get an index where they have none
-			if len(ref.Columns) > 0 {
-				l.led(ref.Columns[0], "", true, unknownColumns)
-			}
-		}
+	if complete := engines[d.Family].complete; complete != nil {
+		complete(l, t)
 	}
 	return l
+}
+
+// uniqueName returns the name of a unique index of t, one of keyfill's own where the script
+// gives none; empty for an index that is not unique.
+func (i *DeclaredIndex) uniqueName(t *Declaration) string {
+	switch {
+	case !i.Unique:
+		return ""
+	case i.Name == "":
+		return t.Name + "." + i.Columns[0]
+	}
+	return i.Name
+}
+
+// completeMySQL adds the unique indexes, and those that foreign keys get where they have none.
+func completeMySQL(l *Listed, t *Declaration) {
+	for i := range t.Indexes {
+		if index := &t.Indexes[i]; len(index.Columns) > 0 && index.Unique && !index.Partial {
+			l.UniqueIndexes = append(l.UniqueIndexes, UniqueIndex{Name: index.uniqueName(t), Columns: index.Columns})
+		}
+	}
+	l.aloneInMySQL()
+	for _, ref := range t.Refers {
+		if len(ref.Columns) > 0 {
+			l.led(ref.Columns[0], "", true, unknownColumns)
+		}
+	}
 }
 
 // size returns a number in brackets after the type, or the default if it is left out.
@@ -151,22 +163,13 @@ func (c *Declared) size(i, byDefault int) int {
 
 // column returns what a live catalog would say of the column.
 func (c *Declared) column(d *dialect.Dialect) Column {
-	var row []any
-	var read func(*cells) Column
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		row, read = c.ofMySQL(), columnOfMySQL
-	case dialect.FamilyPostgreSQL:
-		row, read = c.ofPostgreSQL(), columnOfPostgreSQL
-	case dialect.FamilySQLServer:
-		row, read = c.ofSQLServer(), columnOfSQLServer
-	case dialect.FamilyOracle:
-		row, read = c.ofOracle(), columnOfOracle
-	default:
-		return columnOfSQLite(c.Name, c.Type)
-	}
-	return read(&cells{row: row})
+	return engines[d.Family].column(c)
 }
+
+func (c *Declared) inMySQL() Column      { return columnOfMySQL(&cells{row: c.ofMySQL()}) }
+func (c *Declared) inPostgreSQL() Column { return columnOfPostgreSQL(&cells{row: c.ofPostgreSQL()}) }
+func (c *Declared) inSQLServer() Column  { return columnOfSQLServer(&cells{row: c.ofSQLServer()}) }
+func (c *Declared) inOracle() Column     { return columnOfOracle(&cells{row: c.ofOracle()}) }
 
 // written returns the type with its sizes.
 func (c *Declared) written() string {

@@ -53,24 +53,13 @@ type Overview struct {
 	read     func(schema, table string) (*Table, error) // what is not listed; nil: nothing
 }
 
-// lister lists the tables of one engine, by a number of statements that does not depend
-// on how many there are.
-type lister func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
-
-// listers are by the dialect's family.
-var listers = map[dialect.Family]lister{
-	dialect.FamilyMySQL:      listMySQL,
-	dialect.FamilyPostgreSQL: listPostgreSQL,
-	dialect.FamilySQLite:     listSQLite,
-}
-
 // List returns the tables that a name without schema finds, and the tables of some
 // schemas, whose names are folded. It takes at most eight queries, on SQLite for each
 // attached database. The tables of an engine that it does not know are read one by one
 // when they are looked for.
 func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) (*Overview, error) {
 	o := &Overview{}
-	if list := listers[d.Family]; list != nil {
+	if list := engines[d.Family].list; list != nil {
 		var err error
 		if o, err = list(ctx, q, schemas); err != nil {
 			return nil, err
@@ -84,7 +73,7 @@ func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) 
 // IsComplete reports whether all tables are listed, so that a table that is not is not
 // there.
 func (o *Overview) IsComplete() bool {
-	return o.declared || listers[o.dialect.Family] != nil && !o.unread
+	return o.declared || engines[o.dialect.Family].list != nil && !o.unread
 }
 
 // Unlisted returns the overview of a database whose catalog could not be read, which is

@@ -54,48 +54,53 @@ WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL`
 // ReadPartitioning reads how a table of PostgreSQL, MySQL or MariaDB is partitioned. Its names
 // are as found.
 func ReadPartitioning(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) {
-	switch d.Family {
-	case dialect.FamilyPostgreSQL:
-		name := d.QuoteIdent(schema) + "." + d.QuoteIdent(table)
-		columns, err := q.Rows(ctx, partColumnsPostgreSQL, name)
-		if err != nil || len(columns) == 0 {
-			return p, err
-		}
-		parts, err := q.Rows(ctx, partsPostgreSQL, name)
-		if err != nil {
-			return p, err
-		}
-		c := new(cells)
-		for _, c.row = range columns {
-			p.add(c.text(0))
-		}
-		for _, c.row = range parts {
-			p.Parts = append(p.Parts, PartName{c.text(0), c.text(1)})
-		}
-		return p, c.err
-	case dialect.FamilyMySQL:
-		rows, err := q.Rows(ctx, partColumnsMySQL, schema, table)
-		if err != nil {
-			return p, err
-		}
-		c := new(cells)
-		for _, c.row = range rows {
-			for i := range 2 {
-				for part := range strings.SplitSeq(c.text(i), ",") {
-					name, isName := strings.CutPrefix(part, "`")
-					name, ends := strings.CutSuffix(name, "`")
-					switch {
-					case isName && ends && !strings.Contains(name, "`"):
-						p.add(name)
-					case i == 0 || part != "":
-						p.add("") // an expression, or KEY() without columns
-					}
+	if read := engines[d.Family].partitioning; read != nil {
+		return read(ctx, d, q, schema, table)
+	}
+	return p, nil
+}
+
+func partitioningPostgreSQL(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) {
+	name := d.QuoteIdent(schema) + "." + d.QuoteIdent(table)
+	columns, err := q.Rows(ctx, partColumnsPostgreSQL, name)
+	if err != nil || len(columns) == 0 {
+		return p, err
+	}
+	parts, err := q.Rows(ctx, partsPostgreSQL, name)
+	if err != nil {
+		return p, err
+	}
+	c := new(cells)
+	for _, c.row = range columns {
+		p.add(c.text(0))
+	}
+	for _, c.row = range parts {
+		p.Parts = append(p.Parts, PartName{c.text(0), c.text(1)})
+	}
+	return p, c.err
+}
+
+func partitioningMySQL(ctx context.Context, _ *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) {
+	rows, err := q.Rows(ctx, partColumnsMySQL, schema, table)
+	if err != nil {
+		return p, err
+	}
+	c := new(cells)
+	for _, c.row = range rows {
+		for i := range 2 {
+			for part := range strings.SplitSeq(c.text(i), ",") {
+				name, isName := strings.CutPrefix(part, "`")
+				name, ends := strings.CutSuffix(name, "`")
+				switch {
+				case isName && ends && !strings.Contains(name, "`"):
+					p.add(name)
+				case i == 0 || part != "":
+					p.add("") // an expression, or KEY() without columns
 				}
 			}
 		}
-		return p, c.err
 	}
-	return p, nil
+	return p, c.err
 }
 
 // add adds a column; empty means an expression.

@@ -107,27 +107,34 @@ ELSE (SELECT d.name FROM pragma_database_list AS d WHERE d.seq > 1 AND EXISTS (S
 // returns the schema that it would be made in. On SQLite and SQL Server q asks
 // that session.
 func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
-	switch d.Family {
-	case dialect.FamilyPostgreSQL:
-		schema, err = one(ctx, q, locatePostgreSQL, table, answer)
-		if err == nil && schema == "" {
-			schema, err = one(ctx, q, firstPostgreSQL, answer)
-			return schema, false, err
-		}
-		return schema, true, err
-	case dialect.FamilySQLite:
-		if schema, err = one(ctx, q, locateSQLite, table, table); schema == "" {
-			return "main", false, err
-		}
-		return d.Fold(schema, true), true, err
-	case dialect.FamilySQLServer:
-		if schema, err = one(ctx, q, locateSQLServer, nameOfSQLServer("", table)); schema == "" {
-			_, schema, _ = strings.Cut(answer, "\n")
-			return d.Fold(schema, true), false, err
-		}
-		return d.Fold(schema, true), true, err
+	if locate := engines[d.Family].locate; locate != nil {
+		return locate(ctx, d, q, answer, table)
 	}
 	return d.FoldTable(answer, true), true, nil
+}
+
+func locateInPostgreSQL(ctx context.Context, _ *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
+	schema, err = one(ctx, q, locatePostgreSQL, table, answer)
+	if err == nil && schema == "" {
+		schema, err = one(ctx, q, firstPostgreSQL, answer)
+		return schema, false, err
+	}
+	return schema, true, err
+}
+
+func locateInSQLite(ctx context.Context, d *dialect.Dialect, q Querier, _, table string) (schema string, found bool, err error) {
+	if schema, err = one(ctx, q, locateSQLite, table, table); schema == "" {
+		return "main", false, err
+	}
+	return d.Fold(schema, true), true, err
+}
+
+func locateInSQLServer(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
+	if schema, err = one(ctx, q, locateSQLServer, nameOfSQLServer("", table)); schema == "" {
+		_, schema, _ = strings.Cut(answer, "\n")
+		return d.Fold(schema, true), false, err
+	}
+	return d.Fold(schema, true), true, err
 }
 
 // one returns the only text of an answer, empty if the answer is empty.

@@ -35,20 +35,27 @@ WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE AND ? IN ('', 'temp'
 // the answer for a name that means nothing. Other engines than MySQL, MariaDB,
 // PostgreSQL and SQLite have no temporary table of another table's name.
 func Temporary(ctx context.Context, d *dialect.Dialect, q Querier, n Name) (bool, error) {
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		rows, err := q.Rows(ctx, showTable+n.Text)
-		if err != nil || len(rows) == 0 || len(rows[0]) < 2 {
-			return false, err
-		}
-		c := cells{row: rows[0]}
-		return strings.HasPrefix(c.text(1), showTemporary), c.err
-	case dialect.FamilyPostgreSQL:
-		rows, err := q.Rows(ctx, temporaryPostgreSQL, n.Table, n.Schema)
-		return len(rows) > 0, err
-	case dialect.FamilySQLite:
-		rows, err := q.Rows(ctx, temporarySQLite, n.Table, n.Schema)
-		return len(rows) > 0, err
+	if ask := engines[d.Family].temporary; ask != nil {
+		return ask(ctx, q, n)
 	}
 	return false, nil
+}
+
+func temporaryInMySQL(ctx context.Context, q Querier, n Name) (bool, error) {
+	rows, err := q.Rows(ctx, showTable+n.Text)
+	if err != nil || len(rows) == 0 || len(rows[0]) < 2 {
+		return false, err
+	}
+	c := cells{row: rows[0]}
+	return strings.HasPrefix(c.text(1), showTemporary), c.err
+}
+
+func temporaryInPostgreSQL(ctx context.Context, q Querier, n Name) (bool, error) {
+	rows, err := q.Rows(ctx, temporaryPostgreSQL, n.Table, n.Schema)
+	return len(rows) > 0, err
+}
+
+func temporaryInSQLite(ctx context.Context, q Querier, n Name) (bool, error) {
+	rows, err := q.Rows(ctx, temporarySQLite, n.Table, n.Schema)
+	return len(rows) > 0, err
 }

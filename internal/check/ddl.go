@@ -127,9 +127,9 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 		return e.integer
 	case wanted.Layout == dialect.SequentialAsBinary:
 		return e.bytes
-	case wanted.Length == keys.UUIDLength && !wanted.State && !col.Text:
+	case wanted.Length == table.UUIDLength && !wanted.State && !col.Text:
 		kind = e.uuid
-	case wanted.Length == keys.UUIDLength && !wanted.State:
+	case wanted.Length == table.UUIDLength && !wanted.State:
 		kind = cmp.Or(e.uuidText, e.text)
 	}
 	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"context"
+
+	"github.com/keyfill/keyfill/dialect"
+)
+
+// engine has what is asked of one engine's catalog, and what its answers mean. What is nil or
+// empty has nothing to ask there.
+type engine struct {
+	// list lists the tables, by a number of statements that does not depend on how many there
+	// are. Without it they are read one by one when they are looked for.
+	list func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
+
+	// names asks for the names of the tables in a schema, or where the schema is anySchema of
+	// those that a name without schema finds.
+	names     string
+	anySchema any
+
+	temporary    func(ctx context.Context, q Querier, n Name) (bool, error)                                                 // see Temporary
+	locate       func(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (string, bool, error)       // see Locate
+	partitioning func(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) // see ReadPartitioning
+
+	column   func(c *Declared) Column        // what a live catalog would say of a declared column
+	complete func(l *Listed, t *Declaration) // adds what that would say of a declared table besides
+
+	// tellsCase reports whether a text column tells keys apart that differ by case alone. Else
+	// casing is the collation to give it, and caseless says what else the column may be.
+	tellsCase func(c *Column) bool
+	casing    string
+	caseless  func(c *Column) string
+
+	// comb says why a COMB does not suit a column of UUIDs, whatever its layout or, where
+	// combLayout is not empty, in that layout.
+	comb       string
+	combLayout dialect.Layout
+
+	noColumn string // what to do where the catalog does not show a column
+}
+
+const writeColumn = "write its name as the table has it, or add it to the table"
+
+// engines are by family.
+var engines = map[dialect.Family]*engine{
+	dialect.FamilyMySQL: {
+		list:  listMySQL,
+		names: "SELECT CAST(table_name AS CHAR) FROM information_schema.tables WHERE table_schema = COALESCE(?, DATABASE())",
+
+		temporary: temporaryInMySQL, partitioning: partitioningMySQL,
+		column: (*Declared).inMySQL, complete: completeMySQL,
+		tellsCase: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary") }, casing: "ascii_bin",
+		comb: " refuses some and stores others out of order: use source uuidv7, or make it binary(16) with layout: binary",
+		// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a
+		// user sees the columns that it has some right to. Seen on MariaDB 10.11.19.
+		noColumn: "write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right",
+	},
+	dialect.FamilyPostgreSQL: {
+		list: listPostgreSQL,
+		names: `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = CAST($1 AS text) END`,
+		anySchema: "", // a NULL has no type there
+
+		temporary: temporaryInPostgreSQL, locate: locateInPostgreSQL, partitioning: partitioningPostgreSQL,
+		column:    (*Declared).inPostgreSQL,
+		tellsCase: tellsCaseInPostgreSQL, casing: `"C"`, caseless: citextProblem,
+		noColumn: writeColumn,
+	},
+	dialect.FamilySQLite: {
+		list:      listSQLite,
+		names:     "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND ?1 IS NULL",
+		temporary: temporaryInSQLite, locate: locateInSQLite,
+		column:    func(c *Declared) Column { return columnOfSQLite(c.Name, c.Type) },
+		tellsCase: func(c *Column) bool { return c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM") }, casing: "BINARY",
+		noColumn: writeColumn,
+	},
+	dialect.FamilySQLServer: {
+		locate:    locateInSQLServer,
+		column:    (*Declared).inSQLServer,
+		tellsCase: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs") }, casing: "Latin1_General_100_BIN2",
+		comb: " compares the last bytes first: say layout: sequential_at_end", combLayout: dialect.SequentialAsString,
+		noColumn: writeColumn,
+	},
+	dialect.FamilyOracle: {
+		column:   (*Declared).inOracle,
+		noColumn: writeColumn,
+	},
+}
