@@ -91,8 +91,12 @@ type Dialect struct {
 	// EmptyIsNull reports whether the empty string is NULL: Oracle.
 	EmptyIsNull bool
 
-	// UnreadCounter reports that keyfill does not ask the engine for the counter of a
-	// column that it numbers itself: SQL Server and Oracle.
+	// IndexSchema says that CREATE INDEX takes the schema with the name of the index, and not with
+	// that of its table: https://sqlite.org/lang_createindex.html.
+	IndexSchema bool
+
+	// UnreadCounter says that keyfill does not ask the engine where the counter of a
+	// column stands that it numbers itself: SQL Server and Oracle.
 	UnreadCounter bool
 }
 
@@ -109,6 +113,20 @@ const (
 	FamilySQLServer
 	FamilyOracle
 )
+
+// IndexNames returns the name of an index and that of its table as CREATE INDEX has them. An
+// empty schema is left out.
+func (d *Dialect) IndexNames(schema, index, table string) (name, on string) {
+	name, on = d.QuoteIdent(index), d.QuoteIdent(table)
+	switch {
+	case schema == "":
+	case d.IndexSchema:
+		name = d.QuoteIdent(schema) + "." + name
+	default:
+		on = d.QuoteIdent(schema) + "." + on
+	}
+	return name, on
+}
 
 // SharesFamily reports whether two engines are of one family.
 func (d *Dialect) SharesFamily(with *Dialect) bool { return d.Family == with.Family }

@@ -75,6 +75,7 @@ var sqlite = Dialect{
 	BinaryOpen:       "X'",
 	BinaryClose:      "'",
 	AtomicStatements: true,
+	IndexSchema:      true,
 	OneWriter:        true,
 	LastRowID:        true,
 	Errors:           sqliteErrors,

@@ -170,10 +170,10 @@ func (c *checker) createUnique(t *catalog.Listed, columns []string) string {
 	}
 	schema := ""
 	if !t.Visible && t.Schema != "" {
-		schema = c.d.QuoteIdent(t.Schema) + "."
+		schema = t.Schema
 	}
-	return strings.NewReplacer("{index}", c.d.QuoteIdent(indexName(t.Name, columns)), "{index schema}", schema,
-		"{table}", c.tableName(t), "{bare table}", c.d.QuoteIdent(t.Name), "{columns}", strings.Join(quoted, ", ")).Replace(c.engine().uniqueIndex)
+	index, table := c.d.IndexNames(schema, indexName(t.Name, columns), t.Name)
+	return fmt.Sprintf("CREATE UNIQUE INDEX %s ON %s (%s);", index, table, strings.Join(quoted, ", "))
 }
 
 // maxIndexName is how many bytes the name of an index may have: PostgreSQL takes 63, and

@@ -155,14 +155,14 @@ func (s *Store) RefuseGone(meaning, err error) error {
 }
 
 // ToldGone returns the error of a statement about keyfill_sequences, on a connection of the
-// application, as a refusal where the table is not there, any other as it is. SQLite has no
-// number for that error: the table is read once more.
+// application, as a refusal where the table is not there, any other as it is. Where the engine
+// has no number for that error, the table is read once more.
 func (s *Store) ToldGone(ctx context.Context, name string, err error) error {
 	var refused *Refused
 	switch {
 	case err == nil || errors.As(err, &refused):
 		return err
-	case s.Dialect.Name == dialect.SQLite().Name:
+	case s.Dialect.Errors.Generic != 0:
 		return s.Failed(name, s.Judge(ctx, ErrTables, err, ProbeText(engine.SequencesTable), nil))
 	case sqlcode.ClassOf(s.Dialect, err) == dialect.ErrorNoObject:
 		return s.Failed(name, s.Refuse(ErrTables, err))

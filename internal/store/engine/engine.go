@@ -46,9 +46,15 @@ type Engine struct {
 	// the first that the server accepts.
 	Setup []string
 
-	// BindsTexts reports whether on a connection of our own arguments are written into
-	// the text. A driver that prepares would take three round trips for one, and would
-	// not report an error of closing the statement.
+	// RaiseCounter are the statements, for one connection, by which the engine's own counter of
+	// a column gives {next}, or a greater number, next; empty where a sequence is the counter.
+	// {last} is the number before, {schema} and {name} are the table's names as texts, {table
+	// schema} is the schema in quotes with a point, and {alter} the ALTER TABLE as a text.
+	RaiseCounter string
+
+	// BindsTexts says that on a connection of our own arguments are written into
+	// the text. A driver that prepares would take three round trips for one, and
+	// would not report an error of closing the statement.
 	BindsTexts bool
 
 	// ReturnsLastInsertID reports whether reserve, on a connection of our own, answers

@@ -40,6 +40,12 @@ import (
 // compare by their bytes and are at most 190 characters of 4 bytes, for the
 // indexes of the older row formats with their 767.
 var mysql = Engine{
+	// The ALTER TABLE lowers the counter down to the greatest key, so that it is prepared from
+	// where the counter stands. MySQL 8 keeps what it says of a table for a day. The policy may
+	// call MariaDB, which has no such variable, by MySQL's name.
+	RaiseCounter: "SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */" +
+		"; SET @keyfill = (SELECT IF({next} > COALESCE(auto_increment, 0), {alter}, 'DO 0') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})" +
+		"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
 	name VARCHAR(190) NOT NULL PRIMARY KEY,

@@ -14,6 +14,8 @@ package engine
 // A statement waits for another writer for the connection's busy_timeout, as the
 // application's own INSERT does; then it fails with the driver's error.
 var sqlite = Engine{
+	RaiseCounter: "INSERT INTO {table schema}sqlite_sequence (name, seq) SELECT {name}, 0 WHERE NOT EXISTS (SELECT 1 FROM {table schema}sqlite_sequence WHERE name = {name})" +
+		"; UPDATE {table schema}sqlite_sequence SET seq = max(seq, {last}) WHERE name = {name}",
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
 	name TEXT NOT NULL PRIMARY KEY,

@@ -2,11 +2,9 @@ package keycolumn
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 )
 
@@ -94,23 +92,14 @@ func lastCounted(v any) (n int64, shown bool, err error) {
 }
 
 // RaiseText returns the statements, for one connection, by which the counter of a column
-// that is Counted gives to as its next number, or a greater one. Run late, they do not
-// lower a counter that has gone on meanwhile: the ALTER TABLE of MySQL and MariaDB lowers
-// it down to the greatest key, so that it is prepared from where the counter stands.
+// that is Counted gives to as its next number, or a greater one: see [engine.Engine]. If they
+// are run late, they do not lower a counter that has gone on meanwhile.
 func (k *KeyColumn) RaiseText(to int64) string {
-	d := k.Store.Dialect
-	if d.Family == dialect.FamilyMySQL {
-		schema := "DATABASE()"
-		if k.Column.Schema != "" {
-			schema = k.Store.Literal(k.Column.Schema)
-		}
-		// MySQL 8 keeps what it says of a table for a day. The policy may call MariaDB, which
-		// has no such variable, by MySQL's name.
-		return fmt.Sprintf("SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"+
-			"; SET @keyfill = (SELECT IF(%d > COALESCE(auto_increment, 0), %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)"+
-			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
-			to, k.Store.Literal(fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.Table(), to)), schema, k.Store.Literal(k.Column.Table))
+	next, schema := strconv.FormatInt(to, 10), "DATABASE()"
+	if k.Column.Schema != "" {
+		schema = k.Store.Literal(k.Column.Schema)
 	}
-	return fmt.Sprintf("INSERT INTO %[1]s (name, seq) SELECT %[2]s, 0 WHERE NOT EXISTS (SELECT 1 FROM %[1]s WHERE name = %[2]s); UPDATE %[1]s SET seq = max(seq, %[3]d) WHERE name = %[2]s",
-		k.Column.SchemaIn(d)+"sqlite_sequence", k.Store.Literal(k.Column.Table), to-1)
+	return strings.NewReplacer("{next}", next, "{last}", strconv.FormatInt(to-1, 10),
+		"{schema}", schema, "{table schema}", k.Column.SchemaIn(k.Store.Dialect), "{name}", k.Store.Literal(k.Column.Table),
+		"{alter}", k.Store.Literal("ALTER TABLE "+k.Table()+" AUTO_INCREMENT = "+next)).Replace(k.Store.Engine.RaiseCounter)
 }

@@ -34,6 +34,13 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	return Counter{}, nil
 }
 
+// CountsInAdvance reports whether the sessions of an engine may hold numbers of the sequence
+// that is a column's own counter.
+func CountsInAdvance(s *store.Store) bool {
+	natives := nativecatalog.Of(s).Statements
+	return natives != nil && natives.Cache != ""
+}
+
 // drawnFrom is Counter for a column whose default draws from a sequence of PostgreSQL.
 // Numbers that sessions hold in advance (CACHE) were drawn before.
 //
@@ -43,7 +50,7 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 // PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	natives := nativecatalog.Of(k.Store)
-	if natives.Statements == nil || natives.Statements.Cache == "" {
+	if !CountsInAdvance(k.Store) {
 		return Counter{}, nil
 	}
 	own, worked, err := natives.Own(ctx, k.Column)

@@ -29,9 +29,15 @@ type Statements struct {
 
 	NoCycle string // what ALTER SEQUENCE calls it
 
-	// Draw answers the value, the increment, the identity of the sequence, which another
-	// one of its name does not share, and the server. {rows} is as many rows as are to be
-	// drawn.
+	// Raise sets the sequence {sequence} so that it gives {next} or greater next, {last} being
+	// the number before. RaiseAboveKeys sets it above keys, of which {greatest} asks for the
+	// greatest of each column, each query in brackets and after a comma. {literal} is what
+	// stands for the name between quotes.
+	Raise, RaiseAboveKeys string
+
+	// Draw answers the value, the increment, what tells the sequence from
+	// another one of its name, and the server. {rows} is as many rows as are to
+	// be drawn.
 	Draw   Text
 	rows   func(count int64) string // nil: the text makes them itself
 	ranged bool                     // one row stands for all values, which follow each other
@@ -83,6 +89,20 @@ var statementsOf = map[string]*Statements{
 	dialect.Oracle().Name:     &oracle,
 }
 
+// StatementsOf returns those of an engine; for one without sequences they are empty but for
+// what people are told.
+func StatementsOf(d *dialect.Dialect) *Statements {
+	if e := statementsOf[d.Name]; e != nil {
+		return e
+	}
+	return &Statements{Raise: restart, RaiseAboveKeys: restartAboveKeys}
+}
+
+const (
+	restart          = "ALTER SEQUENCE {sequence} RESTART WITH {next}, unless it has given that by then"
+	restartAboveKeys = "ALTER SEQUENCE {sequence} RESTART WITH <a number above all keys and above what the sequence has given>"
+)
+
 // DrawText returns the query that draws count values.
 func (e *Statements) DrawText(sequence string, count int64) string {
 	text := strings.ReplaceAll(e.Draw.Text, "{sequence}", sequence)
@@ -105,7 +125,9 @@ func (e *Statements) Ranges(count int64) int64 {
 // default of a column depends on the sequence that it names by regclass;
 // pg_get_serial_sequence returns the sequence of identity and OWNED BY.
 var postgres = Statements{
-	NoCycle: "NO CYCLE",
+	NoCycle:        "NO CYCLE",
+	Raise:          "SELECT setval('{literal}', GREATEST(last_value, {last})) FROM {sequence}",
+	RaiseAboveKeys: "SELECT setval('{literal}', GREATEST(last_value{greatest})) FROM {sequence}",
 	Start: Text{`SELECT seqstart FROM pg_catalog.pg_sequence WHERE seqrelid = CAST(CAST($1 AS text) AS regclass)`,
 		[]func(Args) any{quotedArg}},
 	Cache: `SELECT q.seqcache, CASE WHEN pg_catalog.has_sequence_privilege(q.seqrelid, 'SELECT') THEN 1 ELSE 0 END, CAST(quote_ident(current_user) AS text) FROM pg_catalog.pg_sequence q WHERE q.seqrelid = CAST({sequence} AS regclass)`,
@@ -172,8 +194,10 @@ func isCast(expr, plain string) bool {
 // for auto_increment_increment, which is not compared. The default of a column
 // names the sequence with its database (10.11).
 var mariadb = Statements{
-	Clusters: true,
-	NoCycle:  "NOCYCLE",
+	Clusters:       true,
+	NoCycle:        "NOCYCLE",
+	Raise:          "SELECT SETVAL({sequence}, {last})",
+	RaiseAboveKeys: "SELECT SETVAL({sequence}, <the greatest key>)",
 	find: Text{`SELECT table_schema, table_name
 FROM information_schema.tables
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND table_type = 'SEQUENCE'`,
@@ -203,6 +227,7 @@ WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND 
 // all values at once, and "NEXT VALUE FOR (Transact-SQL)". The database has the
 // cache, and not each session.
 var sqlserver = Statements{
+	Raise: restart, RaiseAboveKeys: restartAboveKeys,
 	NoCycle: "NO CYCLE",
 	find: Text{`SELECT s.name, q.name
 FROM sys.sequences q
@@ -237,6 +262,7 @@ WHERE q.object_id = OBJECT_ID(@p1);`,
 // as one that sessions cache. DATA_DEFAULT is a LONG, and names the sequence with
 // its owner. LAST_NUMBER is the first one that is not cached.
 var oracle = Statements{
+	Raise: restart, RaiseAboveKeys: restartAboveKeys,
 	NoCycle: "NOCYCLE",
 	find: Text{`SELECT q.sequence_owner, q.sequence_name
 FROM all_sequences q

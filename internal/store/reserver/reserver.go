@@ -176,11 +176,11 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 }
 
-// toldApart returns an error of SQLite, which has no number for a missing table, as the
-// error of reading the table. On a connection of our own it reads the row again, which
-// shows whether the table is missing.
+// toldApart returns an error of an engine that has no number for a table that is gone
+// as what the table says when it is read. On a connection of our own the row is looked
+// at again, which tells.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
-	if r.store.Pooled || r.store.Dialect.Name != dialect.SQLite().Name || r.sequence.Table != nil || r.sequence.Procedure != "" {
+	if r.store.Pooled || r.store.Dialect.Errors.Generic == 0 || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err
 	}
 	return r.store.ToldGone(ctx, r.sequence.Name, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
@@ -56,7 +55,7 @@ func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *st
 // hold numbers in advance. The ALTER TABLE of MySQL and MariaDB waits for transactions,
 // and SQLite has one writer.
 func (s Columns) StartKnown() error {
-	if s.q.Below == 0 || s.store.Dialect.Name != dialect.PostgreSQL().Name {
+	if s.q.Below == 0 || !keycolumn.CountsInAdvance(s.store) {
 		return nil
 	}
 	for _, c := range s.q.Columns {

@@ -150,11 +150,6 @@ func indexText(d *dialect.Dialect, c store.Column) string {
 	if len(name) > most-len(end) {
 		name = strings.ToValidUTF8(name[:most-len(end)], "")
 	}
-	index, table := d.QuoteIdent(name+end), c.TableIn(d)
-	if d.Family == dialect.FamilySQLite {
-		// The name of the index says in which file it is:
-		// https://sqlite.org/lang_createindex.html.
-		index, table = c.SchemaIn(d)+index, d.QuoteIdent(c.Table)
-	}
+	index, table := d.IndexNames(c.Schema, name+end, c.Table)
 	return fmt.Sprintf("CREATE INDEX %s ON %s (%s)", index, table, d.QuoteIdent(c.Name))
 }
