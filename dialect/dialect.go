@@ -91,6 +91,13 @@ type Dialect struct {
 	// EmptyIsNull reports whether the empty string is NULL: Oracle.
 	EmptyIsNull bool
 
+	// First follows a query of which {n} rows are wanted.
+	First string
+
+	// FreshCounters is the statement after which information_schema shows where the counters of
+	// tables stand now; empty where it always does.
+	FreshCounters string
+
 	// IndexSchema says that CREATE INDEX takes the schema with the name of the index, and not with
 	// that of its table: https://sqlite.org/lang_createindex.html.
 	IndexSchema bool
@@ -127,6 +134,9 @@ func (d *Dialect) IndexNames(schema, index, table string) (name, on string) {
 	}
 	return name, on
 }
+
+// FirstRows returns what follows a query of which n rows are wanted.
+func (d *Dialect) FirstRows(n int) string { return strings.ReplaceAll(d.First, "{n}", strconv.Itoa(n)) }
 
 // SharesFamily reports whether two engines are of one family.
 func (d *Dialect) SharesFamily(with *Dialect) bool { return d.Family == with.Family }

@@ -87,6 +87,8 @@ var mysql = Dialect{
 	QuoteClose:    '`',
 	BinaryOpen:    "X'",
 	BinaryClose:   "'",
+	First:         "LIMIT {n}",
+	FreshCounters: "SET information_schema_stats_expiry = 0",
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,
 	Errors:        mysqlErrors,
@@ -107,6 +109,7 @@ var mariadb = func() Dialect {
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
 	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
 	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
+	d.FreshCounters = "" // it has no such setting
 	d.Transactions = mariadbTransactions
 	return d
 }()

@@ -58,6 +58,7 @@ var oracle = Dialect{
 	BinaryOpen:       "HEXTORAW('",
 	BinaryClose:      "')",
 	AtomicStatements: true,
+	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
 	DefaultLayout:    SequentialAsBinary,
 	Errors:           oracleErrors,
 	EmptyIsNull:      true,

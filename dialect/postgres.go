@@ -73,6 +73,7 @@ var postgres = Dialect{
 	BinaryClose:      "','hex')",
 	AtomicStatements: true,
 	ErrorsAbort:      true,
+	First:            "LIMIT {n}",
 	DefaultLayout:    SequentialAsString,
 	Errors:           postgresErrors,
 }

@@ -79,5 +79,6 @@ var sqlite = Dialect{
 	OneWriter:        true,
 	LastRowID:        true,
 	Errors:           sqliteErrors,
+	First:            "LIMIT {n}",
 	DefaultLayout:    SequentialAsString,
 }

@@ -80,6 +80,7 @@ var sqlserver = Dialect{
 	QuoteClose:       ']',
 	BinaryOpen:       "0x",
 	AtomicStatements: true,
+	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
 	DefaultLayout:    SequentialAtEnd,
 	Errors:           sqlserverErrors,
 	UnreadCounter:    true,

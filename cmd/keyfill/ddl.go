@@ -49,44 +49,38 @@ application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells m
 	return cmd
 }
 
-// leastVersions are the oldest servers, by dialect, that run the statements that create the
-// tables and the statements by which sources reserve numbers.
-var leastVersions = map[string]string{
-	"mysql":     "MySQL 8.0",
-	"mariadb":   "MariaDB 10.5",
-	"postgres":  "PostgreSQL 12",
-	"sqlite":    "SQLite 3.35",
-	"sqlserver": "SQL Server 2016 or Azure SQL Database",
-	"oracle":    "Oracle Database 12c",
+// scripts are what ddl writes around the statements of each engine, by dialect.
+var scripts = map[string]struct {
+	least string // the oldest server that runs them, and those by which sources reserve numbers
+	end   string // of a statement
+
+	// A procedure contains semicolons, so that a client needs another sign for its end.
+	procedureBegin, procedureEnd, procedureAfter string
+}{
+	"mysql":    {least: "MySQL 8.0", end: ";\n", procedureBegin: "DELIMITER //\n", procedureEnd: "\n//\n", procedureAfter: "DELIMITER ;\n"},
+	"mariadb":  {least: "MariaDB 10.5", end: ";\n", procedureBegin: "DELIMITER //\n", procedureEnd: "\n//\n", procedureAfter: "DELIMITER ;\n"},
+	"postgres": {least: "PostgreSQL 12", end: ";\n", procedureEnd: ";\n"},
+	"sqlite":   {least: "SQLite 3.35", end: ";\n", procedureEnd: ";\n"},
+	"sqlserver": {least: "SQL Server 2016 or Azure SQL Database", end: ";\n",
+		procedureBegin: "-- CREATE OR ALTER: SQL Server 2016 SP1 or later, or Azure SQL Database\nGO\n", procedureEnd: "\nGO\n"},
+	"oracle": {least: "Oracle Database 12c", end: "\n/\n", procedureEnd: "\n/\n"},
 }
 
 // printTables prints the statements that create the tables.
 func printTables(out *bufio.Writer, d *dialect.Dialect) {
-	fmt.Fprintf(out, "-- %s or later\n", leastVersions[d.Name])
-	end := ";\n"
-	if d.Family == dialect.FamilyOracle {
-		end = "\n/\n"
-	}
+	script := scripts[d.Name]
+	fmt.Fprintf(out, "-- %s or later\n", script.least)
 	for _, statement := range store.DDL(d) {
-		fmt.Fprint(out, statement, end)
+		fmt.Fprint(out, statement, script.end)
 	}
 }
 
-// printProcedure prints the statements that create the procedure. They contain semicolons,
-// so that a client needs another sign for their end.
+// printProcedure prints the statements that create the procedure.
 func printProcedure(out *bufio.Writer, d *dialect.Dialect) {
-	before, end, after := "", ";\n", ""
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		before, end, after = "DELIMITER //\n", "\n//\n", "DELIMITER ;\n"
-	case dialect.FamilySQLServer:
-		before, end = "-- CREATE OR ALTER: SQL Server 2016 SP1 or later, or Azure SQL Database\nGO\n", "\nGO\n"
-	case dialect.FamilyOracle:
-		end = "\n/\n"
-	}
-	fmt.Fprint(out, before)
+	script := scripts[d.Name]
+	fmt.Fprint(out, script.procedureBegin)
 	for _, statement := range store.ProcedureDDL(d) {
-		fmt.Fprint(out, statement, end)
+		fmt.Fprint(out, statement, script.procedureEnd)
 	}
-	fmt.Fprint(out, after)
+	fmt.Fprint(out, script.procedureAfter)
 }

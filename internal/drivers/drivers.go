@@ -57,9 +57,9 @@ func (f *Facts) TakesRows() bool { return f.Loads || f.Dialect == nil && !f.Fami
 // Speaks reports whether a driver that is known speaks a dialect.
 func (f *Facts) Speaks(d *dialect.Dialect) bool {
 	if f.Family {
-		return d.Family == dialect.FamilyMySQL
+		return d.SharesFamily(dialect.MySQL())
 	}
-	return f.Dialect.Family == d.Family
+	return f.Dialect.SharesFamily(d)
 }
 
 var known = map[string]Facts{

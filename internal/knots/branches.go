@@ -16,7 +16,7 @@ import (
 // table of a package is named by its variable.
 //
 // A place is a comparison with the family or the name of a [dialect.Dialect], a case of a switch
-// over one, and a call of a method such as IsPostgres. A package may have one map with families
+// over one, and a call of a method such as IsPostgres, or of SharesFamily with a named engine. A package may have one map with families
 // as its keys, whose values are the engines as the package needs them; of any further one each
 // key counts. Package dialect itself is left out.
 func Branches(folder string, patterns ...string) (map[string]int, error) {
@@ -96,7 +96,8 @@ func (b *branches) read(name string, in ast.Node) {
 				b.counts[name] += len(clause.(*ast.CaseClause).List)
 			}
 		case *ast.CallExpr:
-			if called, ok := n.Fun.(*ast.SelectorExpr); ok && asking.MatchString(called.Sel.Name) {
+			if called, ok := n.Fun.(*ast.SelectorExpr); ok && (asking.MatchString(called.Sel.Name) ||
+				called.Sel.Name == "SharesFamily" && (b.isNamed(called.X) || b.isNamed(n.Args[0]))) {
 				b.counts[name]++
 			}
 		case *ast.CompositeLit:
@@ -106,6 +107,20 @@ func (b *branches) read(name string, in ast.Node) {
 		}
 		return true
 	})
+}
+
+// isNamed reports whether an expression names one engine: dialect.MySQL().
+func (b *branches) isNamed(e ast.Expr) bool {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	called, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	f := b.info.Uses[called.Sel]
+	return f != nil && f.Pkg() != nil && f.Pkg().Path() == dialectPath && len(call.Args) == 0
 }
 
 // asks reports whether an expression is a family, or the name of a dialect.

@@ -62,14 +62,27 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 	return b, b.locate(ctx)
 }
 
+// engine says by what rows are told apart that no column does.
+type engine struct {
+	rowIDs   []string // names of an integer that each row has, unless the table is made without; columns hide them
+	physical string   // where a row stands
+	limits   bool     // an UPDATE may be limited to a number of rows, which need not be told apart
+}
+
+// engines are by family. Others tell rows apart by columns alone.
+var engines = map[dialect.Family]engine{
+	dialect.FamilyMySQL:      {limits: true},
+	dialect.FamilyPostgreSQL: {physical: ctid},
+	dialect.FamilySQLite:     {rowIDs: []string{"rowid", "_rowid_", "oid"}},
+}
+
 // locate chooses locator. On SQLite it prefers the rowid, since a column there holds values
 // of any type, whatever its declaration says.
 func (b *Table) locate(ctx context.Context) error {
-	if b.dialect.Family == dialect.FamilySQLite {
-		if b.locator = b.rowID(ctx); b.locator != "" {
-			b.numbers = true
-			return nil
-		}
+	e := engines[b.dialect.Family]
+	if b.locator = b.rowID(ctx, e.rowIDs); b.locator != "" {
+		b.numbers = true
+		return nil
 	}
 	for i := range b.found.Columns {
 		c := &b.found.Columns[i]
@@ -87,20 +100,16 @@ func (b *Table) locate(ctx context.Context) error {
 			return nil
 		}
 	}
-	switch b.dialect.Family {
-	case dialect.FamilyPostgreSQL:
-		b.locator = ctid
-	case dialect.FamilyMySQL:
-	default:
+	if b.locator = e.physical; b.locator == "" && !e.limits {
 		return fmt.Errorf("no column of %s tells its rows apart: create a column with a unique index of its own and a value in each row", b.name)
 	}
 	return nil
 }
 
-// rowID returns a name of SQLite's rowid that no column of the table has. It is empty for a
-// table WITHOUT ROWID.
-func (b *Table) rowID(ctx context.Context) string {
-	for _, name := range []string{"rowid", "_rowid_", "oid"} {
+// rowID returns that one of the names of SQLite's rowid that no column of the table has. It is
+// empty for a table WITHOUT ROWID.
+func (b *Table) rowID(ctx context.Context, names []string) string {
+	for _, name := range names {
 		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {
 			continue
 		}

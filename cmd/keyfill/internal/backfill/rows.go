@@ -249,12 +249,7 @@ func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []an
 	if what == b.locator {
 		query.WriteString(" ORDER BY " + b.locator)
 	}
-	switch b.dialect.Family {
-	case dialect.FamilySQLServer, dialect.FamilyOracle:
-		fmt.Fprintf(&query, " OFFSET 0 ROWS FETCH NEXT %d ROWS ONLY", n)
-	default:
-		fmt.Fprintf(&query, " LIMIT %d", n)
-	}
+	query.WriteString(" " + b.dialect.FirstRows(n))
 	if what != b.locator {
 		query.WriteString(" FOR UPDATE SKIP LOCKED") // a row that is changed meanwhile is elsewhere then
 	}

@@ -139,21 +139,21 @@ func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err er
 
 // writers are the servers that write logs of each format.
 var writers = map[sqllog.Format]struct {
-	family dialect.Family
-	title  string
+	dialect *dialect.Dialect
+	title   string
 }{
-	sqllog.CSV:     {dialect.FamilyPostgreSQL, "PostgreSQL"},
-	sqllog.JSON:    {dialect.FamilyPostgreSQL, "PostgreSQL"},
-	sqllog.Stderr:  {dialect.FamilyPostgreSQL, "PostgreSQL"},
-	sqllog.General: {dialect.FamilyMySQL, "MySQL or MariaDB"},
-	sqllog.Slow:    {dialect.FamilyMySQL, "MySQL or MariaDB"},
+	sqllog.CSV:     {dialect.PostgreSQL(), "PostgreSQL"},
+	sqllog.JSON:    {dialect.PostgreSQL(), "PostgreSQL"},
+	sqllog.Stderr:  {dialect.PostgreSQL(), "PostgreSQL"},
+	sqllog.General: {dialect.MySQL(), "MySQL or MariaDB"},
+	sqllog.Slow:    {dialect.MySQL(), "MySQL or MariaDB"},
 }
 
 // speaks returns an error if a server of another engine writes logs of the format. What is a
 // string to that engine may be a name to the dialect, and would be shown.
 func (i *input) speaks(format string) error {
 	writer, isLog := writers[sqllog.Format(format)]
-	if !isLog || writer.family == i.dialect.Family {
+	if !isLog || writer.dialect.SharesFamily(i.dialect) {
 		return nil
 	}
 	return fmt.Errorf("a log of the format %s is of %s, and the dialect is %s: take the policy of that server, or say the right --format", format, writer.title, i.dialect.Name)

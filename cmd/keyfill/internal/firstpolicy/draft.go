@@ -51,7 +51,7 @@ func (f *Input) Draft(ctx context.Context) (*draft.Draft, error) {
 // draftDatabase returns the policy for a database, which it closes.
 func (f *Input) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialect, dsn string) (*draft.Draft, error) {
 	q := catalog.DB(db)
-	if d.Family == dialect.FamilyMySQL {
+	if d.Grammar.TableCase {
 		exact, err := catalog.Exact(ctx, q)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -28,6 +30,17 @@ type engine struct {
 	partIndex, looseIndex string
 
 	otherIndex string // what to expect of it
+
+	// prepare reads what the other statements have to repeat; nil: nothing.
+	prepare func(ctx context.Context, f *figures, db *sql.DB) error
+
+	// raise completes the step after which the next number of the engine's counter is to, or a
+	// greater one, unless it has passed latest: see figures.raise.
+	raise func(f *figures, s *Step, latest, to int64)
+
+	// numberAgain completes the step after which the engine numbers a column that exists; nil:
+	// it cannot.
+	numberAgain func(f *figures, s *Step, to int64)
 }
 
 var (
@@ -40,6 +53,7 @@ var (
 		index:      "CREATE UNIQUE INDEX {index} ON {table} ({new})",
 		looseIndex: "CREATE INDEX {index} ON {table} ({new})",
 		otherIndex: " The server makes no unique index of a table with partitions without their columns, so that this one keeps no UUID from being stored twice.",
+		prepare:    readDefinition, raise: raiseMySQL, numberAgain: numberAgainMySQL,
 	}
 	postgres = &engine{
 		sequences:  true,
@@ -52,11 +66,13 @@ var (
 		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // INSERTs go on
 		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
 		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
+		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL,
 	}
 	sqlite = &engine{
 		add:   "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
 		uuid:  "TEXT",
 		index: "CREATE UNIQUE INDEX {index schema}.{index} ON {bare table} ({new})",
+		raise: raiseSQLite,
 	}
 	sqlserver = &engine{
 		widen:     "ALTER TABLE {table} ALTER COLUMN {key} bigint NOT NULL",
@@ -65,6 +81,7 @@ var (
 		uuid:      "uniqueidentifier",
 		notNull:   "ALTER TABLE {table} ALTER COLUMN {new} {uuid} NOT NULL",
 		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // it takes one NULL only
+		raise:     raiseSQLServer,
 	}
 	oracle = &engine{
 		widen:     "ALTER TABLE {table} MODIFY {key} NUMBER(19)",
@@ -73,6 +90,7 @@ var (
 		uuid:      "RAW(16)",
 		notNull:   "ALTER TABLE {table} MODIFY {new} NOT NULL",
 		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new})",
+		raise:     raiseOracle, numberAgain: numberAgainOracle,
 	}
 )
 

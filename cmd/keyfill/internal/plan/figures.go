@@ -67,7 +67,7 @@ func readFigures(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options
 	if f.entry, err = readEntry(d, f.Config, f.Table); err != nil {
 		return nil, err
 	}
-	if err := f.readDefinition(ctx, db); err != nil {
+	if err := f.prepare(ctx, db); err != nil {
 		return nil, err
 	}
 	if f.split, err = catalog.ReadPartitioning(ctx, d, catalog.DB(db), f.found.Schema, f.found.Name); err != nil {
@@ -117,12 +117,17 @@ func (f *figures) write() error {
 	return nil
 }
 
-// readDefinition reads the definition of the column of MySQL and MariaDB, on a connection
-// whose sql_mode hides nothing of it.
-func (f *figures) readDefinition(ctx context.Context, db *sql.DB) error {
-	if f.dialect.Family != dialect.FamilyMySQL {
+// prepare reads what the statements of the engine have to repeat.
+func (f *figures) prepare(ctx context.Context, db *sql.DB) error {
+	if f.engine.prepare == nil {
 		return nil
 	}
+	return f.engine.prepare(ctx, f, db)
+}
+
+// readDefinition reads the definition of the column of MySQL and MariaDB, on a connection
+// whose sql_mode hides nothing of it.
+func readDefinition(ctx context.Context, f *figures, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err

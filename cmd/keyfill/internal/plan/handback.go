@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
@@ -207,33 +206,39 @@ func (f *figures) policyBelow(to int64) string {
 // number now.
 func (f *figures) numberAgain(to int64) (Step, error) {
 	s := Step{Title: fmt.Sprintf("Let the engine number the column, from %d on.", to)}
-	switch f.dialect.Family {
-	case dialect.FamilyMySQL:
-		// Without the mode the server would give a new number to a row whose key is 0.
-		// Without the condition the statements would lower a counter that was raised since.
-		s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
-			f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)
-		s.Again = "EXECUTE runs the ALTER TABLE unless the engine numbers the table already. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY repeats the definition of the column: print this plan again if it was changed since."
-		s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)
-	case dialect.FamilyPostgreSQL:
-		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(f.found.Name+"_"+f.column.Name+"_seq")
-		s.SQL = []string{
-			fmt.Sprintf("CREATE SEQUENCE %s START WITH %d OWNED BY %s.%s", sequence, to, f.table, f.key),
-			fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence)),
-		}
-		s.Check, s.Look = "SELECT last_value FROM "+sequence, fmt.Sprintf("it is %d or more.", to)
-	case dialect.FamilyOracle:
-		// An identity can only be given to a column that is added.
-		name := f.found.Name + "_" + f.column.Name + "_SEQ"
-		sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(name)
-		s.SQL = []string{
-			fmt.Sprintf("CREATE SEQUENCE %s START WITH %d", sequence, to),
-			fmt.Sprintf("ALTER TABLE %s MODIFY %s DEFAULT %s.NEXTVAL", f.table, f.key, sequence),
-		}
-		s.Check = fmt.Sprintf("SELECT last_number FROM all_sequences WHERE sequence_owner = %s AND sequence_name = %s", f.literal(f.found.Schema), f.literal(name))
-		s.Look = fmt.Sprintf("it is %d or more.", to)
-	default:
+	if f.engine.numberAgain == nil {
 		return s, fmt.Errorf("%s cannot give a number of its own to a column that exists: make a table whose column has one, and copy the rows into it", f.dialect.Title)
 	}
+	f.engine.numberAgain(f, &s, to)
 	return s, nil
+}
+
+// numberAgainMySQL: without the mode the server would give a new number to a row whose key is 0.
+// Without the condition the statements would lower a counter that was raised since.
+func numberAgainMySQL(f *figures, s *Step, to int64) {
+	s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
+		f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)
+	s.Again = "EXECUTE runs the ALTER TABLE unless the engine numbers the table already. On error 1205 run the statements again from SET @keyfill on: a transaction that has used the table is open. The server copies the table, and INSERTs wait for that: try it on a copy first. MODIFY repeats the definition of the column: print this plan again if it was changed since."
+	s.Check, s.Look = "SHOW CREATE TABLE "+f.table, fmt.Sprintf("AUTO_INCREMENT is %d or more.", to)
+}
+
+func numberAgainPostgreSQL(f *figures, s *Step, to int64) {
+	sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(f.found.Name+"_"+f.column.Name+"_seq")
+	s.SQL = []string{
+		fmt.Sprintf("CREATE SEQUENCE %s START WITH %d OWNED BY %s.%s", sequence, to, f.table, f.key),
+		fmt.Sprintf("ALTER TABLE %s ALTER COLUMN %s SET DEFAULT nextval(%s)", f.table, f.key, f.literal(sequence)),
+	}
+	s.Check, s.Look = "SELECT last_value FROM "+sequence, fmt.Sprintf("it is %d or more.", to)
+}
+
+// numberAgainOracle: an identity can only be given to a column that is added.
+func numberAgainOracle(f *figures, s *Step, to int64) {
+	name := f.found.Name + "_" + f.column.Name + "_SEQ"
+	sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(name)
+	s.SQL = []string{
+		fmt.Sprintf("CREATE SEQUENCE %s START WITH %d", sequence, to),
+		fmt.Sprintf("ALTER TABLE %s MODIFY %s DEFAULT %s.NEXTVAL", f.table, f.key, sequence),
+	}
+	s.Check = fmt.Sprintf("SELECT last_number FROM all_sequences WHERE sequence_owner = %s AND sequence_name = %s", f.literal(f.found.Schema), f.literal(name))
+	s.Look = fmt.Sprintf("it is %d or more.", to)
 }

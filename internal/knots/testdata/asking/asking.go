@@ -28,6 +28,8 @@ func switches(d *dialect.Dialect) int {
 	}
 }
 
-func calls(e engine) bool { return e.IsPostgres() }
+func calls(e engine) bool {
+	return e.IsPostgres() || dialect.Oracle().SharesFamily(e.Dialect) || e.SharesFamily(e.Dialect)
+}
 
 var _ = []any{compares, switches, calls}
