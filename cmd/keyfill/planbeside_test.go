@@ -25,7 +25,7 @@ func TestPlanBeside(t *testing.T) {
 		t.Setenv("KEYFILL_TEST_DSN", p.dsn)
 		for table, want := range map[string]string{
 			"parts": "numbers other columns too", "counted": "numbered by the engine too", "unused": "begin with keyfill plan there",
-			"spread": "stop the programs with keyfill",
+			"spread": "stop keyfill",
 		} {
 			r := keyfillRun(t, "", "plan", "change", "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--table", table, "--column", "id", "--name", "new")
 			if r.code != 1 || !strings.Contains(r.errOut, want) {
