@@ -171,11 +171,11 @@ const retryAttempts = 10
 // error if it does not.
 //
 // An INSERT of the next attempt has the keys of the same INSERT in the attempt before, so
-// that what f has named after its keys stays valid. It is the same if it has the same text
-// and equal arguments, or the same text and as many rows at the same place among the
-// INSERTs of the attempt. Of several the first is taken, each is taken once, and an INSERT
-// that f has not sent before gets new keys. Keys that belong to a transaction, and those of
-// INSERT … SELECT, are drawn again.
+// that what f has named after its keys stays valid. It is the same if it has the same
+// text and equal arguments, or the same text and as many rows at the same place among the
+// INSERTs of the attempt. Of several the first is taken, each is taken once, and an
+// INSERT that f has not sent before gets new keys. Keys that belong to a transaction, and
+// the keys of INSERT … SELECT, are drawn again.
 //
 // Where the COMMIT gets no answer, Retry looks for the keys on another connection. It
 // returns nil if all of them are there, and every statement of the transaction that

@@ -89,7 +89,7 @@ var sqlMode = Setting{
 }
 
 // clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12 except
-// those of two bytes for every character, which no client may have. In those without
+// sets of two bytes for every character, which no client may have. In those without
 // settings no backslash, backtick or quote is a part of another character: the bytes of
 // big5 and gbk are in strings/ctype-big5.c and ctype-gbk.c, and were seen on MariaDB
 // 10.11.

@@ -6,8 +6,8 @@
 //	mux.Handle("/debug/keyfill", keyfillhttp.Handler(m))
 //
 // The page is there only where a program mounts it. It names tables and sources, so it
-// belongs behind the same door as net/http/pprof. It holds no key, no argument, no text of
-// a query and no DSN, and changes nothing.
+// needs the same protection as net/http/pprof. It holds no key, no argument, no text of a
+// query and no DSN, and changes nothing.
 package keyfillhttp
 
 import (

@@ -33,8 +33,8 @@ const (
 // time that has passed since by the monotonic reading, until the wall clock is later
 // again. The time of keys is set forwards and never back.
 //
-// Reading the system's wall clock takes almost twice as long as its monotonic reading. So
-// the wall clock is read once a millisecond. In between, the time is the last reading
+// Reading the system's wall clock takes almost twice the time of its monotonic reading.
+// So the wall clock is read once a millisecond. In between, the time is the last reading
 // plus the time that has passed by the monotonic reading. A wall clock that is set,
 // forwards or back, is therefore followed a millisecond later. A clock of the caller's is
 // read each time.

@@ -11,8 +11,8 @@ import (
 // on the calling goroutine, and nothing is kept: they belong to the transaction.
 //
 // The reservation is judged by the integers that the store has given so far, and is not
-// added to them. Integers in hand that are below those of the transaction become a gap.
-// at.Open counts as set. It returns the errors of [Sequence.ReserveOn].
+// added to them. Integers in hand below the transaction's become a gap. at.Open counts as
+// set. It returns the errors of [Sequence.ReserveOn].
 func (s *Sequence) ReserveWithin(ctx context.Context, n int64, at At) (int64, error) {
 	if s.onConn {
 		at.Open = true

@@ -12,8 +12,8 @@ import (
 // reached the time of key. Above fails with [ErrClock] if that is more than ten seconds
 // ahead. A key below 1, of an empty table, changes nothing.
 //
-// It returns an error that wraps [ErrOptions] for a key of more bits than those of this
-// source have: the column holds others too. A foreign key of no more bits is taken for a
+// It returns an error that wraps [ErrOptions] for a key of more bits than this source's
+// keys have: the column holds others too. A foreign key of no more bits is taken for a
 // snowflake, whatever its time then is.
 //
 // It does no I/O and is safe for concurrent use.

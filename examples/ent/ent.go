@@ -73,7 +73,7 @@ func people(ctx context.Context, client *shopent.Client) (rows []shop.Row, err e
 	}
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback() // the error that is told is the first one
+			_ = tx.Rollback() // the first error is the one to return
 		}
 	}()
 	customers, err := tx.Customer.CreateBulk(tx.Customer.Create().SetName("Ada"), tx.Customer.Create().SetName("Bob")).Save(ctx)

@@ -25,7 +25,7 @@ type temporaryNames struct {
 }
 
 // maxTemporary bounds the names that a connection keeps. When it is reached, every name
-// is taken for that of a temporary table.
+// may be a temporary table's.
 const maxTemporary = 1000
 
 // Any reports whether there may be a temporary table.

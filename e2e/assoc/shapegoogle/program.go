@@ -74,7 +74,7 @@ type ID = uuid.UUID
 
 type run = *assoc.ShapeRun
 
-// holds notes structs whose keys are stored, with those of their associations.
+// holds notes structs whose keys are stored, with their associations.
 func holds(r run, users ...*User) {
 	for _, u := range users {
 		r.Note("shape_users", u.Name, u.ID, false)
