@@ -58,8 +58,8 @@ func newConn(g *fill.Conn) *conn {
 	return c
 }
 
-// passes reports whether a text goes to the driver as it is, and whether it is
-// counted then. For any other it notes what may have to be done with it.
+// passes reports whether a text goes to the driver unchanged, and whether it is counted
+// then. For any other text it records the text's concerns.
 func (c *conn) passes(query string) (pass, counts bool) {
 	c.concern, pass, counts = c.Conn.Passes(query)
 	return pass, counts

@@ -63,7 +63,7 @@ func (o Options) withPolicy() (Options, error) {
 	return o, nil
 }
 
-// assembled returns what a database is made of by the options.
+// assembled returns the options of the database.
 func (o Options) assembled() execution.Options {
 	return execution.Options{Policy: o.Policy, Logger: o.Logger, Now: o.Now, Rand: o.Rand, Reservers: o.Reservers, NewError: newError}
 }

@@ -57,8 +57,8 @@ type Recorder struct{ recording execution.Recorder }
 // the same database, and
 //
 //   - its connection was broken (driver.ErrBadConn), or
-//   - the engine undid it for the sake of others: a deadlock, a serialization
-//     that failed, a lock that was waited for in vain, or
+//   - the engine rolled it back in favour of another one: a deadlock, a serialization
+//     that failed, a lock wait that timed out, or
 //   - its transaction, which BeginTx has begun, was rolled back.
 //
 // The keys of an attempt are handed over once. Keys that belong to a transaction,

@@ -42,8 +42,8 @@ const OtherTables = "…"
 // errors.Is finds in an [*Error].
 type Reason string
 
-// Text returns the sentence that the error of such a statement ends in: what is wrong,
-// and what to change. It is empty for a word that is no reason.
+// Text returns the last sentence of the error of such a statement: what is wrong, and
+// what to change. It is empty for a word that is no reason.
 func (r Reason) Text() string { return rewrite.Reason(r).Error() }
 
 // Cause is why an INSERT stored no key, or why that is not known, as a word of lower-case
@@ -54,7 +54,7 @@ type Cause string
 const (
 	// CauseStore: the store gave no number in time, or cannot be used as it is.
 	CauseStore Cause = "store"
-	// CauseStoreBack: the store stands below what it has given before.
+	// CauseStoreBack: the store stands below the integers that it has given before.
 	CauseStoreBack Cause = "store_back"
 	// CauseStoreBehind: the store stands below keys in the table.
 	CauseStoreBehind Cause = "store_behind"
@@ -76,8 +76,8 @@ const (
 const (
 	// CauseEngine: the database answered with an error.
 	CauseEngine Cause = "engine"
-	// CauseColumn: the database, or the driver, answered with an error, and the key column
-	// is of another type than the keys: the log says what to change in the policy.
+	// CauseColumn: the database, or the driver, answered with an error, and the key
+	// column is of another type than the keys: the log names the change of the policy.
 	CauseColumn Cause = "column"
 	// CauseConnection: the driver answered with another error. The connection may be
 	// broken.
@@ -117,8 +117,8 @@ type TableStats struct {
 	//
 	// Stored counts the statements that stored all of their keys, by the number of rows
 	// that the engine answered with, which is not a look at the table: a trigger, a rule
-	// or a view may have stored another key, or none, and have counted the row. What a
-	// transaction rolls back later is not seen either, and stays counted.
+	// or a view may have stored another key, or none, and have counted the row. A later
+	// rollback is not seen either, and the statement stays counted.
 	Stored uint64
 	// LeftOut counts the statements that succeeded and stored none of their keys: the
 	// rows of an upsert or of INSERT IGNORE were there, or the INSERT followed EXPLAIN.

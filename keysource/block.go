@@ -68,13 +68,13 @@ func (b *block) take(n int64) (used int64, ok bool) {
 	}
 }
 
-// left returns what has not been handed out.
+// left returns the integers that have not been handed out.
 func (b *block) left() run {
 	used := b.used.Load()
 	return run{b.first + used, b.n - used}
 }
 
-// seal ends the block and returns what had not been handed out.
+// seal ends the block and returns the integers that had not been handed out.
 func (b *block) seal() run {
 	used := b.used.Swap(b.n)
 	return run{b.first + used, b.n - used}

@@ -43,19 +43,18 @@ type clock struct {
 	base      time.Time // a reading that later ones are measured from
 	monotonic bool      // readings have a monotonic part
 
-	// since returns what has passed from base until now, and between from base
-	// to a reading. A nil since makes now be called for each reading.
+	// since returns the time that has passed from base until now, and between the time
+	// from base to a reading. If since is nil, now is called for each reading.
 	since   func(base time.Time) time.Duration
 	between func(t, base time.Time) time.Duration
 
-	// Of the last look at the wall clock, where since is not nil: what it
-	// showed less what had passed since base, in ticks, and until when since
-	// base that is good.
+	// The last look at the wall clock, if since is not nil: its reading less the time
+	// that had passed since base, in ticks, and until when since base it is valid.
 	offset atomic.Int64
 	until  atomic.Int64 // a time.Duration
 
-	// lift is the time that the wall clock has fallen behind, in ticks, less
-	// what had passed since base then; 0 while the wall clock alone counts.
+	// lift is the time, in ticks, by which the wall clock lags behind the keys, less the
+	// time that had passed since base then; 0 while only the wall clock counts.
 	lift atomic.Int64
 }
 
@@ -95,10 +94,10 @@ func (c *clock) read() int64 {
 	return wall
 }
 
-// look looks at the wall clock, and returns what has passed since base. While
-// one goroutine looks, and for however long it is held up, the others go on by
-// the look before; the wall clock that it then notes may have been set again,
-// for a millisecond. Neither order nor uniqueness rests on it.
+// look reads the wall clock, and returns the time that has passed since base. While one
+// goroutine looks, and however long it is held up, the others go on by the look before;
+// the wall clock that it then notes may have been set again, for a millisecond. Neither
+// order nor uniqueness rests on it.
 func (c *clock) look() int64 {
 	t := c.now()
 	passed := c.between(t, c.base)
@@ -138,10 +137,10 @@ func (c *clock) wait(ctx context.Context, now, until int64) error {
 	case <-t.C:
 	}
 	if c.since != nil {
-		c.look() // the last one may be what the wait is for
+		c.look() // the last reading may be out of date
 	}
 	if c.read() < until {
-		// What was waited has passed, whatever the clock shows.
+		// The waiting time has passed, whatever the clock shows.
 		c.advance(max(until, now+ticks+ticksPerMilli))
 	}
 	return nil

@@ -159,8 +159,7 @@ func (c *Coprime) Last() int64 {
 	return c.cycles[0].n
 }
 
-// Width returns how many characters the longest key has: what the column has to
-// hold.
+// Width returns how many characters the longest key has, which the column has to hold.
 func (c *Coprime) Width() int {
 	if c.grow {
 		return c.cycles[1].length
@@ -217,10 +216,9 @@ func (c *Coprime) Number(text string) (int64, error) {
 	return 0, anchor.Endf("%w: it is not %d characters of its alphabet", ErrOtherKey, c.cycles[0].length)
 }
 
-// Residue returns what a table of the article's program holds when next, from 1
-// to n, is the next number: the last key as a number from 0 to n−1. It serves a
-// mapping with Residues. The residues repeat: a greater next can have the
-// residue of a lower one.
+// Residue returns the value in a table of the article's program when next, from 1 to n,
+// is the next number: the last key as a number from 0 to n−1. It serves a mapping with
+// Residues. The residues repeat: a greater next can have the residue of a lower one.
 func (c *Coprime) Residue(next int64) int64 {
 	y := &c.cycles[0]
 	return y.residue(max(next-1, 0))

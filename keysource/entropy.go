@@ -46,10 +46,9 @@ func (e entropy) fill(b []byte) error {
 //   - Numbers are available once all of a [words] are made.
 //   - Numbers are thrown away when they are a millisecond old.
 //
-// The last limit serves processes that are copied while they run, as when the
-// snapshot of a virtual machine is started twice. The kernel gives each copy
-// other random bytes, but what the process had made ahead is the same in each.
-// The zero value is ready.
+// The last limit serves processes that are copied while they run, as when the snapshot of
+// a virtual machine is started twice. The kernel gives each copy other random bytes, but
+// the numbers that were made ahead are the same in each. The zero value is ready.
 type readAhead struct{ pool sync.Pool }
 
 // words are random numbers of 64 bits.
@@ -106,7 +105,7 @@ func (w *words) some(n int) []uint64 {
 	return w.numbers[first:w.used]
 }
 
-// make makes new numbers. If it panics, used says that no number is left.
+// make makes new numbers. If it panics, no number is left by the count used.
 func (w *words) make() {
 	_, _ = rand.Read(w.seed[:]) // never fails, as above
 	w.maker.Seed(w.seed)

@@ -17,8 +17,8 @@ var (
 	ErrLayout = anchor.Last("options", "keysource: no such layout")
 )
 
-// Errors about what a source draws from. No key of the request has been handed
-// out.
+// Errors about the clock, the random numbers or the range of a source. No key of the
+// request has been handed out.
 var (
 	// ErrEntropy is returned when [Env].Rand fails or ends early. It wraps the
 	// reader's own error.
@@ -51,10 +51,9 @@ var (
 	// a store is asked again once a second, not by each request.
 	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's engine refuses")
 
-	// ErrStoreBack is returned when the store stands below what it has
-	// reserved for this process, or is another server than before and stands
-	// below the keys that are in use: it was restored, or a failover lost its
-	// last commits.
+	// ErrStoreBack is returned when the store stands below the integers that it has
+	// reserved for this process, or is another server than before and stands below the
+	// keys that are in use: it was restored, or a failover lost its last commits.
 	ErrStoreBack = anchor.Last("back", "keysource: the store has gone back")
 
 	// ErrStoreBehind is returned when the store stands below keys that are in

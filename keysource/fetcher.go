@@ -30,7 +30,7 @@ type fetcher struct {
 	waited   func(ctx context.Context, began time.Time)
 	onConn   bool // there is no fetch; the store comes with each call
 
-	mu sync.Mutex // guards what follows, and the source; never held while the store is asked
+	mu sync.Mutex // guards the fields below, and the source; never held while the store is asked
 
 	queue []*waiter // in order of arrival
 	fetch *fetch    // the one in flight, or nil
@@ -44,22 +44,21 @@ type fetcher struct {
 
 	meter Meter // how the store answers
 
-	drops int64 // how often what was reserved was given up
+	drops int64 // how often reserved integers were given up
 	order order // of the reservations by calls on several connections
 }
 
-// fetch is the goroutine that asks the store. There is one goroutine at most,
-// started when integers are needed. It ends when none are needed any more, on
-// an error that asking again does not mend, and on Close.
+// fetch is the goroutine that asks the store. There is at most one, started when integers
+// are needed. It ends when no more are needed, on an error that a retry does not cure,
+// and on Close.
 type fetch struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 	void   bool          // Drop was called in this attempt; guarded by the source's mu
 }
 
-// start starts the fetch. It calls attempt until that says not to go on, without
-// a pause where it says that the store has answered. The caller holds mu, as for
-// what follows.
+// start starts the fetch. It calls attempt until that returns on as false, without a
+// pause if answered is true. The caller holds mu, as for the functions below.
 func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	running := &fetch{cancel: cancel, done: make(chan struct{})}

@@ -29,7 +29,7 @@ type Fetching struct {
 	Last, Slowest   time.Duration // how long the last and the slowest fetch took
 	Total           time.Duration // how long all fetches took together
 	LastAt          time.Time     // when the last fetch ended; the zero Time before the first
-	Err             error         // what the last attempt has failed with; nil after a fetch
+	Err             error         // the error of the last attempt; nil after a fetch
 	ErrAt           time.Time     // when an attempt has failed last; the zero Time: none has
 
 	// PerSecond is the recent rate at which numbers were used: numbers of an hour ago
@@ -100,7 +100,7 @@ func (m *Meter) Failed(now time.Time, err error) {
 	m.f.Err, m.f.ErrAt = err, now
 }
 
-// Fetching returns what was measured, at a time when left numbers are in hand.
+// Fetching returns the measurements, at a time when left numbers are in hand.
 func (m *Meter) Fetching(now time.Time, left int64) Fetching {
 	m.mu.Lock()
 	defer m.mu.Unlock()

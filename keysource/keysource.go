@@ -91,10 +91,10 @@ type Source interface {
 	Traits() Traits
 }
 
-// Source16 is a [Source] of 16-byte keys, for callers that want the bytes: no
-// allocation is needed then. The keys are those that Next gives, before the
-// layout moves their bytes. They sort in the order of generation, and
-// [dialect.Layout.Value] turns one into a value for a driver.
+// Source16 is a [Source] of 16-byte keys, for callers that want the bytes: it needs no
+// allocation. The keys are the same as from Next, before the layout moves their bytes.
+// They sort in the order of generation, and [dialect.Layout.Value] turns one into a value
+// for a driver.
 type Source16 interface {
 	Source
 
@@ -157,5 +157,5 @@ func (e Env) waited() func(context.Context, time.Time) {
 	}
 }
 
-// patience returns StoreWait or what stands for it.
+// patience returns StoreWait, or ten seconds.
 func (e Env) patience() time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

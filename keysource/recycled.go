@@ -108,12 +108,12 @@ type RecycledOptions struct {
 // A Recycled waits for a store that is down as a [Sequence] does, but uses the
 // integers in hand only while the lease lasts.
 //
-// The end of what the store has given of each series is compared with where it stands
-// whenever the source comes to it, and so is the end of the last series that this source
-// has opened with where the next one would be. A store that stands lower has gone back,
-// and the integers in hand are given up: [ErrStoreBack], or the remedy of the options. If
-// the table can be asked, the keys that it holds of a series are found when the series is
-// taken over or opened.
+// The end of the integers that the store has given of each series is compared with the
+// store's answer whenever the source uses the series, and so is the end of the last
+// series that this source has opened with the start of the next one. A store that stands
+// lower has gone back, and the integers in hand are given up: [ErrStoreBack], or the
+// remedy of the options. If the table can be asked, the keys that it holds of a series
+// are found when the series is taken over or opened.
 //
 // It is safe for concurrent use and holds no lock while it waits. It has a
 // goroutine while it asks the store; on the statements' connections it has none.
@@ -125,11 +125,11 @@ type Recycled struct {
 	onBehind Remedy
 	onBack   Remedy
 
-	fetcher // its mu guards what follows
+	fetcher // its mu guards the fields below
 
 	hand runs // the integers that are reserved and not handed out
 	tenure
-	reached map[int64]int64 // the end of what the store has given, by the series' First
+	reached map[int64]int64 // the end of the integers that the store has given, by the series' First
 	end     int64           // of the last series that was opened
 	brought map[int64]int64 // the least key by the series' First, see Advance
 

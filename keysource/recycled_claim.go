@@ -32,7 +32,7 @@ type claim struct {
 	sent          time.Time // when what renewed the lease was sent
 	got           run
 	lost          bool // the integers in hand are not to be trusted, or belong to another's series by now
-	fault         bool // the error says that the store must not be used as it stands
+	fault         bool // err means that the store must not be used as it stands
 	behind        int64
 	taken, opened int64
 }
@@ -65,7 +65,7 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	from := h.Next
 	reached, brought := c.known(h)
 	if reached > max(from, c.floor) {
-		// What others have got since the claim was begun, of a store that has
+		// Other processes have got these since the claim was begun, from a store that has
 		// gone back, or stands higher.
 		c.held = Series{}
 		return false, nil
@@ -110,7 +110,7 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// acquire makes a series this owner's: what it has without knowing, the lowest
+// acquire makes a series this owner's: one that it has from a lost answer, the lowest
 // abandoned one, or a new one.
 func (c *claim) acquire(ctx context.Context) error {
 	s, err := c.store.Own(ctx)
@@ -131,7 +131,7 @@ func (c *claim) acquire(ctx context.Context) error {
 	return c.judge(ctx, s)
 }
 
-// open opens a new series. What is in the table is asked first: that was
+// open opens a new series. It first asks for the greatest key in the table, which was
 // reserved before, so that a store in order answers above it.
 func (c *claim) open(ctx context.Context) (Series, error) {
 	inUse, cause, remedy := c.end, ErrStoreBack, c.src.onBack
@@ -255,8 +255,8 @@ func newClaim(s *Recycled, need, want int64) *claim {
 	}
 }
 
-// accept notes what a claim has done and the store has committed. It returns
-// what may be handed out. The caller holds mu.
+// accept notes what a claim has done and the store has committed. It returns the integers
+// that may be handed out. The caller holds mu.
 func (s *Recycled) accept(c *claim) run {
 	s.fetches++
 	s.fault, s.failure = nil, nil
@@ -287,9 +287,9 @@ func (s *Recycled) accept(c *claim) run {
 	return c.got.from(s.brought[c.held.First])
 }
 
-// note keeps the facts that hold whether the claim has ended well or not. Of one
-// that has not, a series is only known if it was before: what was found out about
-// another one, that no key below its floor may be handed out, is found out again.
+// note keeps the facts that hold whether the claim has succeeded or not. After a failed
+// claim a series is only known if it was known before: the floor of another series, below
+// which no key may be handed out, is found again.
 func (s *Recycled) note(c *claim) {
 	if c.lost && c.drops == s.drops {
 		// Only the integers in hand: the integers that c was given are good.

@@ -35,8 +35,8 @@ func storeError(ctx context.Context, err error) error {
 	return down(ctx.Err(), err)
 }
 
-// take takes n of the integers in hand, while the lease lasts. The caller holds
-// mu, as for what follows.
+// take takes n of the integers in hand, while the lease lasts. The caller holds mu, as
+// for the functions below.
 func (s *Recycled) take(n int64, now time.Time) (int64, bool) {
 	if s.closed || !s.leased(now) {
 		return 0, false
@@ -55,7 +55,7 @@ func (s *Recycled) refill(now time.Time) {
 	s.start(s.once)
 }
 
-// needs returns what to ask the store for, and whether to ask it.
+// needs returns how many integers to ask the store for, and whether to ask it.
 func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	want = s.waiting(s.seriesN)
 	switch {
@@ -144,7 +144,7 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 		s.fault, s.probed = err, now
 		s.dismiss(err)
 	case errors.Is(err, ErrExhausted):
-		// What is left may be enough for the next one.
+		// The remaining integers may be enough for the next one.
 		if len(s.queue) == 0 {
 			return true
 		}

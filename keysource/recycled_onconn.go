@@ -5,11 +5,11 @@ import (
 	"errors"
 )
 
-// ReserveOn is [Recycled.Reserve] for a source on the statements' connections;
-// one that has a store of its own ignores at. What is in hand comes first, while
-// the lease lasts: it has committed, so that it may be used inside a transaction
-// too. Where it does not suffice, the store is asked through at.Transact, on the
-// calling goroutine, while no lock is held:
+// ReserveOn is [Recycled.Reserve] for a source on the statements' connections; one that
+// has a store of its own ignores at. The integers in hand come first, while the lease
+// lasts: their reservation has committed, so that they may be used inside a transaction
+// too. Where it does not suffice, the store is asked through at.Transact, on the calling
+// goroutine, while no lock is held:
 //
 //	at.Open   reserves             keeps                 rolled back
 //	false     a block, or n of 1   what n leaves of it   cannot be
@@ -29,7 +29,8 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 	if !s.onConn {
 		return s.Reserve(ctx, n)
 	}
-	// Once more where others have taken what was renewed, or a Drop came between.
+	// Once more if other requests have taken the renewed integers, or a Drop came
+	// between.
 	for {
 		first, c, err := s.askOn(n, at)
 		if c == nil || err != nil {

@@ -13,7 +13,7 @@ type RecycledStats struct {
 	Fetches int64 // answers of the store that were accepted
 	Waits   int64 // requests that had to wait for the store
 	Behind  int64 // keys in use that were found in a series, unless that was an error: how far the greatest was above its next integer
-	Err     error // what the last attempt failed with; nil after an answer
+	Err     error // the error of the last attempt; nil after an answer
 
 	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
 	Lease     time.Duration

@@ -15,10 +15,10 @@ type Series struct {
 // source in it. There is a method for each thing that a transaction does and no
 // other one may come between, so there are more than of other interfaces.
 //
-// All return when the context ends. Own and Move find out what a call has done
-// that failed. Errors are as of a [Reserver]: one that wraps [ErrStoreState] is
-// passed on as it is, [ErrExhausted] says that no new series can be opened, and
-// after any other the store counts as down.
+// All return when the context ends. Own and Move find out the effect of a call that
+// failed. Errors are as of a [Reserver]: an error that wraps [ErrStoreState] is passed on
+// as it is, [ErrExhausted] means that no new series can be opened, and after any other
+// the store counts as down.
 type SeriesStore interface {
 	// Own returns the lowest series of this owner; the zero Series where the
 	// owner has none.
@@ -40,9 +40,9 @@ type SeriesStore interface {
 	// has gone back: it opens none and answers where it stands in First.
 	Open(ctx context.Context, seen int64) (Series, error)
 
-	// GiveUp ends this owner's right to a series. Where the row is still as s
-	// says, its next integer becomes to: less than s.Next gives back what was
-	// reserved last and not used. A series that is used up then is removed.
+	// GiveUp ends this owner's right to a series. If the row is still as in s, its next
+	// integer becomes to: less than s.Next gives back integers that were reserved last
+	// and not used. A series that is used up then is removed.
 	GiveUp(ctx context.Context, s Series, to int64) error
 
 	// Advance makes every series that is opened from now on begin at to or

@@ -22,14 +22,13 @@ import (
 // [ErrExhausted] means that nothing is left. After any other error the store counts as
 // down, and is asked again.
 type Reserver interface {
-	// Reserve gives n ≥ 1 consecutive integers to the caller for good: it
-	// returns only when that has been committed, and never what it has
-	// answered before. A store that knows the sequence's Max may reserve fewer
-	// where that is near.
+	// Reserve gives n ≥ 1 consecutive integers to the caller permanently: it returns only
+	// when that has been committed, and never an integer that it has returned before. A
+	// store that knows the sequence's Max may reserve fewer near it.
 	//
-	// seen is the end (exclusive) of all that the caller has been given, or
-	// knows to be in use; 0 at first. A store that stands below seen has gone
-	// back: it reserves nothing and answers where it stands.
+	// seen is the end (exclusive) of all integers that the caller has been given, or
+	// knows to be in use; 0 at first. A store that stands below seen has gone back: it
+	// reserves nothing and answers where it stands.
 	Reserve(ctx context.Context, n, seen int64) (Reservation, error)
 
 	// Advance makes all that the store reserves from now on to or greater. A
@@ -65,8 +64,8 @@ const (
 	// RemedyAdvance moves the store above the keys in use and goes on.
 	RemedyAdvance Remedy = "advance"
 	// RemedyWarn goes on as if nothing were wrong; see [SequenceStats].Behind and
-	// [SequenceOptions].Warn. As OnStoreRollback it is for a [Sequence] with a store
-	// of its own, which then takes what the store gives, wherever that stands.
+	// [SequenceOptions].Warn. As OnStoreRollback it is for a [Sequence] with a store of
+	// its own, which then takes the store's integers, wherever that stands.
 	RemedyWarn Remedy = "warn"
 )
 
@@ -137,29 +136,29 @@ type SequenceOptions struct {
 //
 // # When the store is down
 //
-// What is reserved is handed out. After that a request waits until its context
-// ends, or for ten seconds, and gets [ErrStoreDown]. The store is asked again
-// at intervals that grow from 50 milliseconds to one second; so one that
-// refused is found back within two seconds. A fetch that gets no answer at all
-// is given up after one second, then after two, four and eight; it is back at
-// one when answers are fast again. Where [Env].StoreWait is longer than ten seconds
-// the first limit is a tenth of it, eight seconds at most. A store that got such a
-// fetch may have reserved for it all the same, which is a gap.
+// While the store is down, the reserved integers are handed out. After that a request
+// waits until its context ends, or for ten seconds, and gets [ErrStoreDown]. The store is
+// asked again at intervals that grow from 50 milliseconds to one second; so a store that
+// refused is found back within two seconds. A fetch that gets no answer at all is given
+// up after one second, then after two, four and eight; it is back at one when answers are
+// fast again. Where [Env].StoreWait is longer than ten seconds the first limit is a tenth
+// of it, eight seconds at most. A store that got such a fetch may have reserved for it
+// all the same, which is a gap.
 //
 // # When the store goes back
 //
 // A store that was restored from a copy, or whose last commits were lost when a replica
-// took over, would give the same integers again. The end of what the store has given goes
-// with every fetch; when the answer is less, or is another server's, the integers in hand
-// are given up, [SequenceOptions].MaxKey is asked, and then the store once more. If the
-// store stands below the keys in use, it is advanced, or requests fail with
-// [ErrStoreBack] until it has been set right. Meanwhile it is asked at most once a
+// took over, would give the same integers again. Every fetch sends the end of the
+// integers that the store has given; when the answer is less, or is another server's, the
+// integers in hand are given up, [SequenceOptions].MaxKey is asked, and then the store
+// once more. If the store stands below the keys in use, it is advanced, or requests fail
+// with [ErrStoreBack] until it has been set right. Meanwhile it is asked at most once a
 // second, when there is a request. With [RemedyWarn] the source hands out the store's
 // integers, and compares them with the greatest key only to call Warn of the options.
 //
-// What other processes hold of the lost part, and what this one has handed out
-// before its next fetch, cannot be found: with asynchronous replication the
-// primary key is the last guard.
+// The integers of the lost part that other processes hold, or that this one has handed
+// out before its next fetch, cannot be found: with asynchronous replication the primary
+// key is the last guard.
 //
 // # On the statements' connections
 //
@@ -180,7 +179,7 @@ type Sequence struct {
 	warn     func(context.Context) // never nil
 	raise    func(to int64) string // nil: see raised
 
-	fetcher // its mu guards what follows, and the stock
+	fetcher // its mu guards the fields below, and the stock
 
 	bounds
 	server  string // that answered last

@@ -106,7 +106,7 @@ func (a *ask) distrust() {
 	a.src.mu.Lock()
 	defer a.src.mu.Unlock()
 	a.src.giveUp()
-	a.drops = a.src.drops // but not what a is given
+	a.drops = a.src.drops // but not this ask's own integers
 }
 
 // catchUp brings to the store an Advance that has not reached it.
@@ -121,8 +121,8 @@ func (a *ask) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// greatest calls MaxKey of the options. Its error says that the greatest key
-// was asked for, since it becomes part of the text of [ErrStoreDown].
+// greatest calls MaxKey of the options. Its error names the greatest key, since it
+// becomes part of the text of [ErrStoreDown].
 func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		key, err := maxKey(ctx)
@@ -161,8 +161,7 @@ func standsAt(cause error, low, least int64, raise func(to int64) string) error 
 	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }
 
-// remedy does what the options say about a store that stands at low, below
-// inUse.
+// remedy applies the remedy of the options to a store that stands at low, below inUse.
 func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 	a.distrust()
 	cause, remedy := ErrStoreBack, a.src.onBack

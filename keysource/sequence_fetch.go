@@ -59,7 +59,7 @@ func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
-// begin returns what the next attempt asks for, or ends the fetch.
+// begin returns the next attempt, or ends the fetch.
 func (s *Sequence) begin(f *fetch) (ask, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +133,8 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.probed = s.now()
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrStoreState):
-		// What is in hand is handed out; the request that finds nothing left
-		// asks again, once in a while.
+		// The integers in hand are handed out; the request that finds none left asks
+		// again, once in a while.
 		final = true
 		s.failure, s.probed = got.err, s.now()
 		s.dismiss(got.err)
@@ -191,8 +191,8 @@ func (s *Sequence) hand(f *fetch, a ask, r run) {
 	case s.exact && !s.spent:
 		s.serveFrom(r, a.attempt)
 	default:
-		// What is left at the end may be kept whatever the block: no other
-		// process has greater keys.
+		// The rest at the end may be kept whatever the block: no other process has
+		// greater keys.
 		s.keep(r)
 		s.serveStock()
 	}

@@ -30,11 +30,11 @@ type At struct {
 	Open bool
 }
 
-// ReserveOn is [Sequence.Reserve] for a source on the statements' connections;
-// one that has a store of its own ignores at. What is in hand comes first: it
-// has committed, so that it may be used inside a transaction too. Where it does
-// not suffice, the store is asked through at.Reserver, once, on the calling
-// goroutine, while no lock is held:
+// ReserveOn is [Sequence.Reserve] for a source on the statements' connections; one that
+// has a store of its own ignores at. The integers in hand come first: their reservation
+// has committed, so that they may be used inside a transaction too. Where it does not
+// suffice, the store is asked through at.Reserver, once, on the calling goroutine, while
+// no lock is held:
 //
 //	at.Open   reserves             keeps                 rolled back
 //	false     a block, or n of 1   what n leaves of it   cannot be
@@ -68,7 +68,7 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 	if used, ok := b.take(n); ok {
 		return b.first + used, nil
 	}
-	// Once more only where what was reserved has been given up meanwhile.
+	// Once more only if the reserved integers have been given up meanwhile.
 	for {
 		first, a, err := s.askOn(n, at)
 		if err != nil || first > 0 {
@@ -178,7 +178,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	}
 	r := s.acceptOn(at, a, got)
 	late := s.order.late(a.turn, r)
-	// What is left at the end may be kept whatever the block.
+	// The rest at the end may be kept whatever the block.
 	keeps := !late && !at.Open && (!s.exact || s.spent)
 	if keeps {
 		s.keep(r)
@@ -199,7 +199,7 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	case got.First > s.max-n+1:
 		return 0, s.exhausted()
 	}
-	return 0, nil // an Advance came between, or others have taken what was kept
+	return 0, nil // an Advance came between, or other requests have taken the integers that were kept
 }
 
 // doubts reports whether an answer that was good for its attempt has been overtaken
@@ -248,11 +248,11 @@ func (s *Sequence) failOn(at At, got answer) error {
 // order is the order in which several goroutines have reserved. It is guarded
 // by the sequence's mu.
 type order struct {
-	turn int64 // counts what was reserved
+	turn int64 // counts the reservations
 	end  int64 // end of the last reservation
 
 	asking int   // attempts that are under way
-	given  []run // what was reserved, and committed, since there are any
+	given  []run // the reservations that were committed while attempts were under way
 }
 
 // asked notes that an attempt has ended.
@@ -262,8 +262,8 @@ func (o *order) asked() {
 	}
 }
 
-// gives reports whether some of r was reserved before, while there were other
-// attempts. What was before that is below what an attempt was begun with.
+// gives reports whether some of r was reserved before, while there were other attempts.
+// Earlier integers are below the start of each attempt.
 func (o *order) gives(r run) bool {
 	return slices.ContainsFunc(o.given, func(g run) bool {
 		return g.from(r.first).n > 0 && r.from(g.first).n > 0

@@ -72,9 +72,9 @@ func (s *Sequence) join(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// down returns the error for a store that has failed with last, if anything,
-// before the context ended with cause, if it did. What the store has failed
-// with is formatted and not wrapped, see [ErrStoreDown].
+// down returns the error for a store that has failed with last, if anything, before the
+// context ended with cause, if it did. The store's error is formatted and not wrapped,
+// see [ErrStoreDown].
 func down(cause, last error) error {
 	err := ErrStoreDown
 	if cause != nil {

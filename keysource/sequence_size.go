@@ -6,11 +6,10 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// How long a block should last: a block that is used up sooner was too small,
-// one that lasts more than twice as long was too large. It is a compromise
-// between the load on the store, one fetch in ten seconds at most once the size
-// has settled, and what is lost at the end of a process, the use of twenty
-// seconds.
+// How long a block should last: a block that is used up sooner was too small, one that
+// lasts more than twice as long was too large. It is a compromise between the load on the
+// store, one fetch in ten seconds at most once the size has settled, and the numbers lost
+// at the end of a process, the use of twenty seconds.
 const blockTarget = 10 * time.Second
 
 // The numbers that follow the use, unless the options say otherwise.

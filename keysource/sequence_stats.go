@@ -12,7 +12,7 @@ type SequenceStats struct {
 	Fetches int64 // answers of the store that were accepted
 	Waits   int64 // requests that had to wait for the store
 	Behind  int64 // how far the store stood below the keys in use at first, unless that was an error
-	Err     error // what the last fetch failed with; nil after an answer
+	Err     error // the error of the last fetch; nil after an answer
 
 	Block int64 // how many the next fetch reserves, unless a statement needs more
 	Max   int64 // the last integer

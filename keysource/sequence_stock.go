@@ -153,7 +153,7 @@ type ender interface {
 	End() (last int64, remedy string)
 }
 
-// ended notes what the error of a store says of where its integers end.
+// ended notes where the integers of a store end, by its error.
 func (b *bounds) ended(err error) {
 	var e ender
 	if !errors.As(err, &e) {

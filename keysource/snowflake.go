@@ -46,35 +46,33 @@ import (
 //
 // # Ahead of the clock
 //
-// A request that finds the ticks of the present used up, or the clock set back,
-// takes the next tick, less than three seconds ahead of the clock, or less than a
-// second without a Marker. Beyond that it waits, without a lock and until its
-// context ends at most. Where the clock is more than ten seconds behind, or stands
-// still for as long, it fails at once with [ErrClock]: the clock has to be set
-// right, or the worker to be given another number. The same holds for a start, of
-// which the mark says how far the last process came.
+// A request that finds the ticks of the present used up, or the clock set back, takes the
+// next tick, less than three seconds ahead of the clock, or less than a second without a
+// Marker. Beyond that it waits, without a lock and until its context ends at most. Where
+// the clock is more than ten seconds behind, or stands still for as long, it fails at
+// once with [ErrClock]: the clock has to be set right, or the worker to be given another
+// number. The same holds for a start: the mark shows how far the last process came.
 //
 // A clock that was ahead of the time by a year, once, has therefore used up that
 // number for a year.
 //
 // Where the ticks are used up as fast as the clock gives them, and the mark is three
-// seconds ahead, a call to the Marker could reserve no more than the next tick. The source
-// then holds its keys back, by up to two seconds, so that what one call reserves lasts for
-// about a second. It gives up an eighth of its ticks for that at first, during ten seconds
-// or so, and it lets the keys run ahead again when the use falls.
+// seconds ahead, a call to the Marker could reserve no more than the next tick. The
+// source then holds its keys back, by up to two seconds, so that the reservation of one
+// call lasts for about a second. It gives up an eighth of its ticks for that at first,
+// during ten seconds or so, and it lets the keys run ahead again when the use falls.
 //
-// With a Marker a Snowflake has a goroutine while that is called; Close ends it.
-// It is called before the first key, when the keys come near what is reserved,
-// and by the first request after more than three seconds without one. The mark reserves
-// three seconds at most, so that a process that ends leaves no more than that unused.
+// With a Marker a Snowflake has a goroutine while that is called; Close ends it. It is
+// called before the first key, when the keys come near the end of the reserved time, and
+// by the first request after more than three seconds without one. The mark reserves three
+// seconds at most, so that a process that ends leaves no more than that unused.
 //
 // # Caveats
 //
-// A store can lose the last marks, as one with asynchronous replication does in
-// a failover. A source that knew them notices, leaves out what others may have
-// reserved by them, and counts it in [SnowflakeStats]. One that starts does not
-// know them: where its predecessor was ahead of its clock, the primary key is
-// the last guard.
+// A store can lose the last marks, as one with asynchronous replication does in a
+// failover. A source that knew them notices, leaves out the time that others may have
+// reserved by them, and counts it in [SnowflakeStats]. A source that starts does not know
+// them: if its predecessor was ahead of its clock, the primary key is the last guard.
 //
 // A snowflake reveals when it was made and by which worker. At a low rate its lowest bits
 // are mostly 0, so that the key modulo a small number is no way to spread rows.
@@ -93,7 +91,7 @@ type Snowflake struct {
 
 	start    atomic.Int64             // the first slot that may be given out, without a Marker not before its tick begins; -1: none
 	free     atomic.Int64             // the first slot that is not given out
-	reserved atomic.Pointer[reserved] // what may be given out
+	reserved atomic.Pointer[reserved] // the ticks that may be given out
 	waits    atomic.Int64             // requests that waited for the clock
 
 	marking
@@ -261,7 +259,7 @@ func (s *Snowflake) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.floor = max(s.floor, s.asked)
-	s.reach.reset() // what is reserved next is near the borrow cap
+	s.reach.reset() // the next reservation is near the borrow cap
 	s.publish(nil, math.MaxInt64)
 }
 
@@ -307,12 +305,12 @@ type SnowflakeStats struct {
 	// number is alive. Keys stay different; time is shared.
 	Rivals int64
 
-	// Setbacks is how often the mark was lower than this source knew it: the
-	// store has lost what it had said was stored.
+	// Setbacks is how often the mark was lower than this source knew it: the store has
+	// lost a mark that it had reported as stored.
 	Setbacks int64
 
 	Fetching Fetching // the calls to the Marker
-	Err      error    // what the last call to the Marker failed with; nil after an answer
+	Err      error    // the error of the last call to the Marker; nil after an answer
 }
 
 // Stats returns the state of the source. It does no I/O.

@@ -60,7 +60,7 @@ type Leased struct {
 	patience time.Duration // of a request
 	waited   func(ctx context.Context, began time.Time)
 
-	mu      sync.Mutex // guards what follows; never held while the store is asked
+	mu      sync.Mutex // guards the fields below; never held while the store is asked
 	held    Series     // First is 0 without a lease
 	flake   *Snowflake // of held; nil without a lease
 	sent    time.Time  // when the last renewal was sent
@@ -292,7 +292,7 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Time, err error) {
 	for range claimTries + maxShunned {
 		if held.First == 0 {
-			// What an attempt has got whose answer was lost.
+			// The series of an attempt whose answer was lost.
 			if held, err = l.store.Own(ctx); err != nil {
 				return Series{}, sent, err
 			}
@@ -438,7 +438,7 @@ type LeasedStats struct {
 	Lease     time.Duration
 	LeaseHeld bool      // the lease lasts for sure
 	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
-	Err       error     // what the last claim failed with; nil after an answer
+	Err       error     // the error of the last claim; nil after an answer
 }
 
 // Stats returns the state of the source. It does no I/O.

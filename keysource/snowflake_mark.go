@@ -86,7 +86,7 @@ func (r *reserved) until() int64 {
 
 // marking is the part of a snowflake that calls the Marker.
 type marking struct {
-	mu       sync.Mutex // guards what follows; never held while the Marker is called
+	mu       sync.Mutex // guards the fields below; never held while the Marker is called
 	closed   bool
 	fetching *markFetch // the one under way, or nil
 
@@ -284,14 +284,15 @@ func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.publish(r.spans, s.refillOf(r.spans))
 }
 
-// grant notes what a call has reserved: the ticks from before, which was the
-// mark until then, to f.until. s.mu must be held.
+// grant notes the reservation of a call: the ticks from before, which was the mark until
+// then, to f.until. s.mu must be held.
 func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.marks++
 	s.failure, s.pause = nil, 0
 	s.reach.called(f.began)
 	if f.asked > 0 && before > f.asked {
-		// What they leave is near the borrow cap: keys that are held back would wait for it.
+		// The ticks that they leave are near the borrow cap: keys that are held back
+		// would wait for them.
 		s.rivals++
 		s.reach.reset()
 	}

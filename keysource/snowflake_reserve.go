@@ -17,10 +17,10 @@ func (s *Snowflake) horizon(now int64) int64 {
 	return min((now+s.borrow+s.unit-1)/s.unit, s.end)
 }
 
-// due returns when a slot may be given out, while free is the first that is
-// not. Without a Marker the first one waits for its tick: nothing but the clock keeps
-// the source from what others have made. With one it must not, since another process
-// with the number may always raise the mark before.
+// due returns when a slot may be given out, while free is the first that is not. Without
+// a Marker the first slot waits for its tick: only the clock keeps the source from the
+// keys of other sources. With a Marker it must not wait, since another process with the
+// number may always raise the mark before.
 func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
 	if s.marker == nil && free <= s.start.Load() {
@@ -32,8 +32,8 @@ func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 // take takes n slots, not before the tick of the time asked, if at the time now
 // there are any; else it returns the first that it would take.
 //
-// What it has loaded may be old when it swaps. That free has not moved makes
-// the slots new; that they were reserved once makes them ours for ever.
+// The loaded values may be old when it swaps. The slots are new because free has not
+// moved, and ours for ever because they were reserved once.
 func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 	r := s.reserved.Load()
 	earliest := min(s.tickOf(asked), s.end) << s.sequenceBits

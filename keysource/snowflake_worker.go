@@ -64,9 +64,9 @@ func numberFromHost(limit int) (int, error) {
 	return ordinalOf(host, limit)
 }
 
-// ordinalOf returns N for a host name that ends in -N, as the pods of a
-// StatefulSet are called ("StatefulSets", Pod Identity, in the documentation of
-// Kubernetes 1.32). What follows a first dot is the domain.
+// ordinalOf returns N for a host name that ends in -N, as the pods of a StatefulSet are
+// called ("StatefulSets", Pod Identity, in the documentation of Kubernetes 1.32). The
+// domain follows the first dot.
 func ordinalOf(host string, limit int) (int, error) {
 	name, _, _ := strings.Cut(host, ".")
 	dash := strings.LastIndexByte(name, '-')

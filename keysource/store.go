@@ -75,13 +75,12 @@ type Store interface {
 	// most 190 characters, the process that raises the mark, for people who look.
 	Marker(s State, worker int64, owner string) Marker
 
-	// Bind notes that the keys of a state go to a column, such as "orders.id". Two
-	// states that fill one column repeat each other's keys: where another state was
-	// bound to it, Bind changes nothing and returns an error that wraps
-	// [ErrStoreState]. So it does where the state was bound to the column with other
-	// parameters: two processes that lay out keys in different ways make equal ones.
-	// Looking and noting are one step, of which others see both or nothing. What was
-	// noted stays when the policy changes.
+	// Bind notes that the keys of a state go to a column, such as "orders.id". Two states
+	// that fill one column repeat each other's keys: where another state was bound to it,
+	// Bind changes nothing and returns an error that wraps [ErrStoreState]. So it does if
+	// the state was bound to the column with other parameters: two processes that lay out
+	// keys in different ways make equal ones. Looking and noting are one atomic step. The
+	// note stays when the policy changes.
 	Bind(ctx context.Context, s State, column string) error
 
 	// Close gives connections back. The states stay.
@@ -103,10 +102,10 @@ type State struct {
 	// reserve one integer more up to Max returns [ErrExhausted].
 	Max int64
 
-	// First returns the first integer of a state that is not there, which the store
-	// then makes. It may ask the application's database. Its error says why the state
-	// is not to be made, and is returned as it is. Of two processes that make one
-	// state at the same time, the second uses what the first has made.
+	// First returns the first integer of a missing state, which the store then makes. It
+	// may ask the application's database. Its error is why the state is not to be made,
+	// and is returned as it is. If two processes make one state at the same time, the
+	// second uses the state of the first.
 	First func(ctx context.Context) (int64, error)
 }
 

@@ -210,8 +210,7 @@ func (d *drawn7) fill(room [][16]byte) {
 // Traits returns that keys are ordered.
 func (s *UUIDv7) Traits() Traits { return Traits{Ordered: true} }
 
-// reserve takes n consecutive ticks and returns the first, and what the clock
-// reads.
+// reserve takes n consecutive ticks and returns the first, and the reading of the clock.
 func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err error) {
 	now = s.clock.read()
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// How often, and for how long, what the engine has refused for the sake of others is made
-// again.
+// How often, and for how long, an operation is repeated that the engine has undone in
+// favour of another one.
 const (
 	maxAgain     = 10
 	againFor     = 10 * time.Second
@@ -25,9 +25,9 @@ type Again struct {
 	since time.Time // when the first one was refused
 }
 
-// Wait reports whether to make another attempt after an error that says that it may
-// succeed. It waits a while first. SQLite does not wait for a lock in a shared cache, so the
-// time alone bounds these attempts.
+// Wait reports whether to make another attempt after a transient error. It waits a while
+// first. SQLite does not wait for a lock in a shared cache, so only the time bounds these
+// attempts.
 func (a *Again) Wait(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Conn is one connection of the driver, with what is known of its session. It has every
+// Conn is one connection of the driver, with the known state of its session. It has every
 // optional interface of a connection: if the driver lacks one, Conn does what
 // database/sql does without it.
 //
@@ -57,7 +57,7 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// prepares updates what is known of the session before a text is prepared. The session
+// prepares updates the known state of the session before a text is prepared. The session
 // does not see when the statement runs.
 func (c *Conn) prepares(query string) {
 	if isDrop(query) {
@@ -106,7 +106,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ResetSession drops what may no longer be true when the connection is used again.
+// ResetSession drops the facts that may no longer hold when the connection is used again.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Columns.forget()
 	c.Settings.Asked = c.Settings.Asked && c.server.Driver.KeepsSession

@@ -16,8 +16,8 @@ const (
 )
 
 // driverConn is the driver's connection, which is called as database/sql would call it.
-// What the connection can do is found out once, since every statement wants to know
-// that. An interface that the connection lacks is nil.
+// Its capabilities are found out once, since every statement needs them. An interface
+// that the connection lacks is nil.
 type driverConn struct {
 	Raw     driver.Conn
 	own     *ownConn // nil where keyfill's own statements go to Raw
@@ -39,7 +39,7 @@ type driverConn struct {
 	Skips [2]skipping // by Route
 }
 
-// newDriverConn asks a connection what it can do.
+// newDriverConn finds out the capabilities of a connection.
 func newDriverConn(conn driver.Conn) driverConn {
 	c := driverConn{Raw: conn}
 	c.preparer, _ = conn.(driver.ConnPrepareContext)

@@ -76,8 +76,8 @@ func commentEnd(d *dialect.Dialect, query string) int {
 }
 
 // IsRead reports whether a text is one statement that reads, or sets something for the
-// session. It is false where it may be another one. What a function that a query calls
-// changes belongs to the query's transaction, and is not seen.
+// session. It is false if that is not certain. Changes by a function that a query calls
+// belong to the query's transaction, and are not seen.
 func IsRead(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, strings.TrimLeft(withoutComments(d, query), "( \t\r\n"))
 	switch {

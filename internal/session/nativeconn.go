@@ -18,14 +18,14 @@ type NativeConn interface {
 
 // NoteSent notes that a text of the application is sent together with others, so that
 // neither ExecContext nor QueryContext sees it. It reports whether the server may forget
-// what was prepared, until they are answered: then call Forget.
+// prepared statements, until the texts are answered: then call Forget.
 func (c *Conn) NoteSent(query string) (forgets bool) {
 	before := c.own.times()
 	c.sends(query)
 	return c.own.times() != before
 }
 
-// Forget notes that the server may have forgotten what was prepared.
+// Forget notes that the server may have forgotten the prepared statements.
 func (l *link) Forget() { l.own.unwraps() }
 
 // told sets the state of the transaction to the engine's answer. If the application takes

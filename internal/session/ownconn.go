@@ -89,8 +89,8 @@ func (o *ownConn) unwraps() {
 	}
 }
 
-// resets notes that the connection comes back from the pool. What the application's own
-// function does to it is not seen, but known once a statement was gone.
+// resets notes that the connection comes back from the pool. The effect of the
+// application's own function on it is not seen, but is known once a statement was gone.
 func (o *ownConn) resets() {
 	switch {
 	case o == nil || o.server.Driver.KeepsSession:
@@ -145,8 +145,8 @@ func (o *ownConn) forget() {
 	o.mark = " /* " + strconv.Itoa(o.gone) + " */"
 }
 
-// IsForgotten reports whether a statement of keyfill's has failed since the server no longer
-// has what the driver has prepared for its text.
+// IsForgotten reports whether a statement of keyfill's has failed because the server no
+// longer has the prepared statement for its text.
 func IsForgotten(err error) bool {
 	return isState(err, stateNotPrepared) || isState(err, stateOtherTypes)
 }
@@ -166,9 +166,9 @@ func (o *ownConn) QueryContext(ctx context.Context, query string, args []driver.
 	return sentOwn(o, query, func(text string) (driver.Rows, error) { return o.queryer.QueryContext(ctx, text, args) })
 }
 
-// sentOwn sends a statement of keyfill's, and once more, by another text, where what was
-// prepared for it is gone: it has done nothing then. In a transaction that is in vain, and
-// the first error counts.
+// sentOwn sends a statement of keyfill's. If its prepared statement is gone, it has had
+// no effect, and is sent once more with another text. In a transaction the second attempt
+// fails too, and the first error counts.
 func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error)) (answer T, err error) {
 	answer, err = send(query + o.mark)
 	switch {

@@ -96,8 +96,8 @@ func (at *Location) Version() int {
 	return at.times
 }
 
-// Doubts returns how often the schema of a table was found to be another one. What was
-// decided before is to be decided again.
+// Doubts returns how often the schema of a table was found to be another one. Earlier
+// decisions have to be made again.
 func (at *Location) Doubts() int64 { return at.doubts.Load() }
 
 // places are the locations that the connections of a database have been in.
@@ -255,9 +255,9 @@ func (k *knownPlace) prepares(t *text) {
 	k.Moved = k.Moved || t.dialect.Place.Tables != "" && !t.leaves(rewrite.NamesLeft)
 }
 
-// ends notes that a transaction has ended, or may have: PostgreSQL takes back what was
-// SET in one that is rolled back, and SET LOCAL in any. A savepoint ends none, so that
-// what was changed is still to be taken back: PlaceNow forgets that outside of one.
+// ends notes that a transaction has ended, or may have: PostgreSQL undoes a SET in a
+// transaction that is rolled back, and SET LOCAL in any. A savepoint ends no transaction,
+// so that the change may still be undone: PlaceNow forgets that outside of one.
 func (k *knownPlace) ends() {
 	if k.Changed {
 		k.Asked = false
@@ -299,8 +299,8 @@ func (k *knownPlace) madeNames(all *places, d *dialect.Dialect) {
 	k.made = nil
 }
 
-// Doubt forgets where the session is, and what a name of a table means there, which was
-// found to mean another table: one of another place, or a temporary one.
+// Doubt forgets where the session is, and the meaning of a table's name there, which was
+// found to be another table: one of another place, or a temporary one.
 func (c *Conn) Doubt(name string) {
 	if c.Place.At != nil {
 		c.Place.At.Doubt(name)

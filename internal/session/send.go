@@ -70,7 +70,7 @@ func (c *driverConn) query(ctx context.Context, query string, args []driver.Name
 	return plain.Query(query, values)
 }
 
-// sends updates what is known of the session before a text is executed.
+// sends updates the known state of the session before a text is executed.
 func (c *Conn) sends(query string) {
 	if isDrop(query) {
 		c.server.Drops.Add(1)
@@ -152,9 +152,9 @@ func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 	return err
 }
 
-// MeansAsSeen reports whether names of tables mean on a connection what they mean at
-// home: it has no temporary tables, its transaction has changed no tables, and its place
-// is home, as far as that needs no proof. home is nil where the place does not matter.
+// MeansAsSeen reports whether names of tables mean the same on a connection as at home:
+// it has no temporary tables, its transaction has changed no tables, and its place is
+// home, as far as that needs no proof. home is nil if the place does not matter.
 func MeansAsSeen(c *Conn, home *Location) bool {
 	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home && !c.Place.Moved)
 }

@@ -67,7 +67,7 @@ const (
 // an engine with one writer would wait for itself on any other.
 func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter && !s.Detached }
 
-// IsUndone reports whether err says that the engine has rolled a transaction back in
+// IsUndone reports whether err means that the engine has rolled a transaction back in
 // favour of another, such as a deadlock's winner or another node's transaction.
 func (s *Server) IsUndone(err error) bool {
 	return sqlcode.ClassOf(s.Dialect(), err) == dialect.ErrorTransaction

@@ -51,8 +51,8 @@ func (k *knownSettings) prepares(t *text) {
 	}
 }
 
-// ends notes that a transaction has ended: PostgreSQL takes back what was SET
-// in one that is rolled back, and SET LOCAL in any.
+// ends notes that a transaction has ended: PostgreSQL undoes a SET in a transaction that
+// is rolled back, and SET LOCAL in any.
 func (k *knownSettings) ends() {
 	if k.changed {
 		k.Asked, k.changed = false, false

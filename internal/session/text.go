@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// text is a text that is about to be sent, or prepared. It is read once, when it is asked
-// the first time what it leaves.
+// text is a text that is about to be sent, or prepared. Its effects are computed once,
+// when they are first asked for.
 type text struct {
 	dialect *dialect.Dialect
 	query   string

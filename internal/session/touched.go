@@ -18,9 +18,9 @@ func (k *touched) sends(t *text) {
 	*k = *k || t.dialect.Family == dialect.FamilyPostgreSQL && touched(!t.leaves(untouched))
 }
 
-// IsAsOpened reports whether no transaction is open on the connection, and its session is as
-// it was when the driver opened it, so that a statement means there what it means on any
-// connection of the same connector. It reports false where that is not known.
+// IsAsOpened reports whether no transaction is open on the connection, and its session is
+// as it was when the driver opened it, so that a statement means the same as on any
+// connection of the same connector. It reports false if that is not known.
 //
 // It is for PostgreSQL alone, where a statement in between changes nothing that the next one
 // can read. On MySQL and MariaDB it would change FOUND_ROWS().

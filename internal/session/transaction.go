@@ -136,7 +136,7 @@ func (t *transaction) ends(err error) {
 }
 
 // resets notes that the pool hands out the connection again, if its driver has the server
-// undo what the session has left open.
+// undo the changes of the session.
 func (t *transaction) resets() {
 	if t.server.Driver.ResetsSession && t.Tx != Outside {
 		t.begun, t.nested, t.Ended, t.left = false, false, false, false
@@ -185,8 +185,8 @@ func (t *transaction) renames() {
 	}
 }
 
-// controlled notes that a text has run which may have undone what was reserved, such as
-// a rollback to a savepoint.
+// controlled notes that a text has run which may have undone a reservation, such as a
+// rollback to a savepoint.
 func (t *transaction) controlled(what rewrite.Concern) {
 	if what&rewrite.ConcernsTransaction != 0 {
 		if !t.Ongoing.Ours {

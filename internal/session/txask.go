@@ -32,7 +32,7 @@ func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 	return !t.commits.alone, nil
 }
 
-// askCommits asks the session, once, when what it sends commits.
+// askCommits asks the session, once, when its statements commit.
 func (t *transaction) askCommits(ctx context.Context) error {
 	if t.commits.asked {
 		return nil
