@@ -91,6 +91,16 @@ type Dialect struct {
 	// EmptyIsNull reports whether the empty string is NULL: Oracle.
 	EmptyIsNull bool
 
+	// Caseless says that texts compare without case unless their column says otherwise.
+	Caseless bool
+
+	// LooseTypes says that a column takes values of any type and length, whatever its
+	// declaration says: https://www.sqlite.org/datatype3.html.
+	LooseTypes bool
+
+	// PadsText says that a text in a column of fixed length comes back filled up with spaces.
+	PadsText bool
+
 	// First follows a query of which {n} rows are wanted.
 	First string
 

@@ -89,6 +89,7 @@ var mysql = Dialect{
 	BinaryClose:   "'",
 	First:         "LIMIT {n}",
 	FreshCounters: "SET information_schema_stats_expiry = 0",
+	Caseless:      true,
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,
 	Errors:        mysqlErrors,

@@ -59,6 +59,7 @@ var oracle = Dialect{
 	BinaryClose:      "')",
 	AtomicStatements: true,
 	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
+	PadsText:         true,
 	DefaultLayout:    SequentialAsBinary,
 	Errors:           oracleErrors,
 	EmptyIsNull:      true,

@@ -74,6 +74,7 @@ var postgres = Dialect{
 	AtomicStatements: true,
 	ErrorsAbort:      true,
 	First:            "LIMIT {n}",
+	PadsText:         true,
 	DefaultLayout:    SequentialAsString,
 	Errors:           postgresErrors,
 }

@@ -80,5 +80,6 @@ var sqlite = Dialect{
 	LastRowID:        true,
 	Errors:           sqliteErrors,
 	First:            "LIMIT {n}",
+	LooseTypes:       true,
 	DefaultLayout:    SequentialAsString,
 }

@@ -81,6 +81,8 @@ var sqlserver = Dialect{
 	BinaryOpen:       "0x",
 	AtomicStatements: true,
 	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
+	Caseless:         true,
+	PadsText:         true,
 	DefaultLayout:    SequentialAtEnd,
 	Errors:           sqlserverErrors,
 	UnreadCounter:    true,

@@ -111,7 +111,7 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 func coprimeFit(d *dialect.Dialect, col *catalog.Column, width int) (fit Fit, length int) {
 	alphabet, longest := "", base62Longest
 	switch {
-	case d.Family == dialect.FamilyMySQL, d.Family == dialect.FamilySQLServer:
+	case d.Caseless:
 		longest = base32Longest // the default, since texts there compare without case
 	case mixesCases(d, col):
 		alphabet, longest = ", alphabet: base32", base32Longest
@@ -146,7 +146,7 @@ func mixesCases(d *dialect.Dialect, col *catalog.Column) bool {
 // time. SQLite would store a text in that column, but an application that reads a number
 // could not read the key.
 func isNoText(d *dialect.Dialect, col *catalog.Column) bool {
-	if d.Family != dialect.FamilySQLite || !col.Integer {
+	if !d.LooseTypes || !col.Integer {
 		return false
 	}
 	kind, _, _ := strings.Cut(strings.ToLower(col.Type), "(")
@@ -162,7 +162,7 @@ var declaredLength = regexp.MustCompile(`\(\s*([0-9]{1,9})\s*\)`)
 // widthOf returns how many characters a column takes, 0 for any number. SQLite enforces
 // none, but the application that declares one means it.
 func widthOf(d *dialect.Dialect, col *catalog.Column) int {
-	if d.Family == dialect.FamilySQLite && col.Length == 0 {
+	if d.LooseTypes && col.Length == 0 {
 		if found := declaredLength.FindStringSubmatch(col.Type); found != nil {
 			n, _ := strconv.Atoi(found[1]) // nine digits
 			return n
@@ -174,7 +174,7 @@ func widthOf(d *dialect.Dialect, col *catalog.Column) int {
 // isPadded reports whether the engine fills a text up with spaces and gives them back:
 // MySQL and MariaDB take them away, and SQLite has no such type.
 func isPadded(d *dialect.Dialect, col *catalog.Column) bool {
-	if d.Family == dialect.FamilyMySQL || d.Family == dialect.FamilySQLite {
+	if !d.PadsText {
 		return false
 	}
 	kind := strings.ToLower(col.Type)

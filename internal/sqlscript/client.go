@@ -1,6 +1,7 @@
 package sqlscript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -12,44 +13,81 @@ import (
 // client/mysql.cc of MySQL.
 const mostDelimiter = 16
 
+// client is the program that reads the files of an engine: its commands, which are no SQL.
+type client struct {
+	// command moves behind a command at pos, where a statement could begin, and reports whether
+	// one stands there. It gets the word and the byte at pos.
+	command func(s *splitter, word string, c byte) (bool, error)
+
+	// end is a line that ends a statement by itself, in lower case; empty for none. It is a
+	// word if isWord.
+	end    string
+	isWord bool
+
+	sends    []string // what sends a statement, after a backslash
+	brackets bool     // a semicolon inside brackets ends no statement
+}
+
+// clients are by family: mysql, psql, the shell of SQLite, sqlcmd and SQL*Plus.
+var clients = map[dialect.Family]*client{
+	dialect.FamilyMySQL:      {command: mysqlCommand, sends: []string{"g", "G"}},
+	dialect.FamilyPostgreSQL: {command: psqlCommand, sends: []string{"g", "crosstabview", "watch"}, brackets: true},
+	dialect.FamilySQLite:     {command: sqliteCommand},
+	dialect.FamilySQLServer:  {command: sqlcmdCommand, end: "go", isWord: true},
+	dialect.FamilyOracle:     {command: plusCommand, end: "/"},
+}
+
 // command consumes a command of the client at pos, where a statement could begin, and
 // reports whether there is one. USE of the client of MySQL needs no delimiter: it is a
 // command and a statement, and is left out if no delimiter ends it.
 func (s *splitter) command() (bool, error) {
-	word := lower(s.wordAt())
-	c := s.text[s.pos]
-	switch s.d.Family {
-	case dialect.FamilyMySQL:
-		switch {
-		case word == "delimiter":
-			return true, s.setDelimiter()
-		case c == '\\', word == "source":
-			return s.skipLine()
-		case word == "use" && s.lineStart:
-			return s.use()
-		}
-	case dialect.FamilyPostgreSQL:
-		if c == '\\' {
-			return true, s.metaCommand()
-		}
-	case dialect.FamilySQLite:
-		if c == '.' && s.lineStart {
-			return s.skipLine()
-		}
-	case dialect.FamilySQLServer:
-		if s.lineStart && (c == ':' || c == '!') {
-			return s.skipLine()
-		}
-		if s.lineStart && word == "go" {
-			return s.clientLine(rewrite.TokenWord, len(word))
-		}
-	case dialect.FamilyOracle:
-		if s.lineStart && c == '/' {
-			return s.clientLine(rewrite.TokenOther, 1)
-		}
-		if s.lineStart && (c == '@' || c == '!' || s.isPlusCommand(word)) {
-			return s.skipLine()
-		}
+	return s.client.command(s, lower(s.wordAt()), s.text[s.pos])
+}
+
+// mysqlCommand: USE needs no delimiter: it is a command that is a statement too, and is left
+// out where no delimiter ends it.
+func mysqlCommand(s *splitter, word string, c byte) (bool, error) {
+	switch {
+	case word == "delimiter":
+		return true, s.setDelimiter()
+	case c == '\\', word == "source":
+		return s.skipLine()
+	case word == "use" && s.lineStart:
+		return s.use()
+	}
+	return false, nil
+}
+
+func psqlCommand(s *splitter, _ string, c byte) (bool, error) {
+	if c == '\\' {
+		return true, s.metaCommand()
+	}
+	return false, nil
+}
+
+func sqliteCommand(s *splitter, _ string, c byte) (bool, error) {
+	if c == '.' && s.lineStart {
+		return s.skipLine()
+	}
+	return false, nil
+}
+
+func sqlcmdCommand(s *splitter, word string, c byte) (bool, error) {
+	if s.lineStart && (c == ':' || c == '!') {
+		return s.skipLine()
+	}
+	if s.lineStart && word == s.client.end {
+		return s.clientLine(rewrite.TokenWord, len(word))
+	}
+	return false, nil
+}
+
+func plusCommand(s *splitter, word string, c byte) (bool, error) {
+	if s.lineStart && c == '/' {
+		return s.clientLine(rewrite.TokenOther, 1)
+	}
+	if s.lineStart && (c == '@' || c == '!' || s.isPlusCommand(word)) {
+		return s.skipLine()
 	}
 	return false, nil
 }
@@ -134,11 +172,8 @@ func (s *splitter) isPlusCommand(word string) bool {
 // clientLine reads a line that consists of the end of a statement, and whose first token
 // is at pos: GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
 func (s *splitter) clientLine(kind rewrite.TokenKind, n int) (bool, error) {
-	piece := s.text[s.pos : s.pos+n]
-	switch {
-	case s.d.Family == dialect.FamilySQLServer && kind == rewrite.TokenWord && strings.EqualFold(piece, "go"):
-	case s.d.Family == dialect.FamilyOracle && piece == "/":
-	default:
+	end := s.client.end
+	if end == "" || !strings.EqualFold(s.text[s.pos:s.pos+n], end) || s.client.isWord && kind != rewrite.TokenWord {
 		return false, nil
 	}
 	if alone, err := s.isLine(n); !alone || err != nil {
@@ -151,13 +186,7 @@ func (s *splitter) clientLine(kind rewrite.TokenKind, n int) (bool, error) {
 // client of MySQL, \g, \gx, \gset, \gexec, \gdesc, \crosstabview and \watch of psql.
 func (s *splitter) isSend() bool {
 	word := s.text[s.pos+1 : min(len(s.text), s.pos+signMargin)]
-	switch s.d.Family {
-	case dialect.FamilyMySQL:
-		return strings.HasPrefix(word, "g") || strings.HasPrefix(word, "G")
-	case dialect.FamilyPostgreSQL:
-		return strings.HasPrefix(word, "g") || strings.HasPrefix(word, "crosstabview") || strings.HasPrefix(word, "watch")
-	}
-	return false
+	return slices.ContainsFunc(s.client.sends, func(sign string) bool { return strings.HasPrefix(word, sign) })
 }
 
 // isCopy reports whether a COPY has FROM STDIN, outside of brackets.

@@ -11,9 +11,10 @@ import (
 // splitter finds the statements of one script.
 type splitter struct {
 	window
-	d    *dialect.Dialect
-	most int // bytes of a statement
-	read bool
+	d      *dialect.Dialect
+	client *client
+	most   int // bytes of a statement
+	read   bool
 
 	delimiter string // what ends a statement: a semicolon, or what DELIMITER has named
 	whole     bool   // between StatementBegin and StatementEnd
@@ -47,7 +48,7 @@ const (
 func newSplitter(d *dialect.Dialect, r io.Reader, most int) *splitter {
 	return &splitter{
 		window: window{r: r, line: 1, lineStart: true, start: -1},
-		d:      d, most: most, delimiter: ";",
+		d:      d, client: clients[d.Family], most: most, delimiter: ";",
 	}
 }
 
@@ -292,7 +293,7 @@ func (s *splitter) inside() (bool, error) {
 
 // bracketed reports whether a semicolon inside brackets ends no statement, as in psql:
 // CREATE RULE has several statements there.
-func (s *splitter) bracketed() bool { return s.d.Family == dialect.FamilyPostgreSQL }
+func (s *splitter) bracketed() bool { return s.client.brackets }
 
 // closes reports whether the last words may close the body of a routine: END, or END and
 // a name.

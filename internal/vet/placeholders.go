@@ -7,22 +7,21 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
+// foreigns are the signs that begin a placeholder of a library, and none of the engine. SQLite
+// has placeholders with each of them.
+var foreigns = map[dialect.Family]string{
+	dialect.FamilyMySQL: ":", dialect.FamilyPostgreSQL: "?:@", dialect.FamilySQLServer: "?:", dialect.FamilyOracle: "?",
+}
+
 // bound returns a text of Go source with the engine's placeholders instead of those that
 // a library replaces before it sends the text: ? by sqlx.Rebind and GORM, :name by
 // sqlx.Named, and on PostgreSQL @name by pgx.NamedArgs. They are recognized by their
 // place, at the start of a value, where the engine has no operator.
 func (j *Judge) bound(query string) string {
-	own := "?"
-	switch j.dialect.Family {
-	case dialect.FamilyPostgreSQL:
-		own = "$1"
-	case dialect.FamilySQLServer:
-		own = "@p1"
-	case dialect.FamilyOracle:
-		own = ":1"
-	case dialect.FamilySQLite:
-		return query // it has them all
+	if foreigns[j.dialect.Family] == "" {
+		return query
 	}
+	own := j.dialect.Placeholder(1)
 	var b strings.Builder
 	starts := false // a value starts here
 	for at := 0; at < len(query); {
@@ -49,11 +48,13 @@ func (j *Judge) foreign(text string) int {
 	for name < len(text) && isNamePart(text[name]) {
 		name++
 	}
-	switch family := j.dialect.Family; {
-	case text[0] == '?' && family != dialect.FamilyMySQL && name == 1 && (len(text) == 1 || strings.IndexByte("?|&", text[1]) < 0):
-		return 1
-	case text[0] == ':' && family != dialect.FamilyOracle && name > 1, text[0] == '@' && family == dialect.FamilyPostgreSQL && name > 1:
+	switch {
+	case strings.IndexByte(foreigns[j.dialect.Family], text[0]) < 0:
+		return 0
+	case text[0] != '?' && name > 1:
 		return name
+	case text[0] == '?' && name == 1 && (len(text) == 1 || strings.IndexByte("?|&", text[1]) < 0):
+		return 1
 	}
 	return 0
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/sqlscript"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -103,7 +102,7 @@ func (j *Judge) withoutSqlc(text string) string {
 		switch {
 		case kind == rewrite.TokenWord:
 			length = len(sqlcCall.FindString(text[at:]))
-		case text[at] == '@' && j.dialect.Family != dialect.FamilyMySQL:
+		case text[at] == '@' && !j.dialect.Lexis.UserVariables:
 			length = len(sqlcAt.FindString(text[at:]))
 		}
 		if length == 0 {
@@ -111,10 +110,7 @@ func (j *Judge) withoutSqlc(text string) string {
 			at = end
 			continue
 		}
-		placeholder := "?"
-		if j.dialect.Family == dialect.FamilyPostgreSQL {
-			placeholder = "$1"
-		}
+		placeholder := j.dialect.Placeholder(1)
 		b.WriteString(placeholder + strings.Repeat(" ", length-len(placeholder)))
 		at += length
 	}
