@@ -20,8 +20,8 @@ func NewRandom(d *dialect.Dialect, db *sql.DB, random func(n int64) int64) *Stor
 	e := engine.Of(d)
 	p := pool{db, d, random, e.BindsTexts}
 	r := newStore(d, p)
-	if e.Holders != "" {
-		r = newStore(d, &emptyPath{pool: p, holders: e.Holders})
+	if e.Path.Holders != "" {
+		r = newStore(d, &emptyPath{pool: p, holders: e.Path.Holders})
 	}
 	r.Pooled, r.Random = true, random
 	return r

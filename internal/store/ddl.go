@@ -39,10 +39,10 @@ const ReserveProcedure = "keyfill_reserve"
 func ProcedureDDL(d *dialect.Dialect) []string {
 	e := engine.Of(d)
 	switch {
-	case e.Procedure == "":
+	case e.Procedures.Procedure == "":
 		return nil
-	case e.DropProcedure != "":
-		return []string{e.DropProcedure, e.Procedure}
+	case e.Procedures.DropProcedure != "":
+		return []string{e.Procedures.DropProcedure, e.Procedures.Procedure}
 	}
-	return []string{e.Procedure}
+	return []string{e.Procedures.Procedure}
 }

@@ -116,17 +116,17 @@ func (s *Store) Alone(ctx context.Context) string {
 // nowhere returns an error where keyfill's tables are missing because the search path is
 // empty. Where that cannot be asked nothing is known of it.
 func (s *Store) nowhere(ctx context.Context, err error) error {
-	if s.Engine.PathLength == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
+	if s.Engine.Path.PathLength == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil
 	}
-	row, failed := s.Conn.Query(ctx, s.Engine.PathLength, nil)
+	row, failed := s.Conn.Query(ctx, s.Engine.Path.PathLength, nil)
 	if failed != nil || len(row) != 1 {
 		return nil
 	}
 	if n, failed := Integer(row[0]); failed != nil || n > 0 {
 		return nil
 	}
-	found, failed := s.Conn.Rows(ctx, s.Engine.Holders, nil)
+	found, failed := s.Conn.Rows(ctx, s.Engine.Path.Holders, nil)
 	if failed != nil {
 		return nil
 	}

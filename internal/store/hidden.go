@@ -15,10 +15,10 @@ import (
 // schema that the user may not use: others made beside them would give the same numbers.
 // Where that cannot be asked nothing is known of it.
 func (s *Store) HiddenTables(ctx context.Context, err error) error {
-	if s.Engine.HiddenSchema == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
+	if s.Engine.Path.HiddenSchema == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil
 	}
-	row, failed := s.Conn.Query(ctx, s.Engine.HiddenSchema, nil)
+	row, failed := s.Conn.Query(ctx, s.Engine.Path.HiddenSchema, nil)
 	if failed != nil || len(row) != 2 {
 		return s.nowhere(ctx, err)
 	}

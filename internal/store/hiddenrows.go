@@ -11,10 +11,10 @@ import (
 
 // HidesRows returns the second value of a question about a table: 1 where rows may be hidden.
 func (s *Store) HidesRows(table string) string {
-	if s.Engine.Hides == "" {
+	if s.Engine.Keys.Hides == "" {
 		return ""
 	}
-	return ", " + fmt.Sprintf(s.Engine.Hides, NameLiteral(table))
+	return ", " + fmt.Sprintf(s.Engine.Keys.Hides, NameLiteral(table))
 }
 
 // NameLiteral returns a name, such as a table's as it is written in a query, as a literal
@@ -26,7 +26,7 @@ var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")
 
 // AreHidden reports whether that value is 1 in an answer.
 func (s *Store) AreHidden(row []any) (bool, error) {
-	if s.Engine.Hides == "" || len(row) != 2 {
+	if s.Engine.Keys.Hides == "" || len(row) != 2 {
 		return false, nil
 	}
 	n, err := Integer(row[1])

@@ -21,14 +21,14 @@ func (l OwnLocks) Any() bool { return l.Tables || l.Sequences }
 // Only PostgreSQL has such locks: elsewhere a change of a table ends the transaction, or
 // keyfill has no connection of its own. "Explicit Locking" and pg_locks of its manual.
 func (s *Store) OwnLocks(ctx context.Context, columns []Column) (OwnLocks, error) {
-	if s.Engine.OwnLocks == "" {
+	if s.Engine.Locks.OwnLocks == "" {
 		return OwnLocks{}, nil
 	}
 	var names []string
 	for _, c := range columns {
 		names = append(names, s.Literal(c.Table))
 	}
-	row, err := s.Conn.Query(ctx, fmt.Sprintf(s.Engine.OwnLocks, strings.Join(names, ", ")), nil)
+	row, err := s.Conn.Query(ctx, fmt.Sprintf(s.Engine.Locks.OwnLocks, strings.Join(names, ", ")), nil)
 	if err != nil || row == nil {
 		return OwnLocks{}, err
 	}

@@ -90,7 +90,7 @@ func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 
 // ask has the engine work out an expression.
 func (s *ServerIdentity) ask(ctx context.Context, expression string) error {
-	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Dual, nil)
+	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Expressions.Dual, nil)
 	if err == nil && row != nil && expression != noServer {
 		server := ServerOf("", row[0])
 		s.last.Store(&server)
@@ -132,7 +132,7 @@ func (s *ServerIdentity) After(ctx context.Context) (string, error) {
 	if err != nil || expression == noServer {
 		return ServerOf("", ""), err
 	}
-	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Dual, nil)
+	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Expressions.Dual, nil)
 	if err != nil {
 		return "", err
 	}

@@ -129,5 +129,5 @@ func (s *Store) Literal(text string) string {
 	if s.Dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)
 	}
-	return s.Engine.Quote + strings.ReplaceAll(text, "'", "''") + "'"
+	return s.Engine.Expressions.Quote + strings.ReplaceAll(text, "'", "''") + "'"
 }

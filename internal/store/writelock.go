@@ -17,10 +17,10 @@ type writeLock struct {
 // LockOf returns the lock of a table, by a column of it. Both are as they are
 // written in SQL.
 func LockOf(s *Store, table, column string) writeLock {
-	if s.Engine.Lock == "" {
+	if s.Engine.Locks.Lock == "" {
 		return writeLock{s, ""}
 	}
-	return writeLock{s, fmt.Sprintf(s.Engine.Lock, table, column)}
+	return writeLock{s, fmt.Sprintf(s.Engine.Locks.Lock, table, column)}
 }
 
 // LockOfRows returns the lock of the table of sequences.

@@ -84,7 +84,7 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 			return "", err
 		}
 	}
-	other, err := d.Store.Conn.Query(ctx, d.Store.Engine.Others.Text, d.Store.Engine.Others.Bind(v))
+	other, err := d.Store.Conn.Query(ctx, d.Store.Engine.Rows.Others.Text, d.Store.Engine.Rows.Others.Bind(v))
 	if err != nil {
 		return "", d.Store.Failed(b.State, err)
 	}
@@ -122,7 +122,7 @@ func (d Binder) owner(ctx context.Context) string {
 	var name string
 	if schema := r.NamedSchema(); schema != "" && !r.Dialect.Place.Path {
 		name = schema
-	} else if row, err := r.Conn.Query(ctx, "SELECT "+r.Engine.Database+r.Engine.Dual, nil); err == nil && row != nil {
+	} else if row, err := r.Conn.Query(ctx, "SELECT "+r.Engine.Database+r.Engine.Expressions.Dual, nil); err == nil && row != nil {
 		name = store.Text(row[0])
 	}
 	if name == "" {

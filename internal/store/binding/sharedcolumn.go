@@ -45,7 +45,7 @@ func (d Binder) stateOf(ctx context.Context, name string, row *staterow.Row, c s
 // as the binding's, empty if there is none. A sequence with StartAt gives the others an
 // end there, unless it only looks.
 func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v engine.Values) (string, error) {
-	others := d.Store.Engine.Others
+	others := d.Store.Engine.Rows.Others
 	found, err := d.Store.Conn.Rows(ctx, strings.Replace(others.Text, "MIN(name)", "name", 1), others.Bind(v))
 	if err != nil {
 		return "", d.Store.Failed(b.State, err)
@@ -87,7 +87,7 @@ func isAbove(other, own *staterow.Row) bool {
 // besideBegun returns the name of another sequence of the column that has begun by
 // StartAt, empty if there is none. Its row names the column, since it is not Shared.
 func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (string, error) {
-	others := d.Store.Engine.Others
+	others := d.Store.Engine.Rows.Others
 	marked := others.Text + " AND incarnation LIKE '%" + staterow.BeginMark + "%'"
 	row, err := d.Store.Conn.Query(ctx, strings.Replace(marked, "MIN(name)", "MIN(incarnation)", 1), others.Bind(v))
 	if err == nil && (row == nil || !staterow.HasBegun(store.Text(row[0]))) {

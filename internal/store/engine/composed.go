@@ -20,7 +20,7 @@ func (e *Engine) SettleCandidate() Statement {
 // ChangeCandidate returns the UPDATE that gives a candidate, as it was read, another column.
 func (e *Engine) ChangeCandidate() Statement {
 	c := e.updateCandidate()
-	c.add("table_name = ", c.arg(pTable), ", column_name = ", c.arg(pColumn), ", incarnation = ", e.Random)
+	c.add("table_name = ", c.arg(pTable), ", column_name = ", c.arg(pColumn), ", incarnation = ", e.Expressions.Random)
 	return c.ifCandidate()
 }
 
@@ -83,7 +83,7 @@ func (e *Engine) ComposeTurn() Statement {
 
 // composeIncarnation ends an UPDATE that replaces an incarnation by another one.
 func (e *Engine) composeIncarnation(c *composer) Statement {
-	c.add(", incarnation = ", c.arg(pVersion), ", updated_at = ", e.Now)
+	c.add(", incarnation = ", c.arg(pVersion), ", updated_at = ", e.Expressions.Now)
 	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation))
 	return c.statement()
 }

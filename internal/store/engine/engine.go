@@ -24,19 +24,13 @@ type Engine struct {
 	// empty if a database has no name.
 	Database string
 
-	Quote  string // opens a text
-	Dual   string // what follows a SELECT of no table
-	Now    string // the server's time, as it is stored
-	Random string // a random text of at most 40 characters
+	Expressions Expressions
 
 	ErrorsKeepTransaction bool // a statement that fails leaves its transaction open
 
 	OpensAtOnce bool // one statement may ask for all that opening a sequence asks for
 
-	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made there
-	SkipLocked string // the words by which a SELECT leaves out locked rows, if it would wait for them
-
-	Lock string // of a table and a column, see Lock; may be empty
+	Locks Locks
 
 	Proof Proof // that a transaction of the application is open
 
@@ -46,17 +40,47 @@ type Engine struct {
 	// the first that the server accepts.
 	Setup []string
 
-	// RaiseCounter are the statements, for one connection, by which the engine's own counter of
-	// a column gives {next}, or a greater number, next; empty where a sequence is the counter.
-	// {last} is the number before, {schema} and {name} are the table's names as texts, {table
-	// schema} is the schema in quotes with a point, and {alter} the ALTER TABLE as a text.
-	RaiseCounter string
+	Counters CounterQueries
 
 	// BindsTexts says that on a connection of our own arguments are written into
 	// the text. A driver that prepares would take three round trips for one, and
 	// would not report an error of closing the statement.
 	BindsTexts bool
 
+	Rows SequenceStatements
+
+	Workers WorkerStatements
+
+	Keys KeyQueries
+
+	Path PathQueries
+
+	Words Wording // for the statements about a key table
+
+	Procedures Procedures
+}
+
+// Expressions are words of the engine in a statement.
+type Expressions struct {
+	Quote  string // opens a text
+	Dual   string // what follows a SELECT of no table
+	Now    string // the server's time, as it is stored
+	Random string // a random text of at most 40 characters
+}
+
+// Locks are how the engine locks rows and tables.
+type Locks struct {
+	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made there
+	SkipLocked string // the words by which a SELECT leaves out locked rows, if it would wait for them
+	Lock       string // of a table and a column, see Lock; may be empty
+	// OwnLocks asks how many locks the transaction holds for which others wait: when they
+	// read the tables whose names stand for %[1]s, and when they draw from a sequence. It is
+	// empty for an engine without such locks.
+	OwnLocks string
+}
+
+// SequenceStatements are about the row of a sequence in keyfill_sequences.
+type SequenceStatements struct {
 	// ReturnsLastInsertID reports whether reserve, on a connection of our own, answers
 	// with LAST_INSERT_ID and the number of rows, to a caller that knows the row.
 	// Elsewhere the row is read, and replaced if it is still the same.
@@ -72,15 +96,20 @@ type Engine struct {
 	Advance Statement // raises the next value, and locks its row though it is not raised
 	Raise   Statement // advance, but locks no row that is not raised; no text where none can
 	Reserve Update    // answers next_value, incarnation and server
-	Enrol   Statement // makes the row of a worker, if there is none
-	Mark    Update    // answers previous_until
+}
 
+// WorkerStatements are about the row of a worker in keyfill_workers.
+type WorkerStatements struct {
+	Enrol Statement // makes the row of a worker, if there is none
+	Mark  Update    // answers previous_until
 	// MarkRead, where there is one, answers with reserved_until, which mark then
 	// replaces where it is still the same.
 	MarkRead Statement
+}
 
+// KeyQueries ask for the greatest key of a column.
+type KeyQueries struct {
 	MaxKey string // of a column, hides and a table
-
 	// Hides is 1 where the engine need not show the user every row of a table, which
 	// stands there as a literal, and 0 elsewhere; empty for an engine that shows all.
 	Hides string
@@ -89,6 +118,15 @@ type Engine struct {
 	// committed before the statement, and 0 if it may see the rows from before the
 	// transaction; empty if that cannot be asked. The table stands for %s as a literal.
 	Current string
+}
+
+// CounterQueries are about the engine's own counter of a column, such as AUTO_INCREMENT.
+type CounterQueries struct {
+	// RaiseCounter are the statements, for one connection, by which the engine's own counter of
+	// a column gives {next}, or a greater number, next; empty where a sequence is the counter.
+	// {last} is the number before, {schema} and {name} are the table's names as texts, {table
+	// schema} is the schema in quotes with a point, and {alter} the ALTER TABLE as a text.
+	RaiseCounter string
 
 	// Counter is the query for the engine's own counter of {table}; {name} and {schema}
 	// are the table's names as texts: see [store.Column].Counted. It is empty if the
@@ -103,7 +141,10 @@ type Engine struct {
 	// NULL, if there is no such number. The answer is certain only if hiddenCounter, if
 	// there is one, has an answer.
 	LastNumber string
+}
 
+// PathQueries ask where the search path of a session leads to keyfill's tables.
+type PathQueries struct {
 	// HiddenSchema asks for the schema of the search path that holds keyfill's tables and may
 	// not be used by the user, and for the user; empty where the user finds such tables.
 	HiddenSchema string
@@ -112,14 +153,10 @@ type Engine struct {
 	// have keyfill's tables where it has none. Both are empty for an engine whose sessions
 	// have a schema of their own in any case.
 	PathLength, Holders string
+}
 
-	// OwnLocks asks how many locks the transaction holds for which others wait: when they
-	// read the tables whose names stand for %[1]s, and when they draw from a sequence. It is
-	// empty for an engine without such locks.
-	OwnLocks string
-
-	Words Wording // for the statements about a key table
-
+// Procedures are how a stored procedure that reserves is made, found and called.
+type Procedures struct {
 	Call                 string // of a procedure; empty without procedures
 	CallNeedsTransaction bool   // what a procedure does would commit bit by bit
 	CallCommits          bool   // what it does is not the transaction's

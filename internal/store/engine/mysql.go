@@ -40,12 +40,20 @@ import (
 // compare by their bytes and are at most 190 characters of 4 bytes, for the
 // indexes of the older row formats with their 767.
 var mysql = Engine{
-	// The ALTER TABLE lowers the counter down to the greatest key, so that it is prepared from
-	// where the counter stands. MySQL 8 keeps what it says of a table for a day. The policy may
-	// call MariaDB, which has no such variable, by MySQL's name.
-	RaiseCounter: "SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */" +
-		"; SET @keyfill = (SELECT IF({next} > COALESCE(auto_increment, 0), {alter}, 'DO 0') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})" +
-		"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
+	Counters: CounterQueries{
+		// The ALTER TABLE lowers the counter down to the greatest key, so that it is prepared from
+		// where the counter stands. MySQL 8 keeps what it says of a table for a day. The policy may
+		// call MariaDB, which has no such variable, by MySQL's name.
+		RaiseCounter: "SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */" +
+			"; SET @keyfill = (SELECT IF({next} > COALESCE(auto_increment, 0), {alter}, 'DO 0') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})" +
+			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
+		Counter: "SHOW CREATE TABLE {table}",
+		// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
+		// server of either may answer the driver.
+		HiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
+WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
+		LastNumber: "SELECT CAST(auto_increment AS SIGNED) - 1 FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}",
+	},
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
 	name VARCHAR(190) NOT NULL PRIMARY KEY,
@@ -83,9 +91,11 @@ var mysql = Engine{
 		"CONCAT_WS('/', @@server_id, @@hostname, @@port)",
 	},
 	Database: "DATABASE()",
-	Quote:    "'",
-	Now:      "UTC_TIMESTAMP(6)",
-	Random:   "UUID()",
+	Expressions: Expressions{
+		Quote:  "'",
+		Now:    "UTC_TIMESTAMP(6)",
+		Random: "UUID()",
+	},
 	// A DSN, the server or its init_connect may have turned it off, and what a
 	// single statement does would never commit (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
@@ -95,72 +105,74 @@ var mysql = Engine{
 	// Galera documentation): without it, the greatest key and the row may be older
 	// than what this process has reserved on another node, and look as if the store
 	// had gone back. Servers without the variable refuse the first of the two.
-	Setup:               []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
-	BindsTexts:          true,
-	ReturnsLastInsertID: true,
+	Setup:      []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
+	BindsTexts: true,
+	Rows: SequenceStatements{
+		ReturnsLastInsertID: true,
+		Read: Statement{
+			`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
+ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
+			[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ?`,
+			[]param{pNext, pName},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences
+SET next_value = LAST_INSERT_ID(next_value + ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
+				[]param{pCount, pName, pFloor, pLimit, pIncarnation},
+			},
+		},
+		OnServer: " AND {server} = ? AND @@binlog_format <> 'STATEMENT'",
+	},
 	Series: SeriesWords{
 		Later: "UTC_TIMESTAMP(6) + INTERVAL {later} * 1000 MICROSECOND",
 		Past:  "'1970-01-01 00:00:00'",
 		Mark:  "?",
 	},
 	OpensAtOnce: true,
-	// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
-	// have both found no row, neither can make one.
-	LocksGaps: true,
-	Read: Statement{
-		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
-		[]param{pName},
+	Locks: Locks{
+		// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
+		// have both found no row, neither can make one.
+		LocksGaps: true,
 	},
-	Others: Statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
-		[]param{pTable, pColumn, pName, pBinding},
-	},
-	Create: Statement{
-		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
-VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
-ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
-		[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
-	},
-	Advance: Statement{
-		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, ?), updated_at = UTC_TIMESTAMP(6)
-WHERE name = ?`,
-		[]param{pNext, pName},
-	},
-	Reserve: Update{
-		Statement: Statement{
-			`UPDATE keyfill_sequences
-SET next_value = LAST_INSERT_ID(next_value + ?), updated_at = UTC_TIMESTAMP(6)
-WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
-			[]param{pCount, pName, pFloor, pLimit, pIncarnation},
-		},
-	},
-	OnServer: " AND {server} = ? AND @@binlog_format <> 'STATEMENT'",
-	Enrol: Statement{
-		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+	Workers: WorkerStatements{
+		Enrol: Statement{
+			`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES (?, ?, 0, 0, '', 0, UTC_TIMESTAMP(6))
 ON DUPLICATE KEY UPDATE epoch = epoch`,
-		[]param{pName, pWorker},
-	},
-	Mark: Update{
-		Statement: Statement{
-			`UPDATE keyfill_workers
+			[]param{pName, pWorker},
+		},
+		Mark: Update{
+			Statement: Statement{
+				`UPDATE keyfill_workers
 SET previous_until = reserved_until, reserved_until = ?,
 epoch = epoch + CASE WHEN owner = ? THEN 0 ELSE 1 END, owner = ?, updated_at = UTC_TIMESTAMP(6)
 WHERE name = ? AND worker = ? AND reserved_until = ?`,
-			[]param{pUntil, pOwner, pOwner, pName, pWorker, pOld},
+				[]param{pUntil, pOwner, pOwner, pName, pWorker, pOld},
+			},
+		},
+		MarkRead: Statement{
+			`SELECT reserved_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
+			[]param{pName, pWorker},
 		},
 	},
-	MarkRead: Statement{
-		`SELECT reserved_until FROM keyfill_workers WHERE name = ? AND worker = ?`,
-		[]param{pName, pWorker},
+	Keys: KeyQueries{
+		MaxKey: "SELECT MAX(%s)%s FROM %s",
 	},
-	MaxKey:  "SELECT MAX(%s)%s FROM %s",
-	Counter: "SHOW CREATE TABLE {table}",
-	// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
-	// server of either may answer the driver.
-	HiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
-WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
-	LastNumber: "SELECT CAST(auto_increment AS SIGNED) - 1 FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}",
 	Words: Wording{
 		Place:   "?",
 		LockEnd: " FOR UPDATE",
@@ -181,11 +193,12 @@ WHERE t.table_schema = COALESCE(?, DATABASE()) AND t.table_name = ?`,
 		Versions:         map[string]VersionWording{"datetime": mysqlTime, "timestamp": mysqlTime},
 		SecondsByDefault: true,
 	},
-	Call:                 "CALL %s(?, ?)",
-	CallNeedsTransaction: true,
-	FindProcedure:        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'keyfill_reserve'",
-	DropProcedure:        "DROP PROCEDURE IF EXISTS keyfill_reserve",
-	Procedure: withWords(`CREATE PROCEDURE keyfill_reserve(
+	Procedures: Procedures{
+		Call:                 "CALL %s(?, ?)",
+		CallNeedsTransaction: true,
+		FindProcedure:        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = DATABASE() AND routine_name = 'keyfill_reserve'",
+		DropProcedure:        "DROP PROCEDURE IF EXISTS keyfill_reserve",
+		Procedure: withWords(`CREATE PROCEDURE keyfill_reserve(
 	IN p_name VARCHAR(190) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, IN p_count BIGINT)
 MODIFIES SQL DATA
 BEGIN
@@ -210,6 +223,7 @@ BEGIN
 	END WHILE;
 	SELECT v_first;
 END`),
+	},
 }
 
 // mysqlTime is a time without or with a zone. As a text it is the same on all
@@ -242,9 +256,9 @@ var mariadb = func() Engine {
 		Condition: "@@in_transaction = 1",
 		Ask:       "SELECT @@in_transaction = 1 OR @@autocommit = 0",
 		Create: Statement{
-			strings.Replace(e.Create.Text, "VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))",
+			strings.Replace(e.Rows.Create.Text, "VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))",
 				"SELECT ?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6) FROM DUAL WHERE @@in_transaction = 1", 1),
-			e.Create.args,
+			e.Rows.Create.args,
 		},
 	}
 	return e

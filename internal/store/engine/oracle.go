@@ -60,68 +60,76 @@ EXCEPTION
 		IF SQLCODE <> -955 THEN RAISE; END IF;
 END;`,
 	},
-	Servers:  []string{"SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')"},
-	Quote:    "'",
-	Dual:     " FROM dual",
+	Servers: []string{"SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME')"},
+	Expressions: Expressions{
+		Quote:  "'",
+		Dual:   " FROM dual",
+		Now:    "SYSTIMESTAMP",
+		Random: "RAWTOHEX(SYS_GUID())",
+	},
 	Database: "SYS_CONTEXT('USERENV', 'DB_NAME')",
-	Now:      "SYSTIMESTAMP",
-	Random:   "RAWTOHEX(SYS_GUID())",
 	Series: SeriesWords{
 		Later:  "SYSTIMESTAMP + NUMTODSINTERVAL({later} / 1000, 'SECOND')",
 		Past:   "TIMESTAMP '1970-01-01 00:00:00 +00:00'",
 		Digits: "TO_CHAR",
 		Mark:   ":",
 	},
-	Read: Statement{
-		`SELECT TO_CHAR(next_value), incarnation, SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), table_name, column_name, parameters FROM keyfill_sequences WHERE name = :1`,
-		[]param{pName},
-	},
-	Others: Statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = :1 AND column_name = :2 AND name NOT IN (:3, :4)`,
-		[]param{pTable, pColumn, pName, pBinding},
-	},
-	Create: Statement{
-		`MERGE INTO keyfill_sequences t
+	Rows: SequenceStatements{
+		Read: Statement{
+			`SELECT TO_CHAR(next_value), incarnation, SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), table_name, column_name, parameters FROM keyfill_sequences WHERE name = :1`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = :1 AND column_name = :2 AND name NOT IN (:3, :4)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`MERGE INTO keyfill_sequences t
 USING (SELECT :1 AS name, :2 AS next_value FROM dual) s ON (t.name = s.name)
 WHEN MATCHED THEN UPDATE SET t.next_value = GREATEST(t.next_value, s.next_value)
 WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES (s.name, s.next_value, :3, :4, :5, RAWTOHEX(SYS_GUID()), SYSTIMESTAMP)`,
-		[]param{pName, pNext, pTable, pColumn, pParameters},
-	},
-	Advance: Statement{
-		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, :1), updated_at = SYSTIMESTAMP
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, :1), updated_at = SYSTIMESTAMP
 WHERE name = :2`,
-		[]param{pNext, pName},
-	},
-	Reserve: Update{
-		Statement: Statement{
-			`UPDATE keyfill_sequences
+			[]param{pNext, pName},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences
 SET next_value = next_value + :1, server = SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), updated_at = SYSTIMESTAMP
 WHERE name = :2 AND next_value BETWEEN :3 AND :4
 RETURNING next_value, incarnation, server INTO :5, :6, :7`,
-			[]param{pCount, pName, pFloor, pLimit},
+				[]param{pCount, pName, pFloor, pLimit},
+			},
+			Into: []Kind{IntegerKind, TextKind, TextKind},
 		},
-		Into: []Kind{IntegerKind, TextKind, TextKind},
 	},
-	Enrol: Statement{
-		`MERGE INTO keyfill_workers t
+	Workers: WorkerStatements{
+		Enrol: Statement{
+			`MERGE INTO keyfill_workers t
 USING (SELECT :1 AS name, :2 AS worker FROM dual) s ON (t.name = s.name AND t.worker = s.worker)
 WHEN NOT MATCHED THEN INSERT (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES (s.name, s.worker, 0, 0, NULL, 0, SYSTIMESTAMP)`,
-		[]param{pName, pWorker},
-	},
-	Mark: Update{
-		Statement: Statement{
-			`UPDATE keyfill_workers
+			[]param{pName, pWorker},
+		},
+		Mark: Update{
+			Statement: Statement{
+				`UPDATE keyfill_workers
 SET previous_until = reserved_until, reserved_until = GREATEST(reserved_until, :1),
 epoch = epoch + CASE WHEN owner = :2 THEN 0 ELSE 1 END, owner = :3, updated_at = SYSTIMESTAMP
 WHERE name = :4 AND worker = :5
 RETURNING previous_until INTO :6`,
-			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+				[]param{pUntil, pOwner, pOwner, pName, pWorker},
+			},
+			Into: []Kind{IntegerKind},
 		},
-		Into: []Kind{IntegerKind},
 	},
-	MaxKey: "SELECT TO_CHAR(MAX(%s))%s FROM %s",
+	Keys: KeyQueries{
+		MaxKey: "SELECT TO_CHAR(MAX(%s))%s FROM %s",
+	},
 	Words: Wording{
 		Place:   ":%d",
 		Digits:  "TO_CHAR(%s)",
@@ -133,10 +141,11 @@ WHERE owner = COALESCE(:1, SYS_CONTEXT('USERENV', 'CURRENT_SCHEMA')) AND table_n
 			[]param{pSchema, pTable, pColumn},
 		},
 	},
-	Call:          "SELECT TO_CHAR(%s(:1, :2)) FROM dual",
-	CallCommits:   true,
-	FindProcedure: "SELECT MIN(object_name) FROM user_procedures WHERE object_name = 'KEYFILL_RESERVE'",
-	Procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name IN VARCHAR2, p_count IN NUMBER) RETURN NUMBER IS
+	Procedures: Procedures{
+		Call:          "SELECT TO_CHAR(%s(:1, :2)) FROM dual",
+		CallCommits:   true,
+		FindProcedure: "SELECT MIN(object_name) FROM user_procedures WHERE object_name = 'KEYFILL_RESERVE'",
+		Procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name IN VARCHAR2, p_count IN NUMBER) RETURN NUMBER IS
 	PRAGMA AUTONOMOUS_TRANSACTION;
 	v_first NUMBER;
 	v_changed NUMBER;
@@ -159,4 +168,5 @@ EXCEPTION
 		ROLLBACK;
 		RAISE;
 END;`),
+	},
 }

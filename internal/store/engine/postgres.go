@@ -57,9 +57,11 @@ var postgres = Engine{
 		timeline,
 	},
 	Database: "current_database()",
-	Quote:    "'",
-	Now:      "clock_timestamp()",
-	Random:   "md5(random()::text || clock_timestamp()::text)",
+	Expressions: Expressions{
+		Quote:  "'",
+		Now:    "clock_timestamp()",
+		Random: "md5(random()::text || clock_timestamp()::text)",
+	},
 	Series: SeriesWords{
 		Later:  "clock_timestamp() + CAST({later} AS bigint) * interval '1 millisecond'",
 		Past:   "'1970-01-01 00:00:00+00'",
@@ -73,82 +75,91 @@ var postgres = Engine{
 		Ask:       "SELECT CASE WHEN current_setting('keyfill.tx', true) = '1' THEN 1 ELSE 0 END",
 		TellsEnd:  true,
 	},
-	Read: Statement{
-		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = $1`,
-		[]param{pName},
-	},
-	Others: Statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = $1 AND column_name = $2 AND name NOT IN ($3, $4)`,
-		[]param{pTable, pColumn, pName, pBinding},
-	},
-	Create: Statement{
-		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+	Rows: SequenceStatements{
+		Read: Statement{
+			`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = $1`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = $1 AND column_name = $2 AND name NOT IN ($3, $4)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES ($1, $2, $3, $4, $5, md5(random()::text || clock_timestamp()::text), clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET next_value = GREATEST(keyfill_sequences.next_value, excluded.next_value)`,
-		[]param{pName, pNext, pTable, pColumn, pParameters},
-	},
-	Advance: Statement{
-		`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, $1), updated_at = clock_timestamp()
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, $1), updated_at = clock_timestamp()
 WHERE name = $2`,
-		[]param{pNext, pName},
-	},
-	Raise: Statement{
-		`UPDATE keyfill_sequences SET next_value = $1, updated_at = clock_timestamp()
+			[]param{pNext, pName},
+		},
+		Raise: Statement{
+			`UPDATE keyfill_sequences SET next_value = $1, updated_at = clock_timestamp()
 WHERE name = $2 AND next_value < $1`,
-		[]param{pNext, pName},
-	},
-	Reserve: Update{
-		Statement: Statement{
-			`UPDATE keyfill_sequences
+			[]param{pNext, pName},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences
 SET next_value = next_value + $1, updated_at = clock_timestamp()
 WHERE name = $2 AND next_value BETWEEN $3 AND $4
 RETURNING next_value, incarnation, {server}`,
-			[]param{pCount, pName, pFloor, pLimit},
+				[]param{pCount, pName, pFloor, pLimit},
+			},
 		},
 	},
-	Enrol: Statement{
-		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+	Workers: WorkerStatements{
+		Enrol: Statement{
+			`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES ($1, $2, 0, 0, '', 0, clock_timestamp())
 ON CONFLICT (name, worker) DO NOTHING`,
-		[]param{pName, pWorker},
-	},
-	Mark: Update{
-		Statement: Statement{
-			`UPDATE keyfill_workers
+			[]param{pName, pWorker},
+		},
+		Mark: Update{
+			Statement: Statement{
+				`UPDATE keyfill_workers
 SET previous_until = reserved_until, reserved_until = GREATEST(reserved_until, $1),
 epoch = epoch + CASE WHEN owner = $2 THEN 0 ELSE 1 END, owner = $2, updated_at = clock_timestamp()
 WHERE name = $3 AND worker = $4
 RETURNING previous_until`,
-			[]param{pUntil, pOwner, pName, pWorker},
+				[]param{pUntil, pOwner, pName, pWorker},
+			},
 		},
 	},
-	MaxKey: "SELECT MAX(%s)%s FROM %s",
-	// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as they
-	// were when the transaction first asked for any ("postgres_fdw", "Transaction
-	// Management"), and a partition may be one. A view may hide rows that row security
-	// hides below it. YugabyteDB may say "read committed" and show the rows as they were at
-	// the first statement ("Transaction isolation levels" in its documentation).
-	Current: `CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
+	Keys: KeyQueries{
+		MaxKey: "SELECT MAX(%s)%s FROM %s",
+		// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as they
+		// were when the transaction first asked for any ("postgres_fdw", "Transaction
+		// Management"), and a partition may be one. A view may hide rows that row security
+		// hides below it. YugabyteDB may say "read committed" and show the rows as they were at
+		// the first statement ("Transaction isolation levels" in its documentation).
+		Current: `CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
 AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_foreign_table)
 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class c WHERE c.oid = CAST(%s AS regclass) AND c.relkind IN ('r', 'p'))
 AND version() NOT LIKE '%%-YB-%%' THEN 1 ELSE 0 END`,
-	Hides: "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
-	// A user that may not use a schema does not find its tables: PostgreSQL 18 documentation,
-	// section 5.10.3. The setting has the names as they were written.
-	HiddenSchema: `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
+		Hides: "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
+	},
+	Path: PathQueries{
+		// A user that may not use a schema does not find its tables: PostgreSQL 18 documentation,
+		// section 5.10.3. The setting has the names as they were written.
+		HiddenSchema: `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
 FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('search_path'), ',')) WITH ORDINALITY AS w (name, place)
 JOIN pg_catalog.pg_namespace n ON pg_catalog.btrim(w.name) IN (n.nspname, pg_catalog.quote_ident(n.nspname), '"' || n.nspname || '"')
 OR pg_catalog.lower(pg_catalog.btrim(w.name)) = n.nspname OR pg_catalog.btrim(w.name) IN ('$user', '"$user"') AND n.nspname = current_user
 JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p')
 WHERE NOT pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 ORDER BY w.place LIMIT 1`,
-	PathLength: "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))",
-	Holders: `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+		PathLength: "SELECT pg_catalog.cardinality(pg_catalog.current_schemas(false))",
+		Holders: `SELECT n.nspname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = 'keyfill_sequences' AND c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
 AND pg_catalog.cardinality(pg_catalog.current_schemas(false)) = 0
 ORDER BY n.nspname`,
-	// "Explicit Locking" and pg_locks of the manual.
-	OwnLocks: `SELECT COUNT(CASE WHEN c.relkind <> 'S' THEN 1 END), COUNT(CASE WHEN c.relkind = 'S' THEN 1 END)
+	},
+	Locks: Locks{
+		// "Explicit Locking" and pg_locks of the manual.
+		OwnLocks: `SELECT COUNT(CASE WHEN c.relkind <> 'S' THEN 1 END), COUNT(CASE WHEN c.relkind = 'S' THEN 1 END)
 FROM pg_catalog.pg_locks l
 JOIN pg_catalog.pg_class c ON c.oid = l.relation AND c.relpersistence <> 't'
 LEFT JOIN pg_catalog.pg_inherits i ON i.inhrelid = c.oid
@@ -156,6 +167,7 @@ LEFT JOIN pg_catalog.pg_class p ON p.oid = i.inhparent
 WHERE l.locktype = 'relation' AND l.pid = pg_catalog.pg_backend_pid() AND l.granted
 AND CASE c.relkind WHEN 'S' THEN l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 ELSE l.mode = 'AccessExclusiveLock' AND (c.relname IN (%[1]s) OR p.relname IN (%[1]s)) END`,
+	},
 	Words: Wording{
 		Place: "$%d",
 		// Without it, an argument would be of the column's type.
@@ -174,9 +186,10 @@ WHERE a.attrelid = to_regclass(CAST($1 AS text)) AND a.attname = CAST($2 AS text
 			"timestamp with time zone":    postgresTime,
 		},
 	},
-	Call:          "SELECT %s($1, $2), {server}",
-	FindProcedure: "SELECT CAST(to_regprocedure('keyfill_reserve(text,bigint)') AS text)",
-	Procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name text, p_count bigint) RETURNS bigint
+	Procedures: Procedures{
+		Call:          "SELECT %s($1, $2), {server}",
+		FindProcedure: "SELECT CAST(to_regprocedure('keyfill_reserve(text,bigint)') AS text)",
+		Procedure: withWords(`CREATE OR REPLACE FUNCTION keyfill_reserve(p_name text, p_count bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
 	v_first bigint;
@@ -196,6 +209,7 @@ BEGIN
 	RETURN v_first;
 END
 $$`),
+	},
 }
 
 // postgresTime is a time without or with a zone. As a text it is the same on all

@@ -148,8 +148,8 @@ func (e *Engine) Compose(k *KeyTableColumns) *RowStatements {
 	c.add(c.number(pNext), k.Moved)
 	c.where(k).add(k.Value, " < ", c.number(pNext))
 	f.Advance = c.statement()
-	if e.Lock != "" {
-		f.Lock = fmt.Sprintf(e.Lock, k.Table, k.Value)
+	if e.Locks.Lock != "" {
+		f.Lock = fmt.Sprintf(e.Locks.Lock, k.Table, k.Value)
 	}
 	return f
 }
@@ -212,7 +212,7 @@ func (e *Engine) OwnForm() *RowStatements {
 	f := e.Compose(&KeyTableColumns{
 		Table: "keyfill_sequences", Key: "name", Value: "next_value", Version: "incarnation",
 		Wording: VersionWording{Read: "%[1]s", Compare: "%[1]s = %[2]s"},
-		Moved:   ", updated_at = " + e.Now,
+		Moved:   ", updated_at = " + e.Expressions.Now,
 	})
 	f.Max, f.Limit = math.MaxInt64-1, math.MaxInt64
 	return f

@@ -91,7 +91,7 @@ func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []a
 		case "past":
 			b.WriteString(w.Past)
 		case "now":
-			b.WriteString(e.Now)
+			b.WriteString(e.Expressions.Now)
 		case "later":
 			before, after, _ := strings.Cut(w.Later, "{later}")
 			b.WriteString(before)

@@ -14,8 +14,12 @@ package engine
 // A statement waits for another writer for the connection's busy_timeout, as the
 // application's own INSERT does; then it fails with the driver's error.
 var sqlite = Engine{
-	RaiseCounter: "INSERT INTO {table schema}sqlite_sequence (name, seq) SELECT {name}, 0 WHERE NOT EXISTS (SELECT 1 FROM {table schema}sqlite_sequence WHERE name = {name})" +
-		"; UPDATE {table schema}sqlite_sequence SET seq = max(seq, {last}) WHERE name = {name}",
+	Counters: CounterQueries{
+		RaiseCounter: "INSERT INTO {table schema}sqlite_sequence (name, seq) SELECT {name}, 0 WHERE NOT EXISTS (SELECT 1 FROM {table schema}sqlite_sequence WHERE name = {name})" +
+			"; UPDATE {table schema}sqlite_sequence SET seq = max(seq, {last}) WHERE name = {name}",
+		Counter:    "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
+		LastNumber: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
+	},
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
 	name TEXT NOT NULL PRIMARY KEY,
@@ -48,67 +52,75 @@ var sqlite = Engine{
 	PRIMARY KEY (name, series_first)
 ) WITHOUT ROWID`,
 	},
-	Quote:                 "'",
-	Now:                   "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
-	Random:                "lower(hex(randomblob(16)))",
+	Expressions: Expressions{
+		Quote:  "'",
+		Now:    "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')",
+		Random: "lower(hex(randomblob(16)))",
+	},
 	OpensAtOnce:           true,
 	ErrorsKeepTransaction: true,
-	// A transaction that has read before it writes does not wait for another
-	// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
-	Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
+	Locks: Locks{
+		// A transaction that has read before it writes does not wait for another
+		// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
+		Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
+	},
 	Series: SeriesWords{
 		Later: "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+' || ({later} / 1000.0) || ' seconds')",
 		Past:  "'1970-01-01T00:00:00.000Z'",
 		Mark:  "?",
 	},
 	Proof: Proof{Begin: "BEGIN", Begun: "within a transaction", End: "ROLLBACK"},
-	Read: Statement{
-		`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
-		[]param{pName},
-	},
-	Others: Statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
-		[]param{pTable, pColumn, pName, pBinding},
-	},
-	Create: Statement{
-		`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+	Rows: SequenceStatements{
+		Read: Statement{
+			`SELECT next_value, incarnation, '', table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES (?, ?, ?, ?, ?, lower(hex(randomblob(16))), strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ON CONFLICT (name) DO UPDATE SET next_value = max(next_value, excluded.next_value)`,
-		[]param{pName, pNext, pTable, pColumn, pParameters},
-	},
-	Advance: Statement{
-		`UPDATE keyfill_sequences SET next_value = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences SET next_value = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 WHERE name = ? AND next_value < ?`,
-		[]param{pNext, pName, pNext},
-	},
-	Reserve: Update{
-		Statement: Statement{
-			`UPDATE keyfill_sequences
+			[]param{pNext, pName, pNext},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences
 SET next_value = next_value + ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 WHERE name = ? AND next_value BETWEEN ? AND ?
 RETURNING next_value, incarnation, ''`,
-			[]param{pCount, pName, pFloor, pLimit},
+				[]param{pCount, pName, pFloor, pLimit},
+			},
 		},
 	},
-	Enrol: Statement{
-		`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
+	Workers: WorkerStatements{
+		Enrol: Statement{
+			`INSERT INTO keyfill_workers (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES (?, ?, 0, 0, '', 0, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))
 ON CONFLICT (name, worker) DO NOTHING`,
-		[]param{pName, pWorker},
-	},
-	Mark: Update{
-		Statement: Statement{
-			`UPDATE keyfill_workers
+			[]param{pName, pWorker},
+		},
+		Mark: Update{
+			Statement: Statement{
+				`UPDATE keyfill_workers
 SET previous_until = reserved_until, reserved_until = max(reserved_until, ?),
 epoch = epoch + CASE WHEN owner = ? THEN 0 ELSE 1 END, owner = ?, updated_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 WHERE name = ? AND worker = ?
 RETURNING previous_until`,
-			[]param{pUntil, pOwner, pOwner, pName, pWorker},
+				[]param{pUntil, pOwner, pOwner, pName, pWorker},
+			},
 		},
 	},
-	MaxKey:     "SELECT MAX(%s)%s FROM %s",
-	Counter:    "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
-	LastNumber: "SELECT seq FROM {schema}sqlite_sequence WHERE name = {name}",
+	Keys: KeyQueries{
+		MaxKey: "SELECT MAX(%s)%s FROM %s",
+	},
 	Words: Wording{
 		Place: "?",
 		// A column holds what was put into it, whatever its type.

@@ -51,71 +51,81 @@ CREATE TABLE keyfill_series (
 	},
 	Servers:  []string{"@@SERVERNAME"},
 	Database: "DB_NAME()",
-	Quote:    "N'",
-	Now:      "SYSUTCDATETIME()",
-	Random:   "CONVERT(nvarchar(40), NEWID())",
+	Expressions: Expressions{
+		Quote:  "N'",
+		Now:    "SYSUTCDATETIME()",
+		Random: "CONVERT(nvarchar(40), NEWID())",
+	},
 	Series: SeriesWords{
 		Later: "DATEADD(millisecond, {later}, SYSUTCDATETIME())",
 		Past:  "'19700101'",
 		Hint:  " WITH (ROWLOCK, READCOMMITTEDLOCK)",
 		Mark:  "@p",
 	},
-	// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL reference,
-	// "Table Hints". A transaction sees the rows that it has locked itself.
-	SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
+	Locks: Locks{
+		// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL reference,
+		// "Table Hints". A transaction sees the rows that it has locked itself.
+		SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
+	},
 	Proof: Proof{
 		Prefix: "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\n",
 		Ask:    "SELECT CASE WHEN @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2 THEN 1 ELSE 0 END",
 	},
-	Read: Statement{
-		`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = @p1`,
-		[]param{pName},
-	},
-	Others: Statement{
-		`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = @p1 AND column_name = @p2 AND name NOT IN (@p3, @p4)`,
-		[]param{pTable, pColumn, pName, pBinding},
-	},
-	Create: Statement{
-		`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t
+	Rows: SequenceStatements{
+		Read: Statement{
+			`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = @p1`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = @p1 AND column_name = @p2 AND name NOT IN (@p3, @p4)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`MERGE INTO keyfill_sequences WITH (HOLDLOCK) AS t
 USING (SELECT 1 AS one) AS s ON t.name = @p1
 WHEN MATCHED AND t.next_value < @p2 THEN UPDATE SET next_value = @p2
 WHEN NOT MATCHED THEN INSERT (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
 VALUES (@p1, @p2, @p3, @p4, @p5, CONVERT(nvarchar(40), NEWID()), SYSUTCDATETIME());`,
-		[]param{pName, pNext, pTable, pColumn, pParameters},
-	},
-	Advance: Statement{
-		`UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
+			[]param{pName, pNext, pTable, pColumn, pParameters},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
 SET next_value = CASE WHEN next_value < @p1 THEN @p1 ELSE next_value END, updated_at = SYSUTCDATETIME()
 WHERE name = @p2`,
-		[]param{pNext, pName},
-	},
-	Reserve: Update{
-		Statement: Statement{
-			`UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
+			[]param{pNext, pName},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)
 SET next_value = next_value + @p1, updated_at = SYSUTCDATETIME()
 OUTPUT inserted.next_value, inserted.incarnation, {server}
 WHERE name = @p2 AND next_value BETWEEN @p3 AND @p4`,
-			[]param{pCount, pName, pFloor, pLimit},
+				[]param{pCount, pName, pFloor, pLimit},
+			},
 		},
 	},
-	Enrol: Statement{
-		`MERGE INTO keyfill_workers WITH (HOLDLOCK) AS t
+	Workers: WorkerStatements{
+		Enrol: Statement{
+			`MERGE INTO keyfill_workers WITH (HOLDLOCK) AS t
 USING (SELECT 1 AS one) AS s ON t.name = @p1 AND t.worker = @p2
 WHEN NOT MATCHED THEN INSERT (name, worker, reserved_until, previous_until, owner, epoch, updated_at)
 VALUES (@p1, @p2, 0, 0, N'', 0, SYSUTCDATETIME());`,
-		[]param{pName, pWorker},
-	},
-	Mark: Update{
-		Statement: Statement{
-			`UPDATE keyfill_workers WITH (ROWLOCK, READCOMMITTEDLOCK)
+			[]param{pName, pWorker},
+		},
+		Mark: Update{
+			Statement: Statement{
+				`UPDATE keyfill_workers WITH (ROWLOCK, READCOMMITTEDLOCK)
 SET previous_until = reserved_until, reserved_until = CASE WHEN reserved_until < @p1 THEN @p1 ELSE reserved_until END,
 epoch = epoch + CASE WHEN owner = @p2 THEN 0 ELSE 1 END, owner = @p2, updated_at = SYSUTCDATETIME()
 OUTPUT inserted.previous_until
 WHERE name = @p3 AND worker = @p4`,
-			[]param{pUntil, pOwner, pName, pWorker},
+				[]param{pUntil, pOwner, pName, pWorker},
+			},
 		},
 	},
-	MaxKey: "SELECT MAX(%s)%s FROM %s",
+	Keys: KeyQueries{
+		MaxKey: "SELECT MAX(%s)%s FROM %s",
+	},
 	Words: Wording{
 		Place:    "@p%d",
 		Hint:     " WITH (ROWLOCK, READCOMMITTEDLOCK)",
@@ -134,10 +144,11 @@ FROM sys.columns WHERE object_id = OBJECT_ID(@p1) AND name = @p2`,
 			"timestamp": rowVersion,
 		},
 	},
-	Call:                 "EXEC %s @p1, @p2",
-	CallNeedsTransaction: true,
-	FindProcedure:        "SELECT OBJECT_ID(N'keyfill_reserve', N'P')",
-	Procedure: withWords(`CREATE OR ALTER PROCEDURE keyfill_reserve @name nvarchar(190), @count bigint
+	Procedures: Procedures{
+		Call:                 "EXEC %s @p1, @p2",
+		CallNeedsTransaction: true,
+		FindProcedure:        "SELECT OBJECT_ID(N'keyfill_reserve', N'P')",
+		Procedure: withWords(`CREATE OR ALTER PROCEDURE keyfill_reserve @name nvarchar(190), @count bigint
 AS
 BEGIN
 	SET NOCOUNT ON;
@@ -153,6 +164,7 @@ BEGIN
 		THROW 50000, N'{row}', 1;
 	SELECT @first;
 END`),
+	},
 }
 
 // rowVersion is a timestamp, as its other name is: the engine changes it with

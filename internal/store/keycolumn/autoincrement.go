@@ -12,16 +12,16 @@ import (
 // the like) has given to the column, or has passed; 0 where the column has none.
 func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	e := k.Store.Engine
-	if !k.Column.Counted || e.Counter == "" {
+	if !k.Column.Counted || e.Counters.Counter == "" {
 		return 0, nil
 	}
-	row, err := k.ask(ctx, k.namesIn(e.Counter), nil)
+	row, err := k.ask(ctx, k.namesIn(e.Counters.Counter), nil)
 	if err != nil || len(row) == 0 {
 		return 0, err // or nothing was inserted
 	}
 	n, shown, err := lastCounted(row[len(row)-1])
 	if err == nil && !shown {
-		row, err := k.ask(ctx, k.namesIn(e.HiddenCounter), nil)
+		row, err := k.ask(ctx, k.namesIn(e.Counters.HiddenCounter), nil)
 		if err != nil {
 			return 0, err
 		}
@@ -44,12 +44,12 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 // if no query returns that for sure: the statistics of MySQL 8 may be a day old.
 func (k *KeyColumn) LastNumber(ctx context.Context) string {
 	e := k.Store.Engine
-	if e.HiddenCounter != "" {
-		if row, err := k.ask(ctx, k.namesIn(e.HiddenCounter), nil); err != nil || row == nil || row[0] == nil {
+	if e.Counters.HiddenCounter != "" {
+		if row, err := k.ask(ctx, k.namesIn(e.Counters.HiddenCounter), nil); err != nil || row == nil || row[0] == nil {
 			return ""
 		}
 	}
-	return k.namesIn(e.LastNumber)
+	return k.namesIn(e.Counters.LastNumber)
 }
 
 // namesIn puts the names of the table into a query for its counter.
@@ -101,5 +101,5 @@ func (k *KeyColumn) RaiseText(to int64) string {
 	}
 	return strings.NewReplacer("{next}", next, "{last}", strconv.FormatInt(to-1, 10),
 		"{schema}", schema, "{table schema}", k.Column.SchemaIn(k.Store.Dialect), "{name}", k.Store.Literal(k.Column.Table),
-		"{alter}", k.Store.Literal("ALTER TABLE "+k.Table()+" AUTO_INCREMENT = "+next)).Replace(k.Store.Engine.RaiseCounter)
+		"{alter}", k.Store.Literal("ALTER TABLE "+k.Table()+" AUTO_INCREMENT = "+next)).Replace(k.Store.Engine.Counters.RaiseCounter)
 }

@@ -30,7 +30,7 @@ func Of(s *store.Store, c store.Column) *KeyColumn { return &KeyColumn{Store: s,
 // Used reports whether there is a key in the column.
 func (k *KeyColumn) Used(ctx context.Context) (bool, error) {
 	row, err := k.ask(ctx, fmt.Sprintf("SELECT CASE WHEN EXISTS (SELECT 1 FROM %s WHERE %s IS NOT NULL) THEN 1 ELSE 0 END%s%s",
-		k.Table(), k.Name(), k.Store.HidesRows(k.Table()), k.Store.Engine.Dual), nil)
+		k.Table(), k.Name(), k.Store.HidesRows(k.Table()), k.Store.Engine.Expressions.Dual), nil)
 	if err != nil || row == nil {
 		return false, err
 	}

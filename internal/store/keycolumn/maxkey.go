@@ -55,11 +55,11 @@ func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error)
 // MaxKeyWithin is MaxKey of the rows whose columns have values. hint follows the
 // table's name. It also finds out whether the answer is of all rows that are committed.
 func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
-	beside, current := k.Store.HidesRows(k.Table()), k.Store.Engine.Current
+	beside, current := k.Store.HidesRows(k.Table()), k.Store.Engine.Keys.Current
 	if current != "" {
 		beside += ", " + fmt.Sprintf(current, store.NameLiteral(k.Table()))
 	}
-	query := fmt.Sprintf(k.Store.Engine.MaxKey, k.Name(), beside, k.Table()) + hint
+	query := fmt.Sprintf(k.Store.Engine.Keys.MaxKey, k.Name(), beside, k.Table()) + hint
 	for i, c := range columns {
 		place := k.Store.Engine.Words.Place
 		if strings.Contains(place, "%") {
@@ -95,5 +95,5 @@ func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, err
 
 // maxText returns the query for the greatest key.
 func (k *KeyColumn) maxText() string {
-	return fmt.Sprintf(k.Store.Engine.MaxKey, k.Name(), k.Store.HidesRows(k.Table()), k.Table())
+	return fmt.Sprintf(k.Store.Engine.Keys.MaxKey, k.Name(), k.Store.HidesRows(k.Table()), k.Table())
 }

@@ -25,7 +25,7 @@ type Counter struct {
 // cycles has no next number that says something.
 func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	switch {
-	case k.Column.Counted && k.Store.Engine.Counter != "":
+	case k.Column.Counted && k.Store.Engine.Counters.Counter != "":
 		last, err := k.Counted(ctx)
 		return Counter{Next: last + min(1, store.MaxNext-last)}, err
 	case k.Column.Live:

@@ -61,7 +61,7 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 	asked := time.Now()
 	k := keycolumn.Of(r, q.Columns[0])
 	hides := "0"
-	if r.Engine.Hides != "" {
+	if r.Engine.Keys.Hides != "" {
 		hides = r.HidesRows(k.Table())[len(", "):]
 	}
 	st := r.Engine.FirstLook(k.Name(), k.Table(), hides)

@@ -152,7 +152,7 @@ func NoteUsed(ctx context.Context, q sequence.Sequence) (noted bool) {
 		at := q.ClaimsAt
 		claim, err := staterow.Read(ctx, at, name)
 		if err == nil && claim != nil && claim.Next < claimUsed {
-			note := at.Engine.Advance
+			note := at.Engine.Rows.Advance
 			_, err = at.Conn.Exec(ctx, note.Text, note.Bind(engine.Values{Next: claimUsed, Name: name}))
 		}
 		noted = noted && err == nil

@@ -55,7 +55,7 @@ func (o opener) textOfGone(ctx context.Context, claims []binding.StoredClaim) (s
 		one := q
 		one.Columns = []store.Column{other}
 		if _, _, err := sequence.ColumnsOf(o.store, &one).Greatest(ctx); errors.Is(err, store.ErrColumn) || errors.Is(err, store.ErrRights) {
-			return text.Insert("<start>", o.store.Engine.Dual), nil
+			return text.Insert("<start>", o.store.Engine.Expressions.Dual), nil
 		} else if err != nil {
 			return "", err
 		}

@@ -106,7 +106,7 @@ func (s *Schema) IsThere(ctx context.Context) bool {
 // processes may call it at once.
 func (s *Schema) EnsureProcedure(ctx context.Context) error {
 	there := func() bool {
-		row, err := s.store.Conn.Query(ctx, s.store.Engine.FindProcedure, nil)
+		row, err := s.store.Conn.Query(ctx, s.store.Engine.Procedures.FindProcedure, nil)
 		return err == nil && row != nil && row[0] != nil
 	}
 	switch {
@@ -115,7 +115,7 @@ func (s *Schema) EnsureProcedure(ctx context.Context) error {
 	case there():
 		return nil
 	}
-	if _, err := s.store.Conn.Exec(ctx, s.store.Engine.Procedure, nil); err != nil && !there() {
+	if _, err := s.store.Conn.Exec(ctx, s.store.Engine.Procedures.Procedure, nil); err != nil && !there() {
 		return s.store.Failed(store.ReserveProcedure, err)
 	}
 	return nil

@@ -58,7 +58,7 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 	if err := store.LockOfRows(s.store).TakeFirst(ctx); err != nil {
 		return got, err
 	}
-	if !s.store.Engine.LocksGaps {
+	if !s.store.Engine.Locks.LocksGaps {
 		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
 		if got, err := s.takeFrom(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
@@ -138,13 +138,13 @@ func (s *Rows) row(values []any) *sequence.Sequence {
 // takeFrom takes n integers of a row; First is 0 where there is no row, or
 // they are not left.
 func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (got keysource.Reservation, err error) {
-	if s.store.Engine.ReturnsLastInsertID {
+	if s.store.Engine.Rows.ReturnsLastInsertID {
 		return sequence.TakeInTransaction(ctx, s.store, row, n)
 	}
 	if err := s.store.Proof.Prepare(ctx); err != nil {
 		return got, err
 	}
-	answer, err := s.store.Update(ctx, s.store.Engine.Reserve, engine.Values{Name: row.Name, Count: n, Floor: int64(1), Limit: row.Greatest() - n + 1})
+	answer, err := s.store.Update(ctx, s.store.Engine.Rows.Reserve, engine.Values{Name: row.Name, Count: n, Floor: int64(1), Limit: row.Greatest() - n + 1})
 	if err != nil || answer == nil {
 		return got, s.store.ToldGone(ctx, s.scope.Name, err)
 	}
@@ -160,7 +160,7 @@ func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (g
 func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any, least int64) error {
 	// The row is locked first, and raised then: what was read before could be old.
 	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: scopeParameters}
-	create, engine := s.store.Engine.Create, s.store.Engine
+	create, engine := s.store.Engine.Rows.Create, s.store.Engine
 	if s.store.Proof != nil && engine.Proof.Create.Text != "" {
 		create = engine.Proof.Create
 	}
@@ -187,7 +187,7 @@ func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any,
 // advance raises the row of a parent, which the transaction has locked.
 func (s *Rows) advance(ctx context.Context, row *sequence.Sequence, next int64) error {
 	v := engine.Values{Name: row.Name, Next: next}
-	_, err := s.store.Conn.Exec(ctx, s.store.Engine.Advance.Text, s.store.Engine.Advance.Bind(v))
+	_, err := s.store.Conn.Exec(ctx, s.store.Engine.Rows.Advance.Text, s.store.Engine.Rows.Advance.Bind(v))
 	return err
 }
 
@@ -206,7 +206,7 @@ func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, latestLimit)
 	defer cancel()
-	latest, err := keycolumn.Of(s.scope.Latest, s.scope.Column).MaxKeyWithin(limited, columns, s.store.Engine.SkipLocked, within)
+	latest, err := keycolumn.Of(s.scope.Latest, s.scope.Column).MaxKeyWithin(limited, columns, s.store.Engine.Locks.SkipLocked, within)
 	switch {
 	case err == nil:
 		return max(greatest, latest), nil

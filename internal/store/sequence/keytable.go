@@ -78,7 +78,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 		return refuse("only a key table that is changed by statements stores other numbers than the next one")
 	case q.Codec != nil && q.Max == 0:
 		return refuse("it stores other numbers than the next one, and the greatest that it can store is not given")
-	case q.Procedure != "" && engine.Of(d).Call == "":
+	case q.Procedure != "" && engine.Of(d).Procedures.Call == "":
 		return refuse("%s has no procedures: reserve by statements", d.Title)
 	case q.Procedure != "" && engine.SplitName(d, q.Procedure) == nil:
 		return refuse("the procedure is named as no name is written in SQL")

@@ -89,7 +89,7 @@ func (k keyTableCatalog) learnVersion(ctx context.Context, columns *engine.KeyTa
 	if wording.Move == "" {
 		return nil
 	}
-	columns.First = k.store.Engine.Now
+	columns.First = k.store.Engine.Expressions.Now
 	digits := 6
 	if w.SecondsByDefault {
 		digits = 0

@@ -11,7 +11,7 @@ import (
 func (s *Row) IsReservedOnce() bool {
 	q, r := s.q, s.store
 	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
-		!r.Engine.ReturnsLastInsertID && r.Engine.Reserve.Into == nil && r.Server.IsKnown()
+		!r.Engine.Rows.ReturnsLastInsertID && r.Engine.Rows.Reserve.Into == nil && r.Server.IsKnown()
 }
 
 // ReserveOnce reserves n integers by that UPDATE. It sends nothing else, and returns
@@ -20,7 +20,7 @@ func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reserva
 	q, r, floor := s.q, s.store, max(seen, 1)
 	v := q.rowValues()
 	v.Count, v.Floor, v.Limit = n, floor, s.Limit()-n+1
-	answer, err := r.Update(ctx, r.Engine.Reserve, v)
+	answer, err := r.Update(ctx, r.Engine.Rows.Reserve, v)
 	if err != nil {
 		return keysource.Reservation{}, r.Failed(q.Name, err)
 	}

@@ -17,7 +17,7 @@ type procedureCall struct{ row *Row }
 // sequence's limit.
 func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation, error) {
 	q, r := p.row.q, p.row.store
-	if r.Inside && r.Engine.CallCommits {
+	if r.Inside && r.Engine.Procedures.CallCommits {
 		return keysource.Reservation{}, fmt.Errorf("%w: sequence %q: what a procedure of %s reserves is not undone with the transaction: reserve by statements there",
 			keysource.ErrOptions, q.Name, r.Dialect.Title)
 	}
@@ -28,7 +28,7 @@ func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation
 	if err != nil {
 		return keysource.Reservation{}, p.why(ctx, n, err)
 	}
-	tellsServer := strings.Contains(r.Engine.Call, "{server}")
+	tellsServer := strings.Contains(r.Engine.Procedures.Call, "{server}")
 	if len(answer) > 1 && !tellsServer {
 		return keysource.Reservation{}, q.Fail(store.ErrProcedure, "it has answered with %d columns", len(answer))
 	}
@@ -67,7 +67,7 @@ func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation
 
 // text returns the call.
 func (p procedureCall) text(ctx context.Context) (string, error) {
-	return p.row.store.Server.PutInto(ctx, fmt.Sprintf(p.row.store.Engine.Call, p.row.q.Procedure))
+	return p.row.store.Server.PutInto(ctx, fmt.Sprintf(p.row.store.Engine.Procedures.Call, p.row.q.Procedure))
 }
 
 // once calls the procedure and returns its answer once it has committed.
@@ -78,7 +78,7 @@ func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err err
 		return nil, err
 	}
 	args := []any{p.row.q.callName(), n}
-	if !r.Engine.CallNeedsTransaction {
+	if !r.Engine.Procedures.CallNeedsTransaction {
 		return r.Conn.Query(ctx, query, args)
 	}
 	err = r.Conn.Transact(ctx, func(c store.Conn) (err error) {

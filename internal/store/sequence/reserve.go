@@ -64,7 +64,7 @@ func (s *Row) take(ctx context.Context, n, seen int64) (keysource.Reservation, e
 		return replacement{s}.take(ctx, n, seen)
 	case s.Form != nil && s.Form.Lockless:
 		return keysource.Reservation{}, s.q.Fail(store.ErrKeyEngine, "")
-	case s.q.Codec != nil, r.Engine.ReturnsLastInsertID && !readsOwnID(r):
+	case s.q.Codec != nil, r.Engine.Rows.ReturnsLastInsertID && !readsOwnID(r):
 		return replacement{s}.takeLocked(ctx, n, seen)
 	}
 	return singleUpdate{s}.take(ctx, n, seen)
@@ -95,7 +95,7 @@ func (s *Row) Advance(ctx context.Context, next int64) error {
 	case s.q.Codec != nil:
 		return s.advanceCoded(ctx, next)
 	}
-	st, v := s.store.Engine.Advance, s.q.rowValues()
+	st, v := s.store.Engine.Rows.Advance, s.q.rowValues()
 	v.Next = next
 	if s.q.Table != nil {
 		value, ok := s.encode(next)
@@ -113,7 +113,7 @@ func (s *Row) Advance(ctx context.Context, next int64) error {
 // Raise is [Row.Advance], but locks no row that is not raised, where the engine can do that: a
 // transaction that sees what was committed when it began would fail at such a row.
 func (s *Row) Raise(ctx context.Context, next int64) error {
-	st := s.store.Engine.Raise
+	st := s.store.Engine.Rows.Raise
 	if st.Text == "" || s.q.Procedure != "" || s.q.Codec != nil || s.q.Table != nil {
 		return s.Advance(ctx, next)
 	}

@@ -21,7 +21,7 @@ func (t RowText) Fresh(used bool) string {
 	if used {
 		start = "<next number>" // only the reader knows
 	}
-	return t.Insert(start, t.Row.store.Engine.Dual)
+	return t.Insert(start, t.Row.store.Engine.Expressions.Dual)
 }
 
 // Above returns the statement for a sequence that begins above the greatest key, and above
@@ -30,7 +30,7 @@ func (t RowText) Fresh(used bool) string {
 // engine cannot do that: no key is in the text.
 func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	q, d := t.Row.q, t.Row.store.Dialect
-	start, from := "1", t.Row.store.Engine.Dual
+	start, from := "1", t.Row.store.Engine.Expressions.Dual
 	var ranked []string
 	for _, c := range q.Columns {
 		if !c.Unranked {
@@ -78,7 +78,7 @@ func (t RowText) Insert(start, from string) string {
 	return "INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at) SELECT " +
 		strings.Join([]string{
 			r.Literal(q.Name), start, r.Literal(table), r.Literal(column), r.Literal(q.Parameters),
-			r.Engine.Random, r.Engine.Now,
+			r.Engine.Expressions.Random, r.Engine.Expressions.Now,
 		}, ", ") + from
 }
 

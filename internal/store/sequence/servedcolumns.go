@@ -116,7 +116,7 @@ func (s Columns) Used(ctx context.Context) (bool, error) {
 // asks once more, for an error that is to say why.
 func (s Columns) AllShown(ctx context.Context) error {
 	for _, k := range s.all() {
-		if k.Column.Unranked || k.Store.Engine.Hides == "" {
+		if k.Column.Unranked || k.Store.Engine.Keys.Hides == "" {
 			continue
 		}
 		if _, err := k.MaxKey(ctx); err != nil {

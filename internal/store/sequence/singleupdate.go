@@ -21,14 +21,14 @@ const reserveTries = 3
 // take is [Reserve].
 func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r := s.row.q, s.row.store
-	u, offset, limit := r.Engine.Reserve, int64(0), q.Greatest()
+	u, offset, limit := r.Engine.Rows.Reserve, int64(0), q.Greatest()
 	if q.Table != nil {
 		u, offset, limit = s.row.Form.Reserve, s.row.Form.Offset, s.row.Limit()
 	}
 	floor := max(seen, 1)
 	v := q.rowValues()
 	v.Count, v.Floor = n, floor-offset
-	if r.Engine.ReturnsLastInsertID && q.Table == nil && q.known == nil {
+	if r.Engine.Rows.ReturnsLastInsertID && q.Table == nil && q.known == nil {
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
@@ -102,7 +102,7 @@ func readsOwnID(s *store.Store) bool { return s.Pooled && !s.Inside }
 // the UPDATE compares the server too.
 func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	q, r := s.row.q, s.row.store
-	if !r.Engine.ReturnsLastInsertID {
+	if !r.Engine.Rows.ReturnsLastInsertID {
 		return r.Update(ctx, u, v)
 	}
 	known := lastRead(q)
@@ -143,7 +143,7 @@ func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Valu
 // server, a statement cannot compare the server there: see engine.onServer.
 func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Values, known knownRow) ([]any, error) {
 	r := s.row.store
-	query, err := r.Server.PutInto(ctx, u.Text+r.Engine.OnServer)
+	query, err := r.Server.PutInto(ctx, u.Text+r.Engine.Rows.OnServer)
 	if err != nil {
 		return nil, err
 	}

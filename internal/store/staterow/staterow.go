@@ -25,11 +25,11 @@ type Row struct {
 
 // Read returns the row of a name, nil when there is none.
 func Read(ctx context.Context, s *store.Store, name string) (*Row, error) {
-	query, err := s.Server.PutInto(ctx, s.Engine.Read.Text)
+	query, err := s.Server.PutInto(ctx, s.Engine.Rows.Read.Text)
 	if err != nil {
 		return nil, s.Failed(name, err)
 	}
-	args := s.Engine.Read.Bind(engine.Values{Name: name})
+	args := s.Engine.Rows.Read.Bind(engine.Values{Name: name})
 	row, err := s.Conn.Query(ctx, query, args)
 	switch {
 	case err != nil:
@@ -63,7 +63,7 @@ func Of(row [6]any) (*Row, error) {
 
 // Make makes a row, or raises the next value of one that is there.
 func Make(ctx context.Context, s *store.Store, name string, next int64, table, column, parameters string) error {
-	create := s.Engine.Create
+	create := s.Engine.Rows.Create
 	v := engine.Values{Name: name, Next: next, Table: table, Column: column, Parameters: parameters}
 	_, err := s.Conn.Exec(ctx, create.Text, create.Bind(v))
 	return err

@@ -61,7 +61,7 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 	v := engine.Values{Name: w.Name, Worker: w.Number, Owner: w.Owner, Until: until}
 	row, err := raise(ctx, s, v, known)
 	if err == nil && row == nil {
-		_, enrolErr := s.Conn.Exec(ctx, s.Engine.Enrol.Text, s.Engine.Enrol.Bind(v))
+		_, enrolErr := s.Conn.Exec(ctx, s.Engine.Workers.Enrol.Text, s.Engine.Workers.Enrol.Bind(v))
 		if enrolErr != nil && s.Inside {
 			return 0, enrolErr
 		}
@@ -88,15 +88,15 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 // raise raises a mark and returns the value before; nil if there is no row. If a mark is
 // read before it is changed, a known one is not read first: the change itself proves it.
 func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
-	if s.Engine.MarkRead.Text == "" {
-		return s.Update(ctx, s.Engine.Mark, v)
+	if s.Engine.Workers.MarkRead.Text == "" {
+		return s.Update(ctx, s.Engine.Workers.Mark, v)
 	}
 	if 0 < known && known < v.Until.(int64) {
 		if row, err := raiseFrom(ctx, s, v, known); row != nil || err != nil {
 			return row, err
 		}
 	}
-	read := s.Engine.MarkRead
+	read := s.Engine.Workers.MarkRead
 	if s.Inside {
 		read.Text += s.Engine.Words.LockEnd
 	}
@@ -125,7 +125,7 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 // another one.
 func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int64) ([]any, error) {
 	v.Old = before
-	changed, err := s.Conn.Exec(ctx, s.Engine.Mark.Text, s.Engine.Mark.Bind(v))
+	changed, err := s.Conn.Exec(ctx, s.Engine.Workers.Mark.Text, s.Engine.Workers.Mark.Bind(v))
 	switch {
 	case err != nil || changed == 0:
 		return nil, err
