@@ -168,10 +168,13 @@ func TestRestoreUnderLoad(t *testing.T) {
 						d := dumpOf(t, s, table, round)
 						var wg sync.WaitGroup
 						var stop atomic.Bool
-						for _, db := range all {
+						stored := make([]atomic.Int64, len(all))
+						for i, db := range all {
 							wg.Go(func() {
 								for !stop.Load() {
-									_, _ = db.Exec(insert) // some fail
+									if _, err := db.Exec(insert); err == nil { // some fail
+										stored[i].Add(1)
+									}
 								}
 							})
 							wg.Go(func() {
@@ -181,6 +184,16 @@ func TestRestoreUnderLoad(t *testing.T) {
 										return err
 									})
 								}
+							})
+						}
+						// A process that has stored nothing since the dump cannot tell the row of the
+						// dump from its own.
+						for i := range stored {
+							harness.Eventually(t, func() error {
+								if stored[i].Load() == 0 {
+									return errors.New("nothing is stored yet")
+								}
+								return nil
 							})
 						}
 						err := d.restore(t, s)
