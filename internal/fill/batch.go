@@ -24,7 +24,7 @@ type Batch struct {
 	conn     *Conn
 	queued   []queuedText
 	controls bool                // a text of the batch begins or ends a transaction, or goes back in one
-	forgets  bool                // the server may forget at a text what was prepared
+	forgets  bool                // at some text the server may forget prepared statements
 	brought  execution.Following // by the texts so far
 	front    execution.Front
 }
@@ -35,7 +35,7 @@ type queuedText struct {
 	concern rewrite.Concern
 	effect  rewrite.Transaction
 	x       *execution.Execution // nil where the text gets no keys, and brings none that are followed
-	event   execution.Event      // what the text counts as then
+	event   execution.Event      // the event of the text then
 	read    bool                 // its answer was read, as result or as rows
 	result  driver.Result
 	rows    bool
@@ -174,7 +174,7 @@ func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows 
 // errNotSent ends the transaction of drawn keys after a batch that was not sent.
 var errNotSent = anchor.New("transaction-ended", "keyfill: the batch was not sent: send it again")
 
-// Abandon gives up what was drawn for a batch that is not sent.
+// Abandon gives up the keys of a batch that is not sent.
 func (b *Batch) Abandon(ctx context.Context) {
 	b.forget()
 	for i := range b.queued {
@@ -215,12 +215,12 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 	return first
 }
 
-// Proves reports whether a text of the batch proves what the name of its table means.
+// Proves reports whether a text of the batch proves the meaning of its table's name.
 func (b *Batch) Proves() bool {
 	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && executor.Proves(q.x) && q.x.Plan.ProvesName() })
 }
 
-// Meant returns an error of the batch, or what it means where such a proof has failed.
+// Meant returns an error of the batch, or the error of a failed proof.
 func (b *Batch) Meant(err error) error {
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
@@ -272,7 +272,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 }
 
 // finishFailed ends a text of a batch that has failed. A text that has ended a
-// transaction may have stored what was sent before it.
+// transaction may have stored the texts before it.
 func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	x := q.x
 	_ = executor.Leave(ctx, x, failed)

@@ -32,8 +32,8 @@ func (b *Batch) passes(q *queuedText) {
 	}
 }
 
-// forget drops what was asked, or followed, while the texts were added: it is true of the
-// session before the batch, or after it.
+// forget drops the answers that were asked for, or derived, while the texts were added:
+// they are true of the session before the batch, or after it.
 func (b *Batch) forget() {
 	if b.front.Place || b.front.Columns || b.front.Settings {
 		for i := range b.queued {

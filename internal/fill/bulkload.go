@@ -55,9 +55,8 @@ var (
 	_ driver.NamedValueChecker = (*bulkLoad)(nil)
 )
 
-// ask asks what has to be known before the load begins: of the table, of its
-// columns where the driver writes values by their types, and of the states of
-// its keys.
+// ask queries the facts that the load needs: about the table, about its columns if the
+// driver writes values by their types, and about the states of its keys.
 func (l *bulkLoad) ask(ctx context.Context) error {
 	c := l.conn
 	for _, d := range l.plan.Draws {

@@ -48,8 +48,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// ResetSession is called before the connection is used again: what was parked
-// on it belongs to a caller that has given it back.
+// ResetSession is called before the connection is used again: parked executions belong to
+// a caller that has given it back.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Parked.Clear()
 	c.Recorded.Clear()

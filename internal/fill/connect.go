@@ -21,8 +21,7 @@ var (
 	ErrNoNumbers = anchor.Last("beforehand", "keyfill: the source makes no consecutive integers: ask for Keys")
 )
 
-// Connect opens a connection of the driver, and asks it what has to be known before it is
-// used.
+// Connect opens a connection of the driver, and asks it for the facts that its use needs.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
 	c := new(Conn)
 	if err := retry.Connect(ctx, &c.Conn, &db.Database, parent); err != nil {
@@ -71,11 +70,11 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 	return first, err
 }
 
-// forTable calls f for a table of a name with the drawing of its first key, on a connection
-// if its source needs one.
+// forTable calls f for a table of a name, with a connection where its source
+// needs one.
 func (db *Database) forTable(ctx context.Context, name string, f func(*table.Table, keys.Drawing) error) error {
-	// Names, layouts and states are alike in MySQL and MariaDB; what the catalog
-	// is to say of a column is not.
+	// Names, layouts and states are alike in MySQL and MariaDB; the requirements on a
+	// column are not.
 	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {
 		return db.AnyEngine().NewError(name, "", -1, err)

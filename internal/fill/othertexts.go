@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// otherTexts are the driver's statements of the texts that a prepared statement has for
-// the places that its session is not in now: what a text proves depends on the place.
+// otherTexts are the driver's statements for the texts that a prepared statement has in
+// places where its session is not now: the proof in a text depends on the place.
 type otherTexts map[string]driver.Stmt
 
 // maxOtherTexts bounds the driver's statements that are kept.

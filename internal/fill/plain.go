@@ -99,7 +99,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	return true, nil
 }
 
-// textFor returns the text that is sent. asSession says that the first key goes as
+// textFor returns the text to send. asSession reports whether the first key is sent as
 // LAST_INSERT_ID(key).
 func textFor(p *execution.Plain, asSession bool) *execution.BoundText {
 	if asSession {

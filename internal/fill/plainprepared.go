@@ -13,7 +13,7 @@ import (
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
-		return nil, false, nil // or the text is to prove what it means whenever it is executed
+		return nil, false, nil // or the text has to prove its meaning whenever it is executed
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
@@ -33,8 +33,9 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	return stmt, true, err
 }
 
-// run returns a run of a prepared statement, and false where the execution is to be
-// decided; nothing was done then. What was parked for the statement is executed first.
+// run returns a run of a prepared statement, and false if the execution is to be decided;
+// nothing was done then. An execution that was parked for the statement is executed
+// first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
 	if s.plain == nil || c.Parked.Any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !suitsPlain(ctx, s.plain, c) {

@@ -153,7 +153,7 @@ func (s *statement) move(ctx context.Context) error {
 // found is the place in which the names of a statement's plan have a meaning.
 type found struct {
 	at        *session.Location
-	doubts    int64 // how often what was found there had turned out to be wrong
+	doubts    int64 // how often the meaning that was found there had turned out to be wrong
 	temporary int   // how often a temporary table's name was noted on the connection
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Attempt is one attempt of a transaction that is made again after an error: what was sent
-// in it, and the keys of the attempts before. Its connection writes to it while the
-// transaction is open.
+// Attempt is one attempt of a transaction that is made again after an error: the
+// statements that were sent in it, and the keys of the attempts before. Its connection
+// writes to it while the transaction is open.
 type Attempt struct {
 	DB     *Database    // nil where the transaction was not begun on a connection of keyfill's
 	before []*Execution // of the attempts before, whose keys were not handed over yet
@@ -21,7 +21,7 @@ type Attempt struct {
 
 	Sent  []*Execution // that got keys which a retry may have, in their order
 	Keyed []*Execution // of these, those that have succeeded
-	Other bool         // something else may be stored, or what is stored is not proven by its keys
+	Other bool         // something else may be stored, or keys do not prove which rows are stored
 
 	Ends   uint64 // session.Conn.Ends when the transaction has begun
 	Saved  bool   // it has begun with a savepoint, which exists until the transaction ends

@@ -97,7 +97,7 @@ func OwnArgs(args []driver.NamedValue) []driver.NamedValue {
 	return args
 }
 
-// isAutonomous reports whether no transaction can give back what was drawn.
+// isAutonomous reports whether no transaction can give the keys back.
 func (x *Execution) isAutonomous() bool {
 	for _, d := range x.Plan.Draws {
 		k := &table.Of(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key]

@@ -14,7 +14,7 @@ type bringing struct {
 	filled bool
 }
 
-// Note notes what the arguments of an execution say.
+// Note notes whether the arguments of an execution bring its keys.
 func (b *bringing) Note(p *rewrite.Plan, query string, args []driver.NamedValue) {
 	if !p.AtExecution || !p.Session() {
 		return

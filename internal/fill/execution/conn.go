@@ -88,8 +88,8 @@ func (c *Conn) PreparesFirst(by session.Route, args int) bool {
 }
 
 // After a deadlock, or a failed serialization, a program rolls its transaction back and
-// sends all of it again. What was sent under a recorder in a transaction that has surely
-// stored nothing waits for that, as what has failed does.
+// sends all of it again. If a transaction has surely stored nothing, its executions under
+// a recorder are parked for that, as failed executions are.
 
 // Recorded are the executions under recorders that were sent in the transaction that is
 // open on a connection, in their order.

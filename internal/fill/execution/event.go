@@ -29,9 +29,8 @@ type Event struct {
 	Worked *rewrite.Plan
 }
 
-// Events returns what a text counts as: filled where it takes keys, else kept.
-// The event is about the first INSERT, and its rest about the others. rows is as for
-// keys.Draw.
+// Events returns the event of a text: filled if it takes keys, else kept. The event is
+// about the first INSERT, and its rest about the others. rows is as for keys.Draw.
 func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
 	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}
 	for i := range p.Inserts[1:] {

@@ -28,8 +28,9 @@ func (x *Execution) OwnConflicts() bool {
 }
 
 // Execution is one logical execution of a statement that gets keys, or that brings keys
-// which are followed: what was called, the keys, and what is sent. The keys are drawn
-// once for it, whatever detour database/sql takes. Its executor draws them and sends it.
+// which are followed: the call, the keys, and the text and arguments to send. The keys
+// are drawn once for it, whatever detour database/sql takes. Its executor draws them and
+// sends it.
 type Execution struct {
 	Conn      *Conn
 	Plan      *rewrite.Plan
@@ -56,7 +57,7 @@ type Execution struct {
 	Trace     Tracing
 	Fate      fate
 
-	Text string // what is sent
+	Text string // the text to send
 	Sent []driver.NamedValue
 }
 
@@ -124,9 +125,10 @@ func (x *Execution) Prepares() bool {
 	return x.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Joined && !x.FromFirst
 }
 
-// Executor sends the statement of an execution that has its keys, and ends what was
-// begun for them. There are five: autonomous, skipping, insertSelect, engineNumbered and transactional. A prepared
-// statement sends through the same ones. A [Plain] INSERT and a [fill.bulkLoad] need none.
+// Executor sends the statement of an execution that has its keys, and ends the
+// transaction or savepoint that was begun for them. There are five: autonomous, skipping,
+// insertSelect, engineNumbered and transactional. A prepared statement sends through the
+// same ones. A [Plain] INSERT and a [fill.bulkLoad] need none.
 type Executor interface {
 	// exec executes the statement through the sender, once or again.
 	Exec(ctx context.Context, via Sender) (driver.Result, error)

@@ -88,7 +88,7 @@ func (f *Following) Of(t *table.Table, key int) *Brought {
 	return nil
 }
 
-// Add adds what a row of a bulk load brings.
+// Add adds the keys that a row of a bulk load brings.
 func (f *Following) Add(row Following) {
 	f.Conn = row.Conn
 	for _, b := range row.After {

@@ -8,7 +8,7 @@ import (
 // texts are decided before the first of them has run, so the engine's answers about the
 // session describe it before the batch.
 type Front struct {
-	Place    bool // what the names of tables mean
+	Place    bool // the meaning of the names of tables
 	Columns  bool // the columns of tables
 	Settings bool // the settings of the session
 	Texts    []string
@@ -27,7 +27,7 @@ func (f *Front) mayAlter() bool { return f != nil && f.Columns }
 // maySet reports whether the session may have other settings then.
 func (f *Front) maySet() bool { return f != nil && f.Settings }
 
-// inFrontOf returns a text after those that may change what it means.
+// inFrontOf returns a text after the texts of the batch that may change its meaning.
 func (f *Front) inFrontOf(query string) string {
 	if f == nil || !f.Place {
 		return query

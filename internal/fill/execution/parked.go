@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// maxParked bounds what a long transaction can leave in memory by executions whose
-// arguments equal none when they come back.
+// maxParked bounds the executions that a long transaction can leave in memory because
+// their arguments equal none when they come back.
 const maxParked = 64
 
 // parked holds the executions of a connection whose driver answered driver.ErrSkip, for

@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PlanOn returns the plan of a query on a connection: what its text says, with
-// what only the connection knows. prepares says that it is the plan of a prepared
-// statement, which may be executed when the session has moved.
+// PlanOn returns the plan of a query on a connection, by its text and the state of the
+// connection. prepares reports whether it is the plan of a prepared statement, which may
+// be executed when the session has moved.
 func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepares bool) (*rewrite.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
@@ -91,14 +91,14 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 	case mode == policy.ModeOff:
 		return p, nil
 	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
-		return p.Unsettled(), nil // the question would change what it reads
+		return p.Unsettled(), nil // the question would change the answer that the statement reads
 	case on.conn.Front.maySet():
-		return p.Unsettled(), nil // what they are then is not known yet
+		return p.Unsettled(), nil // the later settings are not known yet
 	}
 	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
-		return p, nil // the engine says itself what is wrong
+		return p, nil // the engine itself reports the fault
 	case err != nil:
 		return nil, err
 	case !known:
@@ -131,7 +131,7 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
 			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
-			return p, nil // the engine says itself what is wrong
+			return p, nil // the engine itself reports the fault
 		}
 		if err != nil || columns == nil {
 			return p, err

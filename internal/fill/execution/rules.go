@@ -35,7 +35,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 		reason, detail, err := on.setRefused(ctx, t, in.Query)
 		switch {
 		case err != nil && mode == policy.ModeDryRun:
-			return p, nil // the engine says itself what is wrong
+			return p, nil // the engine itself reports the fault
 		case err != nil:
 			return nil, err
 		case reason != "":

@@ -36,10 +36,10 @@ type Plain struct {
 // BoundText is a text with a placeholder for its key.
 type BoundText struct {
 	Text   string
-	Leaves bool // it leaves what is known of the session: see [session.IsQuiet]
+	Leaves bool // it leaves the known state of the session unchanged: see [session.IsQuiet]
 }
 
-// FactsOf returns what the catalog has said of a table, as far as it is true of a
+// FactsOf returns the catalog's facts about a table, as far as they are true of a
 // connection; nil before it was asked.
 func FactsOf(c *Conn, t *table.Table) *table.Facts {
 	if !t.AsksCatalog {
@@ -55,9 +55,8 @@ type PlainText struct {
 	Home *session.Location // where the session has to be; nil where its place does not matter
 }
 
-// SeenTexts remembers what was found out about the texts that come again and again,
-// so that these are not searched for words each time. It is safe for concurrent
-// use, and has no lock.
+// SeenTexts caches facts about repeated texts, so that these are not searched for words
+// each time. It is safe for concurrent use, and has no lock.
 //
 // A text has one slot, by its hash, and enters it when it comes twice before
 // another text of the slot: a stream of texts that come only once drives out none.
@@ -80,7 +79,7 @@ type SeenText struct {
 	Concern rewrite.Concern
 	passed  bool // it has an INSERT, and is passed on a connection that knows nothing else
 
-	Leaves bool // it leaves what is known of the session: see [session.IsQuiet]
+	Leaves bool // it leaves the known state of the session unchanged: see [session.IsQuiet]
 
 	Plain atomic.Pointer[PlainText] // what executes it, once that is known
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A text may hold several INSERTs, and other statements beside them, which all
-// get their keys or none. What the driver answers is said of the last statement,
-// or of the first, and counts rows of any of them.
+// A text may hold several INSERTs, and other statements beside them, which all get their
+// keys or none. The driver's answer is about the last statement, or about the first, and
+// counts rows of any of them.
 
 // Cautious returns the mode for a text: the most cautious of its tables' modes, since the
 // text is sent either unchanged or filled as a whole.

@@ -38,9 +38,10 @@ type columnType struct {
 	isDecimal        bool
 }
 
-// readWhole reads the rows of a statement, and ends by end what was begun for it: end
-// gets what was read and the error of the rows, and returns what the statement has ended in. The driver's
-// rows are closed first, since its connection takes nothing else before.
+// readWhole reads the rows of a statement, and calls end, which ends the transaction that
+// was begun for it: end gets the rows and their error, and returns the error of the
+// statement. The driver's rows are closed first, since its connection takes nothing else
+// before.
 func readWhole(c *execution.Conn, rows driver.Rows, end func([]resultSet, error) error) (driver.Rows, error) {
 	panics := true
 	defer giveUp(c, &panics)

@@ -25,7 +25,7 @@ type countedWithin struct {
 
 	read []resultSet // the rows that came back to an Exec, where they are read to be counted
 
-	sendsAgain bool // what was stored is being undone, to be sent again
+	sendsAgain bool // the stored rows are being undone, to be sent again
 
 	reason error // errMiscounted or errRule, once it was asked for
 }
@@ -104,8 +104,8 @@ func (c *countedWithin) count(ctx context.Context) error {
 	return nil
 }
 
-// ask returns the answer to the count. What the query's functions change while they are
-// counted is undone.
+// ask returns the answer to the count. Changes by the query's functions during the count
+// are undone.
 func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	conn := c.x.Conn
 	query, args := c.x.Plan.Count(0, c.x.Args, c.x.Holes, nil)

@@ -24,7 +24,7 @@ import (
 var errUndo = anchor.New("rows", "its query calls functions, and whether a transaction is open is not known: begin it with BeginTx, or select the keys too")
 
 // countRows counts the rows of each INSERT … SELECT of the statement. A query may read
-// what an earlier INSERT of the text returns; that INSERT has its keys by then.
+// the rows that an earlier INSERT of the text returns; that INSERT has its keys by then.
 func (s *InsertSelect) countRows(ctx context.Context) error {
 	if err := KeepsValues(ctx, s.X); err != nil {
 		return err

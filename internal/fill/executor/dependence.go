@@ -34,7 +34,7 @@ func Dependence(p *rewrite.Plan, server [2]int) string {
 	return strings.Join(slices.DeleteFunc(on, func(one string) bool { return one == "" }), "; ")
 }
 
-// versionOf names what the version of the server decides about a query's rows.
+// versionOf names how a query's rows depend on the version of the server.
 func versionOf(p *rewrite.Plan) string {
 	d := p.Dialect()
 	n := &d.Numbering
@@ -64,7 +64,7 @@ func version(d *dialect.Dialect, can string, major, minor int) string {
 	return fmt.Sprintf("the version of the server (%s from %s %d.%d on)", can, d.Title, major, minor)
 }
 
-// numbersOf names what else decides whether the engine can number a query's rows.
+// numbersOf names the other facts on which the numbering of a query's rows depends.
 func numbersOf(p *rewrite.Plan) (on []string) {
 	n := &p.Dialect().Numbering
 	if !n.Carries || !p.Counts() && !p.Tails() {

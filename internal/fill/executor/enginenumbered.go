@@ -28,8 +28,8 @@ import (
 // The engine does not stop at the last key that was reserved, and a function that the
 // query calls through a view, or a trigger, may take the first one for a row of another
 // table. So the INSERT stands in a transaction of its own, or after a savepoint in the
-// application's, and is undone where more rows were stored than were counted, or where
-// the engine says that it began with another number.
+// application's, and is undone if more rows were stored than were counted, or if the
+// engine reports that it began with another number.
 type engineNumbered struct {
 	x      *execution.Execution
 	own    driver.Tx // the transaction, where it is ours
@@ -286,7 +286,7 @@ func (n *engineNumbered) keyError(err error) error {
 	return table.Of(&n.x.Plan.Inserts[0]).KeyError(0, err)
 }
 
-// undoStored undoes what the INSERT has stored, before it is sent again.
+// undoStored undoes the rows that the INSERT has stored, before it is sent again.
 func (n *engineNumbered) undoStored(ctx context.Context) error {
 	if n.own != nil {
 		own := n.own
@@ -305,8 +305,9 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 	return err
 }
 
-// undo undoes what was begun, and returns err, or that error and the one of the undoing:
-// rows may be stored then that have no keys of their own.
+// undo ends the transaction or rolls back to the savepoint that was begun, and returns
+// err, or that error and the one of the undoing: rows may be stored then that have no
+// keys of their own.
 func (n *engineNumbered) undo(ctx context.Context, err error) error {
 	if n.own == nil && !n.saved {
 		return err
@@ -343,7 +344,7 @@ func (n *engineNumbered) leftOwn() {
 	n.x.Conn.Tx, n.x.Conn.Ongoing = session.Outside, store.Ongoing{}
 }
 
-// leave ends what was begun for an execution whose statement is not sent because of err.
+// leave ends the transaction of an execution whose statement is not sent because of err.
 func (n *engineNumbered) leave(ctx context.Context, err error) error {
 	return n.undo(context.WithoutCancel(ctx), err)
 }

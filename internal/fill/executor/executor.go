@@ -151,7 +151,7 @@ func (t *Transactional) choose(ctx context.Context) error {
 			return err
 		}
 		x.FromFirst = takes
-		// A count fixes what a transaction under REPEATABLE READ sees.
+		// A count fixes the snapshot of a transaction under REPEATABLE READ.
 		if err := x.Conn.OpenState(ctx, table.Of(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func Of(x *execution.Execution) execution.Executor {
 	return x.How
 }
 
-// Leave ends what was begun for the keys of an execution whose statement is not sent
+// Leave ends the transaction of the keys of an execution whose statement is not sent
 // because of err, and returns err.
 func Leave(ctx context.Context, x *execution.Execution, err error) error {
 	switch how := x.How.(type) {

@@ -35,8 +35,8 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil
 }
 
-// NewFollowing returns what an execution brings for the columns that are followed. A
-// source that cannot be used is an error where the policy says follow_explicit.
+// NewFollowing returns the keys that an execution brings for columns that are followed. A
+// source that cannot be used is an error if the policy says follow_explicit.
 func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (execution.Following, error) {
 	f := execution.Following{Conn: c}
 	if !p.Follows() {

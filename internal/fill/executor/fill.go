@@ -57,9 +57,9 @@ func Place(x *execution.Execution) {
 	}
 }
 
-// Resume takes up a parked execution for the same call, or for another one with
-// equal arguments: what was decided is decided again, since the caller's []byte
-// may have changed in between, and the arguments sent are this caller's.
+// Resume takes up a parked execution for the same call, or for another one with equal
+// arguments: its decisions are made again, since the caller's []byte may have changed in
+// between, and the arguments sent are this caller's.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
 	h, err := x.Plan.Holes(args)
 	if err != nil || !x.Holes.Equal(h) || x.Values != execution.ValuesFor(ctx, x.Plan) {

@@ -62,7 +62,7 @@ func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.
 	return raiseAfterRows(ctx, &s.X.Follows, rows, err)
 }
 
-// lost reports whether an error has ended what the transaction can do, our
+// lost reports whether after an error the transaction can only be rolled back, our
 // savepoint included.
 func (s *InsertSelect) lost(err error) bool {
 	if err == nil || !s.saved || !s.X.Plan.Dialect().ErrorsAbort || !sqlcode.Answered(err) {
@@ -72,9 +72,9 @@ func (s *InsertSelect) lost(err error) bool {
 	return true
 }
 
-// toSavepoint undoes what was done since our savepoint, which stays.
+// toSavepoint rolls back to our savepoint, which stays.
 func (s *InsertSelect) toSavepoint(ctx context.Context) error {
-	// What was done has to be undone, even if the caller's context has ended.
+	// The rollback has to run, even if the caller's context has ended.
 	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), s.X.Plan.Dialect().Transactions.Undo, rowsSavepoint)
 }
 
@@ -97,9 +97,9 @@ func (s *InsertSelect) giveUp(ctx context.Context, err error) error {
 	return err
 }
 
-// sendCounted sends an execution's statement, and again when it had more rows than
-// were counted. whole says that the answer has no rows that are still to come, so
-// that something can be sent after it.
+// sendCounted sends an execution's statement, and again when it had more rows than were
+// counted. whole reports that the answer has no rows that are still to be read, so that
+// another statement can be sent after it.
 func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send func() (T, error)) (T, error) {
 	var none T
 	if s.X.Plan.CountsBeside() {

@@ -62,7 +62,7 @@ func (s *InsertSelect) uncountable(ctx context.Context, err error) error {
 }
 
 // sendText sends a text whose query was counted, once: in an open transaction the
-// application is to roll back what an error has ended.
+// application has to roll back after an error.
 func sendText[T any](ctx context.Context, s *InsertSelect, send func() (T, error)) (T, error) {
 	if err := s.release(ctx); err != nil {
 		var none T

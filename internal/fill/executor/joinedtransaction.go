@@ -29,13 +29,13 @@ type Transactional struct {
 	within  *countedWithin // nil where none are counted in it
 
 	own       driver.Tx     // the transaction, where it is ours
-	marked    bool          // what is drawn may have to be undone
+	marked    bool          // the draws may have to be undone
 	pointSet  bool          // our savepoint (keysSavepoint) is set
 	draws     uint64        // keys.Conn.JoinedDraws when the savepoint was set
 	yields    bool          // the statement is sent without what cannot be done for it
 	drawing   bool          // nothing was sent yet: an error may come from another connection
 	committed bool          // our transaction was ended by commit, with an error or without
-	forgotten bool          // it was made again since the server had forgotten what was prepared
+	forgotten bool          // it was made again since the server had forgotten the prepared statements
 	remade    bool          // it was made again since keyfill's tables were gone
 	tries     session.Again // of our transaction
 }
@@ -120,8 +120,8 @@ func (t *Transactional) join(ctx context.Context) error {
 	return nil
 }
 
-// Unfit returns a refusal where the execution does not suit the transaction that its keys
-// belong to, nil where it does. inside says that the application has begun that
+// Unfit returns a refusal if the execution does not suit the transaction that its keys
+// belong to, nil if it does. inside reports whether the application has begun that
 // transaction.
 func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
 	switch p := t.X.Plan; {
@@ -173,8 +173,8 @@ func (t *Transactional) beginOwn(ctx context.Context) error {
 	c.EnsureStates(ctx)
 	var opts driver.TxOptions
 	if t.Needs.Latest && t.X.Plan.Dialect().Transactions.Snapshots {
-		// Under REPEATABLE READ the first statement, which waits for the lock,
-		// would fix what the later ones see.
+		// Under REPEATABLE READ the first statement, which waits for the lock, would fix
+		// the snapshot of the later ones.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
 	own, err := session.BeginOwn(ctx, &c.Conn.Conn, opts)
@@ -200,7 +200,7 @@ func (t *Transactional) Leave(ctx context.Context, err error) error {
 	if err != nil {
 		t.X.Conn.Drawn.Forget()
 	}
-	// What was begun has to end, even if the caller's context has ended.
+	// The transaction has to end, even if the caller's context has ended.
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case t.own != nil:
@@ -243,8 +243,7 @@ func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error
 // errCommit is returned when the connection broke at the commit of a transaction of ours.
 var errCommit = anchor.New("commit-unknown", "the connection broke at the commit, so that it is not known whether the row is stored")
 
-// unmark undoes what was drawn since our savepoint where the statement has
-// failed.
+// unmark rolls back the draws since our savepoint if the statement has failed.
 func (t *Transactional) unmark(ctx context.Context, err error) {
 	d := t.X.Plan.Dialect()
 	tx := &d.Transactions

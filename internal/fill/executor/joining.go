@@ -23,7 +23,7 @@ type Joining struct {
 	Any     bool // some are drawn in it
 	gapFree bool // the numbers go back when the INSERT fails
 	whole   bool // a row that is left out would be a gap
-	Latest  bool // it has to see what was committed last
+	Latest  bool // it has to see the rows that were committed last
 }
 
 // JoiningOf returns which guarantees the keys that an execution draws need from its

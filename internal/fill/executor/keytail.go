@@ -72,7 +72,7 @@ func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 	return nil
 }
 
-// CallsLater reports whether an expression of a key calls what a later version has.
+// CallsLater reports whether an expression of a key calls a function of a later version.
 func CallsLater(p *rewrite.Plan) bool {
 	return p.Tails() && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
 		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary

@@ -15,7 +15,7 @@ type GoneTable struct{ error }
 
 func (g GoneTable) Unwrap() error { return g.error }
 
-// doubtUndrawn forgets what the name of a table means if its keys could not be drawn
+// doubtUndrawn forgets the meaning of a table's name if its keys could not be drawn
 // because the table is gone. The name may mean another table by now. No proof shows that
 // before there are keys, and a text whose table was not found in the session's place has
 // none.
@@ -31,6 +31,6 @@ func doubtUndrawn(x *execution.Execution, err error) error {
 	return GoneTable{err}
 }
 
-// Proves reports whether the text of an execution proves what its keys depend on: keys that
-// are drawn need that.
+// Proves reports whether the text of an execution proves the facts on which its keys
+// depend: drawn keys need that.
 func Proves(x *execution.Execution) bool { return x.Joined || x.Plan.ProvesName() && x.Holes.Any() }

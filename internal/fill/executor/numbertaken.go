@@ -186,7 +186,7 @@ func (s skipping) isTaken(ctx context.Context, stored int64) (bool, error) {
 	return found > stored, err
 }
 
-// warnedOfTaken reports whether a warning of the INSERT says that one of its numbers was in
+// warnedOfTaken reports whether a warning of the INSERT is that one of its numbers was in
 // the table, and how many warnings there are.
 func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, err error) {
 	ctx, cancel := execution.Aside(ctx)

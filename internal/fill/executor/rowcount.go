@@ -6,14 +6,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Miscounts reports whether a statement asks for the number of rows that the one
-// before it has changed, and what we send in between on the same connection
-// would change that: a reservation, or what takes the lock to write. The answer
-// depends on the text and the policy alone, so that a statement that is filled
-// today is filled tomorrow.
+// Miscounts reports whether a statement asks for the number of rows that the one before
+// it has changed, and keyfill's statements in between on the same connection would change
+// that: a reservation, or one that takes the lock to write. The answer depends on the
+// text and the policy alone, so that a statement that is filled today is filled tomorrow.
 //
-// What SQLite says of the last row, last_insert_rowid(), stays: the tables of
-// states are WITHOUT ROWID.
+// SQLite's last_insert_rowid() stays: the tables of states are WITHOUT ROWID.
 func Miscounts(tables *relation.Tables, p *rewrite.Plan) bool {
 	if p.Counts() || p.Tails() && p.Dialect().Numbering.Carries { // whose log is asked for
 		return p.Reads()&rewrite.ReadsCount != 0

@@ -57,8 +57,8 @@ func (t *Transactional) takeAgain(ctx context.Context) error {
 	}
 }
 
-// forgot reports, once, whether the error of a transaction of ours is that the server no
-// longer has what the driver has prepared. The statements have other texts from then on.
+// forgot reports, once, whether a transaction of ours has failed because the server no
+// longer has the prepared statements. The statements have other texts from then on.
 func (t *Transactional) forgot(err error) bool {
 	if t.forgotten || !session.IsForgotten(err) {
 		return false
@@ -155,7 +155,7 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 		}
 		t.committed = false
 		if err := t.take(ctx); err != nil {
-			t.X.Fate.Undone = true // the keys of the attempt before are those it has
+			t.X.Fate.Undone = true // it has the keys of the attempt before
 			return answer, err
 		}
 		Place(t.X)

@@ -125,7 +125,7 @@ func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
 	return slots
 }
 
-// refusal fills in why the query is refused, or what the driver fails with before it sends
+// refusal fills in why the query is refused, or the error of the driver before it sends
 // anything.
 func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
 	var r *rewrite.Refusal

@@ -82,8 +82,8 @@ func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 // otherwiseDependent names the facts of the database on which an outcome depends.
 const otherwiseDependent = "the table and the settings of the server"
 
-// onDatabase explains an INSERT. missing says that it would be filled, and its table is not
-// there.
+// onDatabase explains an INSERT. missing reports that it would be filled, and its table
+// does not exist.
 func (x *Explainer) onDatabase(ctx context.Context, e *table.Engine, query string) (ex explain.Explanation, missing bool, err error) {
 	p, err := execution.PlanOn(ctx, x.conn, e, query, false)
 	if err != nil {

@@ -21,10 +21,10 @@ type foresight struct {
 	missing   bool // a table is not there, as far as its catalog shows
 }
 
-// foresee decides how an INSERT is sent, as [fill.directCall.decide] and [executor.choose] do,
-// but draws no key, counts no row and begins no transaction. Its error is a
-// [rewrite.Refusal] where the INSERT is refused, or what the driver would fail with
-// before it sends the INSERT. No transaction is taken to be open.
+// foresee decides how an INSERT is sent, as [fill.directCall.decide] and
+// [executor.choose] do, but draws no key, counts no row and begins no transaction. Its
+// error is a [rewrite.Refusal] if the INSERT is refused, or the error that the driver
+// would return before it sends the INSERT. No transaction is taken to be open.
 func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query string) (foresight, error) {
 	h := p.Assumed()
 	switch {

@@ -29,8 +29,8 @@ func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 	return Duplicate{x, err, code}, ok && code.Class(x.Plan.Dialect()) == dialect.ErrorDuplicate
 }
 
-// GiveUpBlocks gives up what is reserved for a column if the duplicate is a key that we
-// have made, since more of it may be in use: another program fills the column, or the
+// GiveUpBlocks gives up the reserved keys of a column if the duplicate is a key that we
+// have made, since more of them may be in use: another program fills the column, or the
 // store went back.
 func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	c := d.X.Conn
@@ -94,8 +94,7 @@ func isNamePart(c rune) bool {
 	return c == '_' || c == '$' || c == '#' || unicode.IsDigit(c) || unicode.IsLetter(c)
 }
 
-// Suspect gives up what is reserved where the error of a statement says that a key is in
-// use.
+// Suspect gives up the reserved keys if the error of a statement is that a key is in use.
 func Suspect(ctx context.Context, x *execution.Execution, err error) {
 	if d, ok := DuplicateOf(x, err); ok {
 		d.GiveUpBlocks(ctx)

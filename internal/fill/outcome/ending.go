@@ -14,7 +14,7 @@ type ending struct {
 	err error
 }
 
-// outcome returns what the error says of the rows of the only INSERT of the text.
+// outcome returns the outcome of the rows of the only INSERT of the text, by the error.
 func (e ending) outcome() execution.Outcome {
 	x := e.x
 	in := &x.Plan.Inserts[0]
@@ -33,13 +33,14 @@ func (e ending) outcome() execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// isUndone reports whether the error is the engine's word that it has undone the only
-// INSERT of the text for the sake of others, so that it may succeed when it is sent again.
+// isUndone reports whether the engine has reported that it has rolled back the only
+// INSERT of the text in favour of another session, so that it may succeed when it is sent
+// again.
 func (e ending) isUndone() bool {
 	return e.x.Plan.Alone() && sqlcode.ClassOf(e.x.Plan.Dialect(), e.err).Transient() && e.outcome() == execution.OutcomeNotStored
 }
 
-// outcomeOf returns what the error says of the rows of one INSERT of the text.
+// outcomeOf returns the outcome of the rows of one INSERT of the text, by the error.
 func (e ending) outcomeOf(in *rewrite.Insert) execution.Outcome {
 	if e.x.Plan.Alone() {
 		return e.outcome()

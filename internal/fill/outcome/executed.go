@@ -48,8 +48,8 @@ func noteNumber(x *execution.Execution) {
 	}
 }
 
-// Queried finishes a Query that its executor has sent; what was stored is known when
-// its rows are read.
+// Queried finishes a Query that its executor has sent; its outcome is known when its rows
+// are read.
 func Queried(ctx context.Context, x *execution.Execution, rows driver.Rows, err error) (driver.Rows, error) {
 	NoteSent(x, err)
 	if err != nil {

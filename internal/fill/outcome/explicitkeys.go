@@ -17,8 +17,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// raiseAbove raises a numbering above what was brought. On the connection of the
-// statement it is not interrupted, which may end the transaction there; elsewhere the
+// raiseAbove raises a numbering above the keys that were brought. On the connection of
+// the statement it is not interrupted, which may end the transaction there; elsewhere the
 // caller's time counts. undone is the error of a transaction that has ended.
 func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (failed, undone error) {
 	behind, cancel := execution.Aside(ctx)
@@ -138,7 +138,7 @@ func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
 		b.Explicit = rewrite.Explicit{Open: true}
 		kept.After = append(kept.After, b)
 	}
-	_ = RaiseAfter(ctx, &kept) // the error of the INSERT says that the transaction has ended
+	_ = RaiseAfter(ctx, &kept) // the error of the INSERT shows that the transaction has ended
 }
 
 // ErrEnded is returned when the transaction of an INSERT has ended before it.

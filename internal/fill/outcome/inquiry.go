@@ -199,9 +199,9 @@ const askSavepoint = "keyfill_ask"
 // maxListed is how many keys a query names.
 const maxListed = 500
 
-// Plain asks by queries that lock nothing. sure says that they see what the
-// statement has stored; else a query that shows some of the rows does, since they
-// were stored together.
+// Plain asks by queries that lock nothing. sure reports that they see the rows that the
+// statement has stored; else a query that shows some of the rows does, since they were
+// stored together.
 func (q *Inquiry) Plain(ctx context.Context, sure bool) error {
 	for i, g := range q.Groups {
 		size := maxListed

@@ -11,10 +11,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The text of an execution may prove what its table's name means: see
-// keys.ProvenNaming. Where the proof fails, nothing is stored, and what was known of
-// the place is forgotten. Outside of a transaction the statement is decided and sent
-// again.
+// The text of an execution may prove the meaning of its table's name: see
+// keys.ProvenNaming. If the proof fails, nothing is stored, and the known place is
+// forgotten. Outside of a transaction the statement is decided and sent again.
 
 // ErrOtherTable is returned where the name of an INSERT's table means another one than its
 // keys were made for.
@@ -35,7 +34,7 @@ func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proo
 	return nil, nil
 }
 
-// Meant returns err, or what it means where a proof has failed.
+// Meant returns err, or the error of a failed proof that it stands for.
 func Meant(x *execution.Execution, err error) error {
 	in, _ := otherTable(x, err)
 	if in == nil || errors.Is(err, ErrOtherTable) {
@@ -45,7 +44,7 @@ func Meant(x *execution.Execution, err error) error {
 	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", ErrOtherTable, err))
 }
 
-// DoubtNames forgets what the name of a table means whose proof has failed.
+// DoubtNames forgets the meaning of a table's name whose proof has failed.
 func DoubtNames(x *execution.Execution, err error) {
 	if _, proof := otherTable(x, err); proof != nil {
 		x.Conn.Doubt(proof.Name)

@@ -102,7 +102,7 @@ func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	return execution.OutcomeUnknown, true
 }
 
-// byCount returns what the number of affected rows says of a table in which no
+// byCount returns the outcome by the number of affected rows, for a table in which no
 // trigger changes, moves or leaves out a row.
 func (a Answer) byCount(affected int64) execution.Outcome {
 	if a.x.OwnConflicts() {
@@ -187,7 +187,7 @@ func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) 
 	return fates
 }
 
-// believed returns what the presence of a key says of its row, where stored of the keys
+// believed returns the outcome of a row by the presence of its key, if stored of the keys
 // that were asked for were found.
 func believed(in *rewrite.Insert, f *table.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
 	switch {

@@ -12,16 +12,16 @@ import (
 // unknownRows describes tables that the catalog has not shown.
 var unknownRows = new(table.RowFacts)
 
-// RowFactsOf returns what is known of the rows of the execution's table. It asks the
-// catalog once; if that fails, nothing is known, and it is asked again after a while.
+// RowFactsOf returns the facts about the rows of the execution's table. It asks the
+// catalog once; if that fails, no facts are known, and it is asked again after a while.
 func RowFactsOf(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, table.RecheckPause)
 }
 
-// triggerFacts is execution.rowFacts for an INSERT whose answer proves all but what a trigger has
-// done. It waits for less and asks again later: a pool may have no connection to spare
-// for keyfill.
+// triggerFacts is RowFactsOf for an INSERT whose answer proves all except the effects of
+// a trigger. It waits for less and asks again later: a pool may have no connection to
+// spare for keyfill.
 func triggerFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.FoundPatience, &x.Conn.GateOf(t).TriggersPausedUntil, execution.AskedAgain)

@@ -28,7 +28,7 @@ type observedRows struct {
 	rows   int
 	ended  bool
 
-	suspect func(error) // gives up what is reserved if the error is a duplicate key
+	suspect func(error) // gives up the reserved keys if the error is a duplicate key
 }
 
 // Observe notes the keys as unknown and watches the rows.
@@ -66,8 +66,8 @@ func (o *observedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// advanced notes what a step to the next row has ended in, and reports whether
-// that is a row whose key is to be noted.
+// advanced notes the error of a step to the next row, and reports whether that is a row
+// whose key is to be noted.
 func (o *observedRows) advanced(err error) bool {
 	switch {
 	case o.ended:

@@ -15,9 +15,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// noteUnfit finds out whether a statement has failed since a key column does not take the
-// keys of its source: the engine, or the driver, has refused the statement, and the catalog
-// says that the column has another type.
+// noteUnfit finds out whether a statement has failed because a key column does not take
+// the keys of its source: the engine, or the driver, has refused the statement, and by
+// the catalog the column has another type.
 func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 	if x.Kept || x.Plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
 		return

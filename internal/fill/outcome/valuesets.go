@@ -31,8 +31,8 @@ func SetRefused(p *rewrite.Plan, err error) error {
 // errStoredMore is returned when the engine has stored a row of VALUES as several rows.
 var errStoredMore = anchor.New("rows", "more rows were stored than the statement has, perhaps with one key: undo it, and look for a rule that inserts into the table")
 
-// storedMore is the error for a statement with VALUES that has stored more rows than
-// it has. What is reserved for its keys is given up.
+// storedMore is the error for a statement with VALUES that has stored more rows than it
+// has. It gives up the integers that are reserved for its keys.
 func (a Answer) storedMore(ctx context.Context) error {
 	p, c := a.x.Plan, a.x.Conn
 	if !p.Dialect().Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == rewrite.ConflictConditional {

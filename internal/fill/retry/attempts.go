@@ -20,8 +20,8 @@ var ErrCommitUnknown = anchor.New("commit-unknown", "keyfill: the COMMIT got no 
 // ErrNotOurs is returned for a database that was not opened through keyfill.
 var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or is wrapped again: take the Mount from Mounts, or the Connector")
 
-// RunTx runs a function in a transaction and commits it, and makes that again after an
-// error that says that the transaction may succeed then, so many times at most.
+// RunTx runs a function in a transaction and commits it, and repeats that after a
+// transient error, up to the given number of attempts.
 func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f func(*sql.Tx) error) error {
 	var a *execution.Attempt
 	for tries := 1; ; tries++ {
@@ -91,8 +91,8 @@ func isOver(a *execution.Attempt, err, rolledBack error) bool {
 	return ended && a.IsTransient(err) || isLost(err, rolledBack)
 }
 
-// isLost reports whether an error says that the connection of a transaction was lost,
-// given the error of its end: a connection that answers is there.
+// isLost reports whether an error means that the connection of a transaction was lost,
+// given the error of its end: a connection that answers is not lost.
 func isLost(err, end error) bool {
 	if end == nil || sqlcode.Answered(end) || errors.Is(end, sql.ErrTxDone) {
 		return false

@@ -16,9 +16,9 @@ import (
 // server need not have noticed that its client is gone. Whether it has committed is asked on
 // another connection.
 //
-// A key that is there was stored by this transaction alone. A key that is not there proves
-// little: another transaction may have deleted its row. Only what the engine says of the
-// transaction itself proves that it has stored nothing.
+// A key that is there was stored by this transaction alone. A key that is not there
+// proves little: another transaction may have deleted its row. Only the engine's report
+// about the transaction itself proves that it has stored nothing.
 
 // How long the answer to a COMMIT is looked for: longer if the transaction is known to be
 // open still, and for a moment if the engine does not report whether it is.
@@ -34,7 +34,7 @@ type commitFate uint8
 const (
 	commitUnknown commitFate = iota
 	commitStored             // every row that it was to store is there
-	commitUndone             // the engine says that it has stored nothing, and never will
+	commitUndone             // the engine reports that it has stored nothing, and never will
 	commitOpen               // it has not ended yet
 )
 

@@ -13,7 +13,7 @@ import (
 // transactionEnd is called at the end of each transaction of BeginTx on a connection.
 type transactionEnd struct{ conn *execution.Conn }
 
-// Connect opens c by the driver, and asks it what has to be known before it is used.
+// Connect opens c by the driver, and asks it for the facts that its use needs.
 func Connect(ctx context.Context, c *execution.Conn, db *execution.Database, parent driver.Connector) error {
 	err := c.Connect(ctx, db, parent)
 	c.OnEnd = transactionEnd{c}
