@@ -30,8 +30,8 @@ type Conn interface {
 	Transact(ctx context.Context, f func(Conn) error) error
 }
 
-// pool is a *sql.DB of our own. What its engine ends for want of order, it does
-// again.
+// pool is a *sql.DB of our own. It repeats a transaction that the engine has rolled back
+// in favour of another one.
 type pool struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
@@ -115,12 +115,12 @@ func (t transaction) Rows(ctx context.Context, query string, args []any) ([][]an
 
 func (t transaction) Transact(_ context.Context, f func(Conn) error) error { return f(t) }
 
-// againTries is how often a statement or a transaction is made that the engine has
-// rolled back for the sake of another one.
+// againTries is how often a statement or a transaction is made that the engine has rolled
+// back in favour of another one.
 const againTries = 20
 
-// IsRolledBack reports whether an engine has undone a transaction for the sake of
-// others, so that it may be made again.
+// IsRolledBack reports whether an engine has rolled back a transaction in favour of
+// another one, so that it may be made again.
 func IsRolledBack(d *dialect.Dialect, err error) bool {
 	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
 }
@@ -135,7 +135,7 @@ func (p pool) again(ctx context.Context, do func() error) error {
 			return err
 		}
 		if Pause(ctx, p.random, try) != nil {
-			return err // which says more than an error about the time
+			return err // which is more specific than an error about the time
 		}
 	}
 }

@@ -25,9 +25,9 @@ func DDL(d *dialect.Dialect) []string { return slices.Clone(engine.Of(d).Tables[
 //
 // SQLite has none. The name is the Name of the [sequence.Sequence], or the Row of its
 // [sequence.KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
-// call stands in a transaction of its own, so that a procedure with an UPDATE and
-// a SELECT after it is right as it is. What a procedure reserves beyond the
-// sequence's Max is a gap.
+// call stands in a transaction of its own, so that a procedure with an UPDATE and a
+// SELECT after it is right as it is. Integers that a procedure reserves beyond the
+// sequence's Max are a gap.
 //
 // The shipped one refuses fewer than 1, and a name without a row. Its caller has
 // to be able to execute it and to read keyfill_sequences, not to change it.

@@ -5,7 +5,7 @@
 //
 //	engine         the statements and tables of each engine, as data
 //	staterow       a row of keyfill_sequences
-//	nativecatalog  what the catalog of an engine says of its own sequences
+//	nativecatalog  the catalog's facts about an engine's own sequences
 //	keycolumn      a key column of the application: its greatest key, its counter
 //	schema         keyfill's tables: whether they are there, and how they are made
 //	binding        which state serves a column, and claims
@@ -106,9 +106,9 @@
 // # How integers are reserved
 //
 // By one UPDATE, which moves next_value up by as many as are asked for, unless it is
-// below what the caller has seen or would come to lie above the limit. There is no SELECT
-// before it that another process could come after. How the UPDATE returns the new value
-// depends on the engine:
+// below the integers that the caller has seen or would exceed the limit. There is no
+// SELECT before it, after which another process could change the row. How the UPDATE
+// returns the new value depends on the engine:
 //
 //	PostgreSQL, SQLite  UPDATE … RETURNING
 //	SQL Server          UPDATE … OUTPUT

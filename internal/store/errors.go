@@ -62,8 +62,8 @@ var (
 	// between its SELECT and its UPDATE, ten times.
 	ErrContention = anchor.New("contention", "others changed its row between SELECT and UPDATE, ten times: reserve larger blocks, or say lock: pessimistic")
 
-	// ErrGone is returned when the state of a sequence with ClaimsAt is not there, and
-	// the claim of a column says that it was used.
+	// ErrGone is returned when the state of a sequence with ClaimsAt does not exist, and
+	// by the claim of a column it was used.
 	ErrGone = anchor.New("no-row", "its state was lost: stop the programs, give a start above all keys, and delete the row of keyfill_sequences that names it")
 
 	// ErrRowGone is returned when a Shared sequence has no row, and the rows are there that
@@ -95,9 +95,9 @@ var (
 	// no use there.
 	ErrKeyType = anchor.New("key-table", "a column of its key table is of the wrong type")
 
-	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a
-	// storage engine without transactions, such as MyISAM, or is a view: between
-	// an UPDATE and the SELECT of what it has left another one may change it.
+	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a storage
+	// engine without transactions, such as MyISAM, or is a view: another session may
+	// change the row between an UPDATE and the SELECT of its result.
 	ErrKeyEngine = anchor.New("key-table", "its key table has no transactions, or is a view: make it a table of InnoDB, or say lock: optimistic, outside of transactions")
 
 	// ErrKeyRows is returned when a key table has more than one row for a
@@ -133,9 +133,8 @@ var (
 	// from being stored twice.
 	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows: write start: 1 where all rows of a parent are shown, or index its columns and the key, unique")
 
-	// ErrRights is returned when the engine says that the store's user may not use
-	// the state tables. It comes with keysource.ErrStoreState and the driver's
-	// error, as do the four below.
+	// ErrRights is returned when the engine refuses the store's user the state tables. It
+	// comes with keysource.ErrStoreState and the driver's error, as do the four below.
 	ErrRights = anchor.New("state-tables", "the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
 
 	// ErrReadOnly is returned when the store's server, its database or the session
@@ -183,7 +182,7 @@ type Error struct {
 	Columns []Column // that the sequence serves
 	Err     error    // one of this package, or keysource.ErrExhausted
 	Detail  string   // more about the cause; "" when there is none
-	SQL     string   // what to run to mend it; "" when that is not known
+	SQL     string   // the remedy as SQL; may be empty
 
 	// Next is the lowest integer that is not reserved, with [ErrBehind],
 	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
@@ -260,11 +259,11 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, keysource.ErrStoreState}
 }
 
-// BelowRemedy says what to do when a sequence has given the last integer below
+// BelowRemedy is the remedy when a sequence has given the last integer below
 // [sequence.Sequence].Below.
 const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
 
-// EndRemedy says what to do when a sequence has given the last integer below the
+// EndRemedy is the remedy when a sequence has given the last integer below the
 // [sequence.Sequence].StartAt of another one.
 const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
 

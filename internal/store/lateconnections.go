@@ -15,8 +15,8 @@ const (
 	// take back after a fault needs seconds for each.
 	connectLimit = 10 * time.Second
 
-	// connectAgain is how long a connection is waited for without another one begun beside
-	// it, since what has been asked for may never be answered.
+	// connectAgain is how long to wait for a connection before another one is begun
+	// beside it, since the first may never be answered.
 	connectAgain = 3 * time.Second
 
 	// connectMost is how many connections are made at once. A driver may go on with one
@@ -41,7 +41,7 @@ type lateConns struct {
 	ready   []*readyConn  // made too late, the oldest first
 }
 
-// connWaiter is a call of connect. What it waits for comes by done, once.
+// connWaiter is a call of connect. Its result comes by done, once.
 type connWaiter struct {
 	since time.Time
 	done  chan connMade // of one

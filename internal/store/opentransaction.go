@@ -104,8 +104,8 @@ func (p *Prover) Forget() {
 	}
 }
 
-// beginInVain has the engine refuse to begin a transaction inside another one. Its
-// caller may have gone: what it has begun, it has to end.
+// beginInVain has the engine refuse to begin a transaction inside another one. It has to
+// end a transaction that it has begun, even if its caller's context has ended.
 func (p *Prover) beginInVain(ctx context.Context) error {
 	if c, ok := p.conn.(openTx); ok {
 		if c, ok := c.conn.(interface{ AutoCommit() bool }); ok { // mattn/go-sqlite3

@@ -21,20 +21,19 @@ const (
 	poolIdle = 30 * time.Second
 )
 
-// Pool returns a small pool of connections of an application's connector, for
-// [New]: at most two in use, opened when they are needed and closed when they have not
-// been for half a minute. Nothing is connected before the first use, and what
-// the application does with its own connections, of which there may be one, is
-// no hindrance. The caller closes the pool; the connector stays open. Of the
-// connector's errors nothing is shown but the engine's code and what the network
-// says: the rest may hold the DSN.
+// Pool returns a small pool of connections of an application's connector, for [New]: at
+// most two in use, opened when they are needed and closed when they have not been for
+// half a minute. Nothing is connected before the first use, and the pool does not wait
+// for the application's own connections, of which there may be one. The caller closes the
+// pool; the connector stays open. Of the connector's errors only the engine's code and
+// the network's error are shown: the rest may hold the DSN.
 //
 // A connection that takes longer than the attempt that has asked for it goes to the
 // next attempt. It is closed after two seconds where there is none.
 //
-// On MySQL and MariaDB each connection begins with SET autocommit = 1, since
-// the application's DSN may say otherwise, and on a Galera cluster its SELECTs see
-// what the other nodes have committed.
+// On MySQL and MariaDB each connection begins with SET autocommit = 1, since the
+// application's DSN may turn it off, and on a Galera cluster its SELECTs see the commits
+// of the other nodes.
 func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 	db := sql.OpenDB(newLent(c, d))
 	db.SetMaxOpenConns(poolConns)
@@ -47,7 +46,7 @@ func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 type lent struct {
 	connector driver.Connector
 	setup     []string // each connection begins with the first of them that the server takes
-	prepares  bool     // what the driver takes only so: see [dbconn.Preparing]
+	prepares  bool     // statements that the driver takes only prepared: see [dbconn.Preparing]
 	late      *lateConns
 }
 
@@ -86,7 +85,8 @@ func (l *lent) setUp(ctx context.Context) (driver.Conn, error) {
 
 func (l *lent) Driver() driver.Driver { return l.connector.Driver() }
 
-// Close ends what is being made, and leaves the connector open. The pool calls it.
+// Close ends the connections that are being made, and leaves the connector open. The pool
+// calls it.
 func (l *lent) Close() error {
 	l.late.close()
 	return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Refused is a statement that the engine has refused, and what that means.
+// Refused is a statement that the engine has refused, and the meaning of the refusal.
 type Refused struct {
 	Meaning error // ErrTables, ErrColumn …
 	Err     error // the driver's
@@ -180,7 +180,7 @@ func IsUnknownVariable(err error) bool {
 	return ok && code.Number == unknownVariable
 }
 
-// IsMissing reports whether the error of a query says that its table is not there.
+// IsMissing reports whether the error of a query means that its table does not exist.
 func (s *Store) IsMissing(err error) bool {
 	if IsBroken(err) {
 		return false

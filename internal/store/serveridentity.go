@@ -70,8 +70,8 @@ func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 			chosen = expression
 			break
 		}
-		// Was that the engine's answer, or a connection that broke? What the
-		// engine refuses, it refuses again when it is there.
+		// Was that the engine's answer, or a connection that broke? If the engine has
+		// refused the expression, it refuses it again when it is there.
 		if err := s.ask(ctx, noServer); err != nil {
 			return "", err
 		}

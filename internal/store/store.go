@@ -106,9 +106,9 @@ func (s *Store) ProbeAll(ctx context.Context) error {
 	return err
 }
 
-// CanRead reports whether a table of keyfill's is there, and the user may read it. The error
-// of a query says neither where it may have another answer the next time: a lock that was
-// waited for in vain, a connection that broke.
+// CanRead reports whether a table of keyfill's exists, and the user may read it. The
+// error of a query answers neither if the query may succeed the next time: a lock wait
+// that timed out, a connection that broke.
 func (s *Store) CanRead(ctx context.Context, table string) (bool, error) {
 	err := s.Probe(ctx, table)
 	if err == nil {

@@ -2,7 +2,7 @@
 // keyfill_sequences that bind states to columns, finds the states that have a column
 // already, settles the contest of states that are opened for one column at the same time,
 // and lets two sequences share a column where one ends at the first integer of the other.
-// A [Claim] binds what has no row of its own.
+// A [Claim] binds a state that has no row of its own.
 package binding
 
 import (

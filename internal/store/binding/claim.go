@@ -54,12 +54,12 @@ func (c Claim) binding() *Binding {
 	return b
 }
 
-// Note writes the claim into keyfill_sequences. It returns [store.ErrTaken] where another
-// state fills the column. noted says that the row is there, and made that this call has
-// made it: inside a transaction that is undone with it.
+// Note writes the claim into keyfill_sequences. It returns [store.ErrTaken] if another
+// state fills the column. noted reports whether the row exists, and made whether this
+// call has made it: inside a transaction that is undone with it.
 //
-// Where there is no such table nothing is noted, nor where it may be read but not
-// written: a state that is opened later does not find the claim then.
+// If the table does not exist, or may be read but not written, nothing is noted: a state
+// that is opened later does not find the claim then.
 func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err error) {
 	r, d := s, Binder{s}
 	if r.Inside {

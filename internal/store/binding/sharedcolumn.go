@@ -176,7 +176,7 @@ func (d Binder) giveEnd(ctx context.Context, b *Binding, name string, other *sta
 	if err := d.mark(ctx, b, name, other.Incarnation, staterow.WithEnd(other.Incarnation, b.StartAt), b.StartAt); err != nil {
 		return false, err
 	}
-	// What the row holds is the proof, whichever process has written it.
+	// The content of the row is the proof, whichever process has written it.
 	other, err := staterow.Read(ctx, d.Store, name)
 	if err != nil || other == nil {
 		return err == nil, err

@@ -65,7 +65,7 @@ var IntegerVersion = VersionWording{
 type RowStatements struct {
 	Max    int64 // the greatest integer that the column's type lets be reserved
 	Limit  int64 // the greatest integer of the column's type
-	Offset int64 // the next integer less what the table holds
+	Offset int64 // the next integer less the value in the table
 
 	Version string // the start of a new row's incarnation; may be empty
 
@@ -160,7 +160,7 @@ func (e *Engine) update(k *KeyTableColumns) *composer {
 	return c.add("UPDATE ", k.Table, e.Words.Hint, "\nSET ", k.Value, " = ")
 }
 
-// where adds what the row is found by, and leaves room for a condition.
+// where adds the condition that finds the row, and leaves room for another condition.
 func (c *composer) where(k *KeyTableColumns) *composer {
 	c.add("\nWHERE ")
 	if k.Key != "" {

@@ -123,7 +123,7 @@ RETURNING previous_until`,
 	},
 	Words: Wording{
 		Place: "?",
-		// A column holds what was put into it, whatever its type.
+		// A column holds any value, whatever its type.
 		Digits: "CASE typeof(%[1]s) WHEN 'integer' THEN %[1]s END",
 		Answer: answerReturning,
 	},

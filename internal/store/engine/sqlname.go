@@ -73,8 +73,8 @@ func quotedPart(name string, end byte) (part, rest string) {
 	return "", ""
 }
 
-// isNameByte reports whether a byte may stand in a name without quotes. What an
-// engine has no use for, it refuses itself.
+// isNameByte reports whether a byte may stand in a name without quotes. If an engine does
+// not allow it, the engine refuses it.
 func isNameByte(c byte) bool {
 	return c == '_' || c == '$' || c == '#' || c >= 0x80 ||
 		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

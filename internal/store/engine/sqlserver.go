@@ -9,10 +9,10 @@ import "math"
 // followed by an error are not to be used. SET reads the values of before
 // ("UPDATE (Transact-SQL)").
 //
-// READCOMMITTEDLOCK has the UPDATE wait for the row and read what was committed
-// last, also where row versions are on ("Table hints (Transact-SQL)"). MERGE
-// takes the range of a missing name with HOLDLOCK, so that two transactions that make one row
-// wait for each other; it ends in a semicolon ("MERGE (Transact-SQL)").
+// READCOMMITTEDLOCK has the UPDATE wait for the row and read the last committed row, also
+// where row versions are on ("Table hints (Transact-SQL)"). MERGE takes the range of a
+// missing name with HOLDLOCK, so that two transactions that make one row wait for each
+// other; it ends in a semicolon ("MERGE (Transact-SQL)").
 var sqlserver = Engine{
 	Tables: [...]string{
 		`IF OBJECT_ID(N'keyfill_sequences', N'U') IS NULL

@@ -51,7 +51,7 @@ func (f *DB) note(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf(format, args...))
 }
 
-// Lines returns what was logged since the last call.
+// Lines returns the log since the last call.
 func (f *DB) Lines() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

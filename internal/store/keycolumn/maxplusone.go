@@ -31,17 +31,17 @@ type greatestLocked struct {
 
 // greatestOf are the ways of all engines, by the dialect's name.
 var greatestOf = map[string]*greatestLocked{
-	// SELECT … FOR UPDATE reads what was committed last, and locks the gap after
-	// the greatest key, by which two that read it wait for each other until one is
-	// the victim of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and
-	// 17.7.5. The row keeps them apart.
+	// SELECT … FOR UPDATE reads the last committed rows, and locks the gap after the
+	// greatest key, so that two sessions that read it wait for each other until one is
+	// the victim of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and 17.7.5.
+	// The row keeps them apart.
 	dialect.MySQL().Name:   {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 	dialect.MariaDB().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 
-	// FOR UPDATE is not allowed with an aggregate, and a row that it waited for is
-	// not the greatest any more. A statement after the lock sees what was committed
-	// last under READ COMMITTED, and under the other levels if it is the first:
-	// PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
+	// FOR UPDATE is not allowed with an aggregate, and a row that it waited for is not
+	// the greatest any more. A statement after the lock sees the last committed rows
+	// under READ COMMITTED, and under the other levels if it is the first: PostgreSQL 18
+	// documentation, sections 9.28.10 and 13.2.
 	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
 
 	// One connection writes at a time.
@@ -74,8 +74,7 @@ func MutexName(c store.Column) string {
 // unique index keeps a key from being stored twice:
 //
 //	PostgreSQL       waits for pg_advisory_xact_lock; under REPEATABLE READ and
-//	                 SERIALIZABLE it reads what was committed when the transaction
-//	                 began
+//	                 SERIALIZABLE it reads the rows as of the begin of the transaction
 //	MySQL, MariaDB   locks the end of the index, once the row that [NeedsMutex] is
 //	                 about was changed
 //	SQLite           takes the lock to write

@@ -83,7 +83,7 @@ func (r *Reserver) find(ctx context.Context) (*nativecatalog.Name, error) {
 	return found, err
 }
 
-// check returns what makes a sequence unfit.
+// check returns why a sequence is unfit, or nil.
 func (r *Reserver) check(q *opened, f *nativecatalog.Facts) error {
 	alter := func(e *store.Error, what string) error {
 		e.SQL = fmt.Sprintf("ALTER SEQUENCE %s %s", q.Quoted, what)
@@ -111,7 +111,7 @@ func (r *Reserver) wrongIncrement(q *opened, increment int64) error {
 		e.Detail += fmt.Sprintf("; say block: %d, or give it the block's", increment)
 	}
 	if increment > r.native.Block {
-		// What others hold of the last value ends further up.
+		// The values that other sessions hold after the last one end further up.
 		e.SQL += " RESTART WITH <a number above all keys>"
 	}
 	return e

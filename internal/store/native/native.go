@@ -1,6 +1,6 @@
 // Package native draws from a sequence of the engine, as CREATE SEQUENCE makes one, for a
-// [keysource.Sequence]. It checks the sequence first: its increment, its end, its cache, and
-// what else fills the columns.
+// [keysource.Sequence]. It checks the sequence first: its increment, its end, its cache,
+// and other fillings of the columns.
 package native
 
 import (
@@ -50,7 +50,7 @@ type Sequence struct {
 // Block. It looks at the sequence when it is first used, and again after an error. It is
 // safe for concurrent use and must not be copied.
 //
-// What may make a key come out twice is an [*store.Error] before the first draw:
+// A setting that may repeat a key is an [*store.Error] before the first draw:
 // [store.ErrIncrement], [store.ErrNodes], [store.ErrCycle], [store.ErrUnordered],
 // [store.ErrOtherSequence]. One below 1 is [store.ErrBelowOne]. The increment is looked
 // at again with each draw, so that one that is changed meanwhile stops this process too.
@@ -74,7 +74,7 @@ type Sequence struct {
 // prepared INSERTs at once that draw a column's default from a sequence. Those that
 // are filled do not draw it.
 //
-// A database that goes back loses what was drawn since, as a [store.Store] does. Only
+// A database that goes back loses the later draws, as a [store.Store] does. Only
 // PostgreSQL and SQL Server distinguish a sequence from a later one of the same name;
 // elsewhere a new one is noticed by its lower values.
 type Reserver struct {
@@ -199,7 +199,7 @@ func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (ke
 		need, drawTries, n)
 }
 
-// value is a value that was drawn, and what it was drawn from.
+// value is a value that was drawn, and the increment and server of the draw.
 type value struct {
 	first, increment int64
 	server           string // as in keysource.Reservation
@@ -272,8 +272,8 @@ func (r *Reserver) refused(ctx context.Context, q *opened, count int64, err erro
 	return r.store.Failed(q.Shown(), &store.Refused{Meaning: store.ErrNoSequence, Err: err})
 }
 
-// Advance returns an [*store.Error]: the statements that set a sequence may set it
-// back, below what others have drawn meanwhile.
+// Advance returns an [*store.Error]: the statements that set a sequence may set it back,
+// below the values that other sessions have drawn meanwhile.
 func (r *Reserver) Advance(ctx context.Context, _ int64) error {
 	q, err := r.open(ctx)
 	if err != nil {

@@ -48,8 +48,7 @@ func (k Catalog) Find(ctx context.Context, schema, name string) (*Name, error) {
 	return &found, nil
 }
 
-// Facts returns what the catalog says of a sequence, nil where it is not
-// there any more.
+// Facts returns the catalog's facts about a sequence, nil if it does not exist any more.
 func (k Catalog) Facts(ctx context.Context, q Name) (*Facts, error) {
 	text := k.Statements.facts
 	text.Text = strings.ReplaceAll(text.Text, "{sequence}", q.Quoted)

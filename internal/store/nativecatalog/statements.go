@@ -170,9 +170,9 @@ ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3
 		}
 		return "", "", false
 	},
-	// pg_sequence_parameters answers with what holds when it is called, after
-	// nextval, whose lock keeps it so; a SELECT of pg_sequence would answer with
-	// what held when the statement began to wait for an ALTER SEQUENCE.
+	// pg_sequence_parameters answers with the parameters at the time of its call, after
+	// nextval, whose lock keeps them so; a SELECT of pg_sequence would answer with the
+	// parameters from when the statement began to wait for an ALTER SEQUENCE.
 	Draw: Text{`SELECT nextval(CAST(CAST($1 AS text) AS regclass)),
 (pg_catalog.pg_sequence_parameters(CAST(CAST($1 AS text) AS regclass))).increment,
 CAST(CAST(CAST(CAST($1 AS text) AS regclass) AS oid) AS text), (SELECT {server})

@@ -88,8 +88,9 @@ func LookUnmade(ctx context.Context, s *store.Store, q sequence.Sequence) error 
 	return o.row().NoRow(ctx, greatest)
 }
 
-// lookUnmade returns why Open would not make the row of a sequence, or could not use it as
-// it is made. there says that keyfill's tables are there; those that Open makes are empty.
+// lookUnmade returns why Open would not make the row of a sequence, or could not use the
+// row that it makes. there reports whether keyfill's tables exist; those that Open makes
+// are empty.
 func (o opener) lookUnmade(ctx context.Context, found *sequence.Looked, there bool) error {
 	q := o.q
 	if !q.Create {

@@ -63,7 +63,7 @@ func Open(ctx context.Context, s *store.Store, q sequence.Sequence) (Row, error)
 	return Row{}, e
 }
 
-// opener finds the row of a sequence, or makes it, and compares what the row says.
+// opener finds the row of a sequence, or makes it, and compares its content.
 type opener struct {
 	store *store.Store
 	q     *sequence.Sequence
@@ -97,7 +97,7 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 	switch {
 	case look != nil && time.Now().Before(look.until) && (firstLooker{o.store, q}).may() && (look.stored != nil || !o.store.Inside):
 	case o.store.Inside:
-		look = nil // what is read before the transaction writes may be old: see LockFirst
+		look = nil // rows that are read before the transaction writes may be old: see LockFirst
 	default:
 		look = firstLooker{o.store, q}.look(ctx)
 	}
@@ -138,8 +138,8 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 	return o.openSeen(ctx, stored, true, greatest, ranked)
 }
 
-// openSeen opens a row as it was read, or makes it. contested says that another state may
-// have the column.
+// openSeen opens a row as it was read, or makes it. contested reports that another state
+// may have the column.
 func (o opener) openSeen(ctx context.Context, stored *staterow.Row, contested bool, greatest int64, ranked bool) (got opening, err error) {
 	q := o.q
 	created := stored == nil
@@ -178,7 +178,7 @@ func (o opener) raiseToStart(ctx context.Context, stored *staterow.Row) (*stater
 	return raised, err
 }
 
-// ensure creates what a sequence needs where it says so.
+// ensure creates the tables that a sequence needs, if EnsureSchema is set.
 func (o opener) ensure(ctx context.Context) error {
 	if !o.q.EnsureSchema {
 		return nil
@@ -190,8 +190,8 @@ func (o opener) ensure(ctx context.Context) error {
 	return schema.EnsureProcedure(ctx)
 }
 
-// create makes the row and returns it as it then is: another process may have
-// made it, and used it, before. made is the row unless it was used. alone says that no other
+// create makes the row and returns it as it then is: another process may have made it,
+// and used it, before. made is the row unless it was used. alone reports that no other
 // state has the column.
 func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *staterow.Row, alone bool, err error) {
 	q := o.q

@@ -72,11 +72,11 @@ func claimRows(q *sequence.Sequence) (rows []string) {
 	return rows
 }
 
-// unused returns the integer from which on a state that is not there may begin, as far as
-// the claims of all columns that it fills say: above the keys of those that are not
-// columns of the sequence. It returns [store.ErrGone] where a claim says that the state
-// was used, [store.ErrUnread] where such keys cannot be read, and [store.ErrFresh] where
-// there are some and they are not the sequence's integers.
+// unused returns the integer from which on a missing state may begin, by the claims of
+// all columns that it fills: above the keys of the columns that are not the sequence's.
+// It returns [store.ErrGone] if by a claim the state was used, [store.ErrUnread] if such
+// keys cannot be read, and [store.ErrFresh] if there are such keys and they are not the
+// sequence's integers.
 func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	if q.ClaimsAt == nil {
 		return 0, nil

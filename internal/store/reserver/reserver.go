@@ -53,8 +53,8 @@ func New(s *store.Store, q sequence.Sequence) *Reserver {
 	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), first: new(atomic.Pointer[firstLook])}
 }
 
-// At returns the same row as another view of the database finds it: a store of
-// [store.On] or [store.Within]. What one of them has opened, the others need not.
+// At returns the same row in another view of the database: a store of [store.On] or
+// [store.Within]. A row that one of them has opened, the others need not open.
 func (r *Reserver) At(s *store.Store) *Reserver {
 	other := *r
 	other.store, other.first = s, new(atomic.Pointer[firstLook])
@@ -218,10 +218,10 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 // integers of the row before, and cannot be asked for them.
 const remadeGap = 100
 
-// resume returns the sequence as it is opened: a row that was removed, while this
-// process had reserved up to seen, is made again above that. On a connection of the
-// application the transaction that had made it may have been rolled back instead,
-// and no process has anything of it: a seen of 1 says that nothing was reserved.
+// resume returns the sequence as it is opened: a row that was removed, while this process
+// had reserved up to seen, is made again above that. On a connection of the application
+// the transaction that had made it may have been rolled back instead, and no process has
+// integers of it: a seen of 1 means that nothing was reserved.
 func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 	q := r.sequence
 	if r.once.Load() && (seen > 1 || seen > 0 && r.store.Pooled) {
@@ -247,10 +247,9 @@ func (r *Reserver) ask(ctx context.Context, n, seen int64) (keysource.Reservatio
 	return r.row().TakeOutside(ctx, n, seen)
 }
 
-// Bind binds a shared sequence to one more column, as opening the sequence
-// binds each of its Columns. It returns [store.ErrTaken] where another state serves
-// the column. What is bound already stays so. Within a transaction that is
-// undone with it.
+// Bind binds a shared sequence to one more column, as opening the sequence binds each of
+// its Columns. It returns [store.ErrTaken] if another state serves the column. Bound
+// columns stay bound. Within a transaction the binding is undone with it.
 func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	if err := r.Open(ctx); err != nil || !r.sequence.Shared {
 		return err
@@ -311,7 +310,7 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	end := r.sequence.KeysEnd()
 	now, err := r.KeysEndNow(ctx)
 	if err != nil || now == end {
-		return key, nil // what is wrong with the row, the reservation says
+		return key, nil // the reservation reports the fault of the row
 	}
 	key, _, err = sequence.ColumnsOf(r.store, &r.sequence).Greatest(ctx)
 	return key, err
@@ -335,11 +334,10 @@ func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
 // known; 0 for none.
 func (r *Reserver) KeysEnd() int64 { return r.sequence.KeysEnd() }
 
-// Open does what the first call does before it reserves: it makes sure that the
-// row can be used, and makes one where the sequence says so. Inside a transaction
-// that sees what was committed when it began, a row that has come since is not
-// found; what was opened on another store, before [Reserver.At], is. Several goroutines may
-// call it at the same time.
+// Open does the first part of a reservation: it makes sure that the row can be used, and
+// makes it if the sequence has Create. Inside a transaction with a snapshot, a later row
+// is not found, unless it was opened on another store, before [Reserver.At]. Several
+// goroutines may call it at the same time.
 func (r *Reserver) Open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil

@@ -76,8 +76,8 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 				// another process has made it.
 				return s.store.Failed(table, fmt.Errorf("%w; creating it before: %v", probed, err))
 			default:
-				// Not judged: the connection may have broken, or the right be given.
-				// What the table's absence means is known: it is to be created.
+				// Not judged: the connection may have broken, or the right be given. The
+				// table is missing, and is to be created.
 				return s.store.Failed(table, fmt.Errorf("%v; and creating it: %w", probed, err))
 			}
 		}

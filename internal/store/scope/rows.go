@@ -24,16 +24,15 @@ type Rows struct {
 // New returns the rows of the parents of a numbering. It does no I/O.
 func New(s *store.Store, q *Scope) *Rows { return &Rows{s, q} }
 
-// latestLimit bounds the time in which the other view has to answer: what it waits
-// for may wait for the transaction.
+// latestLimit bounds the time in which the other view has to answer: it may wait for a
+// session that waits for the transaction.
 const latestLimit = 5 * time.Second
 
-// Reserve reserves n ≥ 1 consecutive numbers of a parent and returns the
-// first, inside the transaction that is open on the connection of the store: the
-// parent's row is locked until that ends, and what was reserved goes back with it.
-// values are as for [Scope.RowFor]. Statements that need several parents ask in
-// the order of the names of their rows, so that none waits for another that waits
-// for it.
+// Reserve reserves n ≥ 1 consecutive numbers of a parent and returns the first, inside
+// the transaction that is open on the connection of the store: the parent's row is locked
+// until that ends, and a rollback undoes the reservation. values are as for
+// [Scope.RowFor]. Statements that need several parents ask in the order of the names of
+// their rows, so that none waits for another that waits for it.
 //
 // A parent without a row gets one: it goes on above the greatest number in the
 // table, which is asked for when the row is locked, so that where two
@@ -158,7 +157,8 @@ func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (g
 // create makes the row of a parent. Another transaction that makes it at the same time
 // waits until this one has ended.
 func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any, least int64) error {
-	// The row is locked first, and raised then: what was read before could be old.
+	// The row is locked first, and raised then: a value that was read before could be
+	// old.
 	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: scopeParameters}
 	create, engine := s.store.Engine.Rows.Create, s.store.Engine
 	if s.store.Proof != nil && engine.Proof.Create.Text != "" {

@@ -42,9 +42,9 @@ type Scope struct {
 	// Max is as in [sequence.Sequence].
 	Max int64
 
-	// Latest is another view of the same database, which sees what has been
-	// committed last whatever the transaction sees: that may be older, under
-	// REPEATABLE READ. nil where a transaction that writes sees it, on SQLite.
+	// Latest is another view of the same database, which sees the last committed rows
+	// whatever the transaction sees, which may be older, under REPEATABLE READ. It is nil
+	// if a transaction that writes sees them, on SQLite.
 	Latest *store.Store
 }
 

@@ -12,8 +12,8 @@ import (
 // [store.ErrBelow] unless that is the sequence's Below or above it. A column without a counter
 // needs no proof.
 //
-// The answer holds until the counter is set back: TRUNCATE does that, and a
-// server that is killed may lose what was set a moment before. So it is asked for again
+// The answer holds until the counter is set back: TRUNCATE does that, and a server that
+// is killed may lose a counter that was set a moment before. So it is asked for again
 // whenever the greatest key is: after a duplicate key, and by each process at first.
 func (s Columns) ProveBelow(ctx context.Context) error {
 	if s.q.Below == 0 || s.q.PastCounter {

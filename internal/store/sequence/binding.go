@@ -22,8 +22,8 @@ func (q *Sequence) LookedAt() *binding.Binding {
 }
 
 // ForeignState returns the [binding.Claim].State of a sequence that is in none of
-// keyfill's tables. It names the key table or the procedure that knows the next integer: of two
-// states that have the same one, neither gives what the other has given.
+// keyfill's tables. It names the key table or the procedure that knows the next integer:
+// of two states with the same one, neither gives integers that the other has given.
 func (q *Sequence) ForeignState() string {
 	if q.Table == nil {
 		return fmt.Sprintf("%s (procedure %s)", q.Name, q.Procedure)

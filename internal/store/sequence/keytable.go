@@ -47,15 +47,15 @@ type KeyTable struct {
 // Codec is how a table stores a number that is not the next integer itself: the
 // number of the key that was made last, say. Its methods are pure functions.
 type Codec interface {
-	// Residue returns what the table holds while next is the lowest number that
-	// is not reserved: one from 1 to the sequence's Max + 1.
+	// Residue returns the value in the table while next is the lowest number that is not
+	// reserved: one from 1 to the sequence's Max + 1.
 	Residue(next int64) int64
 
 	// NextOf is the inverse of Residue.
 	NextOf(residue int64) (int64, error)
 }
 
-// offset is the lowest integer that is not reserved less what the table holds.
+// offset is the lowest integer that is not reserved less the value in the table.
 func (t *KeyTable) offset() int64 {
 	if t.Last {
 		return 1

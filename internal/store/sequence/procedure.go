@@ -43,8 +43,8 @@ func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation
 		return keysource.Reservation{}, q.Fail(store.ErrProcedure, "its answer is below 1; does it count from there, or answer with the last one?")
 	}
 	if q.Table == nil && q.readable() {
-		// The procedure knows of no end that the row may have got. One that is not there
-		// yet comes only above what was reserved.
+		// The procedure does not know of an end that the row may have got. A later end
+		// lies above the reserved integers.
 		stored, err := p.row.Read(ctx)
 		if err != nil {
 			return keysource.Reservation{}, err
@@ -118,8 +118,8 @@ func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	return r.Failed(q.Name, r.Judge(ctx, store.ErrProcedure, failed, query, []any{q.callName(), n}))
 }
 
-// advance raises the next value by reserving all integers below it. What others
-// reserve meanwhile makes it rise further.
+// advance raises the next value by reserving all integers below it. Reservations by
+// others meanwhile make it rise further.
 func (p procedureCall) advance(ctx context.Context, next int64) error {
 	if next > p.row.Limit()+1 {
 		return p.row.Exhausted(0)

@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Reserve takes n ≥ 1 consecutive integers, of which it returns the first. seen
-// is the end of what this process knows to be reserved: the lowest integer that
-// it does not know to be, or 0.
+// Reserve takes n ≥ 1 consecutive integers, of which it returns the first. seen is the
+// end of the integers that this process knows to be reserved: the lowest integer that it
+// does not know to be reserved, or 0.
 //
 // When it returns without an error the reservation has committed, or, on a
 // store made by [store.Within], will with the transaction. After any other error but
@@ -110,8 +110,8 @@ func (s *Row) Advance(ctx context.Context, next int64) error {
 	return nil
 }
 
-// Raise is [Row.Advance], but locks no row that is not raised, where the engine can do that: a
-// transaction that sees what was committed when it began would fail at such a row.
+// Raise is [Row.Advance], but locks no row that is not raised, if the engine can do that:
+// a transaction with a snapshot would fail at such a row.
 func (s *Row) Raise(ctx context.Context, next int64) error {
 	st := s.store.Engine.Rows.Raise
 	if st.Text == "" || s.q.Procedure != "" || s.q.Codec != nil || s.q.Table != nil {

@@ -249,9 +249,9 @@ func (s *Row) replacing(row *staterow.Row, next int64) (engine.Values, error) {
 	return v, nil
 }
 
-// encode returns what the table holds while next is the lowest integer that is
-// not reserved. It is not ok where the table cannot hold that, or would mean
-// another one.
+// encode returns the value in the table while next is the lowest integer that is not
+// reserved. It is not ok if the table cannot hold that, or if the value would mean
+// another integer.
 func (s *Row) encode(next int64) (value int64, ok bool) {
 	if s.q.Codec == nil {
 		value = next - s.Form.Offset

@@ -91,7 +91,7 @@ func (t RowText) insertKey(start, from string) string {
 	}
 	switch {
 	case q.Codec != nil:
-		// What stands for the start can be worked out only here.
+		// The value for the start can be computed only here.
 		if n, err := strconv.ParseInt(start, 10, 64); err == nil && n <= q.Greatest()+1 {
 			start = strconv.FormatInt(q.Codec.Residue(n), 10)
 		} else {

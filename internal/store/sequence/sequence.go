@@ -1,9 +1,9 @@
 // Package sequence reserves integers from the row of a counter, in keyfill_sequences or
 // in a key table of the application. A [Sequence] names the row with its expected values;
-// a [Row] reads it, and takes integers from it by one UPDATE, by replacing what was read,
-// or by calling a procedure. [Columns] are the columns that the keys go to, and find
-// which integers are in use. Package reserver finds out whether the row exists, and whose
-// it is.
+// a [Row] reads it, and takes integers from it by one UPDATE, by replacing the value that
+// was read, or by calling a procedure. [Columns] are the columns that the keys go to, and
+// find which integers are in use. Package reserver finds out whether the row exists, and
+// whose it is.
 package sequence
 
 import (
@@ -104,9 +104,9 @@ type Sequence struct {
 	// apply to it.
 	Table *KeyTable
 
-	// Lock is how the state is changed: [LockOptimistic], or [LockPessimistic],
-	// which the empty one is too. Inside a transaction of the application it is
-	// always the latter, since what was read there may be old.
+	// Lock is how the state is changed: [LockOptimistic], or [LockPessimistic], which the
+	// empty one is too. Inside a transaction of the application it is always the latter,
+	// since a value that was read there may be old.
 	Lock string
 
 	// Procedure is the name, as it is written in SQL, of the procedure that reserves
@@ -166,7 +166,7 @@ func lastRead(q *Sequence) (known knownRow) {
 	return known
 }
 
-// KeepRow has the sequence, and what is copied from it, know the row as it was last read.
+// KeepRow has the sequence, and its copies, know the row as it was last read.
 func (q *Sequence) KeepRow() { q.known = new(atomic.Pointer[knownRow]) }
 
 // Remember keeps the incarnation and the server of a row that was read.
@@ -237,7 +237,7 @@ func (q *Sequence) KeysEnd() int64 {
 	return q.Below
 }
 
-// Bound returns what the row holds in table_name and column_name.
+// Bound returns the values of the row in table_name and column_name.
 func (q *Sequence) Bound() (table, column string) {
 	if q.Shared {
 		return "", ""

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// singleUpdate reserves by one UPDATE, which answers with what it has stored.
+// singleUpdate reserves by one UPDATE, which answers with the value that it has stored.
 type singleUpdate struct{ row *Row }
 
 // reserveTries is how often an UPDATE that finds no row is sent when the row is
@@ -91,10 +91,9 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 	return nil
 }
 
-// readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a
-// statement. The connection has to be our own, so that the application does not read it, and
-// outside of transactions, so that the answer also says that the statement has
-// committed.
+// readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a statement.
+// The connection has to be our own, so that the application does not read it, and outside
+// of transactions, so that the answer also proves that the statement has committed.
 func readsOwnID(s *store.Store) bool { return s.Pooled && !s.Inside }
 
 // update is [store.Store.Update], also for an engine that answers with an integer alone
@@ -167,7 +166,7 @@ func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Va
 	return s.update(ctx, u, v)
 }
 
-// reserved returns what an UPDATE has reserved, from its answer.
+// reserved returns the reservation of an UPDATE, from its answer.
 func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, err error) {
 	q, r := s.row.q, s.row.store
 	value, err := store.Integer(answer[0])
@@ -179,8 +178,8 @@ func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, flo
 	case q.Table == nil:
 		got.Server = staterow.Server(answer[1], answer[2])
 	case got.First < floor:
-		// The UPDATE has found it at floor or above: something else has changed
-		// what was written.
+		// The UPDATE has found it at floor or above: something else has changed the
+		// written value.
 		return keysource.Reservation{}, q.Fail(store.ErrKeyValue, "it does not hold what was written into it")
 	case len(answer) > 1:
 		got.Server = store.ServerOf("", answer[1])

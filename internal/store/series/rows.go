@@ -42,8 +42,8 @@ func New(s *store.Store, o Options) *Rows {
 	return &Rows{store: s, series: o, counter: reserver.New(s, o.Sequence), err: err}
 }
 
-// At returns the same series as another view of the database finds them: a store
-// of [store.On] or [store.Within]. What one of them has opened, the others need not.
+// At returns the same series in another view of the database: a store of [store.On] or
+// [store.Within]. A series that one of them has opened, the others need not open.
 func (r *Rows) At(s *store.Store) *Rows {
 	return &Rows{store: s, series: r.series, counter: r.counter.At(s), err: r.err}
 }
@@ -245,8 +245,8 @@ func (r *Rows) Move(ctx context.Context, s keysource.Series, to int64) (now keys
 		return s, moved, err
 	}
 	now, err = r.row(ctx, s.First)
-	// A renewal in the same instant as another one changes nothing, which is
-	// what some drivers count.
+	// A renewal in the same instant as another one changes nothing, and some drivers
+	// count only changes.
 	moved = err == nil && to == s.Next && now.Own && now.Epoch == s.Epoch && now.Next == to
 	return now, moved, err
 }

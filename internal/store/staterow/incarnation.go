@@ -28,7 +28,7 @@ func EndOf(incarnation string) int64 {
 	}
 	end, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return 1 // what stands there was not written by this package
+		return 1 // the text was not written by this package
 	}
 	return max(end, 1)
 }

@@ -19,7 +19,7 @@ type Row struct {
 
 	Incarnation string // "" in a key table
 
-	Value   int64 // what stands for next in a key table
+	Value   int64 // the value for next in a key table
 	Version any   // as it is compared
 }
 
@@ -72,6 +72,6 @@ func Make(ctx context.Context, s *store.Store, name string, next int64, table, c
 // ErrRemoved is a row that is not there although it has just been made.
 var ErrRemoved = errors.New("the row was removed as soon as it was made")
 
-// SeenTries is how often a row is looked for that has just been made: on MariaDB the next
-// statement of another connection may not see yet what another process has committed.
+// SeenTries is how often to look for a row that has just been made: on MariaDB the next
+// statement of another connection may not yet see the commit of another process.
 const SeenTries = 5

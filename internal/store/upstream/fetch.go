@@ -206,7 +206,7 @@ type Stats struct {
 	Block   int64 // how many the next block has; 0 where that is not known yet
 	Fetches int64 // blocks that this process has fetched
 	Errors  int64 // attempts of this process that have failed
-	Err     error // what the last attempt failed with; nil after a block
+	Err     error // the error of the last attempt; nil after a block
 }
 
 // Stats returns the state of the upstream. It does no I/O.

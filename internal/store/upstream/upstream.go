@@ -22,8 +22,8 @@ import (
 type Options struct {
 	Store string // the name of the upstream in errors
 
-	// Open returns the state of the upstream. Where the state is missing it is an error,
-	// unless isNew says that it is made, at start. Open does no I/O.
+	// Open returns the state of the upstream. A missing state is an error, unless isNew
+	// is set: then it is made, at start. Open does no I/O.
 	Open func(start int64, isNew bool) (keysource.Reserver, error)
 
 	// Block is how many integers a block has; 0 lets the number follow the use, so that a
@@ -80,7 +80,7 @@ type Upstream struct {
 	ended context.Context // when it is closed
 	close context.CancelFunc
 
-	mu       sync.Mutex // guards what follows; never held while a store is asked
+	mu       sync.Mutex // guards the fields below; never held while a store is asked
 	known    Level      // as the rows were seen last
 	use      blockUse   // of the block in use
 	usedUp   blockUse   // of the one before, which a rollback may put into use again
@@ -118,8 +118,8 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// Close ends what is being fetched. It waits for that until ctx ends, and returns the
-// context's error then. A block that is not installed yet is a gap.
+// Close ends a fetch. It waits for that until ctx ends, and returns the context's error
+// then. A block that is not installed yet is a gap.
 func (u *Upstream) Close(ctx context.Context) error {
 	u.mu.Lock()
 	u.closed = true
@@ -277,7 +277,7 @@ func (u *Upstream) passes(b Block) bool {
 	return (b.First-first)/step != (b.End-first)/step
 }
 
-// note records what the rows say.
+// note records the state of the rows.
 func (u *Upstream) note(l Level) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

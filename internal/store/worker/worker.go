@@ -39,18 +39,17 @@ type Worker struct {
 	EnsureSchema bool // missing tables are created by a [Marker]
 }
 
-// Mark raises the mark of a worker to until, in milliseconds since 1970, and
-// returns what it was before: 0 for one that was never raised. It is never
-// lowered. As with [sequence.Reserve], it has committed when it returns.
+// Mark raises the mark of a worker to until, in milliseconds since 1970, and returns the
+// mark before: 0 for one that was never raised. It is never lowered. As with
+// [sequence.Reserve], it has committed when it returns.
 //
 // The time from before to until is the caller's alone: marks are raised one after the
-// other. Nothing is where before is not below until.
+// other. The caller has no time if before is not below until.
 func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before int64, err error) {
 	return mark(ctx, s, w, until, 0)
 }
 
-// mark is [Mark] for a caller that knows what the mark probably is; known is 0 if it does
-// not.
+// mark is [Mark] for a caller that knows the probable mark; known is 0 if it does not.
 func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (before int64, err error) {
 	if err := store.CheckName(w.Name); err != nil {
 		return 0, err
@@ -166,7 +165,7 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	return m.mark(ctx, until)
 }
 
-// mark raises the mark, and notes what it is then.
+// mark raises the mark, and notes its new value.
 func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error) {
 	if before, err = mark(ctx, m.store, m.worker, until, m.known.Load()); err == nil {
 		m.known.Store(max(before, until))
@@ -174,8 +173,8 @@ func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error
 	return before, err
 }
 
-// lost reports whether an error says that the table of marks is missing, and the table may
-// be made again. The next [Marker.open] makes it.
+// lost reports whether an error means that the table of marks is missing, and the table
+// may be made again. The next [Marker.open] makes it.
 func (m *Marker) lost(ctx context.Context, err error) bool {
 	if !m.worker.EnsureSchema || ctx.Err() != nil || sqlcode.ClassOf(m.store.Dialect, err) != dialect.ErrorNoObject {
 		return false
