@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestAPI compares what "go doc -all" says of each public package with the files
-// of testdata/api: whoever changes what others use sees it, and writes it into
-// the CHANGELOG. go test -run TestAPI . -update writes the files.
+// TestAPI compares the output of "go doc -all" for each public package with the files of
+// testdata/api: a change of the API shows there, and belongs into the CHANGELOG. go test
+// -run TestAPI . -update writes the files.
 func TestAPI(t *testing.T) {
 	command, err := exec.LookPath("go")
 	if err != nil {

@@ -20,8 +20,8 @@ func loadingDriver(s strength) *fakeDriver {
 
 const copyT = "COPY t (name) FROM STDIN"
 
-// TestLoad: each execution has its key behind the values of its row, and the one
-// without arguments has none.
+// TestLoad: each execution has its key after the values of its row, and the one without
+// arguments has none.
 func TestLoad(t *testing.T) {
 	for _, s := range []strength{bare, contexts, checkers} {
 		d := loadingDriver(s)

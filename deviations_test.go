@@ -13,15 +13,14 @@ import (
 //	e2e/statements TestGoldenStores: an explicit NULL in the key column
 //
 // A folder and a test, a colon, and the beginning of the line, long enough for this line
-// alone. In the place of a test stands "no test" where none can be had here.
+// alone. "no test" stands instead of a test where none is possible here.
 const pins = "testdata/deviations.txt"
 
 // mostUnpinned is how many lines may have no test. It only falls.
 const mostUnpinned = 1
 
-// TestDeviationsArePinned: no line of docs/deviations.md is there without a test, and none
-// goes while its test stands in the list: who takes one away takes it out of both, and
-// looks at the test.
+// TestDeviationsArePinned: each line of docs/deviations.md has a test, and each line in
+// the list is on the page: to remove a line, take it out of both and look at its test.
 func TestDeviationsArePinned(t *testing.T) {
 	lines := deviations(t)
 	text, err := os.ReadFile(pins)

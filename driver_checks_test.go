@@ -66,7 +66,7 @@ func TestConnChecks(t *testing.T) {
 }
 
 // checkingDriver prepares every text, and its statements check their arguments, as
-// those of godror do.
+// godror's do.
 type checkingDriver struct{ fakeConnector }
 
 func (c *checkingDriver) Connect(context.Context) (driver.Conn, error) {
@@ -132,8 +132,8 @@ func (c counted) Value() (driver.Value, error) {
 	return int64(7), nil
 }
 
-// TestValuedTwice: behind a driver whose connections execute nothing, an argument is asked for
-// its value for the connection and for the statement.
+// TestValuedTwice: with a driver whose connections execute nothing, an argument is asked
+// for its value for the connection and for the statement.
 func TestValuedTwice(t *testing.T) {
 	d := &fakeDriver{strength: bare}
 	plain := sql.OpenDB(&fakeConnector{d})

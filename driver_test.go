@@ -55,7 +55,7 @@ func open[P *policy.Config | keyfill.Options](t *testing.T, d *fakeDriver, p P) 
 	return db
 }
 
-// optionsOf returns options as they are, and those of a policy.
+// optionsOf returns options as they are, or the options of a policy.
 func optionsOf[P *policy.Config | keyfill.Options](p P) keyfill.Options {
 	switch p := any(p).(type) {
 	case *policy.Config:
@@ -305,9 +305,9 @@ func TestBeginTxOptions(t *testing.T) {
 	}
 }
 
-// TestCancelledTx: after the end of its context, database/sql throws the
-// connection of a driver away that is not both a SessionResetter and a
-// Validator (trap 14); behind sqlmw, which is both, it must still do so.
+// TestCancelledTx: after the end of its context, database/sql throws the connection of a
+// driver away that is not both a SessionResetter and a Validator (trap 14); under sqlmw,
+// which is both, it must still do so.
 func TestCancelledTx(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	db := open(t, d, config("sqlite"))

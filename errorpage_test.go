@@ -32,7 +32,7 @@ type pageReader struct {
 	sentinels map[string]string // sections, by folder and name
 	values    map[string]string // of the reasons for a refusal, by name
 	causes    map[string]string // of the reasons, by name
-	listed    map[string]bool   // texts that nobody reads, or that say nothing by themselves
+	listed    map[string]bool   // texts that are never shown, or that have no meaning alone
 	found     []sectioned
 	faults    []string
 }

@@ -55,7 +55,7 @@ func sentinels(file *ast.File) map[string]string {
 				if !ok || len(call.Args) == 0 || !spec.Names[i].IsExported() {
 					continue
 				}
-				// The text is last, behind the section of the error.
+				// The text is last, after the section of the error.
 				if text, ok := call.Args[len(call.Args)-1].(*ast.BasicLit); ok && text.Kind == token.STRING {
 					texts[spec.Names[i].Name], _ = strconv.Unquote(text.Value)
 				}

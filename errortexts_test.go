@@ -21,13 +21,13 @@ type errorText struct {
 	place    string // file:line
 	folder   string
 	text     string // with verbs for what is put into it
-	sentinel string // the name of the exported variable that holds it; "" for none
+	sentinel string // the name of the exported variable that holds it; may be empty
 }
 
 // textCalls are the functions and methods whose first literal text becomes an error.
 var textCalls = map[string]bool{
 	"errors.New": true, "fmt.Errorf": true, // of the standard library
-	"anchor.New": true, "anchor.Newf": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // behind the section, but for the last
+	"anchor.New": true, "anchor.Newf": true, "anchor.Last": true, "anchor.Errorf": true, "anchor.Lastf": true, "anchor.Endf": true, // after the section, except the last
 	"wrong": true, "wrongField": true, "misread": true, "misreadField": true, // of policy
 	"fail": true, "Fail": true, "refuse": true, "failf": true, "usage.Errorf": true, // of the stores, the catalog and the command
 }
@@ -35,8 +35,8 @@ var textCalls = map[string]bool{
 // textFields are the fields of errors that hold a part of their text.
 var textFields = map[string]bool{"Msg": true, "Detail": true, "fault": true}
 
-// errorTexts returns the texts of all errors that the code of the repository makes,
-// as far as they are written in the place where the error is made.
+// errorTexts returns the texts of all errors that the code of the repository makes, as
+// far as they are written where the error is made.
 func errorTexts(t *testing.T) []errorText {
 	t.Helper()
 	own, nested := goFiles(t)
@@ -185,7 +185,7 @@ func literalText(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// tools are the folders whose errors only those read who work on this repository.
+// tools are the folders whose errors only developers of this repository read.
 var tools = []string{"bench", "faults", "judge", "release", "suites", "internal/corpus", "internal/knots", "internal/sim", "internal/sim/explore", "internal/sim/simdb", "internal/testdb", "internal/testbrowser", "internal/storetest", "internal/store/fakedb", "internal/testrun", "internal/testturn", "internal/testturn/reach"}
 
 // hiddenPrefixes begin no text: they name a package that users do not see.
@@ -205,7 +205,7 @@ var aside = regexp.MustCompile(`\([^()]*\)|\{[^{}]*\}|\[[^][]*\]|"[^"]*"`)
 var instruction = regexp.MustCompile(`(^|[:;,] |\b(?:or|and|neither) )(ask|add|attach|begin|call|check|choose|configure|correct|create|delete|empty|give|grant|import|insert|keep|keyfill\.WithValue|leave|let|describe|list|lock|look|lower|make|mend|name|open|order|pass|prepare|put|raise|remove|rename|reserve|retry|roll|run|say|send|set|stop|take|undo|use|wait|write)\b|` +
 	`\b(want|needs?|there (are|is)|one of|at least|at most|no more than|less than|more than|fewer than|at most|is text in|neither begins|the remedy is|from %|from [0-9A-Z]|is missing|did you mean|begins with|it takes|is of ASCII)\b|\?`)
 
-// words are found in a text that says something by itself.
+// words are found in a text that has a meaning alone.
 var words = regexp.MustCompile(`[A-Za-z]{2} [A-Za-z%]|[a-z]{4}`)
 
 // stripped returns a text without the parts that stand for other errors and for the

@@ -147,7 +147,7 @@ func ExampleMount_Reserve() {
 	// 11 to 20
 }
 
-// A program can be told to decide and report without filling, or to do neither.
+// A mode lets a program decide and report without filling, or do neither.
 func ExampleMount_SetMode() {
 	c, err := keyfill.WrapConnector(printer{}, options(uuids))
 	if err != nil {

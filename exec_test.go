@@ -115,8 +115,8 @@ func TestParkedUnequal(t *testing.T) {
 	}
 }
 
-// TestParkedEnd: what is parked belongs to a caller who may be gone: it ends
-// when the connection goes back to the pool.
+// TestParkedEnd: a parked execution belongs to a caller that may be gone: it ends when
+// the connection goes back to the pool.
 func TestParkedEnd(t *testing.T) {
 	var rand countingRand
 	d := &fakeDriver{strength: contexts, skip: true}

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestFollowUndone: where the raise behind an INSERT ends the transaction, the INSERT
-// is an error: its row is gone, and what is sent behind it would commit by itself. An
-// error that leaves the transaction open is none of the INSERT's.
+// TestFollowUndone: if the raise after an INSERT ends the transaction, the INSERT is an
+// error: its row is gone, and the next statement would be committed at once. An error
+// that leaves the transaction open is not the INSERT's.
 func TestFollowUndone(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		n := &numbersDB{}

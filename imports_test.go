@@ -380,8 +380,8 @@ type goFile struct {
 	imports      []string
 }
 
-// goFiles returns the files below the root, with those of the nested modules
-// where nested is set.
+// goFiles returns the files below the root, and separately the files of the nested
+// modules.
 func goFiles(t *testing.T) (own, nested []goFile) {
 	t.Helper()
 	isNested := map[string]bool{}
@@ -503,7 +503,7 @@ func TestWhoImportsTheRoot(t *testing.T) {
 	}
 }
 
-// Whoever adopts keyfill keeps the versions of the drivers that he has.
+// A program that adopts keyfill keeps the versions of its drivers.
 func TestModuleRequiresNoDriver(t *testing.T) {
 	drivers := []string{
 		"github.com/ClickHouse/clickhouse-go",

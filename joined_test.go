@@ -93,9 +93,9 @@ func TestJoinedErrors(t *testing.T) {
 	}
 }
 
-// TestJoinedCommitsFirst: no row is shown before the commit. One whose commit has
-// failed could be taken for stored: database/sql tells nobody the error of rows that
-// it closes because their context has ended.
+// TestJoinedCommitsFirst: no row is shown before the commit. One whose commit has failed
+// could be taken for stored: database/sql returns to no caller the error of rows that it
+// closes because their context has ended.
 func TestJoinedCommitsFirst(t *testing.T) {
 	n := &numbersDB{}
 	db := n.open(t)
@@ -265,8 +265,8 @@ func TestJoinedAgainDraws(t *testing.T) {
 }
 
 // TestJoinedPanic: a driver that panics in a transaction of ours leaves it open. The
-// connection is not used again, so that no row is said to be stored that nobody
-// commits.
+// connection is not used again, so that no row is reported as stored that is never
+// committed.
 func TestJoinedPanic(t *testing.T) {
 	for _, step := range []string{"reserve", "insert", "commit"} {
 		n := &numbersDB{}
@@ -361,8 +361,8 @@ func TestJoinedUnknown(t *testing.T) {
 	n.want(t, 1, 2)
 }
 
-// TestJoinedCancelled: a context that ends while the number is drawn leaves
-// nothing behind.
+// TestJoinedCancelled: after a context that ends while the number is drawn, nothing is
+// left open.
 func TestJoinedCancelled(t *testing.T) {
 	n := &numbersDB{}
 	db := n.open(t)
@@ -383,8 +383,8 @@ func TestJoinedCancelled(t *testing.T) {
 	n.want(t, 1)
 }
 
-// TestJoinedExplained: what is refused because of a transaction is explained as
-// that, where the text tells.
+// TestJoinedExplained: a refusal because of a transaction is explained as one, if the
+// text shows it.
 func TestJoinedExplained(t *testing.T) {
 	n := &numbersDB{}
 	x, err := keyfill.WrapConnector(explain.NoDatabase{}, keyfill.Options{Policy: n.config()})

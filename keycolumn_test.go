@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestKeyColumn: keys that a library may set before the INSERT are told from those
-// that only the INSERT can draw.
+// TestKeyColumn: keys that a library may set before the INSERT are distinguished from
+// keys that only the INSERT can draw.
 func TestKeyColumn(t *testing.T) {
 	sequence := policy.Source{Kind: policy.KindSequence, EnsureSchema: true}
 	joined := sequence

@@ -9,9 +9,8 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// TestConditionalOutcome: whether a MERGE or INSERT WHEN has stored a row is not
-// known from the number of rows, which counts those that it has changed; that of
-// INSERT ALL is.
+// TestConditionalOutcome: whether a MERGE or INSERT WHEN has stored a row is not known
+// from the number of rows, which counts those that it has changed; for INSERT ALL it is.
 func TestConditionalOutcome(t *testing.T) {
 	const merge = "MERGE INTO t USING (SELECT 1 AS a) s ON t.a = s.a WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a)"
 	for _, c := range []struct {

@@ -321,8 +321,7 @@ func TestUnknownDriver(t *testing.T) {
 	}
 }
 
-// TestPassAllocates nothing: a query that is none of our business costs no
-// allocation.
+// TestPassAllocates: a query that does not concern keyfill costs no allocation.
 func TestPassAllocates(t *testing.T) {
 	d := &silentDriver{}
 	open := func(c driver.Connector) driver.ExecerContext {

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// countedResult is a driver's own result, with what go-sql-driver/mysql tells of
-// each statement.
+// countedResult is a driver's own result, with the results of each statement that
+// go-sql-driver/mysql has.
 type countedResult struct{ driver.Result }
 
 func (countedResult) AllRowsAffected() []int64  { return []int64{3, 1} }
@@ -38,8 +38,9 @@ func connected(t *testing.T, d *fakeDriver, cfg keyfill.Options) driver.Conn {
 	return conn
 }
 
-// TestDriversOwn: what does not concern keyfill, what is passed, and what is filled
-// with keys that nobody has to watch gives the driver's own Result, Rows and Stmt.
+// TestDriversOwn: a statement that does not concern keyfill, one that is passed, and one
+// that is filled with keys that need no watching return the driver's own Result, Rows and
+// Stmt.
 func TestDriversOwn(t *testing.T) {
 	ctx := context.Background()
 	args := []driver.NamedValue{{Ordinal: 1, Value: int64(1)}, {Ordinal: 2, Value: "x"}}
@@ -83,8 +84,8 @@ func TestDriversOwn(t *testing.T) {
 	}
 }
 
-// TestSeveralResults: a Result of ours tells what go-sql-driver/mysql's tells of each
-// statement, and LastInsertId is our key in both.
+// TestSeveralResults: a Result of ours has the results of each statement as
+// go-sql-driver/mysql's has, and LastInsertId is our key in both.
 func TestSeveralResults(t *testing.T) {
 	type several interface {
 		AllRowsAffected() []int64

@@ -39,7 +39,7 @@ func TestCommandIsFound(t *testing.T) {
 	}
 }
 
-// TestUpdateIsLast: go test hands the words behind a flag that it does not know to the
+// TestUpdateIsLast: go test hands the words after a flag that it does not know to the
 // test, so that "-update ./folder" would test the folder in which it is run.
 func TestUpdateIsLast(t *testing.T) {
 	wrong := regexp.MustCompile(`go test [^|"\n]*-update \.`)

@@ -102,8 +102,8 @@ func preparedOnce(ctx context.Context, db *sql.DB) error {
 	return second(stmt.ExecContext(ctx, 1, "x"))
 }
 
-// TestRetry: the attempts that database/sql makes by itself have the same key
-// under a record, whatever the way, and each its own without.
+// TestRetry: the attempts of database/sql have the same key under a record, whatever the
+// way, and each its own without.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		name    string

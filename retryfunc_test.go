@@ -109,7 +109,7 @@ func TestRetryEnds(t *testing.T) {
 }
 
 // TestRetryStops: the number of attempts is bounded, the end of the context ends them, a
-// panic rolls back, and a database of others is told.
+// panic rolls back, and a database of others is an error.
 func TestRetryStops(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	db := open(t, d, sequences("postgres"))
@@ -160,7 +160,7 @@ func TestRetryWithin(t *testing.T) {
 	err := keyfill.Retry(ctx, db, func(tx *sql.Tx) error {
 		runs++
 		_, err := tx.ExecContext(ctx, insertDollar, 1, 2)
-		if err == deadlock { // behind a savepoint
+		if err == deadlock { // after a savepoint
 			_, err = tx.ExecContext(ctx, insertDollar, 1, 2)
 		}
 		if err == nil && runs == 1 {

@@ -27,7 +27,7 @@ const (
 const insertDollar = "INSERT INTO t (a, b) VALUES ($1, $2)"
 
 // answers makes the executions that reach the driver end in these errors, one after the
-// other; those behind them succeed.
+// other; later ones succeed.
 func (d *fakeDriver) answers(errs ...error) {
 	d.exec = func(string, []driver.NamedValue) (driver.Result, error) {
 		if len(errs) > 0 {
@@ -177,8 +177,8 @@ func TestRetryOwnsArguments(t *testing.T) {
 }
 
 // TestRetryAfterDeadlock: on MySQL the engine ends a transaction at a deadlock, and
-// commits by itself what comes behind it. Where the error was nobody's to see, nothing is
-// taken for rolled back, nor behind a procedure, which may have committed.
+// commits each later statement at once. If the error was not seen, nothing is taken for
+// rolled back, nor after a procedure, which may have committed.
 func TestRetryAfterDeadlock(t *testing.T) {
 	for _, c := range []struct {
 		ended  bool

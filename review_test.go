@@ -150,8 +150,7 @@ func TestRecordForeign(t *testing.T) {
 	}
 }
 
-// TestRegisterCopies: what becomes of the configuration after Register is
-// nobody's business.
+// TestRegisterCopies: changes of the configuration after Register have no effect.
 func TestRegisterCopies(t *testing.T) {
 	d := &fakeDriver{strength: contexts}
 	cfg := config("sqlite")
@@ -210,8 +209,8 @@ func TestConnectorMount(t *testing.T) {
 	}
 }
 
-// TestCountOnce: the detour of ErrSkip counts nothing twice, whatever becomes
-// of the statement.
+// TestCountOnce: the detour of ErrSkip counts nothing twice, whatever the outcome of the
+// statement.
 func TestCountOnce(t *testing.T) {
 	for _, skip := range []bool{false, true} {
 		d := &fakeDriver{strength: contexts, skip: skip}

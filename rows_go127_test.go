@@ -40,9 +40,8 @@ func (r *scanningRows) ScanColumn(ctx driver.ScanContext, index int, dest any) e
 	return sql.ConvertAssign(ctx, dest, r.row[index])
 }
 
-// TestScannedColumns: rows that are watched scan columns as the driver's do, and
-// their keys are noted, be they scanned or not. Rows that nobody watches are the
-// driver's own.
+// TestScannedColumns: rows that are watched scan columns as the driver's do, and their
+// keys are noted, be they scanned or not. Rows that are not watched are the driver's own.
 func TestScannedColumns(t *testing.T) {
 	const returning = insert + " RETURNING b, id"
 	for _, recorded := range []bool{false, true} {

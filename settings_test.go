@@ -23,7 +23,7 @@ const (
 
 // answersMode makes a driver of MySQL answer the question for sql_mode.
 func answersMode(d *fakeDriver, answer driver.Value, err error) {
-	switch modes := answer.(type) { // a client's character set comes behind them
+	switch modes := answer.(type) { // a client's character set follows them
 	case string:
 		answer = modes + ",utf8mb4"
 	case []byte:
@@ -64,7 +64,7 @@ func TestSettingsAsked(t *testing.T) {
 		fails  error
 		text   string // twoWays where it is left out
 		asks   int
-		sent   string // what the text that is sent begins with; "" for none
+		sent   string // the beginning of the text that is sent; may be empty
 		err    error
 	}{
 		{name: "usual", answer: "STRICT_TRANS_TABLES", asks: 1, sent: oneRow},

@@ -118,8 +118,8 @@ func TestSnowflakeOrdinal(t *testing.T) {
 	}
 }
 
-// hostOrdinal returns the number in which the first label of the host's name ends, behind a
-// hyphen. ok is false where there is none.
+// hostOrdinal returns the number in which the first label of the host's name ends, after
+// a hyphen. ok is false if there is none.
 func hostOrdinal(t *testing.T) (n int, ok bool) {
 	t.Helper()
 	host, err := os.Hostname()

@@ -20,7 +20,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestReasonText: the word that is counted tells the text of the error.
+// TestReasonText: the word that is counted leads to the text of the error.
 func TestReasonText(t *testing.T) {
 	if got := keyfill.Reason("select").Text(); got != rewrite.ErrSelect.Error() {
 		t.Errorf("Text = %q, want %q", got, rewrite.ErrSelect.Error())

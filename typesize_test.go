@@ -11,7 +11,7 @@ import (
 )
 
 // maxMethods bounds the methods of a type in the packages on the way of a statement, so
-// that a reader can tell what the type is for. mostMethods has the types with another
+// that a reader can see what the type is for. mostMethods has the types with another
 // bound.
 const maxMethods = 25
 

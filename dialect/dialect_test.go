@@ -11,7 +11,7 @@ func TestFold(t *testing.T) {
 	tests := []struct {
 		name   string
 		quoted bool
-		want   map[string]string // by dialect; "" for those not named
+		want   map[string]string // by dialect; empty for those not named
 	}{
 		{"orders", false, map[string]string{"": "orders", "oracle": "ORDERS"}},
 		{"ORDERS", false, map[string]string{"": "orders", "oracle": "ORDERS"}},

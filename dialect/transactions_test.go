@@ -19,8 +19,7 @@ func TestTransactions(t *testing.T) {
 		if (tx.Probe == "" && tx.Open == "") != (tx.Ended == 0) {
 			t.Errorf("%s: %q or %q fails with %d", d.Name, tx.Probe, tx.Open, tx.Ended)
 		}
-		// Where errors abort, a transaction behind one is alive for those alone who
-		// have gone back to a savepoint.
+		// Where errors abort, a transaction goes on after one only from a savepoint.
 		if d.ErrorsAbort && tx.Release == "" {
 			t.Errorf("%s: savepoints pile up", d.Name)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestAppend: Append makes the keys that Next makes, behind what is in the room
-// already, for requests around the number of keys that share memory.
+// TestAppend: Append makes the keys that Next makes, after the keys in the room, for
+// requests around the number of keys that share memory.
 func TestAppend(t *testing.T) {
 	for _, l := range laws {
 		for _, layout := range l.layouts {

@@ -45,7 +45,7 @@ func (s simComposite) Next(ctx context.Context, n int) ([]int64, error) {
 // compositeLength returns the length of the keys of a world.
 func compositeLength(w *sim.World) int { return []int{20, 24}[w.Seed>>2%2] }
 
-// compositeTrial is that of snowflakes, but for the bits and how they are drawn:
+// compositeTrial is the trial of snowflakes, except for the bits and how they are drawn:
 // the keys of a statement of length 20 are not consecutive.
 func compositeTrial(m flakeMutant) *sim.Trial {
 	m.bits = func(w *sim.World) keysource.SnowflakeBits {

@@ -129,8 +129,8 @@ func TestCompositeRows(t *testing.T) {
 	})
 }
 
-// TestCompositeUnique: 16 goroutines, clocks that are set back, a restart: no
-// key twice, and those of a spread ascend.
+// TestCompositeUnique: 16 goroutines, clocks that are set back, a restart: no key twice,
+// and the keys of a spread ascend.
 func TestCompositeUnique(t *testing.T) {
 	for _, length := range []int{20, 24} {
 		t.Run(fmt.Sprint(length), func(t *testing.T) {
@@ -263,8 +263,8 @@ func TestCompositeNumberOfOthers(t *testing.T) {
 	}
 }
 
-// TestCompositeRange: the keys of a spread are within its range, and those of its
-// neighbours are not.
+// TestCompositeRange: the keys of a spread are within its range, and its neighbours' keys
+// are not.
 func TestCompositeRange(t *testing.T) {
 	for _, length := range []int{20, 24} {
 		c, err := keysource.NewComposite(length)

@@ -217,7 +217,7 @@ func (r *residueRow) article(n int, k, size int64) []int64 {
 	return keys
 }
 
-// Reserve is that of a store with a Codec.
+// Reserve reserves as a store with a Codec does.
 func (r *residueRow) Reserve(_ context.Context, n, seen int64) (keysource.Reservation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -354,8 +354,8 @@ func TestCoprimeParameters(t *testing.T) {
 	}
 }
 
-// TestCoprimeWide: of the widest texts the arithmetic is that of big integers,
-// at both ends and in between.
+// TestCoprimeWide: of the widest texts the arithmetic equals the one of big integers, at
+// both ends and in between.
 func TestCoprimeWide(t *testing.T) {
 	c := newCoprime(t, keysource.CoprimeOptions{Length: 10, Alphabet: keysource.AlphabetBase62, Start: 839_299_365_868_340_223})
 	n, k, start := big.NewInt(c.Last()), big.NewInt(c.Step(10)), big.NewInt(839_299_365_868_340_223)

@@ -25,8 +25,8 @@ func (f failing) Reserve(context.Context, int64, int64) (keysource.Reservation, 
 
 func (f failing) Advance(context.Context, int64) error { return f.err }
 
-// TestErrorsEndInTheirSections: what a program gets that calls a source by itself ends in
-// the section of docs/errors.md, once, and wraps its sentinel.
+// TestErrorsEndInTheirSections: an error that a program gets from a source ends in the
+// section of docs/errors.md, once, and wraps its sentinel.
 func TestErrorsEndInTheirSections(t *testing.T) {
 	ctx := t.Context()
 	impatient, cancel := context.WithCancel(ctx)

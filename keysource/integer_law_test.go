@@ -22,8 +22,8 @@ type integerLaw struct {
 	clock bool                           // it waits for a clock, which is a bubble's
 }
 
-// statement draws n keys, checks what they promise each other, and returns the integer of
-// the first one. Those of the others follow it.
+// statement draws n keys, checks their promises to each other, and returns the integer of
+// the first one. The integers of the others follow it.
 type statement func(ctx context.Context, n int) (first int64, err error)
 
 // integerLaws are all sources of integers, each with the checks of its keys.

@@ -315,7 +315,7 @@ func TestRowsAscend(t *testing.T) {
 	}
 }
 
-// TestRequestEqualsCalls: n keys of one request are those of n requests.
+// TestRequestEqualsCalls: n keys of one request equal the keys of n requests.
 func TestRequestEqualsCalls(t *testing.T) {
 	const n = 100
 	for _, l := range laws {

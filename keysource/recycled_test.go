@@ -321,9 +321,9 @@ func TestRecycledBehind(t *testing.T) {
 	}
 }
 
-// TestRecycledOvertaken: keys of another owner, which took over the series between
-// the look at its row and that at the table, are no fault of the store. Keys that
-// nobody has reserved are.
+// TestRecycledOvertaken: keys of another owner, which took over the series between the
+// look at its row and the look at the table, are no fault of the store. Keys that were
+// never reserved are.
 func TestRecycledOvertaken(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -125,7 +125,7 @@ func TestRowPrefixOfProcesses(t *testing.T) {
 			if err != nil || otherErr != nil {
 				t.Fatal(err, otherErr)
 			}
-			// With equal random bits in front, the numbers are 2⁴⁷ by chance.
+			// With equal leading random bits, the numbers are 2⁴⁷ by chance.
 			if prefix == second && max(before, from)-min(before, from) < 10_000 {
 				t.Errorf("%s, %s: both count on from %d behind %s", source.name, l, before, prefix)
 			}

@@ -37,8 +37,8 @@ func TestScatterPermutes(t *testing.T) {
 	}
 }
 
-// TestScatterGolden: what was made once is made for ever. A change of any value
-// makes keys twice in the tables of those who use it.
+// TestScatterGolden: a key that was made once is made for ever. A change of any value
+// makes keys twice in existing tables.
 func TestScatterGolden(t *testing.T) {
 	for _, tt := range []struct {
 		bits   int

@@ -101,8 +101,7 @@ func TestSequenceStoreBehindAtFirst(t *testing.T) {
 	})
 }
 
-// Other processes insert while this one compares; that is not a store that is
-// behind.
+// Other processes insert while this one compares; the store is not behind then.
 func TestSequenceComparesWithWhatWasInTheTableBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(ledgerState{takes: time.Second / 4})
@@ -155,7 +154,7 @@ func goneBack(t *testing.T, next int64, server string, o keysource.SequenceOptio
 func TestSequenceStoreGoesBack(t *testing.T) {
 	bubble(t, "error", func(t *testing.T) {
 		s, l := goneBack(t, 41, "a", keysource.SequenceOptions{})
-		// The block in hand may be somebody else's by now.
+		// The block in hand may be another process's by now.
 		refuse(t, s, 1, keysource.ErrStoreBack)
 		// Another process names a greater number where it has reserved more.
 		if _, err := s.Reserve(t.Context(), 1); err == nil || !strings.Contains(err.Error(), "the greatest number that any process names") {

@@ -462,7 +462,7 @@ func (m *slowMemory) Open(ctx context.Context, seen int64) (keysource.Series, er
 	return m.memory.Open(ctx, seen)
 }
 
-// TestStoreWait: a store that does not answer is waited for as long as Env says.
+// TestStoreWait: a store that does not answer is waited for up to Env.StoreWait.
 func TestStoreWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(ledgerState{err: errRefused})

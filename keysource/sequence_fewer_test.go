@@ -26,9 +26,9 @@ func (s *narrowStore) Reserve(_ context.Context, n, _ int64) (keysource.Reservat
 
 func (s *narrowStore) Advance(context.Context, int64) error { return nil }
 
-// TestSequenceFewer: of a store that reserves fewer than it was asked for, and
-// says so, no more are handed out, on a connection of its own and on those of
-// statements.
+// TestSequenceFewer: of a store that reserves fewer than it was asked for, and reports
+// that, no more are handed out, on a connection of its own and on the statements'
+// connections.
 func TestSequenceFewer(t *testing.T) {
 	for _, block := range []int64{0, 1, 100} {
 		for _, onConnection := range []bool{false, true} {

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// excuseLost: a key may be handed out twice if the commit that reserved it was
-// lost; the store then gives it again, and whoever has the lost block cannot
-// know before his next fetch.
+// excuseLost: a key may be handed out twice if the commit that reserved it was lost; the
+// store then gives it again, and the owner of the lost block cannot know before its next
+// fetch.
 func excuseLost(w *sim.World, a, b sim.Issue, key int64) bool {
 	for _, c := range w.Server.Commits() {
 		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life
@@ -57,7 +57,7 @@ func allowSequence(w *sim.World, err error) bool {
 	case errors.Is(err, keysource.ErrStoreState):
 		return lost && c.opens // the row has gone, and once more as soon as it was made again
 	case errors.Is(err, context.DeadlineExceeded):
-		return true // the time of the request was over, and perhaps that of an attempt
+		return true // the time of the request was over, and perhaps the time of an attempt
 	}
 	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }

@@ -79,7 +79,7 @@ func inSequence(old, replaced string) func(string) string {
 	}
 }
 
-// floorless tells the store of nothing that was seen.
+// floorless passes no seen integers to the store.
 type floorless struct{ *simStore }
 
 func (s floorless) Reserve(ctx context.Context, n, _ int64) (keysource.Reservation, error) {

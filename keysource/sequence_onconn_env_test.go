@@ -121,8 +121,8 @@ func (s *session) Advance(_ context.Context, to int64) error {
 	return nil
 }
 
-// maxKey reads, which makes a transaction that writes afterwards fail if
-// somebody else has written in between; so it must not be the first.
+// maxKey reads, which makes a transaction that writes afterwards fail if another session
+// has written in between; so it must not be the first.
 func (s *session) maxKey(context.Context) (int64, error) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()

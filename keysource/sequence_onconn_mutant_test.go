@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// onMutant is a simOn that is wrong in what it tells the sequence of a
-// statement's connection, or the store of the sequence.
+// onMutant is a simOn with a mistake in what it passes to the sequence of a statement's
+// connection, or to the store of the sequence.
 type onMutant struct {
 	simOn
 	at func(simOn, *sim.Session) keysource.At
@@ -25,7 +25,7 @@ func (m onMutant) NextOn(ctx context.Context, n int, c *sim.Session) ([]int64, e
 // afterReserve is a store after whose answers something happens.
 type afterReserve struct {
 	simFile
-	seen func(seen int64) int64 // that the store is told; nil: as it is
+	seen func(seen int64) int64 // that the store gets; nil: as it is
 	then func(r keysource.Reservation, n int64) keysource.Reservation
 }
 

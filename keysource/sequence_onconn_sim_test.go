@@ -73,8 +73,8 @@ func (s *simOn) open() error {
 	return stores.directly(func(direct *store.Store) error { return s.rows.At(direct).Open(context.Background()) })
 }
 
-// namedServer has the file tell which server it is. SQLite's has none; the laws are those of
-// any source on the connections of statements.
+// namedServer makes the file identify its server. SQLite's has no identity; the laws hold
+// for any source on the connections of statements.
 func namedServer(text string) string {
 	return strings.ReplaceAll(text, "incarnation, ''", "incarnation, sim_server()")
 }
@@ -110,8 +110,8 @@ func (f simFile) Advance(ctx context.Context, to int64) error {
 	return f.s.rows.At(f.store()).Advance(simdb.Doing(ctx, seqAdvance, to), to)
 }
 
-// onTrial returns the trial of sequences on the statements' connections, or of
-// a mutant of them. The laws are those of seqTrial, but for these:
+// onTrial returns the trial of sequences on the statements' connections, or of a mutant
+// of them. The laws are as of seqTrial, except these:
 //
 //	unique, ordered   are not asked of keys that were reserved in a transaction
 //	                  which was rolled back or lost, and their rows with it

@@ -84,8 +84,8 @@ func TestSequenceOnInside(t *testing.T) {
 	}
 }
 
-// TestSequenceOnCommittedBlock: a block in hand serves transactions, whatever
-// becomes of them, even while the store is locked by another one.
+// TestSequenceOnCommittedBlock: a block in hand serves transactions, whatever their end,
+// even while the store is locked by another one.
 func TestSequenceOnCommittedBlock(t *testing.T) {
 	f := new(file)
 	a, b := &session{f: f}, &session{f: f}

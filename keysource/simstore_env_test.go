@@ -95,8 +95,8 @@ func (s *simStores) close() {
 	}
 }
 
-// turns lets one call at a time use a connection, so that those who wait for the pool, which
-// goes on with any of them, are one at most.
+// turns lets one call at a time use a connection, so that at most one waits for the pool,
+// which goes on with any of its waiters.
 type turns chan struct{}
 
 func (c turns) do(ctx context.Context, f func() error) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sim"
 )
 
-// TestSimulatorPage: the stories in docs/simulator.md are told by the code of today. A line
+// TestSimulatorPage: the code of today prints the stories in docs/simulator.md. A line
 // "…" stands for lines that are left out.
 func TestSimulatorPage(t *testing.T) {
 	const path = "../docs/simulator.md"

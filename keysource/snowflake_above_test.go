@@ -103,8 +103,8 @@ func TestSnowflakeAboveForeignKeys(t *testing.T) {
 	})
 }
 
-// TestSnowflakeAboveWhileInUse: what Above has been told is below all keys that
-// are asked for afterwards, with and without a Marker.
+// TestSnowflakeAboveWhileInUse: the argument of Above is below all keys that are asked
+// for afterwards, with and without a Marker.
 func TestSnowflakeAboveWhileInUse(t *testing.T) {
 	for name, marker := range map[string]keysource.Marker{"alone": nil, "with a Marker": new(markStore)} {
 		bubble(t, name, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestSnowflakeAboveWhileInUse(t *testing.T) {
 }
 
 // TestSnowflakeAboveMarked: with a Marker, which guards against other processes, a source
-// that is above a key takes later ticks at once, as any other does, and one that shares its
-// number with another process is not left behind that one's mark.
+// that is above a key takes later ticks at once, as any other does, and one that shares
+// its number with another process does not stay below that process's mark.
 func TestSnowflakeAboveMarked(t *testing.T) {
 	bubble(t, "alone", func(t *testing.T) {
 		s := newSnowflake(t, keysource.SnowflakeOptions{Marker: new(markStore)}, newStepClock().env())

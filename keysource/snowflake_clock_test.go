@@ -183,8 +183,8 @@ func TestSnowflakeBorrows(t *testing.T) {
 	})
 }
 
-// TestSnowflakeUnmarkedStart: without a Marker the first key is that of a
-// second later, so that a predecessor cannot have been there.
+// TestSnowflakeUnmarkedStart: without a Marker the first key has the time of a second
+// later, so that a predecessor cannot have been there.
 func TestSnowflakeUnmarkedStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := newStepClock()

@@ -9,8 +9,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// memoryMarker keeps a mark for as long as the process lives; a real one keeps
-// it in a database.
+// memoryMarker keeps a mark while the process lives; a real one keeps it in a database.
 type memoryMarker struct {
 	mu   sync.Mutex
 	mark int64

@@ -168,8 +168,8 @@ func TestMarkLost(t *testing.T) {
 	})
 }
 
-// TestMarkSetback: a store that has lost marks is noticed by those who knew
-// them, and what others may have reserved is left out.
+// TestMarkSetback: a store that has lost marks is noticed by sources that knew them, and
+// the time that others may have reserved is left out.
 func TestMarkSetback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, store := newStepClock(), new(markStore)

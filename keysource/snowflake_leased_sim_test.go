@@ -17,8 +17,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// leasedNumbers is how many numbers there are: more than processes, each of which
-// may have left one behind, and so few that they are used again.
+// leasedNumbers is how many numbers there are: more than processes, each of which may
+// have left one unused, and so few that they are used again.
 const leasedNumbers = 12
 
 // simLeased is a Leased in a process of the simulation.
@@ -62,8 +62,8 @@ type leasedMutant struct {
 	marker func(keysource.Marker) keysource.Marker
 }
 
-// leasedTrial returns the trial of leased numbers, or of a mutant of them. Besides
-// the laws of package sim and those of a snowflake's marks it checks
+// leasedTrial returns the trial of leased numbers, or of a mutant of them. Besides the
+// laws of package sim and of a snowflake's marks it checks
 //
 //	leased  a number is taken over after its lease has run out by the server's
 //	        clock, or was given up
@@ -91,7 +91,7 @@ func leasedTrial(m leasedMutant) *sim.Trial {
 				// A number comes from a process whose clock was ahead.
 				return w.Has(sim.ClockStep) || w.Has(sim.ClockOff)
 			case errors.Is(err, context.DeadlineExceeded):
-				return true // the time of the request was over, and perhaps that of an attempt
+				return true // the time of the request was over, and perhaps the time of an attempt
 			case errors.Is(err, keysource.ErrStoreDown), errors.Is(err, keysource.ErrWorkerTaken):
 				return len(w.Faults) > 0
 			}

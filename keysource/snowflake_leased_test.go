@@ -138,8 +138,8 @@ func wantNumber(t *testing.T, l *keysource.Leased, want int64) int64 {
 	return key
 }
 
-// TestLeased: each has the lowest number that is free, and those who go on have
-// keys that ascend, whatever becomes of their number.
+// TestLeased: each source has the lowest number that is free, and a source that goes on
+// has keys that ascend, whichever number it gets.
 func TestLeased(t *testing.T) {
 	bubble(t, "numbers", func(t *testing.T) {
 		s := &numberStore{limit: 2, rows: map[int64]*numberRow{}, marks: map[int]*markStore{}}
@@ -149,7 +149,7 @@ func TestLeased(t *testing.T) {
 		if _, err := c.Reserve(t.Context(), 1); !errors.Is(err, keysource.ErrWorkerTaken) || !strings.Contains(err.Error(), "all numbers are leased") {
 			t.Errorf("%v, want %v", err, keysource.ErrWorkerTaken)
 		}
-		// Who closes gives its number back at once.
+		// Close gives the number back at once.
 		if err := a.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -158,8 +158,8 @@ func TestLeased(t *testing.T) {
 		}
 		time.Sleep(time.Second / 2)
 		wantNumber(t, c, 0)
-		// Who is idle for longer than the lease has its number again, if nobody
-		// took it.
+		// A source that is idle for longer than the lease has its number again, if no
+		// other took it.
 		time.Sleep(10 * time.Second)
 		first = max(first, wantNumber(t, b, 1))
 		// Else it has another one.
@@ -182,8 +182,8 @@ func TestLeased(t *testing.T) {
 }
 
 // TestLeasedLateMark: a source that waits for its mark for longer than its lease gives no
-// key of a number that another source has meanwhile, and one of its own number where
-// nobody has taken that.
+// key of a number that another source has meanwhile, and one of its own number if no
+// other has taken it.
 func TestLeasedLateMark(t *testing.T) {
 	bubble(t, "late", func(t *testing.T) {
 		s := &numberStore{limit: 2, rows: map[int64]*numberRow{}, marks: map[int]*markStore{}}
@@ -194,7 +194,7 @@ func TestLeasedLateMark(t *testing.T) {
 			time.Sleep(2500 * time.Millisecond) // a process that is stopped does not look at its context
 			return nil
 		}
-		wantNumber(t, a, 0) // nobody has taken it
+		wantNumber(t, a, 0) // no other source has taken it
 
 		time.Sleep(10 * time.Second)
 		var late, other int64
@@ -356,8 +356,7 @@ func TestLeasedAhead(t *testing.T) {
 		wantNumber(t, l, 3)
 		time.Sleep(300 * time.Millisecond)
 		wantNumber(t, l, 3)
-		// Nothing is free for others but what is of no use to them either, for as
-		// long as it is.
+		// Nothing is free for other sources except numbers that they cannot use either.
 		time.Sleep(2 * time.Second)
 		wantNumber(t, l, 3)
 		b := s.newLeased(t, "b")

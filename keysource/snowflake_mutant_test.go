@@ -27,9 +27,9 @@ func (s clockTruster) Next(ctx context.Context, n int) ([]int64, error) {
 	return s.simFlake.Next(ctx, n)
 }
 
-// flakeMutants are snowflakes that are wrong in one thing each. All but one are
-// so by what a Marker tells them, which is where a start begins and what is
-// reserved: the ticks [before, until) of its answers.
+// flakeMutants are snowflakes that are wrong in one thing each. All but one are so by the
+// answers of a Marker, which set where a start begins and what is reserved: the ticks
+// [before, until).
 var flakeMutants = []flakeMutant{
 	{
 		name:    "the mark is not reserved ahead: it is raised when the next one is",

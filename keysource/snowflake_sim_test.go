@@ -125,7 +125,7 @@ type flakeMutant struct {
 	source  func(simFlake) sim.Source
 	mutate
 
-	// bits are those of a world; nil: as the seed draws them.
+	// bits are the bits of a world; nil: as the seed draws them.
 	bits func(*sim.World) keysource.SnowflakeBits
 }
 
@@ -166,7 +166,7 @@ func flakeTrial(m flakeMutant) *sim.Trial {
 			case errors.Is(err, keysource.ErrClock):
 				return w.Has(sim.ClockStep) || w.Has(sim.ClockOff) && newFlakeConfig(w).shared
 			case errors.Is(err, context.DeadlineExceeded):
-				return true // the time of the request was over, and perhaps that of an attempt
+				return true // the time of the request was over, and perhaps the time of an attempt
 			case errors.Is(err, keysource.ErrStoreDown):
 				return len(w.Faults) > 0
 			case errors.Is(err, keysource.ErrWorkerTaken):
@@ -208,8 +208,8 @@ func recoverFlake(w *sim.World) time.Duration {
 	return 3 * time.Second
 }
 
-// excuseMark: a key may be handed out twice if the commit that reserved its
-// time was lost, and who has it does not know.
+// excuseMark: a key may be handed out twice if the commit that reserved its time was
+// lost, and its owner does not know.
 func excuseMark(w *sim.World, config flakeConfig, a, b sim.Issue, key int64) bool {
 	for _, c := range w.Server.Commits() {
 		mine := c.Process == a.Process && c.Life == a.Life || c.Process == b.Process && c.Life == b.Life

@@ -215,8 +215,8 @@ func TestSnowflakeClose(t *testing.T) {
 	})
 }
 
-// TestSnowflakeCloseStopsMark: Close ends the call that is under way, and waits
-// for one that does not end for as long as its context lasts.
+// TestSnowflakeCloseStopsMark: Close ends the call that is under way, and waits for one
+// that does not end until its context ends.
 func TestSnowflakeCloseStopsMark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		released := make(chan struct{})

@@ -82,7 +82,7 @@ func ExamplePolicy() {
 	// true
 }
 
-// A source without a state makes keys by itself.
+// A source without a state makes keys without a database.
 func ExampleNewSource() {
 	source, err := policy.NewSource(policy.Source{Kind: policy.KindULID}, keysource.Env{})
 	if err != nil {

@@ -109,7 +109,7 @@ func dumpSource(s Source) string {
 	return strings.Join(words, " ")
 }
 
-// unlessWord returns a word, or "" for the one that is the default.
+// unlessWord returns a word, or an empty text for the default.
 func unlessWord(word, usual string) string {
 	if word == usual {
 		return ""

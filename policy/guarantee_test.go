@@ -210,7 +210,7 @@ func TestGuaranteesOfMappings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m == nil || s.Kind == policy.KindComposite {
-			continue // a composite's numbers are those of a snowflake
+			continue // a composite has the numbers of a snowflake
 		}
 		g, _ := policy.Guarantees(s, dialect.PostgreSQL())
 		numbers := 1000

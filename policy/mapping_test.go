@@ -52,8 +52,8 @@ func TestMapping(t *testing.T) {
 	}
 }
 
-// TestMappingOfScatter: its order depends on the key, else on the state, and on
-// the bits, all of which are told apart by the parameters.
+// TestMappingOfScatter: its order depends on the key, else on the state, and on the bits,
+// all of which the parameters distinguish.
 func TestMappingOfScatter(t *testing.T) {
 	parameters := make(map[string]string)
 	for _, s := range []policy.Source{{Kind: "scatter"}, {Kind: "scatter", Key: "a"}, {Kind: "scatter", Key: "b"}} {
@@ -82,8 +82,7 @@ func TestMappingOfScatter(t *testing.T) {
 	}
 }
 
-// TestMappingOfComposite: the numbers are those of the snowflake that the source
-// says.
+// TestMappingOfComposite: the numbers belong to the snowflake that the source describes.
 func TestMappingOfComposite(t *testing.T) {
 	for _, length := range []int{0, 20, 24} {
 		k := ruleKey(t, dialect.MySQL(), policy.Source{Kind: "composite", Worker: new(7), Length: length, Store: "none"}, 0)

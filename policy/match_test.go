@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// compile returns the policy of a configuration whose tables have their own
-// name's number as column, so that a rule tells which entry it came from.
+// compile returns the policy of a configuration whose tables have their own name's number
+// as column, so that a rule shows which entry it came from.
 func compile(t testing.TB, d *dialect.Dialect, defaultSchema string, tables ...string) *policy.Policy {
 	t.Helper()
 	cfg := &policy.Config{DefaultSchema: defaultSchema, Tables: make(map[string]policy.Table)}

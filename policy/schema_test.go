@@ -48,8 +48,8 @@ func TestSchemaIsTheCallers(t *testing.T) {
 	}
 }
 
-// TestFieldsAreThoseOfTheTypes compares the fields of the file with those of
-// the Go types, so that none is forgotten here or there.
+// TestFieldsAreThoseOfTheTypes compares the fields of the file with the fields of the Go
+// types, so that none is forgotten here or there.
 func TestFieldsAreThoseOfTheTypes(t *testing.T) {
 	inGoOnly := []string{"in_place"}
 	names := policy.FieldNames()
@@ -266,7 +266,7 @@ func structureViolation(s map[string]any, keyword string, arg any, object map[st
 	return ""
 }
 
-// unless returns a message, or "" if ok.
+// unless returns a message, or an empty text if ok.
 func unless(ok bool, format string, args ...any) string {
 	if ok {
 		return ""

@@ -166,8 +166,8 @@ func TestStateFor(t *testing.T) {
 	}
 }
 
-// TestStateOfAnotherColumn has tables of a glob whose states are called like
-// those of other columns.
+// TestStateOfAnotherColumn has tables of a glob whose states are called like other
+// columns'.
 func TestStateOfAnotherColumn(t *testing.T) {
 	const want = `policy: the state "log_1.id" belongs to another column too: say name: in the source of one of them`
 	for _, other := range []policy.Source{

@@ -232,7 +232,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // TestCheckOtherTypes: a column whose type holds no integers, or gives them back as
-// something else, is told by its type, and not by a greatest key that cannot be read.
+// something else, is reported by its type, and not by a greatest key that cannot be read.
 func TestCheckOtherTypes(t *testing.T) {
 	sqlserver := func(kind string, precision, scale int64) *script {
 		return &script{answers: [][][]any{

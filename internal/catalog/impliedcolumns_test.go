@@ -50,8 +50,8 @@ var implied = []struct {
 	{"no table", dialect.PostgreSQL(), catalog.Name{Table: "orders", Text: "orders"}, [][][]any{{}}, nil, "orders"},
 }
 
-// TestImplied: the names are those of the engine's answer, without the columns
-// that take no value there.
+// TestImplied: the names are the ones of the engine's answer, without the columns that
+// take no value there.
 func TestImplied(t *testing.T) {
 	for _, tt := range implied {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected texts in testdata")
 
-// reads are tables as engines answer. Those of SQL Server and Oracle are from
-// their manuals, the others as their drivers give them in either protocol.
+// reads are tables as engines answer. The answers of SQL Server and Oracle are from their
+// manuals, the others as their drivers give them in either protocol.
 var reads = []struct {
 	file          string
 	d             *dialect.Dialect

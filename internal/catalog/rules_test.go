@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// TestInsertRule: the first rule is told by its names, and no rule and an error are told
-// apart.
+// TestInsertRule: the first rule is identified by its names; no rule and an error are
+// distinguished.
 func TestInsertRule(t *testing.T) {
 	failed := errors.New("failed")
 	for _, c := range []struct {

@@ -16,7 +16,7 @@ func TestTemporary(t *testing.T) {
 		d    *dialect.Dialect
 		rows [][]any
 		want bool
-		asks string // a part of the query with its arguments; "" for none
+		asks string // a part of the query with its arguments; may be empty
 	}{
 		{dialect.MariaDB(), [][]any{{"orders", []byte("CREATE TEMPORARY TABLE `orders` (\n  `a` int(11)")}}, true, "SHOW CREATE TABLE shop.`Orders`"},
 		{dialect.MySQL(), [][]any{{"orders", "CREATE TABLE `orders` (\n  `a` int"}}, false, "SHOW CREATE TABLE shop.`Orders`"},

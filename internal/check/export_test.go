@@ -32,7 +32,7 @@ func MissTable(d *dialect.Dialect, entry policy.Entry, tables ...string) Finding
 func Remedies(d *dialect.Dialect, schema, table, column string) map[string]string {
 	col := catalog.Column{Name: column, Type: "int", Integer: true, Bits: 31}
 	found := &catalog.Listed{Table: &catalog.Table{Schema: schema, Name: table, Columns: []catalog.Column{col}}, Nullable: map[string]bool{column: true}}
-	// MySQL is asked for the column's definition, of which nothing is told here.
+	// MySQL is asked for the column's definition, and has no answer here.
 	c := &checker{ctx: context.Background(), d: d, q: &counted{q: silent{}}, over: &catalog.Overview{}}
 	all := map[string]string{
 		"narrow":     c.alterType(found, &col, c.typeFor(catalog.Key{Integer: true}, &col)),

@@ -33,7 +33,7 @@ func TestNoRow(t *testing.T) {
 	}
 }
 
-// TestMissTable: the entry of a table that is not there is told with its line, and the
+// TestMissTable: the entry of a missing table is reported with its line, and with the
 // nearest name as its remedy.
 func TestMissTable(t *testing.T) {
 	const text = "version: 1\ntables:\n  customers: {column: id}\n  Ordres:\n    column: id\n"

@@ -20,8 +20,9 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata/remedies.txtar")
 
 // TestRemedies compares the statements that mend a column, for each engine, with
-// testdata/remedies.txtar. Those of SQL Server and Oracle were never run; parsers read
-// what they can read of all of them: see TestRemedies in package parsers of module judge.
+// testdata/remedies.txtar. The statements for SQL Server and Oracle were never run;
+// parsers read what they can read of all of them: see TestRemedies in package parsers of
+// module judge.
 func TestRemedies(t *testing.T) {
 	file := filepath.Join("testdata", "remedies.txtar")
 	want, err := txtar.ParseFile(file)

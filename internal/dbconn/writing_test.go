@@ -11,7 +11,7 @@ func TestWritten(t *testing.T) {
 		query  string
 		args   []any
 		dollar bool
-		want   string // "" for a statement that stays as it is
+		want   string // empty for a statement that stays as it is
 	}{
 		{"SELECT $2, $1, $2", []any{int64(-7), `it's \ a`}, true, `SELECT E'it''s \\ a', '-7', E'it''s \\ a'`},
 		{`SELECT MAX("a$1") FROM "t$2" WHERE x = '$1' AND y = $1`, []any{nil}, true, `SELECT MAX("a$1") FROM "t$2" WHERE x = '$1' AND y = NULL`},

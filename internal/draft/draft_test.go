@@ -42,7 +42,7 @@ func entries(t *testing.T, f *draft.Draft) map[string]policy.Table {
 func TestPatterns(t *testing.T) {
 	for _, tt := range []struct {
 		names []string
-		want  string // the pattern, "" where each table has an entry of its own
+		want  string // the pattern, empty if each table has an entry of its own
 	}{
 		{[]string{"log_1", "log_2", "log_30"}, "log_*"},
 		{[]string{"log_2024_01", "log_2024_02", "log_2025_01", "logs"}, "log_*"},

@@ -34,7 +34,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestMisfits: what does not fit is told.
+// TestMisfits: bars that do not fit are an error.
 func TestMisfits(t *testing.T) {
 	if misfits := sample().Misfits(); misfits != nil {
 		t.Errorf("Misfits = %q", misfits)

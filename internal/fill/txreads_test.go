@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// Why a function may read the state of the connection's transaction, although behind DDL of
-// MySQL and MariaDB a transaction may be open or not (session.Unasked), until Settle asks.
+// Why a function may read the state of the connection's transaction, although after DDL
+// of MySQL and MariaDB a transaction may be open or not (session.Unasked), until Settle
+// asks.
 const (
 	// settles: the function itself calls Settle, IsInTransaction or AskCommits before.
 	settles = "settles"
@@ -19,8 +20,8 @@ const (
 	// settled: the function is called after one that settles.
 	settled = "settled"
 
-	// asOpen: what is done in a transaction is right outside of one too, only slower or with
-	// less to tell.
+	// asOpen: the way inside a transaction is right outside of one too, only slower or
+	// with fewer facts.
 	asOpen = "as open"
 
 	// elsewhere: the branch is of engines whose DDL commits nothing on the side.

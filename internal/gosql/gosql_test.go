@@ -37,8 +37,8 @@ func sourceWith(t *testing.T, text string, config types.Config) (*token.FileSet,
 	return fset, gosql.Source{Package: pkg, Files: []*ast.File{file}, Info: info}
 }
 
-// show writes a text on one line: what is not known stands in braces, "!" in front of
-// what is executed, and "~" in front of a piece.
+// show writes a text on one line: unknown parts stand in braces, "!" before an executed
+// text, and "~" before a piece.
 func show(text gosql.Text) string {
 	var b strings.Builder
 	if text.Sent {
@@ -212,7 +212,7 @@ func f(db *sql.DB, more string) {
 	}
 }
 
-// importing finds packages that a test has made, and those of Go.
+// importing finds packages that a test has made, and the packages of Go.
 type importing map[string]*types.Package
 
 func (i importing) Import(path string) (*types.Package, error) {

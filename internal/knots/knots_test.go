@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// The bars of a package. Lines of a circle are those of its declarations, those of a package
-// all lines of its files.
+// The bars of a package. Lines of a circle are the lines of its declarations, lines of a
+// package all lines of its files.
 const (
 	mostCircle      = 2000
 	mostCircleFiles = 20

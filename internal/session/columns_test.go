@@ -7,7 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/drivers"
 )
 
-// TestColumnsUnwrapped: who has the driver's connection may change a table with it.
+// TestColumnsUnwrapped: a program that has the driver's connection may change a table
+// with it.
 func TestColumnsUnwrapped(t *testing.T) {
 	c, _ := newConn(dialect.SQLServer(), drivers.Facts{})
 	for range 3 {

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// fakeConn is a driver's connection that answers what it is told, and notes what it
-// was sent.
+// fakeConn is a driver's connection with answers that a test sets. It notes the texts
+// that it was sent.
 type fakeConn struct {
 	sent   []string
 	answer func(query string) ([]driver.Value, error)
@@ -74,9 +74,9 @@ func newConn(d *dialect.Dialect, facts drivers.Facts) (*Conn, *fakeConn) {
 
 var errFailed = errors.New("the engine says no")
 
-// run does what a step of a test says: "BeginTx", "Commit" and "Rollback" are those of
-// database/sql, "reset" is the next use by somebody else, and any other is a text that
-// is executed. With a "!" behind it the step fails.
+// run runs a step of a test: "BeginTx", "Commit" and "Rollback" of database/sql, "reset"
+// for the next use of the connection, and any other as a text that is executed. A step
+// that ends in "!" fails.
 func run(t *testing.T, c *Conn, f *fakeConn, tx *driver.Tx, step string) {
 	t.Helper()
 	var failed error

@@ -18,8 +18,8 @@ type numberedError int32
 func (numberedError) Error() string           { return "the savepoint does not exist" }
 func (n numberedError) SQLErrorNumber() int32 { return int32(n) }
 
-// TestProof: what is sent to prove that a transaction is open, in front of the drawing
-// and behind it.
+// TestProof: the statements that prove that a transaction is open, before the drawing and
+// after it.
 func TestProof(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -51,8 +51,8 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// TestProofFails: a transaction that the engine has ended is found out in front of the
-// drawing and behind it, and what was drawn in its place is undone.
+// TestProofFails: a transaction that the engine has ended is found out before the drawing
+// and after it, and a draw in the transaction after it is undone.
 func TestProofFails(t *testing.T) {
 	ctx := context.Background()
 	d := dialect.MySQL()

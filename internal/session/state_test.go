@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestCatalogChanges: what a transaction of PostgreSQL has changed besides rows, by its
-// texts; a transaction that has changed tables tells of its end once.
+// TestCatalogChanges: the changes of a transaction of PostgreSQL besides rows, by its
+// texts; a transaction that has changed tables reports its end once.
 func TestCatalogChanges(t *testing.T) {
 	for query, changes := range map[string]bool{
 		"INSERT INTO t VALUES (1)":                            false,
@@ -56,7 +56,7 @@ func TestCatalogChanges(t *testing.T) {
 	}
 }
 
-// TestChangesOutside: a text outside of transactions changes tables for everybody.
+// TestChangesOutside: a text outside of transactions changes tables for all sessions.
 func TestChangesOutside(t *testing.T) {
 	conn, f := newConn(dialect.PostgreSQL(), drivers.Facts{})
 	var tx driver.Tx
@@ -91,7 +91,7 @@ func TestPlaceForgotten(t *testing.T) {
 	}
 }
 
-// TestPlaceTakenBack: a place that was asked for behind a SET is forgotten at the end of
+// TestPlaceTakenBack: a place that was asked for after a SET is forgotten at the end of
 // the transaction, which may take the SET back.
 func TestPlaceTakenBack(t *testing.T) {
 	conn, f := newConn(dialect.PostgreSQL(), drivers.Facts{})
@@ -237,8 +237,8 @@ func TestColumnsForgotten(t *testing.T) {
 	}
 }
 
-// TestServerTold: MySQL and MariaDB are told apart once, by the first connection that
-// asks.
+// TestServerTold: the first connection that asks finds out whether the server is MySQL or
+// MariaDB.
 func TestServerTold(t *testing.T) {
 	for version, want := range map[string]*dialect.Dialect{
 		"8.4.3":                    dialect.MySQL(),

@@ -38,7 +38,8 @@ func TestTransactionFollowed(t *testing.T) {
 		{lite, "BEGIN → inside; SAVEPOINT a → inside; RELEASE a → inside; COMMIT → outside"},
 		{my, "BeginTx → inside; COMMIT → outside; Rollback → outside"},
 		{ms, "BeginTx → inside; BEGIN TRANSACTION → inside; Commit → unknown"}, // it counts them
-		// A change opens a transaction, which the driver commits at once but behind BeginTx.
+		// A change opens a transaction, which the driver commits at once, except after
+		// BeginTx.
 		{ora, "INSERT INTO t VALUES (1) → outside; SAVEPOINT a → outside; UPDATE t SET a = 1 → outside; COMMIT → outside"},
 		{ora, "SET TRANSACTION READ WRITE → outside; CALL p() → outside; CREATE TABLE a (b INT) → outside"},
 		{ora, "BeginTx → inside; UPDATE t SET a = 1 → inside; SAVEPOINT a → inside; ROLLBACK TO SAVEPOINT a → inside; Commit → outside"},
@@ -58,8 +59,8 @@ func TestTransactionFollowed(t *testing.T) {
 }
 
 // TestTransactionOfDriver: on Oracle, where the driver commits each change outside of
-// BeginTx, that alone says whether a transaction is open, and nobody is asked: behind
-// the application's changes and texts, keyfill begins one of its own.
+// BeginTx, only BeginTx decides whether a transaction is open, and the engine is not
+// asked: after the application's changes and texts, keyfill begins one of its own.
 func TestTransactionOfDriver(t *testing.T) {
 	conn, f := newConn(dialect.Oracle(), drivers.Facts{})
 	var tx driver.Tx
@@ -85,8 +86,8 @@ func TestTransactionOfDriver(t *testing.T) {
 	}
 }
 
-// TestTransactionReset: somebody else's connection has no open transaction where the
-// driver undoes it, and the state stays where it does not.
+// TestTransactionReset: the next use of a connection has no open transaction if the
+// driver undoes it, and the state stays if it does not.
 func TestTransactionReset(t *testing.T) {
 	for _, c := range []struct {
 		facts drivers.Facts
@@ -105,8 +106,8 @@ func TestTransactionReset(t *testing.T) {
 	}
 }
 
-// TestUndos: whoever keeps numbers that a transaction has reserved hears of each event
-// that may have given them back, and of no other.
+// TestUndos: Undos counts each event that may have given back the numbers of a
+// transaction, and no other.
 func TestUndos(t *testing.T) {
 	conn, f := newConn(dialect.MySQL(), drivers.Facts{})
 	var tx driver.Tx
@@ -166,8 +167,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestInsideAsked: where the texts do not tell whether a transaction is open, the
-// engine does.
+// TestInsideAsked: if the texts do not show whether a transaction is open, the engine is
+// asked.
 func TestInsideAsked(t *testing.T) {
 	ctx := context.Background()
 	no := errors.New("no answer")

@@ -45,10 +45,10 @@ func goldenTexts(t *testing.T, f func(d *dialect.Dialect, name, text string)) {
 	}
 }
 
-// TestUnknownCall: a function that nobody knows may change a setting on PostgreSQL, and
-// what else is known of a session where functions can write. No text of the golden cases
-// leaves the settings, or is quiet, once a literal of it has become a call of such a
-// function. The laws about tables and places are in rewrite.
+// TestUnknownCall: an unknown function may change a setting on PostgreSQL, and any known
+// state of a session where functions can write. No text of the golden cases leaves the
+// settings, or is quiet, once a literal of it is replaced by a call of such a function.
+// The laws about tables and places are in rewrite.
 func TestUnknownCall(t *testing.T) {
 	settings, quiet := 0, map[string]int{}
 	goldenTexts(t, func(d *dialect.Dialect, name, text string) {
@@ -70,9 +70,9 @@ func TestUnknownCall(t *testing.T) {
 	}
 }
 
-// TestUnknownStatement: a statement that nobody knows may do anything. No text of the golden
-// cases leaves the settings, or is quiet, once one of its statements begins with a word that
-// nobody knows.
+// TestUnknownStatement: an unknown statement may do anything. No text of the golden cases
+// leaves the settings, or is quiet, once one of its statements begins with an unknown
+// word.
 func TestUnknownStatement(t *testing.T) {
 	texts := 0
 	goldenTexts(t, func(d *dialect.Dialect, name, text string) {

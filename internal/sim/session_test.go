@@ -77,8 +77,8 @@ func TestSessionOfHeedlessClient(t *testing.T) {
 	}
 }
 
-// TestSessionKillsLeaveNothing: what a process has not committed when it is
-// killed is undone, and locks nobody out.
+// TestSessionKillsLeaveNothing: the uncommitted changes of a process that is killed are
+// undone, and its locks are released.
 func TestSessionKillsLeaveNothing(t *testing.T) {
 	trial := joinedTrial(false)
 	trial.Faults = nil

@@ -17,9 +17,9 @@ import (
 	sqlite3 "github.com/keyfill/keyfill/internal/sqlcode/testdata/ncruces/go-sqlite3"
 )
 
-// The errors of drivers that are no dependency of this module, by what they have. Those
-// that the path of their package tells are in testdata, below the like paths.
-// Those of the drivers that are here are asked of real engines in e2e.
+// The errors of drivers that are no dependency of this module, by their fields. Errors
+// that are recognized by the path of their package are in testdata, below the like paths.
+// Errors of the drivers that are here are asked of real engines in e2e.
 type (
 	pgErrorV4 struct{ Code, ConstraintName string } // pgx v4's pgconn.PgError
 	pqError   struct{ Code, Constraint string }
@@ -122,7 +122,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// TestConnectingTLS: what an error of a driver says of TLS is told without its own words.
+// TestConnectingTLS: a driver's error about TLS is reported without its own words.
 func TestConnectingTLS(t *testing.T) {
 	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}
 	for _, c := range []struct {

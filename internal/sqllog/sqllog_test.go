@@ -84,7 +84,8 @@ func TestDetectNothing(t *testing.T) {
 	}
 }
 
-// TestMessageTooLong: a message that does not end is told before the log is in memory.
+// TestMessageTooLong: a message that does not end is an error before the log is in
+// memory.
 func TestMessageTooLong(t *testing.T) {
 	const most = 1 << 20
 	for format, begin := range map[sqllog.Format]string{

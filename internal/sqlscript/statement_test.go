@@ -83,7 +83,7 @@ func TestStatements(t *testing.T) {
 }
 
 // TestWherePiecesEnd: the statements do not depend on where the pieces end that are read:
-// a comment in front pushes each byte of the scripts over that place.
+// a leading comment pushes each byte of the scripts over that place.
 func TestWherePiecesEnd(t *testing.T) {
 	const piece = 64 << 10
 	for _, tt := range []struct {
@@ -182,7 +182,7 @@ func TestBytesThatTextCannotHold(t *testing.T) {
 	}
 }
 
-// FuzzStatements: each statement stands where it says, behind the one before, and the
+// FuzzStatements: each statement stands where it says, after the one before, and the
 // splitter comes to an end.
 func FuzzStatements(f *testing.F) {
 	archives, err := filepath.Glob("testdata/*.txtar")

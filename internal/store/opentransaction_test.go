@@ -30,7 +30,7 @@ func TestProof(t *testing.T) {
 		{dialect.SQLServer(), true, "IF @@TRANCOUNT > 0 OR @@OPTIONS & 2 = 2\nUPDATE keyfill_sequences WITH (ROWLOCK, READCOMMITTEDLOCK)\nSET next_value = next_value + @p1, updated_at = SYSUTCDATETIME()\nOUTPUT inserted.next_value, inserted.incarnation, ''\nWHERE name = @p2 AND next_value BETWEEN @p3 AND @p4"},
 		{dialect.Oracle(), false, "UPDATE keyfill_sequences\nSET next_value = next_value + :1, server = SYS_CONTEXT('USERENV', 'DB_UNIQUE_NAME'), updated_at = SYSTIMESTAMP\nWHERE name = :2 AND next_value BETWEEN :3 AND :4\nRETURNING next_value, incarnation, server INTO :5, :6, :7"},
 	} {
-		// MySQL has nothing that tells; on Oracle the UPDATE opens a transaction itself.
+		// MySQL has no such condition; on Oracle the UPDATE opens a transaction itself.
 		proves := c.d.Name != "mysql" && c.d.Name != "oracle" && !(c.d.Name == "postgres" && c.ours)
 		for _, open := range []bool{true, false} {
 			f := &fakedb.DB{}

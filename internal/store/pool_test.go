@@ -104,8 +104,8 @@ func TestSlowConnections(t *testing.T) {
 	})
 }
 
-// TestLateConnections: what nobody waits for any more is closed after a while, or with the
-// pool, and an error of it is nobody's.
+// TestLateConnections: a connection that no call waits for any more is closed after a
+// while, or with the pool, and its error is dropped.
 func TestLateConnections(t *testing.T) {
 	try := func(t *testing.T, c *slowConnector, d time.Duration) (close func() error, err error) {
 		db := store.Pool(dialect.PostgreSQL(), c)

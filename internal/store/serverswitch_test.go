@@ -18,10 +18,10 @@ import (
 // mariaDBServer asks which server this is.
 const mariaDBServer = "SELECT CASE WHEN @@wsrep_on"
 
-// TestServerSwitches: where a statement cannot compare the server, as under
-// binlog_format=STATEMENT, MariaDB says which one it is only when it is asked, after the UPDATE.
-// Where another one has taken over in between, nobody knows which of them has reserved, and the
-// integers are not handed out.
+// TestServerSwitches: if a statement cannot compare the server, as under
+// binlog_format=STATEMENT, MariaDB identifies itself only when it is asked, after the
+// UPDATE. If another server has taken over in between, it is not known which of them has
+// reserved, and the integers are not handed out.
 func TestServerSwitches(t *testing.T) {
 	usual := fakedb.EngineAnswers(dialect.MariaDB())
 	usual("INSERT INTO keyfill_sequences")
@@ -49,8 +49,9 @@ func TestServerSwitches(t *testing.T) {
 	}
 }
 
-// TestServerUnheard: a connection that breaks twice while the server is asked which one it is,
-// is no answer: another question would tell fewer servers apart for as long as the store is used.
+// TestServerUnheard: a connection that breaks twice while the server is asked for its
+// identity is no answer: another query would distinguish fewer servers for the lifetime
+// of the store.
 func TestServerUnheard(t *testing.T) {
 	usual := fakedb.EngineAnswers(dialect.MariaDB())
 	usual("INSERT INTO keyfill_sequences")

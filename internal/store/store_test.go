@@ -94,8 +94,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestCreateLost: the error of one who makes a row at the same time as another
-// is none where the row is then there.
+// TestCreateLost: if two processes make a row at the same time, the error of one is
+// ignored when the row is there.
 func TestCreateLost(t *testing.T) {
 	usual := fakedb.EngineAnswers(dialect.Oracle())
 	for _, there := range []bool{true, false} {

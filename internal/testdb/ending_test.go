@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	testdb.Main(m, mariadb, postgresql)
 }
 
-// openFolder makes a folder for the user that the servers run as. That of a test is
+// openFolder makes a folder for the user that the servers run as. A test's own folder is
 // closed to others.
 func openFolder(name string) (string, error) {
 	folder, err := os.MkdirTemp("", name)

@@ -64,8 +64,8 @@ func TestKillStopRestart(t *testing.T) {
 	}
 }
 
-// TestCrash: a server that ends by itself fails one test, with what it had to say,
-// and is there again for the others. One that a test has ended fails none.
+// TestCrash: a server that crashes fails one test, with its last words, and is there
+// again for the others. One that a test has ended fails none.
 func TestCrash(t *testing.T) {
 	for _, c := range []struct {
 		engine *testdb.Engine
@@ -139,8 +139,8 @@ func TestNothingIsLeftAfterATest(t *testing.T) {
 	}
 }
 
-// TestPgBouncer: the pooler answers, takes another port where its own is taken, and
-// leaves nothing behind.
+// TestPgBouncer: the pooler answers, takes another port if its own is taken, and removes
+// its files.
 func TestPgBouncer(t *testing.T) {
 	postgresql.Need(t)
 	var folder string
@@ -311,8 +311,8 @@ func workingIn(folder string) []string {
 	return found
 }
 
-// naming returns the command lines that contain the folder's name, as those of
-// a server's main process and of its watcher do.
+// naming returns the command lines that contain the folder's name, as of a server's main
+// process and its watcher.
 func naming(folder string) []string {
 	var found []string
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")

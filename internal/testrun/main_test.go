@@ -207,7 +207,7 @@ func TestWithoutDeath(t *testing.T) {
 	}
 }
 
-// waits is a package whose test tells its process and ends by a signal alone.
+// waits is a package whose test prints its process id and ends by a signal alone.
 const waits = `import (
 	"os"
 	"strconv"

@@ -32,7 +32,7 @@ var (
 
 // application is a public application whose module holds its INSERTs.
 type application struct {
-	module, version, sum string // the sum is that of go.sum
+	module, version, sum string // the sum is the one of go.sum
 	dialect              string
 	builders             []string // module@version of a query builder that it uses
 	long                 bool     // it is read with KEYFILL_SOAK=1 alone
@@ -54,10 +54,11 @@ var applications = []application{
 	{"github.com/transparency-dev/tessera", "v1.0.4", "h1:IXjGowubcLR0T3zUQrysSMKgtTh9KGKQ0iajUiubyP4=", "mysql", nil, false, nil},
 }
 
-// TestApplications: what becomes of the INSERTs of public applications, counted, under a
+// TestApplications counts the outcomes of the INSERTs of public applications, under a
 // policy that has every table, and under the policies that keyfill init writes for their
-// schemas, of which the tests of the command make the files. What they import is read as far as it is theirs, of Go, or
-// the query builder; of the rest nothing is known, as in a source with mistakes.
+// schemas, of which the tests of the command make the files. What they import is read as
+// far as it is theirs, of Go, or the query builder; of the rest nothing is known, as in a
+// source with mistakes.
 func TestApplications(t *testing.T) {
 	testturn.WhenChanged(t, "internal/vet/", "internal/gosql/", "rewrite/", "dialect/")
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
@@ -116,7 +117,7 @@ func linesOf(text, module string) string {
 	return module + " " + lines[:end[0]+1]
 }
 
-// counted counts the INSERTs of findings by what becomes of them.
+// counted counts the INSERTs of findings by their outcome.
 func counted(findings []vet.Finding) string {
 	sum := vet.Summarize(findings)
 	var b strings.Builder

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/vet"
 )
 
-// TestReads: a text that asks the session for a number which the policy makes is told, on
-// every engine that has such reads.
+// TestReads: a text that asks the session for a number which the policy makes is
+// reported, on every engine that has such reads.
 func TestReads(t *testing.T) {
 	for _, tt := range []struct{ dialect, text, want string }{
 		{"postgres", "SELECT lastval()", "lastval()"},

@@ -52,7 +52,7 @@ func text(sent bool, parts ...string) *gosql.Text {
 	return found
 }
 
-// TestText: what becomes of texts. "" is no INSERT.
+// TestText: the outcomes of texts. "" is no INSERT.
 func TestText(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -179,7 +179,7 @@ func TestPlaceholders(t *testing.T) {
 	}
 }
 
-// TestBuilt: what becomes of an INSERT that a query builder makes, by its table.
+// TestBuilt: the outcome of an INSERT that a query builder makes, by its table.
 func TestBuilt(t *testing.T) {
 	for table, want := range map[string]string{
 		"orders": "dynamic orders", "shop.orders": "dynamic shop.orders", "notes": "pass notes", "links": "pass links",
@@ -192,7 +192,7 @@ func TestBuilt(t *testing.T) {
 	}
 }
 
-// TestEmbedded: a file that is embedded is read, and its LastInsertId is told.
+// TestEmbedded: a file that is embedded is read, and its LastInsertId is reported.
 func TestEmbedded(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{"add.sql": "INSERT INTO customers (name) VALUES (?);\n", "long.sql": strings.Repeat("-- a comment\n", 1<<17)} {
@@ -217,7 +217,7 @@ func f(db *sql.DB) {
 	}
 }
 
-// TestOthers: all tables of a text are told.
+// TestOthers: all tables of a text are reported.
 func TestOthers(t *testing.T) {
 	o, ok := judge(t, "mysql").Statement("INSERT INTO orders (a) VALUES (1); INSERT INTO notes (a) VALUES (1); INSERT INTO orders (a) VALUES (2)")
 	if got, want := fmt.Sprint(o.Table, o.Others, ok), "orders[notes] true"; got != want {
@@ -252,7 +252,7 @@ func find(t *testing.T, source string) (lines []string) {
 	return lines
 }
 
-// TestSource: what is told of Go source, by line, and what comments turn off.
+// TestSource: the findings in Go source, by line, and the effect of comments.
 func TestSource(t *testing.T) {
 	for _, tt := range []struct {
 		name, source string

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestUnnumbered: servers that cannot number rows, and those whose replicas would
-// number them otherwise, are told by what they answer.
+// TestUnnumbered: servers that cannot number rows, and servers whose replicas would
+// number them otherwise, are recognized by their answers.
 func TestUnnumbered(t *testing.T) {
 	mysql, mariadb, sqlite := dialect.MySQL(), dialect.MariaDB(), dialect.SQLite()
 	for _, c := range []struct {

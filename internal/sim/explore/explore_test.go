@@ -48,7 +48,7 @@ func TestExplore(t *testing.T) {
 	}
 }
 
-// TestTell: the story of one world of a trial, and of a mutant, is told.
+// TestTell: the story of one world of a trial, and of a mutant, is printed.
 func TestTell(t *testing.T) {
 	if out := explored(t, explorer{}, "42", "scope"); !strings.HasPrefix(out, "World 42 of the trial \"scope\".\n") ||
 		!strings.Contains(out, "No law is broken") || strings.Count(out, "World ") != 1 {

@@ -209,9 +209,9 @@ func storeOf(f *fakedb.DB) *store.Store {
 	return store.New(dialect.MariaDB(), store.Pool(dialect.MariaDB(), fakedb.Connector(f, fakedb.Strengths[2].Make)))
 }
 
-// TestContest runs histories of states that are opened for one column, with some changes from
-// one process to another at any statement, and with processes that are killed. Never have two
-// states the column. One has it in the end, and the others are told which.
+// TestContest runs histories of states that are opened for one column, with some changes
+// from one process to another at any statement, and with processes that are killed. Never
+// have two states the column. One has it in the end, and the others get its name.
 func TestContest(t *testing.T) {
 	for _, c := range []struct {
 		name string

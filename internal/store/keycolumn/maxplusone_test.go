@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// TestLockedMaxKey: each engine's own way to read the greatest key so that nobody
-// else reads the same.
+// TestLockedMaxKey: each engine's own way to read the greatest key so that no other
+// session reads the same.
 func TestLockedMaxKey(t *testing.T) {
 	column := store.Column{Schema: "sales", Table: "orders", Name: "id"}
 	want := map[string]string{

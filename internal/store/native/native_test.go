@@ -45,7 +45,7 @@ func newNativeFake(d *dialect.Dialect) *nativeFake {
 	return n
 }
 
-// answer tells the queries apart.
+// answer answers each kind of query.
 func (n *nativeFake) answer(query string) fakedb.Reply {
 	row := func(values ...driver.Value) fakedb.Reply { return fakedb.Reply{Rows: [][]driver.Value{values}} }
 	lower := strings.ToLower(query)

@@ -195,7 +195,7 @@ func scopeTrial(mutant scopeMutant) *sim.Trial {
 		Check: func(w *sim.World) {
 			killed := func(i sim.Issue) bool { return i.Life > 1 }
 			if len(w.Faults) > 0 || slices.ContainsFunc(w.Issues, killed) {
-				return // what was drawn, and not told of any more, is a gap
+				return // a draw without an answer is a gap
 			}
 			numbers := map[int64][]int64{}
 			for _, i := range w.Issues {

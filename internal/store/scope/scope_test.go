@@ -26,7 +26,7 @@ func TestScopeRowFor(t *testing.T) {
 	seen := map[string][]any{}
 	for _, tt := range []struct {
 		values []any
-		want   string // "" for a name that ends in a hash
+		want   string // empty for a name that ends in a hash
 	}{
 		{[]any{int64(7)}, "lines.no[7]"},
 		{[]any{int64(-7)}, "lines.no[-7]"},
@@ -59,8 +59,8 @@ func TestScopeRowFor(t *testing.T) {
 	}
 }
 
-// TestScopeParameters: what the row of the state says tells one scope from any
-// other.
+// TestScopeParameters: the parameters in the row of the state distinguish one scope from
+// any other.
 func TestScopeParameters(t *testing.T) {
 	for _, tt := range []struct {
 		within, types []string

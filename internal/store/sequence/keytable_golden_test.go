@@ -213,8 +213,8 @@ func TestKeyTableOptions(t *testing.T) {
 	}
 }
 
-// TestProcedureWithin: a function that commits by itself is not called for a
-// transaction of the application's.
+// TestProcedureWithin: a function that commits is not called for a transaction of the
+// application's.
 func TestProcedureWithin(t *testing.T) {
 	for _, d := range dialect.All() {
 		if d.Name == dialect.SQLite().Name {

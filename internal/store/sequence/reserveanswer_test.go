@@ -14,9 +14,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestOnlyTheStatement: what another process has made of a row behind the statement
-// that reserved, is nobody's reservation here: on MySQL and MariaDB the transaction
-// may have ended without a word, so that a SELECT reads it.
+// TestOnlyTheStatement: the value that another process has left in a row after the
+// statement that reserved is no reservation here: on MySQL and MariaDB the transaction
+// may have ended silently, so that a SELECT reads it.
 func TestOnlyTheStatement(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
 		reserved := false
@@ -50,7 +50,7 @@ func TestOnlyTheStatement(t *testing.T) {
 }
 
 // TestOnlyOneRow: an UPDATE that has changed no row has reserved nothing, whatever
-// LAST_INSERT_ID says: it is that of another statement.
+// LAST_INSERT_ID says: it belongs to another statement.
 func TestOnlyOneRow(t *testing.T) {
 	for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
 		usual := fakedb.EngineAnswers(d)
