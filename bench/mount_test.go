@@ -49,8 +49,8 @@ func (nullStmt) ExecContext(context.Context, []driver.NamedValue) (driver.Result
 	return driver.ResultNoRows, nil
 }
 
-// conns are connections to the null driver: raw, behind sqlmw with an
-// interceptor that does nothing, and behind keyfill.
+// conns are connections to the null driver: raw, wrapped by sqlmw with an interceptor
+// that does nothing, and wrapped by keyfill.
 func conns(b *testing.B) map[string]driver.Conn {
 	d := &nullDriver{}
 	mw, err := sqlmw.Driver(d, sqlmw.NullInterceptor{}).(driver.DriverContext).OpenConnector("")

@@ -15,8 +15,8 @@ import (
 	"github.com/keyfill/keyfill/examples/internal/shop"
 )
 
-// TestEntBulk: without the hook ent learns the UUID of one entity from RETURNING, and those
-// of CreateBulk on no engine, although they are stored.
+// TestEntBulk: without the hook ent learns the UUID of one entity from RETURNING, and the
+// UUIDs of CreateBulk on no engine, although they are stored.
 func TestEntBulk(t *testing.T) {
 	for _, engine := range slices.Sorted(maps.Keys(servers)) {
 		t.Run(engine, func(t *testing.T) {

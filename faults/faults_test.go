@@ -318,8 +318,8 @@ func TestCompareCoverage(t *testing.T) {
 	}
 }
 
-// TestTogether: what no quick test finds is found with several mutants at once, and what
-// survives is told.
+// TestTogether: mutants that no quick test finds are found with several at once, and the
+// survivors are reported.
 func TestTogether(t *testing.T) {
 	root := repository(t)
 	write(t, root, "count/on_test.go", strings.Replace(small["count/on_test.go"], "got != 2", "got < 0", 1))

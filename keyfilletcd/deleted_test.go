@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestStateDeleted: where somebody has deleted the key of a state, and the state is made
-// again in the middle of a series, or less than a series below one, no series is opened
-// that has integers of another one.
+// TestStateDeleted: if the key of a state was deleted, and the state is made again in the
+// middle of a series, or less than a series below one, no series is opened that has
+// integers of another one.
 func TestStateDeleted(t *testing.T) {
 	p := newPlace(t)
 	client := etcdClient(t, p.members)

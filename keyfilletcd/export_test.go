@@ -19,7 +19,7 @@ func NewStoreOfMembers(clients []etcdserverpb.KVClient) keysource.Store {
 	return s
 }
 
-// NewStoreOver returns a store whose requests go to these clients in the place of gRPC's. Its
+// NewStoreOver returns a store whose requests go to these clients instead of gRPC's. Its
 // random numbers come from a source that is safe for concurrent use.
 func NewStoreOver(kv etcdserverpb.KVClient, leases etcdserverpb.LeaseClient, random rand.Source) keysource.Store {
 	s := newStore(clientv3.Config{}, DefaultPrefix)

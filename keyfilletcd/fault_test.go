@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TestRestored: a cluster whose data is a copy from before stands lower, which those find
-// out who have seen more of it.
+// TestRestored: a cluster whose data is an older copy stands lower, which processes find
+// out that have seen more of it.
 func TestRestored(t *testing.T) {
 	members := testdb.StartEtcd(t, 1)
 	st := state("orders")

@@ -15,8 +15,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// leasedNumbers is how many numbers there are: more than processes, each of which may have
-// left one behind, and so few that they are used again.
+// leasedNumbers is how many numbers there are: more than processes, each of which may
+// have left one unused, and so few that they are used again.
 const leasedNumbers = 12
 
 // leasedBits are the bits of the keys. There are few keys in a tick, so that they are used
@@ -56,12 +56,12 @@ func (m simMarker) Mark(ctx context.Context, until int64) (int64, error) {
 	return m.Marker.Mark(doing(ctx, toMark), until)
 }
 
-// leasedTrial returns the trial of leased numbers on etcd, or of a mutant of them. What is
-// checked in every world, besides the laws of package sim and those of series:
+// leasedTrial returns the trial of leased numbers on etcd, or of a mutant of them. What
+// is checked in every world, besides the laws of package sim and of series:
 //
 //	marked  the time of a key was reserved for the life that hands it out, by a transaction
 //	        that had happened before
-//	late    no key is asked for of a number that somebody else has taken over
+//	late    no key is asked for of a number that another process has taken over
 func leasedTrial(m mutant) *sim.Trial {
 	clocks := func(w *sim.World) bool { return w.Has(sim.ClockStep) || w.Has(sim.ClockOff) }
 	return &sim.Trial{

@@ -116,8 +116,8 @@ func keyOf(r *etcdserverpb.TxnRequest) string {
 	return string(r.Success[0].GetRequestRange().Key)
 }
 
-// TestPatienceForOnce: what no source asks again gets its answer as long as there is time,
-// also beside questions that are answered quickly.
+// TestPatienceForOnce: a question that no source repeats gets its answer while there is
+// time, also beside questions that are answered quickly.
 func TestPatienceForOnce(t *testing.T) {
 	of := state("orders")
 	ahead := `"parameters":"` + of.Parameters + `","base":100}`

@@ -97,11 +97,11 @@ func (s simRecycled) Close(ctx context.Context) error {
 //
 //	reserved  as of sequences
 //	owned     only its owner moves a series, of the epoch that it knows
-//	leased    a series is taken over, or moved, while the lease of nobody else lasts
+//	leased    a series is taken over, or moved, while no other lease of it lasts
 //	apart     no two series have an integer in common
 //
-// Somebody deletes the state's key now and then. What is used up and removed by then, and not
-// in the table, may come again.
+// An operator deletes the state's key now and then. Integers that are used up and removed
+// by then, and not in the table, may come again.
 func recycledTrial(m mutant) *sim.Trial {
 	excuse := excuseBy(seriesMoved)
 	return &sim.Trial{

@@ -308,8 +308,8 @@ func allowEtcd(w *sim.World, err error) bool {
 	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }
 
-// repairSequence is the operator, who raises the state after a restore above all that was ever
-// reserved, or makes it again.
+// repairSequence acts as the operator: it raises the state after a restore above all
+// integers that were ever reserved, or makes it again.
 func repairSequence(w *sim.World) {
 	if w.Server.Lost()+w.Server.Switches() == 0 {
 		return
@@ -343,8 +343,8 @@ func raise(tx *sim.Tx, state, kind string, to int64) {
 	tx.Set(revisionRow, at)
 }
 
-// repairEtcd is the operator, who raises the state after a restore, or makes it again, above
-// all that was ever reserved, and above all series.
+// repairEtcd acts as the operator: it raises the state after a restore, or makes it
+// again, above all integers that were ever reserved, and above all series.
 func repairEtcd(w *sim.World, state, kind string) {
 	if w.Server.Lost()+w.Server.Switches() == 0 && !w.Has(sim.Meddle) {
 		return

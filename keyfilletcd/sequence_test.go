@@ -73,8 +73,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestCountsOver: who does not know how much others have reserved, and asks for more than
-// there is, gets nothing, and neither does anybody after that.
+// TestCountsOver: a process that does not know how much others have reserved, and asks
+// for more than there is, gets nothing, and neither does any process after that.
 func TestCountsOver(t *testing.T) {
 	p := newPlace(t)
 	whole := state("over")
@@ -142,7 +142,7 @@ func TestCopied(t *testing.T) {
 	if n := stored(t, client, counts)["1000=4001"]; n != 1 {
 		t.Errorf("the count was written, its version is %d", n)
 	}
-	// Who has seen more says where the state stands, and raises it.
+	// A process that has seen more reports where the state stands, and raises it.
 	if got, err := first.Reserve(t.Context(), 1000, 5001); err != nil || got.First >= 5001 {
 		t.Errorf("Reserve: %+v, %v, want where the state stands", got, err)
 	}
@@ -162,7 +162,7 @@ func TestCopied(t *testing.T) {
 	}
 }
 
-// TestCountDeleted: where somebody has deleted counts, nothing is reserved until the state was
+// TestCountDeleted: if counts were deleted, nothing is reserved until the state was
 // raised and does not name them any more.
 func TestCountDeleted(t *testing.T) {
 	p := newPlace(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// heldKV holds transactions back that write a state, when it is told to.
+// heldKV holds transactions back that write a state, on request.
 type heldKV struct {
 	etcdserverpb.KVClient
 	state string
@@ -45,8 +45,9 @@ func (h *heldKV) Txn(ctx context.Context, r *etcdserverpb.TxnRequest, o ...grpc.
 	return h.KVClient.Txn(ctx, r, o...)
 }
 
-// TestSharedSeries: who makes a new series makes those of others that have found it changed, too,
-// so that processes that want one at the same time do not wait for one transaction each.
+// TestSharedSeries: a process that makes a new series makes one for each process that has
+// found the state changed, too, so that processes that want one at the same time do not
+// wait for one transaction each.
 func TestSharedSeries(t *testing.T) {
 	p := newPlace(t)
 	client := etcdClient(t, p.members)

@@ -11,7 +11,7 @@ import (
 )
 
 // textID is read by UnmarshalText alone, as the UUID of Go 1.27's standard library, which
-// database/sql converts by itself.
+// database/sql converts.
 type textID [16]byte
 
 func (id *textID) UnmarshalText(text []byte) error { return (*uuid.UUID)(id).UnmarshalText(text) }

@@ -22,8 +22,8 @@ type flake struct {
 	Name string
 }
 
-// TestRolledBack: an error behind the parent's INSERT, of a child or of a hook, leaves
-// no key of the rows that GORM rolls back.
+// TestRolledBack: an error after the parent's INSERT, of a child or of a hook, leaves no
+// key of the rows that GORM rolls back.
 func TestRolledBack(t *testing.T) {
 	g := open(t)
 	taken := uuid.New()

@@ -103,8 +103,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestFindings: what needs attention is told in both forms, the worst first, and a
-// healthy program has none.
+// TestFindings: findings are shown in both forms, the worst first, and a healthy program
+// has none.
 func TestFindings(t *testing.T) {
 	var report keyfillhttp.Report
 	_, text := answer(t, healthy, http.MethodGet, "/?format=json")
@@ -153,8 +153,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestOver: what is over is told of with its time, and an hour later no more; what is not
-// over is bad.
+// TestOver: a past event is shown with its time, and an hour later no more; a present one
+// is bad.
 func TestOver(t *testing.T) {
 	for name, c := range map[string]struct {
 		at    time.Duration
@@ -191,7 +191,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestEnds: a source that has nothing left, or not for long, is told of as bad.
+// TestEnds: a source that has nothing left, or not for long, is shown as bad.
 func TestEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*keyfill.SourceStats)

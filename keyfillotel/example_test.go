@@ -118,7 +118,7 @@ func ExampleTracerProvider() {
 	// keyfill.outcome stored
 }
 
-// A program without otelsql tells a span of its own.
+// A program without otelsql reports to a span of its own.
 func ExampleTell() {
 	spans := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
@@ -138,7 +138,7 @@ func ExampleTell() {
 	// Output: keyfill.source.kind uuidv7
 }
 
-// A program with a log in the place of spans.
+// A program with a log instead of spans.
 func ExampleAttributes() {
 	db := openShop()
 	defer db.Close()

@@ -262,7 +262,7 @@ func TestFetchTimes(t *testing.T) {
 	}
 }
 
-// TestSeveral: two databases tell their metrics through one meter, by their attributes.
+// TestSeveral: two databases report their metrics through one meter, by their attributes.
 func TestSeveral(t *testing.T) {
 	reader := sdk.NewManualReader()
 	meter := sdk.NewMeterProvider(sdk.WithReader(reader)).Meter("test")

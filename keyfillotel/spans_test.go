@@ -29,7 +29,7 @@ func shown(span tracetest.SpanStub) string {
 	return strings.Join(all, " ")
 }
 
-// openTraced opens a new database behind otelsql, whose spans are exported to the result.
+// openTraced opens a new database with otelsql, whose spans are exported to the result.
 func openTraced(t *testing.T) (*sql.DB, *keyfill.Connector, *tracetest.InMemoryExporter, trace.TracerProvider) {
 	t.Helper()
 	spans := tracetest.NewInMemoryExporter()
@@ -40,7 +40,7 @@ func openTraced(t *testing.T) (*sql.DB, *keyfill.Connector, *tracetest.InMemoryE
 	return db, ours, spans, provider
 }
 
-// TestSpans: behind otelsql the span of each INSERT has the attributes of its table and of
+// TestSpans: with otelsql the span of each INSERT has the attributes of its table and of
 // what keyfill did.
 func TestSpans(t *testing.T) {
 	db, _, spans, _ := openTraced(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// TestBatchNotRaised: a numbering that cannot be raised behind a batch fails the
+// TestBatchNotRaised: a numbering that cannot be raised after a batch fails the
 // transaction, and with it the INSERT: it is counted and recorded as failed.
 func TestBatchNotRaised(t *testing.T) {
 	source := joined()

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// tenants are two schemas with a table of one name, and functions that no text tells
-// the effect of. The keys of b are above 499.
+// tenants are two schemas with a table of one name, and functions whose effect no text
+// shows. The keys of b are above 499.
 const tenants = `CREATE SCHEMA a;
 	CREATE SCHEMA b;
 	CREATE TABLE a.t (id BIGINT PRIMARY KEY, x INT, y INT);
@@ -61,14 +61,14 @@ func storedIn(t *testing.T, p *place) string {
 
 // TestBatchMoves: the texts of a batch are sent before the first of them has run. An
 // INSERT of a batch is stored as pgx alone stores it, with a key of the table that it
-// reaches, or nothing of the batch is; and so is the INSERT behind the batch.
+// reaches, or nothing of the batch is; and so is the INSERT after the batch.
 func TestBatchMoves(t *testing.T) {
 	t.Parallel()
 	const insert = "INSERT INTO t (x, y) VALUES (8, 9)"
 	for name, c := range map[string]struct {
 		texts []string
-		want  string // behind the batch
-		next  string // behind one more INSERT; n is the second number of a sequence
+		want  string // after the batch
+		next  string // after one more INSERT; n is the second number of a sequence
 	}{
 		"columns moved": {
 			[]string{"ALTER TABLE t DROP COLUMN x", "ALTER TABLE t ADD COLUMN x int", "INSERT INTO t VALUES (DEFAULT, 8, 9)"},
@@ -144,8 +144,8 @@ func TestBatchMoves(t *testing.T) {
 	}
 }
 
-// TestCopyMoves: COPY has no place for a proof. Behind what may have moved the session it
-// is asked which table the name means.
+// TestCopyMoves: COPY has no place for a proof. After a text that may have moved the
+// session it is asked which table the name means.
 func TestCopyMoves(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -158,7 +158,7 @@ func TestCopyMoves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := open(t, keyed(sequence()), tenants, inTenantA)
-			exec(t, p.filled, "SET search_path = a, public") // behind which names are proven
+			exec(t, p.filled, "SET search_path = a, public") // after which names are proven
 			exec(t, p.filled, c.text)
 			if _, err := p.filled.CopyFrom(t.Context(), pgx.Identifier{"t"}, []string{"x", "y"}, pgx.CopyFromRows([][]any{{8, 9}})); err != nil {
 				t.Error(err)

@@ -18,8 +18,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestWrapConn: a connection by itself fills, as those of a pool do, and closes all that
-// it has opened.
+// TestWrapConn: a single connection fills, as a pool's connections do, and closes all
+// that it has opened.
 func TestWrapConn(t *testing.T) {
 	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT)")
 	ctx := t.Context()
@@ -288,7 +288,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestRecordedFailures: Record says what became of the rows of statements, batches and
+// TestRecordedFailures: Record reports the outcome of the rows of statements, batches and
 // copies that fail, and of rows that a conflict leaves out.
 func TestRecordedFailures(t *testing.T) {
 	p := open(t, keyed(sequence()), "CREATE TABLE t (id BIGINT PRIMARY KEY, a INT UNIQUE)")

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestCopyColumnTypes: the keys of a COPY are stored as those of an INSERT are, whatever the
-// type of their column, and whether the column is listed or not.
+// TestCopyColumnTypes: the keys of a COPY are stored as the keys of an INSERT are,
+// whatever the type of their column, and whether the column is listed or not.
 func TestCopyColumnTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		column, text string // text is how the column is read as text

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	testdb.Main(m, server)
 }
 
-// handle is what a *pgxpool.Pool, a *pgx.Conn, a pgx.Tx and what this package has in
-// their place have in common: the DBTX of sqlc, with batches and COPY.
+// handle is the common interface of a *pgxpool.Pool, a *pgx.Conn, a pgx.Tx and the types
+// of this package that replace them: the DBTX of sqlc, with batches and COPY.
 type handle interface {
 	Exec(context.Context, string, ...any) (pgconn.CommandTag, error)
 	Query(context.Context, string, ...any) (pgx.Rows, error)
@@ -129,7 +129,7 @@ func column(t *testing.T, db handle, sql string, args ...any) []string {
 	return got
 }
 
-// told returns what an error says to a program: its code, its kind, or its text.
+// told returns what a program learns from an error: its code, its kind, or its text.
 func told(err error) string {
 	var server *pgconn.PgError
 	switch {

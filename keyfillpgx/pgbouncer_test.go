@@ -53,9 +53,9 @@ var pooledWays = []pooledWay{
 }
 
 // TestPgBouncer: behind pgbouncer in transaction mode, each row is stored where its
-// statement says, with the key that Record tells, by the modes of pgx that keep no
-// statement on the server. The connections that reserve numbers go through the pooler too,
-// which has two more than the clients: see docs/pool.md.
+// statement says, with the key that Record returns, by the modes of pgx that keep no
+// statement on the server. The connections that reserve numbers go through the pooler
+// too, which has two more than the clients: see docs/pool.md.
 func TestPgBouncer(t *testing.T) {
 	const clients, rounds = 6, 4
 	for _, mode := range []string{"cache_describe", "exec", "simple_protocol"} {
@@ -97,7 +97,7 @@ func TestPgBouncer(t *testing.T) {
 }
 
 // storePooled has clients store rows in every way at once, and returns what Record has
-// told of them.
+// reported.
 func storePooled(t *testing.T, db *keyfillpgx.Pool, clients, rounds int) (told []string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -10,17 +10,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// released is what becomes of a connection that is released while something goes on.
+// released is the result of releasing a connection while something goes on.
 type released struct {
-	rows   []string // what the rows say behind Release
+	rows   []string // what the rows return after Release
 	closed bool     // the pool closes the connection
 	hook   string   // what the pool's BeforeClose has seen
-	left   int32    // connections that the pool has in use behind it
+	left   int32    // connections that the pool has in use after it
 }
 
-// TestReleaseWhileBusy: a connection that is released with open rows, in a transaction, or
-// with a batch that nobody has read is closed by the pool, as it is with pgx, and the pool
-// goes on.
+// TestReleaseWhileBusy: a connection that is released with open rows, in a transaction,
+// or with a batch that was not read is closed by the pool, as it is with pgx, and the
+// pool goes on.
 func TestReleaseWhileBusy(t *testing.T) {
 	insert := "INSERT INTO t (a) VALUES (1), (2), (3) RETURNING id, a"
 	for name, leave := range map[string]func(context.Context, handle) []string{
@@ -87,7 +87,7 @@ func TestReleaseWhileBusy(t *testing.T) {
 	}
 }
 
-// releases has f use a connection, releases it, and says what became of it.
+// releases has f use a connection, releases it, and returns the result.
 func releases(t *testing.T, db interface {
 	handle
 	Release()
@@ -103,7 +103,8 @@ func releases(t *testing.T, db interface {
 		r.closed = conn.IsClosed()
 	}
 	if stat != nil {
-		// The pool counts a connection until it has destroyed it, which is behind the hook.
+		// The pool counts a connection until it has destroyed it, which is after the
+		// hook.
 		for began := time.Now(); stat().AcquiredConns() > 0 && time.Since(began) < time.Minute; {
 			time.Sleep(time.Millisecond)
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// TestSessionRead: a read of the session's last number behind a filled INSERT is an error
-// without database/sql, too. What is sent in a batch or by COPY may draw a number.
+// TestSessionRead: a read of the session's last number after a filled INSERT is an error
+// without database/sql, too. A text in a batch or a COPY may draw a number.
 func TestSessionRead(t *testing.T) {
 	source := sequence()
 	source.Exclusive = true

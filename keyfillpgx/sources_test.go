@@ -121,7 +121,7 @@ func shown(id any) string {
 }
 
 // TestSources: by each source and each way every row has its own key, which RETURNING
-// gives, Record tells as stored, and the statistics count.
+// returns, Record reports as stored, and the statistics count.
 func TestSources(t *testing.T) {
 	for _, s := range sources {
 		t.Run(s.name, func(t *testing.T) {

@@ -200,8 +200,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestSeveral: the collectors of several databases stand in one registry, beside those of
-// database/sql, and one name is registered once.
+// TestSeveral: the collectors of several databases stand in one registry, beside
+// database/sql's, and one name is registered once.
 func TestSeveral(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	for _, name := range []string{"shop", "archive"} {

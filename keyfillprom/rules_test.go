@@ -134,7 +134,7 @@ func TestNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given := map[string]bool{} // by whether somebody asks for it
+	given := map[string]bool{} // by whether a rule asks for it
 	for _, family := range families {
 		given[family.GetName()] = false
 	}

@@ -225,7 +225,7 @@ func TestPaused(t *testing.T) {
 	}
 }
 
-// TestScriptsForgotten: a server that was told to forget the scripts gets them again.
+// TestScriptsForgotten: a server that was made to forget the scripts gets them again.
 func TestScriptsForgotten(t *testing.T) {
 	server := shared.Need(t)
 	r := openedBelow(t, newPrefix(), server).Reserver(state("orders"))

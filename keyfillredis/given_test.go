@@ -42,8 +42,8 @@ func openDriver(t *testing.T, name, dsn string) keysource.Store {
 	return s
 }
 
-// newClientAt returns a client whose connections go to an address that may change, as behind
-// a name that another server gets.
+// newClientAt returns a client whose connections go to an address that may change, as
+// with a name that another server gets.
 func newClientAt(at *string) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Dialer: func(ctx context.Context, network, _ string) (net.Conn, error) {

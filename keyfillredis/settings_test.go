@@ -142,7 +142,8 @@ func TestRefusedUser(t *testing.T) {
 	}
 }
 
-// TestRefused: what a server answers until somebody mends something is an error that says what.
+// TestRefused: a refusal that lasts until an operator repairs something is an error that
+// names the repair.
 func TestRefused(t *testing.T) {
 	full := testdb.StartRedis(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	node, single := testdb.StartRedisCluster(t, 2), shared.Need(t)
@@ -182,7 +183,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestSettings: settings that lose numbers are logged once, and those of the page are not.
+// TestSettings: settings that lose numbers are logged once, and the settings of the page
+// are not.
 func TestSettings(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

@@ -131,8 +131,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestStateDeleted: a state that somebody has deleted is not made again by a Move, and its
-// series are gone with it.
+// TestStateDeleted: a state that was deleted is not made again by a Move, and its series
+// are gone with it.
 func TestStateDeleted(t *testing.T) {
 	server, prefix := shared.Need(t), newPrefix()
 	s := openedBelow(t, prefix, server)

@@ -28,9 +28,9 @@ var sources = map[string]string{
 	"snowflake": "{kind: snowflake, worker: 3}", "leased": "{kind: snowflake, worker_lease: 30s}",
 }
 
-// asking are statements before, in or behind which an engine would be asked: for
-// settings, the case and the place of a table, its columns, the number of rows, or for
-// what became of them.
+// asking are statements before, in or after which an engine would be asked: for settings,
+// the case and the place of a table, its columns, the number of rows, or for their
+// outcome.
 var asking = []string{
 	`INSERT INTO orders (parent_id, a) VALUES (1, 'x')`,
 	`INSERT INTO orders (parent_id, a) VALUES (1, 'x\y')`,

@@ -100,8 +100,8 @@ func TestFillerPrepared(t *testing.T) {
 	}
 }
 
-// TestFillerKeys: the keys of a Filler are those of Keys, and a key of the wrong table or
-// out of its turn is told from the right one.
+// TestFillerKeys: the keys of a Filler equal Keys, and a key of the wrong table or out of
+// its turn is distinguished from the right one.
 func TestFillerKeys(t *testing.T) {
 	o := numbered()
 	_, args := keyfilltest.NewFiller(t, o).Fill("INSERT INTO orders (x) VALUES ($1), ($2)", 7, 8)

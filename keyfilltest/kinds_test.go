@@ -30,8 +30,8 @@ var kinds = []struct {
 	{policy.Source{Kind: policy.KindCoprime, Length: 3, K: 63}, [2]any{"011", "022"}, "'011'"},
 }
 
-// TestKinds: keys that are made of numbers are made of those of the stand-in, and
-// are the same in every run.
+// TestKinds: keys that are made of numbers are made of the stand-in's numbers, and are
+// the same in every run.
 func TestKinds(t *testing.T) {
 	for _, tt := range kinds {
 		t.Run(fmt.Sprint(tt.source.Kind, tt.source.Length), func(t *testing.T) {

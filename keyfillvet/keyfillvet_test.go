@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/keyfillvet"
 )
 
-// told returns what an analyzer tells of a package, by line.
+// told returns the reports of an analyzer on a package, by line.
 func told(t *testing.T, o keyfillvet.Options, name string) (all []string) {
 	t.Helper()
 	for _, result := range analysistest.Run(silent{t}, analysistest.TestData(), keyfillvet.New(o), name) {
@@ -32,14 +32,14 @@ type silent struct{ *testing.T }
 
 func (silent) Errorf(string, ...any) {}
 
-// TestAnalyzer: what is told of testdata/src/shop, as its comments say.
+// TestAnalyzer: the reports on testdata/src/shop, as its comments say.
 func TestAnalyzer(t *testing.T) {
 	t.Setenv("KEYFILL_CONFIG", "")
 	analysistest.Run(t, analysistest.TestData(), keyfillvet.Analyzer, "shop")
 }
 
-// TestDynamic: texts that are put together when the program runs are told where they are
-// asked for.
+// TestDynamic: texts that are put together when the program runs are reported if asked
+// for.
 func TestDynamic(t *testing.T) {
 	t.Setenv("KEYFILL_CONFIG", "")
 	const want = "54 keyfill/dynamic"

@@ -24,8 +24,8 @@ func TestInspectArticle(t *testing.T) {
 		{"39babcb4-e447-ae68-4a32-19eb8d91765d", str, 11815 * time.Millisecond, "ae684a3219eb8d91765d"},
 		{"39babcb4-e44a-6c41-0fb4-21edd4697f43", str, 11818 * time.Millisecond, "6c410fb421edd4697f43"},
 		{"39babcb4-e44d-51d2-c4b0-7d8489691c70", str, 11821 * time.Millisecond, "51d2c4b07d8489691c70"},
-		// The text that .NET shows for the bytes. The article prints the third
-		// group of the bytes as that of the text; they are the other way round.
+		// The text that .NET shows for the bytes. The article prints the third group of
+		// the bytes as the text's; they are the other way round.
 		{"b4bcba39-58eb-47ce-8890-71e7867d67a5", bin, 13624 * time.Millisecond, "ce47889071e7867d67a5"},
 		{"b4bcba39-5aeb-42a0-0b11-db83dd3c635b", bin, 13626 * time.Millisecond, "a0420b11db83dd3c635b"},
 		{"b4bcba39-6aeb-4129-a9a5-a500aac0c5cd", bin, 13642 * time.Millisecond, "2941a9a5a500aac0c5cd"},

@@ -40,7 +40,7 @@ func ExampleAppendIntegers() {
 	// Output: ["41" "42"]
 }
 
-// InspectAs tells which number a key has.
+// InspectAs returns which number a key has.
 func ExampleInspectAs() {
 	key := shortKeys().Key(1_000, dialect.SequentialAsString)
 	reading, err := keysource.InspectAs(key.(string), shortKeys())

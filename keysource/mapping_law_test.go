@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// mappings are those of all kinds, each with how to find the number of a key.
+// mappings are mappings of all kinds, each with how to find the number of a key.
 func mappings(t testing.TB) map[string]mapped {
 	t.Helper()
 	all := map[string]mapped{"pseudorandom": mappedInteger{keysource.NewPseudorandom()}}
@@ -63,9 +63,9 @@ type mappedText struct{ *keysource.Coprime }
 
 func (m mappedText) numberOf(key driver.Value) (int64, error) { return m.Number(key.(string)) }
 
-// TestMappingExhausted: three characters of 62 make 238,328 keys, drawn to the
-// last one through a Sequence; then there is an error that says what to do, or
-// there are those of four.
+// TestMappingExhausted: three characters of 62 make 238,328 keys, drawn to the last one
+// through a Sequence; then there is an error that names the remedy, or there are keys of
+// four characters.
 func TestMappingExhausted(t *testing.T) {
 	for _, grow := range []bool{false, true} {
 		t.Run(fmt.Sprintf("grow %t", grow), func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestMappingExhausted(t *testing.T) {
 				if !errors.Is(err, keysource.ErrExhausted) || !strings.Contains(err.Error(), "grow: true, where the column holds 4 characters") {
 					t.Errorf("after the last key: %d, %v", first, err)
 				}
-				// Another process, on a store that was told of more.
+				// Another process, on a store that has advanced.
 				l.do(func(st *ledgerState) { st.next = most + 1000 })
 				if _, err := newSequence(t, l, o).Reserve(t.Context(), 1); !errors.Is(err, keysource.ErrExhausted) {
 					t.Errorf("of a store beyond the last key: %v", err)

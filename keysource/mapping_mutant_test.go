@@ -89,8 +89,7 @@ var mapMutants = []mapMutant{
 	},
 }
 
-// simGrowing is simCoprime with texts of two lengths alone, simClosed with those
-// of one.
+// simGrowing is simCoprime with texts of two lengths alone, simClosed with texts of one.
 func simGrowing(r *rand.Rand, _ bool) mapped {
 	for {
 		if m := simCoprime(r, true).(mappedText); m.Width() > len(m.Text(1)) {

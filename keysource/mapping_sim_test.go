@@ -17,7 +17,7 @@ import (
 // integers.
 type simMapping struct {
 	mapped
-	// keys are those of n numbers; a mutant has others.
+	// keys returns the keys of n numbers; a mutant has others.
 	keys func(first int64, n int) ([]int64, error)
 	max  int64 // of the sequence
 }
@@ -33,7 +33,7 @@ func newSimMapping(m mapped) simMapping {
 	}}
 }
 
-// each makes the keys of single numbers those of a statement.
+// each makes the keys of a statement of the keys of single numbers.
 func each(key func(number int64) any) func(int64, int) ([]int64, error) {
 	return func(first int64, n int) ([]int64, error) {
 		keys := make([]int64, n)
@@ -168,10 +168,9 @@ func (s simMapped) Close(ctx context.Context) error {
 	return s.sequence.Close(ctx)
 }
 
-// mapTrial returns the trial of sequences with a mapping, or of a mutant of
-// them. Beside the laws of package sim, of which "unique" is that of the keys
-// after the mapping, it checks those of [seqTrial] of the numbers that the keys
-// lead back to, and
+// mapTrial returns the trial of sequences with a mapping, or of a mutant of them. Beside
+// the laws of package sim, of which "unique" is about the keys after the mapping, it
+// checks the laws of [seqTrial] on the numbers that the keys lead back to, and
 //
 //	range    every key is one of the mapping's
 //	spent    there is [keysource.ErrExhausted] when no statement's length of

@@ -75,9 +75,8 @@ func TestPseudorandomTenMillion(t *testing.T) {
 	}
 }
 
-// TestPseudorandomMisprint: with the constant as the article prints it two seeds
-// have one key. The key that is moved down by 100 is that of the other seed,
-// where the other is not moved.
+// TestPseudorandomMisprint: with the constant as the article prints it two seeds have one
+// key. The key that is moved down by 100 is the other seed's, if the other is not moved.
 func TestPseudorandomMisprint(t *testing.T) {
 	p := keysource.NewPseudorandom()
 	misprinted := func(seed int64) int64 {

@@ -147,8 +147,8 @@ func TestReadAheadForgets(t *testing.T) {
 	}
 }
 
-// TestReadAheadPanic: a reader that panics in the middle makes nothing available.
-// The numbers of the source after that are those of a source that is new.
+// TestReadAheadPanic: a reader that panics in the middle makes nothing available. After
+// that the source has the same numbers as a new source.
 func TestReadAheadPanic(t *testing.T) {
 	broken := &faulty{r: new(tally), bad: true}
 	replaceCryptoRand(t, broken)

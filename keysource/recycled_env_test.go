@@ -19,7 +19,7 @@ const (
 	serTake    = "take over"
 	serOpen    = "open"
 	serGiveUp  = "give up"
-	serLook    = "look for what is owned" // and by whom
+	serLook    = "look for what is owned" // by its owner
 	serAdvance = "advance"
 )
 
@@ -181,7 +181,8 @@ var (
 		return before + "SET next_value = GREATEST(next_value, " + to + " - 1)," + after
 	}
 
-	// What is given up is changed wherever the row stands, and whoever has it.
+	// A series that is given up is changed wherever the row stands, and whichever owner
+	// has it.
 	blindGiveUp = func(text string) string {
 		if !strings.HasPrefix(text, "UPDATE "+serTable) || !strings.Contains(text, "owner = ''") {
 			return text

@@ -31,7 +31,7 @@ func serMoveOf(c *sim.Commit) serMoved {
 	return serMoved{c, old.Int("next_value"), now.Int("next_value")}
 }
 
-// serMoves returns those of the commits that have reserved something.
+// serMoves returns the commits that have reserved something.
 func serMoves(commits []*sim.Commit) (all []serMoved) {
 	for _, c := range commits {
 		if m := serMoveOf(c); m.by != nil {
@@ -62,7 +62,7 @@ func allowSeries(w *sim.World, err error) bool {
 	case errors.Is(err, keysource.ErrStoreBehind):
 		return false // the remedy is to advance, or there is no cause
 	case errors.Is(err, context.DeadlineExceeded):
-		return true // the time of the request was over, and perhaps that of an attempt
+		return true // the time of the request was over, and perhaps the time of an attempt
 	}
 	return errors.Is(err, keysource.ErrStoreDown) && len(w.Faults) > 0
 }

@@ -102,8 +102,8 @@ func (s simSeriesOn) AdvanceOn(ctx context.Context, to int64, c *sim.Session) er
 	return s.Recycled.AdvanceOn(ctx, to, s.at(c))
 }
 
-// onSerTrial returns the trial of series on the statements' connections, or of a
-// mutant of them. The laws are those of serTrial, but for these:
+// onSerTrial returns the trial of series on the statements' connections, or of a mutant
+// of them. The laws are as of serTrial, except these:
 //
 //	unique    is not asked of keys that were reserved in a transaction which was
 //	          rolled back or lost, and their rows with it

@@ -228,7 +228,7 @@ type serMutant struct {
 //	          waited for, and looked for in vain before it was made
 //	given     what is given back was reserved last
 //
-// The known limit is that of sequences, see seqTrial.
+// The known limit is the same as of sequences, see seqTrial.
 func serTrial(m serMutant) *sim.Trial {
 	return &sim.Trial{
 		Faults:     sim.AllFaults(),

@@ -90,7 +90,7 @@ func tiny() fstest.MapFS {
 	return files
 }
 
-// TestCheckTells: each thing that does not fit is told, with the folder and what to do.
+// TestCheckTells: each misfit is reported, with the folder and the remedy.
 func TestCheckTells(t *testing.T) {
 	for name, c := range map[string]struct{ file, from, to, want string }{
 		"fits":             {},

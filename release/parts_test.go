@@ -102,7 +102,7 @@ func TestParts(t *testing.T) {
 
 type part struct{ Name, Purl string }
 
-// TestCheckInfo: a command that was built otherwise is told.
+// TestCheckInfo: a command that was built otherwise is reported.
 func TestCheckInfo(t *testing.T) {
 	good := func() *debug.BuildInfo {
 		return &debug.BuildInfo{

@@ -107,9 +107,9 @@ func content(t *testing.T, folder string) map[string][]byte {
 	return files
 }
 
-// TestRelease: the files of a release are the same when those of one platform are built
-// again without a build cache (left out by -short), and from the commit that is tagged;
-// what they hold runs, and the sums fit. "make release" builds all platforms twice.
+// TestRelease: the files of a release are the same when one platform's are built again
+// without a build cache (left out by -short), and from the commit that is tagged; the
+// programs in them run, and the sums fit. "make release" builds all platforms twice.
 func TestRelease(t *testing.T) {
 	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx, here := context.Background(), runtime.GOOS+"/"+runtime.GOARCH
@@ -220,8 +220,8 @@ func TestNotCommitted(t *testing.T) {
 	}
 }
 
-// TestSumsAreTheProxys: the sums that a release writes are those of the zip that is made
-// from the tag.
+// TestSumsAreTheProxys: the sums that a release writes equal the sums of the zip that is
+// made from the tag.
 func TestSumsAreTheProxys(t *testing.T) {
 	testturn.WhenChanged(t, "release/", "*.mod", "*.sum", "go.work")
 	ctx, folder := context.Background(), repository(t, tiny())

@@ -61,7 +61,7 @@ func newRun(t *testing.T) run {
 	return r
 }
 
-// choose returns those of all whose names KEYFILL_APPROACHES_<variable> lists;
+// choose returns the members of all whose names KEYFILL_APPROACHES_<variable> lists;
 // unset it is all of them.
 func choose[V any](t *testing.T, variable string, all []V, name func(V) string) []V {
 	t.Helper()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRead: the counts of functions are summed up, those of the runtime apart.
+// TestRead: the counts of functions are summed up, the runtime's apart.
 func TestRead(t *testing.T) {
 	const text = `desc: I1 cache: 32768 B
 cmd: ./x -n 3

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestMissedBars: each bar that docs/performance.md calls not met has a row in the section
-// "Bars that are hard to meet", and a profile that shows where the time goes. The size of a
-// program has a table by package in the place of a profile.
+// TestMissedBars: each bar that docs/performance.md calls not met has a row in the
+// section "Bars that are hard to meet", and a profile that shows where the time goes. The
+// size of a program has a table by package instead of a profile.
 func TestMissedBars(t *testing.T) {
 	text, err := os.ReadFile(filepath.FromSlash("../../docs/performance.md"))
 	if err != nil {
@@ -41,8 +41,8 @@ func TestMissedBars(t *testing.T) {
 	}
 }
 
-// missedBar returns what a row of the first table or of the table of layouts measures, and
-// the head of its profile; "" where it has none.
+// missedBar returns what a row of the first table or of the table of layouts measures,
+// and the head of its profile, which may be empty.
 func missedBar(cells []string) (name, profile string) {
 	for i := range cells {
 		cells[i] = strings.TrimSpace(cells[i])
@@ -69,7 +69,7 @@ func firstCells(text string) (cells []string) {
 	return cells
 }
 
-// aside are words that tell variants of one bar apart, which have one row.
+// aside are words that distinguish variants of one bar, which have one row.
 var aside = regexp.MustCompile(`, (seen before|unseen|interpolateParams|[0-9]+ connections?|a key)`)
 
 // hasWords reports whether a cell has all words of a name.

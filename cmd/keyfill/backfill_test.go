@@ -17,8 +17,8 @@ import (
 // words: a process of its own that can be killed.
 const commandVariable = "KEYFILL_TEST_COMMAND"
 
-// backfills are tables with rows that have no key: one whose rows a unique column tells
-// apart, and one whose rows nothing does.
+// backfills are tables with rows that have no key: one whose rows a unique column
+// identifies, and one whose rows nothing does.
 var backfills = []struct {
 	name, columns, policy string
 }{

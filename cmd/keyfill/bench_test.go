@@ -91,7 +91,7 @@ func (p *planned) benchArgs(t *testing.T, more ...string) []string {
 }
 
 // TestBench measures on each engine, beside a program that uses keyfill and a table with
-// rows: both are as they were afterwards, and nothing of the DSN is told.
+// rows: both are as they were afterwards, and nothing of the DSN is printed.
 func TestBench(t *testing.T) {
 	eachBenched(t, func(t *testing.T, p *planned) {
 		p.exec(t, "CREATE TABLE orders (id "+map[bool]string{true: "INTEGER PRIMARY KEY", false: "BIGINT PRIMARY KEY"}[p.driver == "sqlite"]+", note VARCHAR(20))")
@@ -221,7 +221,7 @@ func (p *planned) file() string {
 	return path
 }
 
-// startBench starts a run in a process of its own, which does not end by itself, and
+// startBench starts a run in a process of its own, which runs until it is ended, and
 // waits until it stores rows.
 func (p *planned) startBench(t *testing.T) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()

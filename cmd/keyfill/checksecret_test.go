@@ -32,7 +32,7 @@ const (
 // planted returns a planted integer of 31 bits, another one for each n from 0 to 99.
 func planted(n int) string { return fmt.Sprintf("%s2%02d0", plantedKey, n) }
 
-// plantedFaults are tables with planted keys, each with a fault of which the check tells
+// plantedFaults are tables with planted keys, each with a fault that the check reports
 // after it has looked at keys or states.
 var plantedFaults = []struct {
 	table, rule string

@@ -31,8 +31,8 @@ type answer struct {
 	explain.Explanation
 }
 
-// explainJSON explains the lines and returns the answers, whose fields have to
-// be those of an Explanation and no others.
+// explainJSON explains the lines and returns the answers, which must have the fields of
+// an Explanation and no others.
 func explainJSON(t *testing.T, dialectName, lines string) []answer {
 	t.Helper()
 	out := keyfillOut(t, lines, "explain", "--config", writeFile(t, "keyfill.yaml", testPolicy), "--dialect", dialectName, "--json")
@@ -59,7 +59,7 @@ var (
 	ulidText   = regexp.MustCompile(`[0-9A-HJKMNP-TV-Z]{26}`)
 )
 
-// withoutKeys returns text with a word in the place of each key.
+// withoutKeys returns text with a word instead of each key.
 func withoutKeys(text string) string {
 	for _, key := range []*regexp.Regexp{uuidv7Text, atEndText, uuidv7Hex} {
 		text = key.ReplaceAllString(text, "KEY")

@@ -24,8 +24,8 @@ func lacks(text string, all ...string) (missing []string) {
 	return missing
 }
 
-// TestExplainAsksDatabase: each engine tells the columns of its tables, and the setting by
-// which a session reads text; without a database both leave the statement refused.
+// TestExplainAsksDatabase: each engine returns the columns of its tables, and the setting
+// by which a session reads text; without a database both leave the statement refused.
 func TestExplainAsksDatabase(t *testing.T) {
 	eachPlanned(t, func(t *testing.T, p *planned) {
 		create, quoted := "CREATE TABLE orders (id BIGINT PRIMARY KEY, %to tal% BIGINT, note VARCHAR(20))", `"`
@@ -46,7 +46,7 @@ func TestExplainAsksDatabase(t *testing.T) {
 		}
 		// A backslash in a string needs the setting, and nothing else does.
 		out = p.explainOn(t, tables, `INSERT INTO orders (note) VALUES ('a\'), ('b')`)
-		if p.driver == "mysql" { // the string goes on behind the backslash
+		if p.driver == "mysql" { // the string goes on after the backslash
 			if strings.Contains(out, "action  fill") {
 				t.Errorf("a string without an end: %s", out)
 			}

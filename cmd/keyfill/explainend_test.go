@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestExplainEnd: where a table's keys end on a day, it is told: the product of
-// the bits, the unit and the epoch, whatever the clock shows.
+// TestExplainEnd: the day on which a table's keys end is reported: the product of the
+// bits, the unit and the epoch, whatever the clock shows.
 func TestExplainEnd(t *testing.T) {
 	config := writeFile(t, "keyfill.yaml", `version: 1
 dialect: mysql

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestExplainBrokenGzip: a compressed file that is cut off or changed is told as one.
+// TestExplainBrokenGzip: a compressed file that is cut off or changed is reported as one.
 func TestExplainBrokenGzip(t *testing.T) {
 	var whole bytes.Buffer
 	w := gzip.NewWriter(&whole)

@@ -58,8 +58,7 @@ func TestGen(t *testing.T) {
 					}
 				}
 			}
-			// By chance a comb has the marks of another kind, one in 64 those
-			// of a UUIDv7.
+			// By chance a comb has the marks of another kind, one in 64 has a UUIDv7's.
 			if read < 40 {
 				t.Errorf("%d of 50 keys like %q read as %+v", read, first, tt.want)
 			}

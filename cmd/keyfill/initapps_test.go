@@ -23,7 +23,7 @@ import (
 
 // publicProgram is a public application whose module holds its schema.
 type publicProgram struct {
-	module, version, sum string // the sum is that of go.sum
+	module, version, sum string // the sum is the one of go.sum
 
 	driver string
 	schema []string // patterns of files in the module, which are executed in their order
@@ -72,8 +72,8 @@ var publicPrograms = []publicProgram{
 }
 
 // TestInitApplications: the policy for the schema of a public application passes keyfill
-// check, and each table of it is filled. What becomes of the application's own INSERTs under
-// the same policy is counted by TestApplications of internal/vet.
+// check, and each table of it is filled. TestApplications of internal/vet counts how the
+// application's own INSERTs are treated under the same policy.
 func TestInitApplications(t *testing.T) {
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("modules are loaded, and servers started")
@@ -164,8 +164,8 @@ func (a *publicProgram) makeTables(t *testing.T, p *planned, folder string) {
 	t.Logf("%d statements were executed", executed)
 }
 
-// own returns the names of files without some: where a migration is there for one engine,
-// that is taken in the place of the one for all.
+// own returns the names of files without some: if there is a migration for one engine, it
+// replaces the one for all.
 func own(names, leave []string) (all []string) {
 	isLeft := func(name string) bool {
 		return slices.ContainsFunc(leave, func(part string) bool { return strings.Contains(name, part) })

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestInitCode: the comments of the policy tell what the INSERTs in the code say of each
-// table, and where one would be refused.
+// TestInitCode: the comments of the policy say what the INSERTs in the code show about
+// each table, and which one would be refused.
 func TestInitCode(t *testing.T) {
 	folder := t.TempDir()
 	for name, text := range map[string]string{

@@ -182,15 +182,14 @@ func rowsOf(ctx context.Context, conn *sql.Conn, query string) (n int, err error
 	return n, rows.Err()
 }
 
-// insertLoad inserts rows until it is told to stop, through databases that change on
-// the way.
+// insertLoad inserts rows until it is stopped, through databases that change on the way.
 type insertLoad struct {
 	mu     sync.Mutex
 	failed []string
 	count  map[string]int
 
 	running []string      // kinds
-	pause   time.Duration // behind each INSERT
+	pause   time.Duration // after each INSERT
 }
 
 // more waits until each kind that runs has inserted some rows more.
@@ -327,7 +326,7 @@ func TestPlanHandbackOwned(t *testing.T) {
 }
 
 // TestPlanForeign: a column that another source numbers than a sequence of the database
-// has no plan, since nobody knows which keys its processes have in hand.
+// has no plan, since it is not known which keys its processes have in hand.
 func TestPlanForeign(t *testing.T) {
 	eachPlanned(t, func(t *testing.T, p *planned) {
 		sources := map[string]string{

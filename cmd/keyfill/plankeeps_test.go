@@ -171,7 +171,7 @@ func TestPlanOddNames(t *testing.T) {
 	})
 }
 
-// TestPlanNearest: a table or column that is not there is told with the nearest names.
+// TestPlanNearest: a missing table or column is reported with the nearest names.
 func TestPlanNearest(t *testing.T) {
 	p := &planned{driver: "sqlite", dsn: "file:" + t.TempDir() + "/t.db"}
 	p.raw = p.open(t, "")

@@ -74,7 +74,7 @@ func executeScripted(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// TestHelpFitsScreen: the help of each command fits a screen, tells its exit codes, and
+// TestHelpFitsScreen: the help of each command fits a screen, names its exit codes, and
 // ends with an example of itself.
 func TestHelpFitsScreen(t *testing.T) {
 	var all func(cmd *cobra.Command) []*cobra.Command

@@ -1,6 +1,6 @@
-// Package columnscan_test scans columns as pgx does by itself from Go 1.27 on,
-// where rows have driver.RowsColumnScanner. It is a package of its own so that it is
-// built soon by another Go than the other tests: see "make newest".
+// Package columnscan_test scans columns as pgx does from Go 1.27 on, where rows have
+// driver.RowsColumnScanner. It is a package of its own so that it is built soon by
+// another Go than the other tests: see "make newest".
 package columnscan_test
 
 import (

@@ -43,7 +43,7 @@ func TestAutocommitOff(t *testing.T) {
 			c.Close()
 			db.Close()
 			var next int64
-			// The process may have fetched a block behind it already.
+			// The process may have fetched a later block already.
 			if err := look.QueryRowContext(ctx, "SELECT next_value FROM keyfill_sequences").Scan(&next); err != nil || next <= brought {
 				t.Errorf("process %d: the next value is %d, %v, want %d or more", process, next, err, brought+1)
 			}

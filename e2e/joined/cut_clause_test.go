@@ -50,7 +50,7 @@ func TestCutClause(t *testing.T) {
 		if n, err := res.RowsAffected(); err != nil || n != 2 {
 			t.Errorf("%d rows are affected, %v", n, err)
 		}
-		if id, err := res.LastInsertId(); err == nil && id != 1 && id != 2 { // SQLite tells the last one
+		if id, err := res.LastInsertId(); err == nil && id != 1 && id != 2 { // SQLite returns the last one
 			t.Errorf("LastInsertId is %d", id)
 		}
 		stmt, err := db.PrepareContext(ctx, two)

@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestBehindDDL: on MySQL and MariaDB DDL commits on the side, also where it fails
-// behind that: whether a transaction is open then, the engine is asked, so that a
-// program that migrates at its start has keys of transactions.
+// TestBehindDDL: on MySQL and MariaDB DDL commits implicitly, also if it fails after
+// that: the engine is asked whether a transaction is open then, so that a program that
+// migrates at its start has keys of transactions.
 func TestBehindDDL(t *testing.T) {
 	t.Parallel()
 	asMySQL := mysqlAsMySQL

@@ -12,9 +12,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestProofForms: with the proof in it an INSERT stores and tells what it does
-// without, whatever its form and path, and one that brings its key needs no
-// transaction.
+// TestProofForms: with the proof in it an INSERT stores and returns the same as without,
+// whatever its form and path, and one that brings its key needs no transaction.
 func TestProofForms(t *testing.T) {
 	t.Parallel()
 	off := harness.MySQLDefault
@@ -106,8 +105,8 @@ func TestProofForms(t *testing.T) {
 	})
 }
 
-// TestProofOnce: on PostgreSQL the setting that proves a transaction is set once in
-// it, and once more behind a rollback to a savepoint.
+// TestProofOnce: on PostgreSQL the setting that proves a transaction is set once in it,
+// and once more after a rollback to a savepoint.
 func TestProofOnce(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

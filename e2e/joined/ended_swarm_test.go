@@ -77,7 +77,7 @@ func TestEndedSwarm(t *testing.T) {
 	}
 }
 
-// twice returns how many of the numbers stand behind the same one.
+// twice returns how many of the numbers follow an equal one.
 func twice(ids []int64) (n int) {
 	for i := 1; i < len(ids); i++ {
 		if ids[i] == ids[i-1] {
@@ -103,8 +103,8 @@ func createSwarm(t *testing.T, s *harness.Scratch) {
 	harness.Must(t, s.Raw, "CREATE TABLE l (id INT PRIMARY KEY, a INT)", "INSERT INTO l (id, a) VALUES (1, 0), (2, 0), (3, 0)")
 }
 
-// swarmStep is one transaction of a swarm, which goes on behind its errors as a
-// careless program does, and commits.
+// swarmStep is one transaction of a swarm, which goes on after its errors as a careless
+// program does, and commits.
 func swarmStep(s *harness.Scratch, db *sql.DB, r *rand.Rand) error {
 	ctx := context.Background()
 	if r.IntN(2) == 0 {

@@ -150,9 +150,8 @@ func endByInterrupt(t *testing.T, e *endedTest) {
 	t.Fatal("no write was interrupted")
 }
 
-// TestEnded: a transaction that the engine has ended in a way that nothing which
-// goes by shows gets no key, and the numbers that it has drawn are those of the
-// rows that are stored.
+// TestEnded: a transaction that the engine has ended without a visible sign gets no key,
+// and the numbers that it has drawn are the numbers of the rows that are stored.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	multi := harness.MySQLDefault

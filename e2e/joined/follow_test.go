@@ -14,7 +14,7 @@ import (
 )
 
 // TestFollowUntold: numbers that belong to transactions go on above the keys that INSERTs
-// bring, on every engine, without being told to.
+// bring, on every engine, without follow_explicit.
 func TestFollowUntold(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, followEngines, func(t *testing.T, s *harness.Scratch) {

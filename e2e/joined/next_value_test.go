@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestNextValueBelowOne: a row whose next value is no number is an error that names
-// it, tells the value and how to mend it, whatever draws from it.
+// TestNextValueBelowOne: a row whose next value is no number is an error that names it,
+// its value and the remedy, whatever draws from it.
 func TestNextValueBelowOne(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]policy.Source{

@@ -36,7 +36,7 @@ func wantNext(t *testing.T, s *harness.Scratch, want int) {
 	}
 }
 
-// TestJoinedPaths: on every path the numbers are those of the rows that were
+// TestJoinedPaths: on every path the numbers are the ones of the rows that were
 // committed, one after another, in transactions of the application and outside.
 func TestJoinedPaths(t *testing.T) {
 	t.Parallel()

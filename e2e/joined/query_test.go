@@ -19,7 +19,8 @@ var returningEngines = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault
 
 // wantNoTransaction waits until no transaction is open on the server's side that a
 // connection of ours has begun. A server notices late that a connection was closed, and
-// nobody knows how late: a transaction that stays is found at the end of the test's time.
+// it is not known how late: a transaction that stays is found at the end of the test's
+// time.
 func wantNoTransaction(t *testing.T, s *harness.Scratch) {
 	t.Helper()
 	ctx := context.Background()
@@ -31,9 +32,9 @@ func wantNoTransaction(t *testing.T, s *harness.Scratch) {
 	switch {
 	case s.Dialect.Name == "mariadb":
 		// The lock is there when no transaction has the tables any more. Asking
-		// information_schema.innodb_trx again and again does not do: it shows what was
-		// there 0.1 seconds before the last question, so that who asks more often is
-		// shown the same for ever.
+		// information_schema.innodb_trx again and again does not do: it shows the state
+		// from 0.1 seconds before the last question, so that a client that asks more
+		// often is shown the same for ever.
 		admin := harness.ConnOf(t, s.Raw)
 		for _, q := range []string{"SET lock_wait_timeout = 31536000", "LOCK TABLES t WRITE, keyfill_sequences WRITE", "UNLOCK TABLES"} {
 			if _, err := admin.ExecContext(ctx, q); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestJoinedReadOnlyByDefault: in a session whose transactions are read only by its default, an INSERT
-// outside of a transaction fails as it does with the plain driver, though keyfill begins a
-// transaction for it: lib/pq begins one that may write unless it is told otherwise.
+// TestJoinedReadOnlyByDefault: in a session whose transactions are read only by default,
+// an INSERT outside of a transaction fails as it does with the plain driver, though
+// keyfill begins a transaction for it: lib/pq begins one that may write by default.
 func TestJoinedReadOnlyByDefault(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -123,9 +123,9 @@ func (d dump) restore(t *testing.T, s *harness.Scratch) error {
 }
 
 // isRowMade reports whether a restore has met a row in keyfill_sequences, which a process
-// has made before mariadb-dump's LOCK TABLES could keep it from that. The row is told from
-// one that TRUNCATE has removed by nothing, and a process that waited would make test suites
-// wait. The restore is begun again.
+// has made before mariadb-dump's LOCK TABLES could prevent it. The row cannot be
+// distinguished from one that TRUNCATE has removed, and a process that waited would make
+// test suites wait. The restore is begun again.
 func isRowMade(err error) bool {
 	var duplicate *mysql.MySQLError
 	return errors.As(err, &duplicate) && duplicate.Number == 1062 && strings.Contains(err.Error(), "INSERT INTO keyfill_sequences")

@@ -45,8 +45,8 @@ func tablesOfTransactions(t *testing.T, s *harness.Scratch) *sql.DB {
 	return db
 }
 
-// TestJoinedVictim: the engine ends the transaction of a deadlock's victim, and
-// what follows commits by itself: no key is drawn there, which two could get. The
+// TestJoinedVictim: the engine ends the transaction of a deadlock's victim, and commits
+// each later statement at once: no key is drawn there, which two rows could get. The
 // application's next transaction is as any other.
 func TestJoinedVictim(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestJoinedInTheWay(t *testing.T) {
 			harness.Exec(t, db, "INSERT INTO t (a) VALUES (1)")
 			harness.Exec(t, s.Raw, "INSERT INTO t (id, a) VALUES (2, 2), (3, 3)")
 			_, err := db.Exec("INSERT INTO t (a) VALUES (4)")
-			if err != nil { // SQLite has looked again by itself
+			if err != nil { // SQLite has looked again itself
 				_, err = db.Exec("INSERT INTO t (a) VALUES (4)")
 			}
 			if remedy == "" {

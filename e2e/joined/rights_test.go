@@ -23,7 +23,7 @@ func TestJoinedDrawnInVain(t *testing.T) {
 		first, _ := s.Open(t, cfg)
 		harness.Exec(t, first, "INSERT INTO parents (a) VALUES (1)")
 
-		// Who may not make the row of the children.
+		// A user that may not make the row of the children.
 		admin, err := s.Raw.Conn(context.Background())
 		if err != nil {
 			t.Fatal(err)

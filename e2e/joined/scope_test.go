@@ -127,9 +127,9 @@ func TestScopeGoesOn(t *testing.T) {
 	})
 }
 
-// TestScopeRolledBack: what a transaction has drawn goes back with its rows, the
-// rows of new parents too, be it all of it or what is behind a savepoint; and so
-// does what a statement that fails has drawn.
+// TestScopeRolledBack: the numbers of a transaction go back with its rows, the rows of
+// new parents too, be it all of them or the ones after a savepoint; and so do the numbers
+// of a statement that fails.
 func TestScopeRolledBack(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, scopeEngines, func(t *testing.T, s *harness.Scratch) {
@@ -188,7 +188,7 @@ func TestScopeRefused(t *testing.T) {
 		for _, tt := range []struct {
 			query string
 			args  []any
-			text  string // in the error; "" for rewrite.ErrScope
+			text  string // in the error; empty for rewrite.ErrScope
 		}{
 			{"INSERT INTO order_lines (item) VALUES ('a')", nil, ""},
 			{"INSERT INTO order_lines (order_id, item) VALUES (7 + 1, 'a')", nil, ""},

@@ -14,7 +14,7 @@ import (
 )
 
 // joinedKeys are the definitions of the key's column. On MariaDB the engine numbers the
-// rows of one with AUTO_INCREMENT by itself.
+// rows of one with AUTO_INCREMENT.
 func joinedKeys(t *testing.T, s *harness.Scratch) []string {
 	t.Helper()
 	if s.Dialect.Name != "mariadb" {

@@ -16,10 +16,10 @@ import (
 // The article "Sequence Tables": a table with the next free value of each
 // sequence, and a procedure that takes a range of them.
 //
-// Its procedure tells a name without a row by a return code that its own
-// example does not look at; here that is an error. An UPDATE that sets a
-// variable to what a column was is SQL Server's; PostgreSQL and SQLite have
-// RETURNING, MariaDB assigns to a variable inside the expression.
+// Its procedure reports a name without a row by a return code that its own example does
+// not look at; here that is an error. An UPDATE that sets a variable to what a column was
+// is SQL Server's; PostgreSQL and SQLite have RETURNING, MariaDB assigns to a variable
+// inside the expression.
 const sequenceTable = `CREATE TABLE SequenceTable (sequence_name VARCHAR(20) NOT NULL PRIMARY KEY, next_value INTEGER NOT NULL)`
 
 var allocate = map[string]string{

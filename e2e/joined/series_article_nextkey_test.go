@@ -17,10 +17,10 @@ import (
 // Deliberate differences:
 //   - UPDATE before SELECT, and in the first form one UPDATE, not two;
 //   - the row counts, which the text asks for, are looked at;
-//   - the last form returns what follows the key it has read (lastUsedId is
-//     never set in the article), and reads again in each of its ten attempts;
-//   - no engine here moves a timestamp by itself or has FOR BROWSE: an UPDATE
-//     sets it, and compares it with what was read.
+//   - the last form returns what follows the key it has read (lastUsedId is never set in
+//     the article), and reads again in each of its ten attempts;
+//   - no engine here moves a timestamp or has FOR BROWSE: an UPDATE sets it, and compares
+//     it with what was read.
 
 // nextKeyByUpdate is the first form, for a row of KEYS.
 func nextKeyByUpdate(s *harness.Scratch, keys *sequence.KeyTable) harness.Allocator {

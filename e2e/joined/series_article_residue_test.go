@@ -14,10 +14,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// The article on keys by steps that are coprime with their number: a table of
-// one row and one column with the last key, which is read and written in a
-// SERIALIZABLE transaction. nextKey = (lastKey + k) % n; the last of the n keys
-// leaves what the table began with, and cannot be given by who reads the table.
+// The article on keys by steps that are coprime with their number: a table of one row and
+// one column with the last key, which is read and written in a SERIALIZABLE transaction.
+// nextKey = (lastKey + k) % n; the last of the n keys leaves what the table began with,
+// and a reader of the table cannot give it.
 const (
 	residueN = 62 * 62 * 62
 	residueK = 67 * 71 * 73 % residueN
@@ -35,7 +35,7 @@ func (residues) NextOf(residue int64) (int64, error) {
 	return residue*residueInverse%residueN + 1, nil
 }
 
-// residueInverse is that of residueK modulo residueN.
+// residueInverse is the inverse of residueK modulo residueN.
 var residueInverse = func() int64 {
 	for i := int64(1); ; i++ {
 		if i*residueK%residueN == 1 {
@@ -109,7 +109,7 @@ func TestArticleResidue(t *testing.T) {
 	})
 }
 
-// endOfResidues: the last number that the table can tell from the first is the
+// endOfResidues: the last number that the table can distinguish from the first is the
 // last that is given, whatever Max says.
 func endOfResidues(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 	t.Helper()

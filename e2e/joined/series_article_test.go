@@ -114,7 +114,7 @@ func getNextKey(tx *sql.Tx, spid int) (int64, error) {
 	return key, err
 }
 
-// recycled is what keyfill has in its place.
+// recycled is keyfill's replacement.
 type recycled struct {
 	t       *testing.T
 	s       *harness.Scratch
@@ -236,7 +236,7 @@ func TestSeriesArticleFaults(t *testing.T) {
 				if twice || err != nil {
 					t.Errorf("keys %v, one of them twice: %t, %v", keys, twice, err)
 				}
-				harness.Eventually(t, func() error { // the next integers are fetched, and a series given up, by themselves
+				harness.Eventually(t, func() error { // the next integers are fetched, and a series given up, in the background
 					if rows := harness.CountInt(t, s.Raw, "SELECT COUNT(*) FROM keyfill_series"); rows != f.series {
 						return fmt.Errorf("%d rows of series after keys %v, want %d", rows, keys, f.series)
 					}

@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store/series"
 )
 
-// TestSeriesOldSnapshot: a transaction of SQLite that has read before others wrote
-// does not take the series that it sees for one that has gone back. It cannot write,
-// and is told so.
+// TestSeriesOldSnapshot: a transaction of SQLite that has read before others wrote does
+// not take the series that it sees for one that has gone back. It cannot write, and gets
+// an error.
 func TestSeriesOldSnapshot(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)

@@ -251,8 +251,8 @@ func TestSeriesLimit(t *testing.T) {
 	})
 }
 
-// TestSeriesBehind: keys in a series that nobody has reserved are an error, are
-// left out, or are not compared with.
+// TestSeriesBehind: keys in a series that were never reserved are an error, are left out,
+// or are not compared with.
 func TestSeriesBehind(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {
@@ -297,8 +297,8 @@ func TestSeriesBehind(t *testing.T) {
 	})
 }
 
-// TestSeriesBack: a row that stands below what this source has been given is an
-// error until it is set right, or is left behind.
+// TestSeriesBack: a row that stands below the integers that this source has been given is
+// an error until it is set right, or is abandoned.
 func TestSeriesBack(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {

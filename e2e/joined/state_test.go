@@ -76,7 +76,8 @@ func TestJoinedUnknown(t *testing.T) {
 				if name != "autocommit" {
 					harness.Must(t, c, "INSERT INTO t (a) VALUES (3)")
 				} else {
-					// What begins by itself is the application's to commit.
+					// A transaction that begins implicitly is the application's to
+					// commit.
 					harness.Must(t, c, "INSERT INTO t (a) VALUES (3)", "ROLLBACK", "INSERT INTO t (a) VALUES (3)", "COMMIT", "SET autocommit = 1")
 				}
 				if n := harness.Count(t, s.Raw, "SELECT COUNT(*) FROM t"); n != 2 || nextOr(t, s, 1) != before+2 {

@@ -84,7 +84,7 @@ func TestHintedInserts(t *testing.T) {
 	})
 }
 
-// inserted is what an INSERT has told.
+// inserted is the result of an INSERT.
 type inserted struct {
 	affected, id int64
 	err          error
@@ -109,7 +109,7 @@ func insertedBy(db *sql.DB, query string, prepared bool, args []any) (in inserte
 	return in
 }
 
-// of returns it with the row of the key in the place of the key.
+// of returns it with the row of the key instead of the key.
 func (in inserted) of(t *testing.T, db *sql.DB, table string) string {
 	t.Helper()
 	if my := (*mysql.MySQLError)(nil); errors.As(in.err, &my) {
@@ -124,8 +124,8 @@ func (in inserted) of(t *testing.T, db *sql.DB, table string) string {
 	return fmt.Sprintf("%d affected, %s", in.affected, row)
 }
 
-// TestStatementSettingJoined: SET STATEMENT leaves an open transaction open, so that
-// keys that belong to it are drawn behind it and by it.
+// TestStatementSettingJoined: SET STATEMENT leaves an open transaction open, so that keys
+// that belong to it are drawn after it and by it.
 func TestStatementSettingJoined(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

@@ -98,7 +98,7 @@ func statementsGone(t *testing.T, s *harness.Scratch, source policy.Source, text
 		insert("behind", db.ExecContext)
 		insert("behind, again", db.ExecContext)
 		if strings.Contains(texts[0], "forget()") {
-			continue // no text tells of it, and a transaction of the application's fails
+			continue // no text shows it, and a transaction of the application's fails
 		}
 		gone(db.ExecContext)
 		within("behind", func(send sends) {

@@ -137,8 +137,8 @@ func TestJoinedShared(t *testing.T) {
 	})
 }
 
-// TestJoinedOwnConflicts: a table that leaves out rows by itself, and a statement
-// that ends its transaction where it fails.
+// TestJoinedOwnConflicts: a table that leaves out rows silently, and a statement that
+// ends its transaction if it fails.
 func TestJoinedOwnConflicts(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)
@@ -187,9 +187,9 @@ func TestJoinedReplace(t *testing.T) {
 	})
 }
 
-// TestJoinedWrapped: behind a wrapper it is not known which driver there is: all
-// goes through prepared statements, and a savepoint is set on PostgreSQL too, from
-// which an error of the server is not undone.
+// TestJoinedWrapped: under a wrapper it is not known which driver there is: all goes
+// through prepared statements, and a savepoint is set on PostgreSQL too, from which an
+// error of the server is not undone.
 func TestJoinedWrapped(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

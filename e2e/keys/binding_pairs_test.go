@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// rival is a policy for the id of t. Those of one state number it together.
+// rival is a policy for the id of t. Rivals of one state number it together.
 type rival struct {
 	name, state string
 	cfg         func() *policy.Config

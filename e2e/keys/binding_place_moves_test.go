@@ -15,9 +15,9 @@ func TestPlaceMovesUnseen(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
-		steps      []string // on the connection that fills; those of another one begin with "-- "
+		steps      []string // on the connection that fills; steps of another one begin with "-- "
 		rows       string   // the query for what is stored
-		want       string   // "" for an error of the proof
+		want       string   // empty for an error of the proof
 	}{
 		{"the columns of the other table", "INSERT INTO t VALUES (DEFAULT, 7, 8)",
 			[]string{"SET search_path = a, public", "INSERT INTO t VALUES (DEFAULT, 1, 2)", "INSERT INTO moving (n) VALUES (1)"},

@@ -15,7 +15,7 @@ import (
 )
 
 // twoTenants makes schemas a and b with a table of one name each, and functions whose
-// effect no text tells. The numbers of a begin at 9, those of b at 501.
+// effect no text shows. The numbers of a begin at 9, b's at 501.
 func twoTenants(t *testing.T, s *harness.Scratch) {
 	t.Helper()
 	for _, q := range []string{
@@ -135,9 +135,9 @@ func TestPlaceProven(t *testing.T) {
 	})
 }
 
-// TestPlaceProofFails: where no text tells that the session has moved, the INSERT's own proof
-// fails. Outside of a transaction it is decided again and stored where it belongs; in one
-// it is an error that says so, and nothing is stored.
+// TestPlaceProofFails: if no text shows that the session has moved, the INSERT's own
+// proof fails. Outside of a transaction it is decided again and stored where it belongs;
+// in one it is an error that says so, and nothing is stored.
 func TestPlaceProofFails(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, proofEngines, func(t *testing.T, s *harness.Scratch) {
@@ -264,9 +264,9 @@ func TestPlaceManyTenants(t *testing.T) {
 	})
 }
 
-// TestPlaceUnwrapped: who has the driver's own connection can make a temporary table that
-// no text tells. The next INSERT goes where it goes without keyfill, and a row of the other
-// table gets no number of the configured one.
+// TestPlaceUnwrapped: a program that has the driver's own connection can make a temporary
+// table that no text shows. The next INSERT goes where it goes without keyfill, and a row
+// of the other table gets no number of the configured one.
 func TestPlaceUnwrapped(t *testing.T) {
 	t.Parallel()
 	engines := append([]harness.Engine{harness.SQLiteFile, harness.MattnFile}, proofEngines...)

@@ -108,7 +108,7 @@ func TestPlace(t *testing.T) {
 // startOf is where a source of a kind begins in a table with the key 8.
 func startOf(kind string) int64 {
 	if kind == "recycled" {
-		return 1_000_001 // behind the series that the key may be of
+		return 1_000_001 // after the series that the key may be of
 	}
 	return 9
 }
@@ -173,8 +173,8 @@ func TestPlaceHome(t *testing.T) {
 	})
 }
 
-// TestPlaceTakenBack: a search path that is set for a transaction, or in one that
-// is rolled back, is the one of before behind it. So is one of a function.
+// TestPlaceTakenBack: a search path that is set for a transaction, or in one that is
+// rolled back, is the one of before after it. So is one of a function.
 func TestPlaceTakenBack(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -201,7 +201,7 @@ func TestPlaceTakenBack(t *testing.T) {
 }
 
 // TestPlacePrepared: a prepared INSERT fills the table that the engine takes: on
-// PostgreSQL that of the search path when it is executed, on MariaDB that of the
+// PostgreSQL the one of the search path when it is executed, on MariaDB the one of the
 // database in which it was prepared.
 func TestPlacePrepared(t *testing.T) {
 	t.Parallel()
@@ -343,8 +343,8 @@ func asTenant(s *harness.Scratch, db *sql.DB, schema string, a int) error {
 	return tx.Commit()
 }
 
-// TestPlaceQuestions: where nobody changes the schema, a connection is asked once
-// where it is, however often it is used, and no passed statement asks.
+// TestPlaceQuestions: if the schema does not change, a connection is asked once where it
+// is, however often it is used, and no passed statement asks.
 func TestPlaceQuestions(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

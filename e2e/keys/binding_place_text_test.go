@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestPlaceText: an INSERT behind a statement of its own text that changes the current
+// TestPlaceText: an INSERT after a statement of its own text that changes the current
 // schema is not filled from the state of the table that its name meant before.
 func TestPlaceText(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestPlaceText(t *testing.T) {
 			if got := harness.IntegersOf(t, s.Raw, "SELECT id FROM "+two+".ord ORDER BY id"); !slices.Equal(got, []int64{100}) {
 				t.Errorf("%s: the other schema has %v", kind, got)
 			}
-			// What does not change it, or comes behind, does no harm.
+			// A statement that does not change it, or follows the INSERT, does no harm.
 			if kind == "sequence" {
 				on(t, conn, "SELECT 'USE x'; INSERT INTO ord (a) VALUES (1)", "/* USE x */ INSERT INTO ord (a) VALUES (1);"+use(s, two),
 					use(s, one), "UPDATE ord SET a = 1; INSERT INTO ord (a) VALUES (1)")

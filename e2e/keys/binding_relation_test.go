@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// sameRows is a relation whose rows are those of another one too.
+// sameRows is a relation that shares its rows with another one.
 type sameRows struct {
 	name    string
 	only    string // the dialect
@@ -54,9 +54,9 @@ func relationSources() map[string]policy.Source {
 	}
 }
 
-// TestBindingRelations: where the rows of one relation are those of another one too,
-// a view, a partition, a child, a source of the second is refused whichever comes
-// first, and no key is there twice; with exclusive it is taken.
+// TestBindingRelations: if two relations share their rows, a view, a partition, a child,
+// a source of the second is refused whichever comes first, and no key is there twice;
+// with exclusive it is taken.
 func TestBindingRelations(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -16,8 +16,8 @@ func marked(worker int) policy.Source {
 	return policy.Source{Kind: policy.KindSnowflake, Worker: &worker, EnsureSchema: true}
 }
 
-// TestBindingSnowflake: a column is served by the workers of one state, and
-// neither by those of another nor by a sequence beside them.
+// TestBindingSnowflake: a column is served by the workers of one state, and neither by
+// another state's nor by a sequence beside them.
 func TestBindingSnowflake(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, bindingEngines[1:], func(t *testing.T, s *harness.Scratch) {

@@ -175,7 +175,7 @@ func TestBindingRolledBack(t *testing.T) {
 	}
 }
 
-// TestBindingName: a name that does not fit is shortened, and told apart.
+// TestBindingName: a name that does not fit is shortened, and stays distinct.
 func TestBindingName(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, bindingEngines, func(t *testing.T, s *harness.Scratch) {

@@ -99,7 +99,7 @@ func TestBytesConverted(t *testing.T) {
 	})
 }
 
-// TestBytesConvertedNull is TestBytesConverted for keys in the place of an argument that is
+// TestBytesConvertedNull is TestBytesConverted for keys instead of an argument that is
 // NULL.
 func TestBytesConvertedNull(t *testing.T) {
 	t.Parallel()

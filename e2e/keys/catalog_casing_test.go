@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestCasing: where the server tells the case of tables' names, ORDERS is not the
-// table orders, which the policy names; nor is Orders that of another entry.
+// TestCasing: if the names of tables are case-sensitive on the server, ORDERS is not the
+// table orders, which the policy names; nor is Orders another entry's.
 func TestCasing(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

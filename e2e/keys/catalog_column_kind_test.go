@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestColumnKind: a key column that does not hold the keys, and one of a view, are told
-// as what they are, and no row is stored.
+// TestColumnKind: a key column that does not hold the keys, and one of a view, are
+// reported as such, and no row is stored.
 func TestColumnKind(t *testing.T) {
 	t.Parallel()
 	const notAsSent = "does not hold every key as it is sent"

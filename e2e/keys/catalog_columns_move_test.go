@@ -22,7 +22,7 @@ const (
 	afterMove  = "INSERT INTO t VALUES (NULL, 2, 1)"
 )
 
-// moving is an empty table t (a, id, b) behind keyfill.
+// moving is an empty table t (a, id, b), opened through keyfill.
 type moving struct {
 	*harness.Scratch
 	t    *testing.T

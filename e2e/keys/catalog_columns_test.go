@@ -23,7 +23,7 @@ type unlistedCell struct {
 	name  string
 	query string
 	args  []any
-	on    string   // the names of dialects, "" for all
+	on    string   // the names of dialects, empty for all
 	want  []string // the rows as a/id/b, with new for a key that keyfill made
 	err   error
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestHiddenRows: row-level security hides the greatest key from the user. What would begin
-// behind the greatest key that is shown gives an error instead; with start:, or where every
-// row is shown, it is filled.
+// TestHiddenRows: row-level security hides the greatest key from the user. A state that
+// would begin after the greatest key that is shown gives an error instead; with start:,
+// or if every row is shown, the row is filled.
 func TestHiddenRows(t *testing.T) {
 	t.Parallel()
 	sources := map[string]policy.Source{

@@ -87,8 +87,8 @@ func TestCatalogMariaDB(t *testing.T) {
 	})
 }
 
-// TestCatalogMariaDBCase: the server tells tables apart by case, and a folded
-// name does not.
+// TestCatalogMariaDBCase: the server distinguishes tables by case, and a folded name does
+// not.
 func TestCatalogMariaDBCase(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)

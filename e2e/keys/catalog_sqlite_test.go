@@ -87,7 +87,7 @@ func TestCatalogSQLiteSchemas(t *testing.T) {
 	check("", "orders", "temp", "in_temp")
 	check("temp", "orders", "temp", "in_temp")
 	check("main", "orders", "main", "in_main")
-	// A pragma's table is no table of anybody's.
+	// A pragma's table is no table.
 	if _, err := c.read("", "pragma_table_info"); !errors.Is(err, catalog.ErrNoTable) {
 		t.Errorf("%v, want ErrNoTable", err)
 	}

@@ -33,8 +33,8 @@ func eachFollower(t *testing.T, f func(t *testing.T, s *harness.Scratch, db *sql
 	}
 }
 
-// TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings, but for one
-// that numbers rows behind the key.
+// TestFollowFailed: an INSERT that fails moves nothing, whatever key it brings, except
+// one that numbers rows after the key.
 func TestFollowFailed(t *testing.T) {
 	t.Parallel()
 	eachFollower(t, func(t *testing.T, s *harness.Scratch, db *sql.DB) {
@@ -232,7 +232,8 @@ func TestFollowOnce(t *testing.T) {
 }
 
 // TestFollowStart: a process that was killed between an INSERT and the raise leaves the
-// numbering behind the table. It goes on above that, unless on_behind says otherwise.
+// numbering below the table's keys. It goes on above them, unless on_behind says
+// otherwise.
 func TestFollowStart(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

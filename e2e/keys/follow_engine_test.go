@@ -18,8 +18,8 @@ func createNumbered(t *testing.T, s *harness.Scratch) {
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id "+column+", a INT)")
 }
 
-// TestFollowEngine: in the place of an engine's own counter, which follows the ids
-// that INSERTs bring, a sequence follows them too, without being told.
+// TestFollowEngine: a sequence that replaces an engine's own counter, which follows the
+// ids that INSERTs bring, follows them too, without a setting.
 func TestFollowEngine(t *testing.T) {
 	t.Parallel()
 	for _, block := range []int64{0, 1, 10} {

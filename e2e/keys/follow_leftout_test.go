@@ -87,7 +87,7 @@ func TestFollowLeftOut(t *testing.T) {
 			harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
 				for i, form := range leavingOut[s.Dialect.Name] {
 					if way == "returning" && s.Dialect.Name == "mariadb" && i == 1 {
-						continue // RETURNING behind ON DUPLICATE KEY UPDATE gives a row of what was there
+						continue // RETURNING after ON DUPLICATE KEY UPDATE gives a row that was there
 					}
 					harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT, u INT UNIQUE)")
 					db, _ := s.Open(t, harness.InPlace(joinedFollower()))

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestFollowMixed: behind a key that a row brings, at or above the state, the rows of the same
-// INSERT go on above it, as with AUTO_INCREMENT, and later ones too.
+// TestFollowMixed: after a key that a row brings, at or above the state, the rows of the
+// same INSERT go on above it, as with AUTO_INCREMENT, and later ones too.
 func TestFollowMixed(t *testing.T) {
 	t.Parallel()
 	steps := []struct {
@@ -88,7 +88,7 @@ func TestFollowMixedKeys(t *testing.T) {
 	})
 }
 
-// TestFollowMixedCounter: the counter of InnoDB stands above the greatest key behind an
+// TestFollowMixedCounter: the counter of InnoDB stands above the greatest key after an
 // INSERT of several rows. The rows of the next one have different numbers all the same.
 func TestFollowMixedCounter(t *testing.T) {
 	t.Parallel()

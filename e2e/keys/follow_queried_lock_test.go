@@ -15,7 +15,7 @@ func followed() policy.Source {
 	})
 }
 
-// TestFollowLocks: while an INSERT whose keys the engine alone can read runs, nobody
+// TestFollowLocks: while an INSERT whose keys the engine alone can read runs, no session
 // draws from its numbering.
 func TestFollowLocks(t *testing.T) {
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestFollowLocks(t *testing.T) {
 			}()
 			return done
 		}
-		// waiting waits until so many wait for a lock; that somebody does not wait shows
+		// waiting waits until so many wait for a lock; a session that does not wait shows
 		// in done.
 		waiting := func(n int, done chan error) {
 			for range 2000 {

@@ -60,7 +60,7 @@ func TestFollowReads(t *testing.T) {
 			stored++
 			got := harness.IntegersOf(t, s.Raw, "SELECT id FROM "+table+" WHERE a = 2")[0]
 			if got >= 1<<63-2 {
-				return // there is none behind it
+				return // none follows it
 			}
 			harness.Exec(t, db, "INSERT INTO "+table+" (a) VALUES (3)")
 			next := harness.IntegersOf(t, s.Raw, "SELECT id FROM "+table+" WHERE a = 3")[0]

@@ -65,7 +65,7 @@ func TestPassedWithin(t *testing.T) {
 				if n := m.Stats().Tables["order_lines"].Suspects; (n > 0) != (remedy != keysource.RemedyWarn) {
 					t.Errorf("%d suspects are counted", n)
 				}
-				// Who sets the numbering right has it go on.
+				// Once the numbering is set right, it goes on.
 				harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 101 WHERE name = 'order_lines.no[7]'")
 				harness.Exec(t, db, insert)
 				if no := harness.Count(t, s.Raw, "SELECT MAX(no) FROM order_lines WHERE order_id = 7"); no != 101 {

@@ -29,7 +29,7 @@ func TestSuspect(t *testing.T) {
 			if got := m.Stats().Tables["t"].Suspects; got != want {
 				t.Errorf("%d suspects are counted, want %d", got, want)
 			}
-			// One line a minute tells of them.
+			// One line a minute reports them.
 			if got := strings.Count(log.String(), "source suspect"); got > int(want) || (got == 0) != (want == 0) {
 				t.Errorf("%d lines tell of %d suspects: %s", got, want, log.String())
 			}
@@ -47,7 +47,7 @@ func TestSuspect(t *testing.T) {
 			t.Errorf("after a duplicate of another index the key is %d, want 3", got)
 		}
 
-		// The key's: somebody else has 4, and perhaps more.
+		// The key's: another program has 4, and perhaps more.
 		harness.Exec(t, s.Raw, "INSERT INTO t (id, u) VALUES (4, 60)")
 		_, err := db.Exec(insert, 3)
 		if err == nil || reflect.TypeOf(err) != reflect.TypeOf(want) {

@@ -41,7 +41,7 @@ func openTaken(t *testing.T, s *harness.Scratch, also ...string) *sql.DB {
 	return db
 }
 
-// TestNumberTaken: a row that would be left out because somebody else has numbered
+// TestNumberTaken: a row that would be left out because another program has numbered
 // another row so gets another number.
 func TestNumberTaken(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestNumberTakenReturning(t *testing.T) {
 	}
 }
 
-// TestNumberTakenTold: the recorder and the result tell of the number that was stored.
+// TestNumberTakenTold: the recorder and the result have the number that was stored.
 func TestNumberTakenTold(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, takenEngines, func(t *testing.T, s *harness.Scratch) {
@@ -250,8 +250,8 @@ func TestNumberTakenBeside(t *testing.T) {
 	})
 }
 
-// TestNumberTakenRights: who may not read the table inserts into it as before, and keeps
-// the transaction.
+// TestNumberTakenRights: a user that may not read the table inserts into it as before,
+// and keeps the transaction.
 func TestNumberTakenRights(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

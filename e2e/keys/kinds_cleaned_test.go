@@ -21,8 +21,8 @@ type cleaner struct {
 // fixture loads rows with keys of their own, as the files of fixtures have them.
 const fixture = "INSERT INTO t (id, a) VALUES (1, 10), (2, 20), (7, 70)"
 
-// cleanersOf are the statements of such libraries. Those of go-testfixtures set counters to
-// 10000 behind their transaction.
+// cleanersOf are the statements of such libraries. The statements of go-testfixtures set
+// counters to 10000 after their transaction.
 func cleanersOf(e harness.Engine, native bool) []cleaner {
 	if !e.IsPostgres() {
 		reset := func(to int) string {

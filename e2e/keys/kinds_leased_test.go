@@ -102,7 +102,7 @@ func TestLeasedClockAhead(t *testing.T) {
 	})
 }
 
-// TestLeasedLongName: the name of a state may be as long as any.
+// TestLeasedLongName: the name of a state may have any length that is allowed.
 func TestLeasedLongName(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

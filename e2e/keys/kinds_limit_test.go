@@ -72,9 +72,8 @@ func TestIntegerLimit(t *testing.T) {
 	}
 }
 
-// insertToTheEnd inserts rows in statements of one, two and three until none is
-// left, or for a while. They go on above a key that is in the table, or of which
-// only the state tells.
+// insertToTheEnd inserts rows in statements of one, two and three until none is left, or
+// for a while. They go on above a key that is in the table, or that only the state shows.
 func insertToTheEnd(t *testing.T, s *harness.Scratch, src *policy.Source, greatest, left int64, stated bool) {
 	t.Helper()
 	stated = stated && src.Kind != policy.KindMaxPlusOne && src.Scope == nil

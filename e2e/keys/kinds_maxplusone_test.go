@@ -35,7 +35,7 @@ func maxTable(t *testing.T, s *harness.Scratch, lock string) (*sql.DB, *keyfill.
 	return s.Open(t, maxID(lock))
 }
 
-// TestMaxPlusOne: the key is the greatest one in the table and one, whoever has
+// TestMaxPlusOne: the key is the greatest one in the table and one, whichever program has
 // stored that, on every path.
 func TestMaxPlusOne(t *testing.T) {
 	t.Parallel()
@@ -220,7 +220,7 @@ func TestMaxPlusOneGuard(t *testing.T) {
 	}
 }
 
-// TestMaxPlusOneEnds: the last key is that of the column's bits.
+// TestMaxPlusOneEnds: the last key is the greatest of the column's bits.
 func TestMaxPlusOneEnds(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

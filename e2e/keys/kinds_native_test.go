@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// nativeID is the policy for a table whose id comes from a sequence of the engine,
-// "" for the column's own.
+// nativeID is the policy for a table whose id comes from a sequence of the engine; empty
+// means the column's own.
 func nativeID(e harness.Engine, sequence string, block int64) *policy.Config {
 	return harness.KeyKind{Source: policy.Source{Kind: policy.KindNative, Sequence: sequence, Block: block}}.Config(e)
 }

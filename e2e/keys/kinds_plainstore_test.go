@@ -51,7 +51,7 @@ func TestPlainStore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			engines := plainEngines
-			if c.kind == policy.KindCoprime { // on SQLite nobody asks whether the column holds keys
+			if c.kind == policy.KindCoprime { // on SQLite no query asks whether the column holds keys
 				engines = slices.DeleteFunc(slices.Clone(engines), func(e harness.Engine) bool { return e.Server == nil })
 			}
 			harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
@@ -102,7 +102,7 @@ func insertNoted(t *testing.T, s *harness.Scratch, db *sql.DB, table string) {
 func wiped(t *testing.T, s *harness.Scratch, use, lost *policy.Config, looked bool) {
 	t.Helper()
 	harness.Exec(t, s.Raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, a INT)")
-	for range 2 { // a state that is there is nobody's trouble
+	for range 2 { // an existing state is no error
 		before, _ := s.Open(t, use)
 		insertNoted(t, s, before, "t")
 		before.Close()
@@ -249,7 +249,7 @@ func TestStoreUseIsNoted(t *testing.T) {
 		harness.Exec(t, first, "INSERT INTO t (a) VALUES (1)")
 		harness.Exec(t, s.Raw, "UPDATE keyfill_sequences SET next_value = 1 WHERE name LIKE '%(store central) for %t.id'")
 		second, _ := s.Open(t, cfg)
-		err := harness.InTx(second, func(tx *sql.Tx) error { // of the INSERT itself: nobody ends the wait
+		err := harness.InTx(second, func(tx *sql.Tx) error { // of the INSERT itself: nothing ends the wait
 			harness.Must(t, tx, "SELECT 1 FROM keyfill_sequences FOR UPDATE")
 			began := time.Now()
 			_, err := tx.Exec("INSERT INTO t (a) VALUES (1)")

@@ -39,8 +39,8 @@ func TestRecycledTable(t *testing.T) {
 	})
 }
 
-// TestRecycledRollback: what a transaction that is rolled back took, comes again
-// for nobody else.
+// TestRecycledRollback: numbers of a transaction that is rolled back are not given to
+// another one.
 func TestRecycledRollback(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.SQLiteMemory, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestKindsWithoutRights: a role that may not read the tables of states is told
-// which right it lacks.
+// TestKindsWithoutRights: the error for a role that may not read the tables of states
+// names the missing right.
 func TestKindsWithoutRights(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

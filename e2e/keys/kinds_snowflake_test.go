@@ -87,9 +87,9 @@ func TestSnowflakeTooMany(t *testing.T) {
 	}
 }
 
-// TestSnowflakeAbove: without a store, keys begin above those of the worker that
-// are in the table; one far ahead of the clock is an error, unless the policy
-// says that it is another program's.
+// TestSnowflakeAbove: without a store, keys begin above the worker's keys in the table;
+// one far ahead of the clock is an error, unless the policy says that it is another
+// program's.
 func TestSnowflakeAbove(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {

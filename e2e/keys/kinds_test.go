@@ -228,9 +228,9 @@ func TestKindsAgain(t *testing.T) {
 	})
 }
 
-// TestKindsLastInsertID: LastInsertId gives the key of one row. Of several that
-// do not follow each other it gives none, since who is given one takes the
-// others to be beside it.
+// TestKindsLastInsertID: LastInsertId gives the key of one row. Of several that do not
+// follow each other it gives none, since a caller that gets one expects the others next
+// to it.
 func TestKindsLastInsertID(t *testing.T) {
 	t.Parallel()
 	eachKind(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch, k harness.KeyKind) {

@@ -53,8 +53,8 @@ func createSessionTables(t *testing.T, s *harness.Scratch) {
 		"CREATE TRIGGER draws BEFORE INSERT ON triggered FOR EACH ROW EXECUTE FUNCTION draw()")
 }
 
-// TestSessionReads: a read of the session's last number is an error behind an INSERT whose
-// integer keyfill has made in the place of the column's own sequence, and nowhere else.
+// TestSessionReads: a read of the session's last number is an error after an INSERT whose
+// integer keyfill has made instead of the column's own sequence, and nowhere else.
 func TestSessionReads(t *testing.T) {
 	t.Parallel()
 	const link = "INSERT INTO child (id, parent) VALUES (1, lastval())"
@@ -145,9 +145,9 @@ func checkSessionRead(t *testing.T, err error) {
 	}
 }
 
-// TestSessionReadsPlaces: on a connection of its own a read is an error as in a transaction,
-// in a text of several statements by its order; behind a checkout it is a warning. What is
-// prepared is not seen.
+// TestSessionReadsPlaces: on a connection of its own a read is an error as in a
+// transaction, in a text of several statements by its order; after a checkout it is a
+// warning. Prepared statements are not seen.
 func TestSessionReadsPlaces(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

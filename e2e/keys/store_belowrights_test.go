@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestBelowRights: whoever may use the sequence of a column of PostgreSQL, and not read
-// it, has the proof that it stands at below:, once a number was drawn. Before that the
-// error says which right is missing.
+// TestBelowRights: a user that may use the sequence of a column of PostgreSQL, and not
+// read it, has the proof that it stands at below:, once a number was drawn. Before that
+// the error says which right is missing.
 func TestBelowRights(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

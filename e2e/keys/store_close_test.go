@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// rude is a connector whose connections close with an error, as those of
-// go-sql-driver/mysql do once their server is gone.
+// rude is a connector whose connections close with an error, as go-sql-driver/mysql's do
+// once their server is gone.
 type rude struct{ driver.Connector }
 
 func (r rude) Connect(ctx context.Context) (driver.Conn, error) {

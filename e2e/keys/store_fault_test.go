@@ -51,8 +51,8 @@ func TestStoreCommitFails(t *testing.T) {
 	})
 }
 
-// TestStoreCancelled: a reservation that waits for a lock ends with its
-// context; what it would have been is nobody's.
+// TestStoreCancelled: a reservation that waits for a lock ends with its context; its
+// integers are never handed out.
 func TestStoreCancelled(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers[1:], func(t *testing.T, s *harness.Scratch) {
@@ -131,8 +131,8 @@ func TestStoreSerializable(t *testing.T) {
 	})
 }
 
-// TestStoreMark: marks are raised one after the other and never lowered, so
-// that no two callers are told that the same time is theirs.
+// TestStoreMark: marks are raised one after the other and never lowered, so that no two
+// callers get the same time.
 func TestStoreMark(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, storeEngines, func(t *testing.T, s *harness.Scratch) {
@@ -242,7 +242,7 @@ func sqliteTransaction(ctx context.Context, t *testing.T, s *harness.Scratch, be
 	if err != nil || r.First != 1 {
 		t.Errorf("within: %+v, %v; want 1", r, err)
 	}
-	// It gives up by itself: nobody ends the writer.
+	// It gives up itself: the writer is not ended.
 	if r, err := sequence.Reserve(ctx, store.On(s.Dialect, other), harness.Orders, 3, 0); err == nil {
 		t.Errorf("beside a writer: %+v", r)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestStoreFinal: what the engine refuses for good is told at once, with what to do,
-// and not as a store that does not answer; and what was set right is found so.
+// TestStoreFinal: a final refusal of the engine is an error at once, with the remedy, and
+// not a store that does not answer; and a repair is noticed.
 func TestStoreFinal(t *testing.T) {
 	t.Parallel()
 	mysql, postgres := []harness.Engine{harness.MySQLDefault, harness.MySQLGerman}, []harness.Engine{harness.PgxDefault, harness.PQDefault}

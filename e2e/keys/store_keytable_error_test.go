@@ -126,8 +126,8 @@ func TestStoreKeyTableMissingRow(t *testing.T) {
 	})
 }
 
-// rivalConn is a connection on which somebody else is faster: before each
-// UPDATE, rival runs.
+// rivalConn is a connection on which another session is faster: before each UPDATE, rival
+// runs.
 type rivalConn struct {
 	driver.Conn
 	rival func()
@@ -144,8 +144,8 @@ func (c rivalConn) QueryContext(ctx context.Context, query string, args []driver
 	return c.Conn.(driver.QueryerContext).QueryContext(ctx, query, args)
 }
 
-// TestStoreContention: ten times in a row somebody else is faster, and the error
-// says so; up to nine times it does not show.
+// TestStoreContention: if another session is faster ten times in a row, the error says
+// so; up to nine times it does not show.
 func TestStoreContention(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

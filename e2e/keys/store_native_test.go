@@ -137,8 +137,8 @@ func TestNativeIncrementChanges(t *testing.T) {
 	})
 }
 
-// TestNativeOwn: the sequence of a column's default is found by itself; that of
-// another column, and one that is worked on, is refused.
+// TestNativeOwn: the sequence of a column's default is found; another column's, and one
+// whose value is changed, are refused.
 func TestNativeOwn(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.NativeEngines, func(t *testing.T, s *harness.Scratch) {

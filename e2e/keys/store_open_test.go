@@ -63,7 +63,7 @@ func TestStoreCreateRace(t *testing.T) {
 		if len(got.Servers) != 1 {
 			t.Errorf("servers %v, want one", got.Servers)
 		}
-		// Whoever raised the mark first was told 0.
+		// The process that raised the mark first got 0.
 		zeros := 0
 		for _, before := range workers {
 			if before == 0 {
@@ -199,8 +199,8 @@ func TestStoreLimit(t *testing.T) {
 	})
 }
 
-// TestStoreGoesBack: a row below what was seen reserves nothing and says where
-// it stands; another row, and another server, is told from the one before.
+// TestStoreGoesBack: a row below the integers that were seen reserves nothing and says
+// where it stands; another row, and another server, is distinguished from the one before.
 func TestStoreGoesBack(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.StoreDrivers, func(t *testing.T, s *harness.Scratch) {

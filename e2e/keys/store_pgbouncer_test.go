@@ -49,7 +49,7 @@ var pooledModes = []struct {
 	{harness.PgxSimple, true},
 }
 
-// pooled is what became of INSERTs behind a pooler.
+// pooled counts the outcomes of INSERTs through a pooler.
 type pooled struct {
 	sent     int
 	failed   int
@@ -61,10 +61,9 @@ type pooled struct {
 func (p pooled) right() int { return p.sent - p.failed - p.lost - p.astray }
 
 // TestPgBouncerModes: behind pgbouncer in transaction mode, every mode of a driver that
-// docs/pool.md advises stores each row where its statement says. In every mode a row
-// that is stored has the key that is reported for it, also where the plan of another
-// statement has stored it: such rows are counted. The figures of the page are those of
-// make soak.
+// docs/pool.md advises stores each row where its statement says. In every mode a row that
+// is stored has the key that is reported for it, also where the plan of another statement
+// has stored it: such rows are counted. The figures of the page are from make soak.
 func TestPgBouncerModes(t *testing.T) {
 	t.Parallel()
 	each := 20 // INSERTs of a client
@@ -140,7 +139,7 @@ func insertPooled(t *testing.T, s *harness.Scratch, db *sql.DB, each int, filled
 		for row, key := range pooledRows(t, s, fmt.Sprintf("p%d", i)) {
 			want, reported := told[row]
 			if !reported {
-				continue // the answer was lost, and told as an error
+				continue // the answer was lost, and reported as an error
 			}
 			delete(told, row)
 			if key != want {
@@ -178,8 +177,8 @@ func pooledRows(t *testing.T, s *harness.Scratch, table string) map[int]string {
 	return all
 }
 
-// TestPgBouncerNumbers: behind the modes that docs/pool.md advises the numbers of a
-// sequence are reserved through the pooler too, each once.
+// TestPgBouncerNumbers: in the modes that docs/pool.md advises the numbers of a sequence
+// are reserved through the pooler too, each once.
 func TestPgBouncerNumbers(t *testing.T) {
 	t.Parallel()
 	for _, m := range pooledModes {

@@ -15,8 +15,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// callShipped is another program that calls the shipped procedure, each time by
-// itself or in a transaction.
+// callShipped is another program that calls the shipped procedure, each time alone or in
+// a transaction.
 func callShipped(s *harness.Scratch, begin string) harness.Allocator {
 	query := "CALL keyfill_reserve('orders.id', ?)"
 	if s.IsPostgres() {
@@ -128,8 +128,8 @@ func TestStoreProcedureRefuses(t *testing.T) {
 	})
 }
 
-// TestStoreProcedureRights: who may read the table and execute the procedure,
-// but not change the table, reserves and advances through it.
+// TestStoreProcedureRights: a user that may read the table and execute the procedure, but
+// not change the table, reserves and advances through it.
 func TestStoreProcedureRights(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)

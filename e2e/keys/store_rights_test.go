@@ -33,9 +33,10 @@ var rightsKinds = []struct {
 	{"recycled", "keyfill_series", policy.Source{Kind: policy.KindRecycled, Create: new(true), Start: 1}, []string{"SELECT", "INSERT", "UPDATE"}, false},
 }
 
-// TestStoreRights: a user who never had a right on a state table is told so by its
-// first INSERT, and one who loses it by the next INSERT that needs it. Those after it
-// are told without asking the store each; who is given the right goes on.
+// TestStoreRights: the first INSERT of a user who never had a right on a state table is
+// an error that names it; after the right is lost, so is the next INSERT that needs it.
+// Later INSERTs fail without asking the store each; once the right is given, INSERTs go
+// on.
 func TestStoreRights(t *testing.T) {
 	t.Parallel()
 	for _, kind := range rightsKinds {
@@ -80,8 +81,8 @@ func TestStoreRights(t *testing.T) {
 	}
 }
 
-// TestStoreReadOnlyServer: a server that has become read-only for users without the
-// right to pass that is told by the next INSERT, and found so when it no longer is.
+// TestStoreReadOnlyServer: if a server has turned read-only for users without the right
+// to pass that, the next INSERT says so; the end of that is noticed.
 func TestStoreReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	harness.MariaDB.Need(t)
@@ -144,8 +145,8 @@ func TestStoreReadOnlySQLite(t *testing.T) {
 	}
 }
 
-// TestStoreDroppedSQLite: a state table that is gone is told by the next INSERT, and
-// found when it is there again.
+// TestStoreDroppedSQLite: if a state table is gone, the next INSERT says so; its return
+// is noticed.
 func TestStoreDroppedSQLite(t *testing.T) {
 	t.Parallel()
 	for _, kind := range rightsKinds[:2] { // the third has its keys in hand for long
@@ -202,7 +203,7 @@ type refusable struct {
 	seen   *harness.Spy
 }
 
-// newRefusable opens the database by a DSN, "" for the scratch's own.
+// newRefusable opens the database by a DSN; empty means the scratch's own.
 func newRefusable(t *testing.T, s *harness.Scratch, dsn string, source *policy.Source) *refusable {
 	t.Helper()
 	r := &refusable{insert: "INSERT INTO t (a) VALUES (1)", seen: new(harness.Spy)}

@@ -82,8 +82,8 @@ func TestStoreRowOfAnother(t *testing.T) {
 	})
 }
 
-// TestStoreInsertText: where the columns are in another database the text names the start
-// in words, since no error tells a key.
+// TestStoreInsertText: if the columns are in another database, the text names the start
+// in words, since no error holds a key.
 func TestStoreInsertText(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -231,8 +231,8 @@ func allText(t *testing.T, db *sql.DB, query string) string {
 	return strings.Join(harness.RowsOf(t, db, query), " ")
 }
 
-// overtakenConn is a connection on which somebody else is faster: before it looks
-// for keys in the table orders, rival runs, once.
+// overtakenConn is a connection on which another session is faster: before it looks for
+// keys in the table orders, rival runs, once.
 type overtakenConn struct {
 	driver.Conn
 	rival func()

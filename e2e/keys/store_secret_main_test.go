@@ -95,8 +95,8 @@ func failures(plainName, name, dsn string) (errs []error, plain []string) {
 	return errs, plain
 }
 
-// tellsAll is a connector whose driver tells its DSN in the error of each connection
-// but the first one.
+// tellsAll is a connector whose driver puts its DSN into the error of each connection but
+// the first one.
 type tellsAll struct {
 	driver.Connector
 	times *atomic.Int64
@@ -109,7 +109,7 @@ func (c tellsAll) Connect(ctx context.Context) (driver.Conn, error) {
 	return c.Connector.Connect(ctx)
 }
 
-// TestMainDriverTells: a driver that tells its DSN in an error of a connection of
+// TestMainDriverTells: a driver that puts its DSN into an error of a connection of
 // keyfill's own is not quoted.
 func TestMainDriverTells(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// secretShapes are DSNs with % in the place of the password, by driver. Nothing
-// listens where they point to.
+// secretShapes are DSNs with % instead of the password, by driver. Nothing listens where
+// they point to.
 var secretShapes = map[string][]string{
 	"mysql": {
 		"u:%@tcp(127.0.0.1:1)/db", "u:%@tcp(127.0.0.1:1", "u:%@127.0.0.1:1/db", "mysql://u:%@127.0.0.1:1/db", "u:%@tcp(127.0.0.1:1)/db?parseTime=%",
@@ -96,8 +96,8 @@ func connectStore(t *testing.T, d *dialect.Dialect, driver, dsn string) error {
 	return err
 }
 
-// noSecret reports an error with a part of the password, in its text or in that of
-// an error that it wraps.
+// noSecret reports an error with a part of the password, in its text or in an error that
+// it wraps.
 func noSecret(t *testing.T, dsn string, err error) {
 	t.Helper()
 	if err == nil {
@@ -119,8 +119,8 @@ func noSecret(t *testing.T, dsn string, err error) {
 	}
 }
 
-// TestStoreDSNAtOpen: a DSN that its driver cannot read is an error of sql.Open, and
-// one that it can is none, though nobody answers.
+// TestStoreDSNAtOpen: a DSN that its driver cannot read is an error of sql.Open, and one
+// that it can is none, though no server answers.
 func TestStoreDSNAtOpen(t *testing.T) {
 	own := harness.ConnectorOf(t, "sqlite", "file::memory:")
 	for _, c := range []struct {
@@ -187,15 +187,15 @@ func TestStoreDSNCheckAgrees(t *testing.T) {
 			cancel()
 			plain.Close()
 		}
-		// Where it was read, nobody listens.
+		// Where it was read, nothing listens.
 		if read := strings.Contains(openErr.Error(), "refused"); read != (err == nil) {
 			t.Errorf("%q: lib/pq says %v, and keyfill %v", dsn, openErr, err)
 		}
 	}
 }
 
-// emptyDSN returns the name of a variable for a DSN that is empty, which a driver
-// takes for its defaults; "" for others.
+// emptyDSN returns the name of a variable for a DSN that is empty, which a driver takes
+// for its defaults; empty for others.
 func emptyDSN(t *testing.T, dsn string) string {
 	if dsn != "" {
 		return ""

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestStoreSlow: an answer of the store that takes long is waited for where store_wait is
-// long, and the numbers have no gap. What a server reserves for an attempt that was given
-// up is nobody's.
+// TestStoreSlow: an answer of the store that takes long is waited for if store_wait is
+// long, and the numbers have no gap. Numbers that a server reserves for an attempt that
+// was given up are never handed out.
 func TestStoreSlow(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

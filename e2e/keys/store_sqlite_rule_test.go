@@ -19,9 +19,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestSQLiteRule: several goroutines insert by themselves, in transactions that
-// commit and that do not, begun by BeginTx and by text: no statement fails, no
-// key comes twice, and the row of the state is above all that are stored.
+// TestSQLiteRule: several goroutines insert outside of transactions, and in transactions
+// that commit and that do not, begun by BeginTx and by text: no statement fails, no key
+// comes twice, and the row of the state is above all that are stored.
 func TestSQLiteRule(t *testing.T) {
 	t.Parallel()
 	eachSQLite(t, sqliteDatabases, func(t *testing.T, d harness.SQLiteDatabase, s *harness.Scratch) {
@@ -167,8 +167,8 @@ func TestSQLiteRollback(t *testing.T) {
 	}
 }
 
-// TestSQLiteBlockAfterCommit: a block is kept only once its reservation has
-// committed: what a failed attempt may have reserved is in nobody's hand.
+// TestSQLiteBlockAfterCommit: a block is kept only once its reservation has committed: no
+// process has the integers that a failed attempt may have reserved.
 func TestSQLiteBlockAfterCommit(t *testing.T) {
 	t.Parallel()
 	s := harness.WalFile.Scratch(t)
@@ -276,9 +276,8 @@ func waitsForWriter(t *testing.T, s *harness.Scratch, user *sql.Conn) {
 }
 
 // TestSQLiteReads: what the INSERT's own text asks of the statement before:
-// last_insert_rowid() is still the parent's; changes() would be that of the
-// reservation, so the INSERT is refused where it is reserved for on its own
-// connection.
+// last_insert_rowid() is still the parent's; changes() would be the reservation's, so the
+// INSERT is refused if the reservation runs on its own connection.
 func TestSQLiteReads(t *testing.T) {
 	t.Parallel()
 	for _, d := range []harness.SQLiteDatabase{sqliteDatabases[0], harness.WalFile} {

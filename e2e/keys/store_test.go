@@ -26,7 +26,7 @@ import (
 // memory does not.
 var storeEngines = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxMode("exec"), harness.PgxSimple, harness.PQDefault, harness.PQBinary}
 
-// storeLoad are those of different speed.
+// storeLoad are engines of different speed.
 var storeLoad = []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}
 
 // TestStoreReserve: 8 goroutines on 4 pools reserve 100 runs each, and 1,000 with make

@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestStoreWaitLocked: what has to look at a table that another transaction has locked
-// waits for as long as store_wait says, and no longer. The error names the time that was
-// waited for. See TestOwnLock for a lock of the INSERT's own transaction.
+// TestStoreWaitLocked: an INSERT that has to look at a table that another transaction has
+// locked waits for store_wait, and no longer. The error names the time that was waited
+// for. See TestOwnLock for a lock of the INSERT's own transaction.
 func TestStoreWaitLocked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,8 +51,8 @@ func TestStoreWaitLocked(t *testing.T) {
 	}
 }
 
-// TestStoreWaitOwnRow: an INSERT of a transaction that has locked the row of its numbering
-// waits for itself for as long as store_wait says, and fails.
+// TestStoreWaitOwnRow: an INSERT of a transaction that has locked the row of its
+// numbering waits for itself for store_wait, and fails.
 func TestStoreWaitOwnRow(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

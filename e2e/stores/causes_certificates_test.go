@@ -28,8 +28,8 @@ type certificates struct{ folder string }
 
 func (c *certificates) path(name string) string { return filepath.Join(c.folder, name) }
 
-// tls returns the fields of a store that trusts an authority, and has a certificate of its
-// own, "" for none.
+// tls returns the fields of a store that trusts an authority, and may have a certificate
+// of its own.
 func (c *certificates) tls(authority, own string) *keysource.StoreTLS {
 	t := &keysource.StoreTLS{CA: c.path(authority + ".pem")}
 	if own != "" {

@@ -372,7 +372,7 @@ func holding(arrange func(t *testing.T) policy.Store) func(t *testing.T) policy.
 	}
 }
 
-// refusedUser is what is said of a user whom a database refuses.
+// refusedUser is the text for a user that a database refuses.
 const refusedUser = "the store's server refuses the user, the password or the client's address: mend the DSN, or the account"
 
 func causesOfDatabases(certs *certificates) []cause {

@@ -66,9 +66,9 @@ func (w *world) run(p plan) {
 	w.end(w.places)
 }
 
-// stoppedProcesses stops a quarter of the processes for longer than their leases. Others are
-// killed meanwhile, and the processes in their places take over what is free. Processes
-// behind the proxies are cut off for as long.
+// stoppedProcesses stops a quarter of the processes for longer than their leases. Others
+// are killed meanwhile, and the processes that replace them take over free states.
+// Processes behind the proxies are cut off for the same time.
 func (w *world) stoppedProcesses(proxies []*proxy) {
 	w.t.Helper()
 	what := "processes stopped for longer than their leases"

@@ -64,7 +64,7 @@ func (j *journal) write(all ...record) {
 	}
 }
 
-// law begins the line of an error that tells of a broken law.
+// law begins the line of an error that reports a broken law.
 const law = "LAW: "
 
 // fail notes an error.

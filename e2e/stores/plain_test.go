@@ -12,10 +12,10 @@ import (
 // the store, and one to the states in the application's database.
 const perProcess = 4 + 2 + 1
 
-// plainRecovery kills the server under as many processes with as many connections as a run
-// has, which use the plain driver, and tells how long it takes until each of them has an
-// answer on all of its connections. It says how much of a recovery is the server's, the
-// driver's and the machine's own; the bound of a run stays.
+// plainRecovery kills the server under as many processes with as many connections as a
+// run has, which use the plain driver, and reports how long it takes until each of them
+// has an answer on all of its connections. It says how much of a recovery is the
+// server's, the driver's and the machine's own; the bound of a run stays.
 func plainRecovery(t *testing.T, s *store, processes int) {
 	t.Helper()
 	plain := *s

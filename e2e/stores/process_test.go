@@ -36,7 +36,7 @@ type job struct {
 	Stores  map[string]policy.Store
 	Kinds   []int
 	Hands   int           // connections, each of which draws and inserts
-	Pause   time.Duration // behind each step
+	Pause   time.Duration // after each step
 	Most    int           // the most keys that are drawn at once
 
 	// Rate makes the process draw so many keys a second of each of Kinds, and do nothing
@@ -259,9 +259,9 @@ func (w *worker) draw(ctx context.Context, k, n int) (draw, first int64, err err
 	return draw, first, nil
 }
 
-// checkLease tells of keys that were drawn after the lease, by the clock of the process. A
+// checkLease reports keys that were drawn after the lease, by the clock of the process. A
 // draw that begins after the lease has ended has its keys by an answer of the store that
-// came after that. A clock that was moved meanwhile tells nothing.
+// came after that. A clock that was moved meanwhile proves nothing.
 func (w *worker) checkLease(k int, began time.Time, moved int64) {
 	name := table(k) + ".id"
 	for _, s := range w.mount.Sources() {
@@ -333,7 +333,7 @@ func (w *worker) insertInto(ctx context.Context, x execer, k int) ([]record, err
 	if err != nil {
 		return nil, err
 	}
-	// Those of an attempt that was lost with its connection are recorded too.
+	// The keys of an attempt that was lost with its connection are recorded too.
 	keys = slices.DeleteFunc(keys, func(k keyfill.RecordedKey) bool { return k.Outcome != keyfill.Stored })
 	if len(keys) != rows {
 		return nil, fmt.Errorf("%s%s: %d keys for %d rows", law, kinds[k].name, len(keys), rows)

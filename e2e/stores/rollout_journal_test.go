@@ -21,7 +21,7 @@ type draw struct {
 	at     time.Time     // when it came, or failed
 	waited time.Duration // for the key
 	lost   uint64        // the leases that the mount had lost when it had the key
-	failed string        // "" where there is a key
+	failed string        // empty if there is a key
 }
 
 // line returns the line, which is written at once, so that a process that is killed
@@ -56,7 +56,7 @@ func readJournal(path string) ([]draw, error) {
 	return all, nil
 }
 
-// cutFields cuts a text behind n fields with one space between them.
+// cutFields cuts a text after n fields with one space between them.
 func cutFields(text string, n int) (head, rest string, found bool) {
 	at := 0
 	for range n {

@@ -33,9 +33,9 @@ type pod struct {
 	Driver, DSN string
 	Policy      string        // the text of the policy
 	Mounts      int           // databases
-	Pause       time.Duration // behind each key
+	Pause       time.Duration // after each key
 	Journal     string        // the file to which each key is written
-	Host        string        // the name that the process gives its host; "" for none
+	Host        string        // the name that the process gives its host; may be empty
 }
 
 // errorPause follows a key that was not drawn.

@@ -16,7 +16,7 @@ import (
 type rollingSource struct {
 	name, fields string
 	counts       bool // its integers have gaps, which are counted; others reserve time
-	leases       bool // a process has a worker's number, or a series, for as long as its lease lasts
+	leases       bool // a process has a worker's number, or a series, until its lease ends
 	ordinal      bool // each process has the number in its host's name, which the next one has again
 }
 
@@ -39,7 +39,7 @@ type rollingCost struct {
 	first    time.Duration // the longest wait for the first key of a process
 	other    time.Duration // and for any other key
 	numbers  int           // workers' numbers in the keys
-	requests float64       // to the store for each process that was replaced, beside those of the others
+	requests float64       // to the store for each process that was replaced, beside the other processes'
 }
 
 // TestRollingCost measures what a rolling restart costs: each of some processes is replaced,
@@ -158,7 +158,7 @@ func measure(t *testing.T, store string, src rollingSource, by syscall.Signal, n
 		running = append(running, f.start(host(i)))
 	}
 	f.awaitFirstKeys(running)
-	// What they ask for while nobody is replaced.
+	// Their requests while no process is replaced.
 	const calm = 3 * time.Second
 	time.Sleep(time.Second) // PostgreSQL counts what a session has done once a second
 	before := st.requests(t)
@@ -204,7 +204,7 @@ func measure(t *testing.T, store string, src rollingSource, by syscall.Signal, n
 // leftovers are what processes have left that have ended.
 type leftovers struct {
 	time   time.Duration // that their workers' numbers had reserved, later than their last keys and than their ends
-	leases int           // that nobody can take before they run out
+	leases int           // that no process can take before they run out
 	looks  int64         // requests to the store that this took
 }
 
@@ -267,7 +267,7 @@ func (f *fleet) cost(src rollingSource) (c journalCost) {
 	return c
 }
 
-// processor returns the name of the processor, where Linux tells it.
+// processor returns the name of the processor, which is known on Linux.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -278,8 +278,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// load returns how many programs have wanted a processor in the last minute, where Linux
-// tells it.
+// load returns how many programs have wanted a processor in the last minute, which is
+// known on Linux.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")

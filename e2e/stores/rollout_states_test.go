@@ -30,7 +30,8 @@ type states interface {
 	// policy returns a policy by which a source fills t, whose other fields are given.
 	policy(source string) string
 
-	// leased returns who has a lease that lasts, by the lowest integer of its series.
+	// leased returns the owners of leases that last, by the lowest integer of their
+	// series.
 	leased(t *testing.T) map[int64]string
 
 	// passed returns how many integers the source has taken from its state: of a sequence

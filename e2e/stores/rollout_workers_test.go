@@ -51,9 +51,10 @@ func (c crowd) source() string {
 // number returns the worker's number of a key.
 func (c crowd) number(key int64) int64 { return key >> sequenceBits & (1<<c.bits - 1) }
 
-// TestWorkerNumbers: processes take all workers' numbers, return them and take them again.
-// Some are stopped for longer than their leases and go on, and some are killed. No number
-// has two owners at a time, no key comes twice, and whoever finds no number is told so.
+// TestWorkerNumbers: processes take all workers' numbers, return them and take them
+// again. Some are stopped for longer than their leases and go on, and some are killed. No
+// number has two owners at a time, no key comes twice, and a process that finds no number
+// gets an error.
 func TestWorkerNumbers(t *testing.T) {
 	t.Parallel()
 	for _, name := range storeNames {

@@ -32,7 +32,7 @@ func awaitFinding(t *testing.T, m *keyfill.Mount, subject, part string, do func(
 	return keyfillhttp.Finding{}
 }
 
-// TestPageStoreDown: the page tells of a store that is stopped, and no more when it is back.
+// TestPageStoreDown: the page shows that a store is stopped, and no more when it is back.
 // A browser shows it.
 func TestPageStoreDown(t *testing.T) {
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestPageStoreDown(t *testing.T) {
 	}
 }
 
-// secretOf returns the part of a DSN that a page shows, "" for none.
+// secretOf returns the part of a DSN that a page shows, which may be empty.
 func secretOf(t *testing.T, address, dsn string) string {
 	t.Helper()
 	r, err := http.Get(address)
@@ -119,8 +119,8 @@ func secretOf(t *testing.T, address, dsn string) string {
 	return ""
 }
 
-// TestPageLeases: the page tells of a lease that another process has taken, and not of one
-// that has run out in an idle process.
+// TestPageLeases: the page shows a lease that another process has taken, and not one that
+// has run out in an idle process.
 func TestPageLeases(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {
@@ -148,8 +148,8 @@ func TestPageLeases(t *testing.T) {
 	})
 }
 
-// TestPagePolicy: the page tells of an entry with a typo, of a statement that is refused,
-// and of a source near its end, and not of tables that the policy leaves alone.
+// TestPagePolicy: the page shows an entry with a typo, a statement that is refused, and a
+// source near its end, and no tables that the policy leaves alone.
 func TestPagePolicy(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, engines, func(t *testing.T, s *harness.Scratch) {

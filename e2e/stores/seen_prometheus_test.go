@@ -82,7 +82,7 @@ func get(t *testing.T, address string, into any) {
 	}
 }
 
-// alert is what Prometheus tells of an alert.
+// alert is Prometheus's report of an alert.
 type alert struct {
 	State  string
 	Labels map[string]string

@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestOneNumberTwice: of two processes that were given one worker's number, both are told, and
-// one that is started again with its number is not. They are two databases here, which know
-// nothing of each other where a store keeps their marks.
+// TestOneNumberTwice: of two processes that were given one worker's number, both get a
+// warning, and one that is started again with its number does not. They are two databases
+// here, which know nothing of each other where a store keeps their marks.
 func TestOneNumberTwice(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(t *testing.T) policy.Store{

@@ -133,8 +133,8 @@ func TestNoSecret(t *testing.T) {
 	})
 }
 
-// TestShapes: refused INSERTs of one shape are logged once, then at the 10th and the 100th,
-// and those of another shape apart.
+// TestShapes: refused INSERTs of one shape are logged once, then at the 10th and the
+// 100th, and INSERTs of another shape apart.
 func TestShapes(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)

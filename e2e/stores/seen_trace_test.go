@@ -11,15 +11,15 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// traced runs f with a context that is traced, and returns what was told.
+// traced runs f with a context that is traced, and returns the events.
 func traced(f func(ctx context.Context)) []keyfill.Event {
 	var all []keyfill.Event
 	f(keyfill.WithTrace(context.Background(), func(e keyfill.Event) { all = append(all, e) }))
 	return all
 }
 
-// TestTrace: each INSERT is told of once, with what was decided, where its keys came from,
-// and how it has ended.
+// TestTrace: each INSERT is reported once, with the decision, the source of its keys, and
+// its end.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	all := append(slices.Clone(engines), harness.MySQLInterp, harness.PgxSimple, harness.PQDefault, harness.SQLiteMemory)
@@ -151,8 +151,8 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-// TestTraceStore: an INSERT that gets no key, since the store does not answer, is told of,
-// with its wait: most of store_wait, which begins a little earlier.
+// TestTraceStore: an INSERT that gets no key, since the store does not answer, is
+// reported with its wait: most of store_wait, which begins a little earlier.
 func TestTraceStore(t *testing.T) {
 	t.Parallel()
 	s := harness.SQLiteFile.Scratch(t)

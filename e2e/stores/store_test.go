@@ -47,7 +47,7 @@ type store struct {
 	// settle waits until each server has what another one has committed; nil: it has.
 	settle func(t *testing.T)
 
-	// allowance is what a server may need by itself after a fault before it answers: two
+	// allowance is the time that a server may need after a fault before it answers: two
 	// election time-outs.
 	allowance time.Duration
 }
@@ -70,7 +70,7 @@ var storesUnderTest = []storeUnderTest{
 // groupOf returns the group of the process in a place.
 func groupOf(place int) int { return place % groups }
 
-// proxied puts a proxy for each group in front of a server.
+// proxied puts a proxy before a server for each group.
 func (s *store) proxied(t *testing.T, address string, sees func(*counter, []byte)) {
 	t.Helper()
 	for g := range groups {

@@ -42,7 +42,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestStoresLaws: what breaks a law is told.
+// TestStoresLaws: a broken law is reported.
 func TestStoresLaws(t *testing.T) {
 	t.Parallel()
 	e := harness.SQLiteFile

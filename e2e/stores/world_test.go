@@ -158,7 +158,7 @@ func (w *world) some(share int) []*member {
 	return all[:max(1, len(all)/share)]
 }
 
-// replace starts a new process in the place of each.
+// replace starts a new process instead of each.
 func (w *world) replace(gone []*member) {
 	w.t.Helper()
 	for _, m := range gone {

@@ -62,7 +62,7 @@ func start(t *testing.T, file, dsn, host string) *running {
 	r.cmd = exec.Command(os.Args[0])
 	if host != "" {
 		// The name is set in a name space of its own, as Kubernetes does, by a shell that
-		// becomes the program.
+		// the program replaces.
 		r.cmd = exec.Command("/bin/sh", "-c", `hostname "$1" && exec "$2"`, "sh", host, os.Args[0])
 		r.cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUTS}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/judge/tree"
 )
 
-// TestSelectedRows: SELECTs that are rows have a key each behind their items, and nothing
+// TestSelectedRows: SELECTs that are rows have a key each after their items, and nothing
 // else of them has changed; % stands for a key, whose last digit is its number.
 func TestSelectedRows(t *testing.T) {
 	for _, c := range []struct{ name, dialect, in, out string }{

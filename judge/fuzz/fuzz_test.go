@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/judge/trial"
 )
 
-// bench are those who judge the answers for one engine.
+// bench are the judges of the answers for one engine.
 type bench struct {
 	d      fuzz.Dialect
 	courts map[string]*trial.Court // by policy
@@ -92,8 +92,8 @@ func unfit(query string) bool {
 		strings.Count(query, "(")+strings.Count(query, "[") > mostBrackets
 }
 
-// problem says what is wrong with keyfill's answers to a query, "" for nothing,
-// and what they were.
+// problem returns the fault of keyfill's answers to a query, which may be empty, and the
+// answers.
 func (b *bench) problem(query string) (problem, action string) {
 	taken := b.takes(query)
 	for policy, c := range b.courts {

@@ -49,8 +49,8 @@ func TestCompareKeyListed(t *testing.T) {
 	}
 }
 
-// TestCompareCountDiffers: a key may stand behind a row that is too short, but
-// not make up for what is missing.
+// TestCompareCountDiffers: a key may follow a row that is too short, but not make up for
+// a missing value.
 func TestCompareCountDiffers(t *testing.T) {
 	in := insert("a,b", []*tree.Node{leaf("1")})
 	rule := tree.Rule{Column: "k", Literal: true}

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/judge/trial"
 )
 
-// TestDollars: the caller's $n may get other numbers, as long as every driver finds
-// the arguments that it found.
+// TestDollars: the caller's $n may get other numbers if every driver finds the arguments
+// that it found.
 func TestDollars(t *testing.T) {
 	const (
 		rows   = "INSERT INTO t (a) VALUES ($1), ($2)"

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestFilledForms: keyfill's own answers to MERGE, INSERT ALL and DEFAULT VALUES
-// behind a column list are right to all judges.
+// TestFilledForms: keyfill's own answers to MERGE, INSERT ALL and DEFAULT VALUES after a
+// column list are right to all judges.
 func TestFilledForms(t *testing.T) {
 	cases := []struct{ dialect, query string }{
 		{"postgres", "MERGE INTO t USING (SELECT $1 AS a) s ON t.a = s.a WHEN NOT MATCHED THEN INSERT (a) VALUES (s.a)"},

@@ -59,7 +59,7 @@ func startWith(t *testing.T, set func(*embed.Config)) string {
 	return ""
 }
 
-// freeURL returns a URL of 127.0.0.1 with a port on which nobody listens.
+// freeURL returns a URL of 127.0.0.1 with a port on which no process listens.
 func freeURL(t *testing.T) url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -71,7 +71,8 @@ func main() {
 `
 
 // TestGolangci builds golangci-lint with the plugin, and runs it on a module. It compiles
-// for minutes where nothing is in the build cache, so "make test" leaves it out as long as its files are the same.
+// for minutes where nothing is in the build cache, so "make test" leaves it out while its
+// files are the same.
 func TestGolangci(t *testing.T) {
 	testturn.WhenChanged(t, "keyfillvet/", "internal/vet/", "internal/gosql/")
 	root, err := filepath.Abs("../..")

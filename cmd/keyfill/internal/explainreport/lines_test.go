@@ -110,7 +110,7 @@ func FuzzJSONString(f *testing.F) {
 		if strings.ToValidUTF8(s, "") == s && plain != s {
 			t.Errorf("encoding/json reads %q as %q, want %q", quoted, plain, s)
 		}
-		// Two halves of a pair, each encoded by itself, come back as the pair.
+		// Two halves of a pair, each encoded alone, come back as the pair.
 		if got := jsonUnquote(quoted); got != s && !strings.Contains(s, "\xed") {
 			t.Errorf("jsonUnquote(%q) = %q, want %q", quoted, got, s)
 		}

@@ -58,7 +58,7 @@ func TestSummaryIsBounded(t *testing.T) {
 	}
 }
 
-// TestHints: an entry of the policy that is likely meant is told, and no other.
+// TestHints: an entry of the policy that is likely meant is named, and no other.
 func TestHints(t *testing.T) {
 	p := policyOf(t, `version: 1
 tables:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestProgress: the bar tells what is done and how long the rest will take, and leaves no
-// trace where a result takes its place.
+// TestProgress: the bar shows the progress and the remaining time, and leaves no trace
+// when a result replaces it.
 func TestProgress(t *testing.T) {
 	var b strings.Builder
 	p := &Progress{out: &b, total: 100, began: time.Now()}
