@@ -189,8 +189,8 @@ func TestBelowSetBack(t *testing.T) {
 	})
 }
 
-// TestBelowRolledBack: a counter that was raised in a transaction is no proof for what
-// comes behind its rollback.
+// TestBelowRolledBack: a counter that was raised in a transaction is no proof after its
+// rollback.
 func TestBelowRolledBack(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*policy.Source){

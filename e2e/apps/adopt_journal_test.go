@@ -24,9 +24,9 @@ func markOf(text string) (m mark, err error) {
 	return m, err
 }
 
-// journalLine is the line of a journal about an INSERT: its ids, or its error. A line
-// is written by one call after the INSERT has ended, so that a journal tells all but the
-// last INSERT of each connection even of a process that was killed.
+// journalLine is the line of a journal about an INSERT: its ids, or its error. A line is
+// written by one call after the INSERT has ended, so that a journal has all but the last
+// INSERT of each connection even of a process that was killed.
 func journalLine(hand, n int, ids []int64, err error) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %d", hand, n)
@@ -40,7 +40,7 @@ func journalLine(hand, n int, ids []int64, err error) string {
 	return b.String()
 }
 
-// told is what the processes of a test say about their INSERTs.
+// told is what the processes of a test report about their INSERTs.
 type told struct {
 	rows   map[int64]mark // by the ids that the processes read
 	count  map[string]int // INSERTs that succeeded, by the kind of the process
@@ -109,7 +109,7 @@ func (d *told) add(p *process, next []int, line string) error {
 	return nil
 }
 
-// compare compares the table with what the processes were told.
+// compare compares the table with the reports of the processes.
 func (d *told) compare(t *testing.T, raw *sql.DB) {
 	t.Helper()
 	rows, err := raw.Query("SELECT id, who FROM t WHERE who <> 'before'")

@@ -28,7 +28,7 @@ type deployment struct {
 	rolling rolling
 
 	// expected is in the errors of INSERTs that docs/adopting.md says may fail, of which
-	// there are expectedMost at most; "" where none may.
+	// there are expectedMost at most; empty if none may.
 	expected     string
 	expectedMost int
 
@@ -152,7 +152,7 @@ func (d *deployment) startAll(n int, kind, entry string) (all []*process) {
 }
 
 // await waits until the process has ended ten INSERTs after the call. A process whose
-// INSERTs fail is awaited too: the comparison in the end tells of the failures.
+// INSERTs fail is awaited too: the comparison in the end reports the failures.
 func (p *process) await() {
 	p.t.Helper()
 	before, _ := os.Stat(p.Journal) // there is none before the first INSERT
@@ -209,7 +209,7 @@ func (p *process) kill() {
 	_ = p.cmd.Wait() // its error is that the process was killed
 }
 
-// replace starts a process in the place of another one, which is stopped.
+// replace starts a process instead of another one, which is stopped.
 func (d *deployment) replace(p *process, kind, entry string) *process {
 	d.t.Helper()
 	other := d.startAll(1, kind, entry)[0]
@@ -218,7 +218,7 @@ func (d *deployment) replace(p *process, kind, entry string) *process {
 }
 
 // during lets processes insert for a time. Meanwhile one after the other is replaced by
-// one of its kind, by turns in good order and behind a SIGKILL, as a crash is.
+// one of its kind, by turns in good order and after a SIGKILL, as a crash is.
 func (d *deployment) during(spell time.Duration, all []*process) {
 	d.t.Helper()
 	pause := min(spell/12, d.rolling.calm)
@@ -237,8 +237,8 @@ func (d *deployment) during(spell time.Duration, all []*process) {
 	}
 }
 
-// end stops what still runs, and compares the table with what the processes were told.
-// No INSERT of any process may have failed, and each of the kinds has inserted.
+// end stops the processes that still run, and compares the table with their reports. No
+// INSERT of any process may have failed, and each of the kinds has inserted.
 func (d *deployment) end(kinds ...string) {
 	d.t.Helper()
 	told := &told{rows: map[int64]mark{}, count: map[string]int{}, open: map[mark]bool{}}

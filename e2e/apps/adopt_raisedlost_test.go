@@ -13,7 +13,7 @@ import (
 )
 
 // TestRaisedLost: a counter that was raised on a server which writes its log once a
-// second may be back where it was after kill -9. Whoever reads it back knows, and a
+// second may be back where it was after kill -9. Reading it back shows that, and a
 // sequence refuses to fill the column.
 func TestRaisedLost(t *testing.T) {
 	t.Parallel()

@@ -32,9 +32,10 @@ type rolling struct {
 	all bool
 }
 
-// rollingNow is how processes insert in this run: for two minutes, in all ways at once; by
-// turns for ten seconds, in a quarter of them; with make soak for as long as KEYFILL_SOAK_ROLLING
-// says, and with shorter pauses; with -short for a moment, one way after the other.
+// rollingNow is how processes insert in this run: for two minutes, in all ways at once;
+// by turns for ten seconds, in a quarter of them; with make soak for
+// KEYFILL_SOAK_ROLLING, and with shorter pauses; with -short for a moment, one way after
+// the other.
 func rollingNow(t *testing.T) rolling {
 	t.Helper()
 	long := rolling{
@@ -57,7 +58,7 @@ func rollingNow(t *testing.T) rolling {
 // rollingEngines are those on which processes with keyfill are deployed beside others.
 var rollingEngines = []harness.Engine{harness.MySQLDefault, harness.PgxDefault, harness.SQLiteFile}
 
-// rollingServers are those of them whose columns have widths.
+// rollingServers are the servers whose columns have widths.
 var rollingServers = []harness.Engine{harness.MySQLDefault, harness.PgxDefault}
 
 // rollingWays are the ways there and back, and from one source or column to another.
@@ -83,9 +84,9 @@ var rollingWays = []struct {
 	{"GaleraKeyTable", []harness.Engine{harness.MySQLDefault}, rollKeyTable, true},
 }
 
-// TestRolling: in each of the ways, old and new processes insert at once and are replaced,
-// some of them behind a SIGKILL. No INSERT fails, no id is given twice, and the processes
-// read the ids that are stored.
+// TestRolling: in each of the ways, old and new processes insert at once and are
+// replaced, some of them after a SIGKILL. No INSERT fails, no id is given twice, and the
+// processes read the ids that are stored.
 //
 // Subtests begin in goroutines of this test: were they parallel ones, the number of tests
 // that run at once would bound them.
@@ -151,9 +152,9 @@ func (d *deployment) createWith(kind string) {
 	}
 }
 
-// rollThere: the steps of keyfill plan there are executed while old processes
-// insert, on servers behind a transaction that is open. Then new processes insert beside
-// them, and both are replaced by others of their kinds.
+// rollThere: the steps of keyfill plan there are executed while old processes insert, on
+// servers while a transaction is open. Then new processes insert beside them, and both
+// are replaced by others of their kinds.
 func rollThere(t *testing.T, d *deployment, e harness.Engine) {
 	d.create(e)
 	if e.IsPostgres() {
@@ -323,8 +324,8 @@ func rollChange(t *testing.T, d *deployment, e harness.Engine) {
 }
 
 // rollBeside: the numbers of a table go from one sequence to another by the steps of
-// keyfill plan change --name. Processes of both insert at once, and none of them is told
-// anything but its own policy.
+// keyfill plan change --name. Processes of both insert at once, and each knows only its
+// own policy.
 func rollBeside(t *testing.T, d *deployment, e harness.Engine) {
 	harness.Exec(t, d.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(100) NOT NULL)")
 	all := d.startAll(d.rolling.crowd, "earlier", "t: {column: id, source: {kind: sequence, ensure_schema: true}}")

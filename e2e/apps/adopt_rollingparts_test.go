@@ -20,7 +20,7 @@ const (
 
 // rollSkip: a generator outside of keyfill has a part of the integers, which skip_range
 // leaves out. A process of either kind is killed now and then. The sequence comes to the
-// part and goes on behind it.
+// part and goes on after it.
 func rollSkip(t *testing.T, d *deployment, _ harness.Engine) {
 	harness.Exec(t, d.raw, "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, who VARCHAR(100) NOT NULL)")
 	all := d.startAll(d.rolling.crowd, outside, "")
@@ -80,7 +80,7 @@ func rollKeyTable(t *testing.T, d *deployment, _ harness.Engine) {
 	d.wantApart(int64(next), "listed")
 }
 
-// outsideIDs returns texts with ids of the process's part in front, as the rows of an
+// outsideIDs returns texts that begin with ids of the process's part, as the rows of an
 // INSERT have them.
 func (w *writer) outsideIDs(hand, n int, texts []any) (rows []string, ids []int64) {
 	first := w.First + int64(hand)*outsideEach/writerHands + 3*int64(n)

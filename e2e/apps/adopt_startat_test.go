@@ -94,7 +94,7 @@ func isError(f keyfill.Finding) bool {
 	return f.Severity == "error"
 }
 
-// markedInsert is an INSERT into t of a row that tells who made it.
+// markedInsert is an INSERT into t of a row that names its program.
 func markedInsert(who string) string {
 	return fmt.Sprintf("INSERT INTO t (a) VALUES (%d)", map[string]int{"old": 1, "later": 2}[who])
 }
@@ -185,7 +185,7 @@ func TestStartAtRolledBack(t *testing.T) {
 	})
 }
 
-// TestStartAtAfterDuplicate: the old sequence, which looks at the greatest key behind a
+// TestStartAtAfterDuplicate: the old sequence, which looks at the greatest key after a
 // duplicate one, looks only at its own keys, inside of a transaction too.
 func TestStartAtAfterDuplicate(t *testing.T) {
 	t.Parallel()

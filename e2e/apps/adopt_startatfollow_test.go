@@ -46,8 +46,8 @@ func TestStartAtFollows(t *testing.T) {
 	}
 }
 
-// TestStartAtDuplicateWithin: behind a duplicate key in a transaction the old sequence looks
-// only at its own keys, before that transaction ends too.
+// TestStartAtDuplicateWithin: after a duplicate key in a transaction the old sequence
+// looks only at its own keys, before that transaction ends too.
 func TestStartAtDuplicateWithin(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, besideEngines, func(t *testing.T, s *harness.Scratch) {

@@ -92,9 +92,9 @@ func TestPlanStopped(t *testing.T) {
 	}
 }
 
-// TestPlanThereTurnsLists: on the way there while old processes insert, their rows stand above
-// those of keyfill, and a list by the key does not show these first. The plan says so before
-// anything else, and names the other way.
+// TestPlanThereTurnsLists: on the way there while old processes insert, their rows stand
+// above keyfill's, and a list by the key does not show keyfill's first. The plan says so
+// before anything else, and names the other way.
 func TestPlanThereTurnsLists(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, checkEngines) {

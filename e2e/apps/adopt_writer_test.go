@@ -33,7 +33,7 @@ type writer struct {
 
 	Kind    string // of the process, such as "old"
 	Number  int    // of the process, which no other one of the test has
-	Journal string // the file that says what became of the INSERTs
+	Journal string // the file with the outcomes of the INSERTs
 
 	// Last says that LastInsertId is the id of the last row of an INSERT, as on SQLite;
 	// elsewhere it is the first row's.

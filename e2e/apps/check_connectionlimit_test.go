@@ -11,7 +11,8 @@ import (
 )
 
 // TestConnectionLimit: the check finds how many connections a user may have: one is an
-// error, since each INSERT fails then, others are told. Sources without a state need none.
+// error, since each INSERT fails then, other limits are reported. Sources without a state
+// need none.
 func TestConnectionLimit(t *testing.T) {
 	t.Parallel()
 	const rights = "SELECT, INSERT, UPDATE ON keyfill_sequences"

@@ -31,7 +31,7 @@ type fault struct {
 	fixed string
 	mend  []string
 
-	says string // a part of the message or remedy; "" for any
+	says string // a part of the message or remedy; empty for any
 }
 
 const head = "version: 1\ntables:\n"

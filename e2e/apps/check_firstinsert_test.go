@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// firstPolicies are policies of the table orders, with the kind of its key column. Those of
-// procedures and the engine's sequences are none for every engine.
+// firstPolicies are policies of the table orders, with the kind of its key column.
+// Policies with procedures and the engine's sequences are not for every engine.
 var firstPolicies = []struct{ kind, entry string }{
 	{"int", "source: {kind: sequence, ensure_schema: true}"},
 	{"int", "source: sequence"},

@@ -36,9 +36,9 @@ func TestIdentityFilled(t *testing.T) {
 	})
 }
 
-// TestIdentityHidden: MySQL shows a trigger to users with the right TRIGGER alone, so that
-// the catalog does not tell others whether one fills the column. MariaDB, which runs here in its place,
-// shows it to all users of the table.
+// TestIdentityHidden: MySQL shows a trigger to users with the right TRIGGER alone, so
+// that for others the catalog does not show whether one fills the column. MariaDB, which
+// runs here instead, shows it to all users of the table.
 func TestIdentityHidden(t *testing.T) {
 	t.Parallel()
 	const policy = "  orders: {column: id, source: identity}\n"

@@ -9,7 +9,7 @@ import (
 )
 
 // TestFirstMistakes: the error of a first INSERT says of a beginner's mistake what check
-// says, and ends in no advice for somebody else's.
+// says, and ends in no advice for another mistake.
 func TestFirstMistakes(t *testing.T) {
 	t.Parallel()
 	serial := map[string]string{"sqlite": "INTEGER PRIMARY KEY AUTOINCREMENT", "mariadb": "BIGINT AUTO_INCREMENT PRIMARY KEY", "postgres": "bigserial PRIMARY KEY"}

@@ -45,8 +45,8 @@ func TestStoreWithoutDriver(t *testing.T) {
 	}
 }
 
-// TestMovedToStore: a state that the policy has moved to a store is told, since the row of
-// the old one stays in the application's own database and each INSERT is refused.
+// TestMovedToStore: a state that the policy has moved to a store is reported, since the
+// row of the old one stays in the application's own database and each INSERT is refused.
 func TestMovedToStore(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, checkEngines, func(t *testing.T, s *harness.Scratch) {

@@ -25,7 +25,7 @@ const poolerPolicy = "  orders: {column: id, source: {kind: sequence, ensure_sch
 
 // TestPooler: pgbouncer in transaction mode is found, by the application's DSN and by the
 // DSN of a store, and a mode of the driver that loses statements there is an error until
-// the DSN has another mode. The modes are those of docs/pool.md.
+// the DSN has another mode. The modes are the ones of docs/pool.md.
 func TestPooler(t *testing.T) {
 	s := harness.PgxDefault.Scratch(t)
 	executeAll(t, s, "CREATE TABLE orders (id bigint PRIMARY KEY)")

@@ -18,7 +18,7 @@ import (
 
 const sequencePolicy = "  orders: {column: id, source: {kind: sequence}}\n"
 
-// user is one who may do little, with the password secretWord.
+// user is one with few rights, with the password secretWord.
 type user struct {
 	name string // as GRANT has it
 	dsn  string
@@ -138,7 +138,7 @@ func TestRightToCreate(t *testing.T) {
 		if got := ruled(found, "rights"); len(got) != 1 || got[0].Line != 3 || !strings.Contains(got[0].Message, "CREATE") {
 			t.Fatalf("%+v", found)
 		}
-		// The first remedy: the tables are made by somebody who may.
+		// The first remedy: a user with the right makes the tables.
 		executeAll(t, s, ownTables(s.Dialect, "GRANT SELECT, INSERT, UPDATE ON keyfill_sequences TO "+u.name)...)
 		if found, _ = lookWith(t, s, ensured, u.at); len(ruled(found, "rights")) != 0 {
 			t.Errorf("with the tables: %+v", found)
@@ -146,8 +146,8 @@ func TestRightToCreate(t *testing.T) {
 	})
 }
 
-// TestRightToLook: a catalog that the user may not read is told, and nothing is said of what
-// is in it. Given the right, all of it is looked at.
+// TestRightToLook: a catalog that the user may not read is reported, and nothing is said
+// of what is in it. Given the right, all of it is looked at.
 func TestRightToLook(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)
@@ -205,7 +205,7 @@ func TestReadOnlyServers(t *testing.T) {
 		s.Raw.SetMaxIdleConns(0) // none outlives the server
 		folder := harness.Text(t, s.Raw, "SELECT current_setting('data_directory')")
 		e.Server.Stop(t)
-		// With this file a server begins as a standby of nobody.
+		// With this file a server begins as a standby without a primary.
 		if err := os.WriteFile(filepath.Join(folder, "standby.signal"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -237,8 +237,8 @@ func TestCaseOfTables(t *testing.T) {
 	}
 }
 
-// TestGalera: a node of a cluster is told, and a sequence of the engine that counts by
-// the nodes is an error until it has INCREMENT BY 0.
+// TestGalera: a node of a cluster is reported, and a sequence of the engine that counts
+// by the nodes is an error until it has INCREMENT BY 0.
 func TestGalera(t *testing.T) {
 	t.Parallel()
 	e := harness.MySQLDefault

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// ownTables are the statements that create keyfill's tables, with others behind.
+// ownTables are the statements that create keyfill's tables, followed by others.
 func ownTables(d *dialect.Dialect, more ...string) []string { return append(store.DDL(d), more...) }
 
 // leased are the statements that give the first series of orders.id to another process until

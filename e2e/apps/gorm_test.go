@@ -51,9 +51,9 @@ var gormSources = []struct {
 	{"snowflake", policy.Source{Kind: policy.KindSnowflake, Worker: new(7), EnsureSchema: true, Exclusive: true}},
 }
 
-// TestGORM: GORM on MariaDB without RETURNING takes one LastInsertId for a
-// batch and counts up from it. The ids in the structs must be those of the
-// rows, which are found by name.
+// TestGORM: GORM on MariaDB without RETURNING takes one LastInsertId for a batch and
+// counts up from it. The ids in the structs must be the rows' ids, which are found by
+// name.
 func TestGORM(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

@@ -66,12 +66,11 @@ var assocJoins = []struct{ name, left, leftTable, right, rightTable string }{
 	{"speaks", "user_id", "users", "language_id", "languages"},
 }
 
-// TestGORMAssociations runs a program that stores users with what belongs to them,
-// once through the plain driver into tables that number themselves, and once
-// through keyfill. Structs, rows and join rows are the same but for the values of
-// the ids. Where GORM gives a struct the id of another row, as it does for what was
-// partly there by counting up from LastInsertId, keyfill gives none, or that of the
-// same row.
+// TestGORMAssociations runs a program that stores users with their associations, once
+// through the plain driver into tables that number themselves, and once through keyfill.
+// Structs, rows and join rows are the same but for the values of the ids. Where GORM
+// gives a struct the id of another row, as it does for structs that were partly there by
+// counting up from LastInsertId, keyfill gives none, or the same row's.
 func TestGORMAssociations(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.MattnFile}, func(t *testing.T, s *harness.Scratch) {
@@ -209,8 +208,7 @@ func namesByID(t *testing.T, s *harness.Scratch, table string) map[string]string
 	return names
 }
 
-// compareAssociations compares the outcomes of the plain driver with those of
-// keyfill.
+// compareAssociations compares the outcomes of the plain driver with keyfill's.
 func compareAssociations(t *testing.T, want, got []assoc.Outcome) {
 	t.Helper()
 	for i, w := range want {
@@ -244,7 +242,7 @@ func isOfStep(o *assoc.Outcome, n int, name string) bool {
 	return slices.ContainsFunc(o.Structs, func(s assoc.Struct) bool { return s.Table == o.Structs[n].Table && s.Name == name })
 }
 
-// lacking returns those of a that b lacks.
+// lacking returns the members of a that b lacks.
 func lacking(a, b []string) string {
 	var lines []string
 	for _, line := range a {

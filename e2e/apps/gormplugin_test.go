@@ -16,10 +16,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestGORMPlugin runs the program of TestGORMAssociations with models that have no
-// tags for their keys, through keyfill and the plugin. Structs, rows and join rows are
-// those of the plain driver with tables that number themselves. Where there is no
-// RETURNING, the plain driver tells integers alone: UUIDs end as these do.
+// TestGORMPlugin runs the program of TestGORMAssociations with models that have no tags
+// for their keys, through keyfill and the plugin. Structs, rows and join rows are the
+// same as of the plain driver with tables that number themselves. Without RETURNING, the
+// plain driver returns integers alone: UUIDs have the same result.
 func TestGORMPlugin(t *testing.T) {
 	t.Parallel()
 	programs := []func(*gorm.DB) []assoc.Outcome{plainints.Run, plainuuids.Run}

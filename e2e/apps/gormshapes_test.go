@@ -31,7 +31,7 @@ import (
 // shapeKind is a type of keys with its columns and its source.
 type shapeKind struct {
 	name    string
-	column  map[string]string // by dialect; "" where drivers do not take the type
+	column  map[string]string // by dialect; empty if drivers do not take the type
 	shapes  func() []assoc.Shape
 	source  policy.Source
 	layout  dialect.Layout
@@ -237,7 +237,7 @@ func shapeNames(t *testing.T, s *harness.Scratch) map[string]map[string]string {
 	return names
 }
 
-// shapeRows returns all rows, with names in the place of keys.
+// shapeRows returns all rows, with names instead of keys.
 func shapeRows(t *testing.T, s *harness.Scratch, names map[string]map[string]string) []string {
 	t.Helper()
 	of := func(table string, id any) string {

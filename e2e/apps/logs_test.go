@@ -116,8 +116,8 @@ func read(t *testing.T, file string, format sqllog.Format, n int) []string {
 	return all
 }
 
-// keep copies a log into the folder that KEYFILL_TEST_KEEP_LOGS names, for who writes a
-// test of a reader.
+// keep copies a log into the folder that KEYFILL_TEST_KEEP_LOGS names, for the author of
+// a test of a reader.
 func keep(t *testing.T, file string, format sqllog.Format) {
 	folder := os.Getenv("KEYFILL_TEST_KEEP_LOGS")
 	if folder == "" {

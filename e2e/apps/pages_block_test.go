@@ -20,7 +20,7 @@ const root = "../.."
 type block struct {
 	page     string   // as in "docs/setup.md"
 	line     int      // of the page, from 1, on which text begins
-	language string   // the first word behind the fence
+	language string   // the first word after the fence
 	marks    []string // the other words
 	text     string   // without the indentation of the fence
 }
@@ -38,8 +38,8 @@ func (b block) name() string {
 // has reports whether the block has a mark.
 func (b block) has(mark string) bool { return slices.Contains(b.marks, mark) }
 
-// file is the name of the file whose text the block is, by its mark "file=name"; "" for
-// none.
+// file is the name of the file whose text the block is, by its mark "file=name"; may be
+// empty.
 func (b block) file() string {
 	for _, mark := range b.marks {
 		if name, ok := strings.CutPrefix(mark, "file="); ok {
@@ -113,7 +113,7 @@ var (
 )
 
 // parse returns the blocks in the text of a page. A block without fences, which Markdown
-// makes of four spaces outside of a list, is an error: nobody says its language.
+// makes of four spaces outside of a list, is an error: its language is not given.
 func parse(page, text string) ([]block, error) {
 	var (
 		found       []block
@@ -206,7 +206,7 @@ func TestBlocks(t *testing.T) {
 			case tested[b.language] == "":
 				t.Errorf("%s is in %q, which no test looks at", b, b.language)
 			case b.language == "text" && storyBegins.MatchString(b.name()):
-				// TestSimulatorPage of keysource tells it.
+				// TestSimulatorPage of keysource prints it.
 			case b.language == "text":
 				seen[b.name()] = true
 				if notCode[b.name()] == "" && !isShown(b) && !isPartOfError(t, b) {

@@ -141,7 +141,7 @@ func lines(text string) []string {
 	return strings.Split(strings.TrimSpace(strings.ReplaceAll(text, "\\\n", " ")), "\n")
 }
 
-// assignment is a variable in front of a command.
+// assignment is a variable before a command.
 var assignment = regexp.MustCompile(`^[A-Za-z_]+=`)
 
 // run runs the commands of a line.

@@ -52,9 +52,8 @@ var testedEngines = map[string]struct {
 var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 
 // TestCompatibility: docs/compatibility.md has the versions of drivers and libraries in
-// the go.mod files, and those of the engines that answer here. A server of another series
-// than the page's is told; it is an error where KEYFILL_COMPATIBILITY=1, which "make tag"
-// sets.
+// the go.mod files, and of the engines that answer here. A server of another series than
+// the page's is logged; it is an error if KEYFILL_COMPATIBILITY=1, which "make tag" sets.
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
@@ -79,7 +78,7 @@ func TestCompatibility(t *testing.T) {
 	}
 }
 
-// engineVersion asks the engine behind a driver, which starts if it is a server.
+// engineVersion asks the engine of a driver, which starts if it is a server.
 func engineVersion(t *testing.T, d testedDriver) string {
 	t.Helper()
 	e := testedEngines[d.engine]
@@ -104,8 +103,8 @@ func engineVersion(t *testing.T, d testedDriver) string {
 	return e.name + " " + version
 }
 
-// withServersOf returns the versions with those of a table for the servers. What runs in
-// the process has the version of its driver.
+// withServersOf returns the versions with a table's for the servers. An engine in the
+// process has the version of its driver.
 func withServersOf(table string, versions map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, d := range testedDrivers {

@@ -73,7 +73,7 @@ func builtCommand(t *testing.T) string {
 }
 
 // TestStatements: every block of SQL is executed in an empty database of each engine that
-// the words behind its fence name.
+// the words after its fence name.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")

@@ -29,7 +29,7 @@ var addresses = map[string]string{
 	"postgres": "postgres://localhost/shop",
 }
 
-// recipe is what such a page tells its reader to do.
+// recipe is the instructions of such a page.
 type recipe struct {
 	page     string
 	files    map[string]string  // by name
@@ -197,10 +197,11 @@ func (r *recipe) place(t *testing.T, w *workspace, engine string) placed {
 	return one
 }
 
-// TestFrameworks does what each page of docs/frameworks tells a new user, on each engine
-// that the page names: its files are written into an empty folder, its program is built and
-// run, and what it prints is stored. One binary of one module holds all programs, which a
-// reader has in modules of their own, and takes the versions of the repository's modules.
+// TestFrameworks follows the instructions of each page of docs/frameworks, on each engine
+// that the page names: its files are written into an empty folder, its program is built
+// and run, and what it prints is stored. One binary of one module holds all programs,
+// which a reader has in modules of their own, and takes the versions of the repository's
+// modules.
 func TestFrameworks(t *testing.T) {
 	t.Parallel()
 	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
@@ -234,8 +235,8 @@ func TestFrameworks(t *testing.T) {
 	}
 }
 
-// run runs the program in a folder with its policy, and compares what it prints. It runs the
-// program once more, as a reader does, who then finds greater numbers.
+// run runs the program in a folder with its policy, and compares what it prints. It runs
+// the program once more, as a reader does, and then finds greater numbers.
 func (one placed) run(t *testing.T, binary string) {
 	folder := t.TempDir()
 	write(t, folder, "keyfill.yaml", one.policy+"store_wait: 1m\n") // for a busy machine

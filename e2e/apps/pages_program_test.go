@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/internal/testturn"
 )
 
-// TestProgram does what docs/setup.md tells a new user: the program, the policy and the
+// TestProgram follows the instructions of docs/setup.md: the program, the policy and the
 // table are written, go.mod points to a clone of the repository, and the program is built
 // and run. It stores its row with a key of keyfill's.
 func TestProgram(t *testing.T) {
@@ -45,7 +45,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestEmptyFolder does what the page about database/sql tells a new user, command by
+// TestEmptyFolder follows the instructions of the page about database/sql, command by
 // command. The programs of the other pages are built in one module: see TestFrameworks.
 func TestEmptyFolder(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ type section struct {
 	before, text, after string
 }
 
-// sectionOf returns the section of a page of docs behind the comment begin.
+// sectionOf returns the section of a page of docs after the comment begin.
 func sectionOf(t *testing.T, page, begin, end string) section {
 	t.Helper()
 	s := section{page: filepath.Join(root, "docs", page)}

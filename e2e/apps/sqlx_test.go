@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestSqlx: sqlx finds its placeholders by the driver's name and has to be told
-// that of a new one; then its named and rebound queries are filled.
+// TestSqlx: sqlx finds its placeholders by the driver's name and a new name has to be
+// registered; then its named and rebound queries are filled.
 func TestSqlx(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

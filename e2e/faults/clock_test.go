@@ -45,8 +45,8 @@ func (c *stepped) step(d time.Duration) { c.ahead.Add(int64(d)) }
 // again keys are made.
 func TestFaultClock(t *testing.T) {
 	t.Parallel()
-	// Of those that keep nothing in the database one engine tells enough; and
-	// on SQLite no snowflake has a store.
+	// Of kinds that keep nothing in the database one engine is enough; and on SQLite no
+	// snowflake has a store.
 	text := form{Listed: true, Column: "VARCHAR(36)"}
 	markless, storeless := faultSnowflake, policy.Source{Kind: policy.KindComposite, Store: policy.StoreNone}
 	markless.Store, markless.EnsureSchema = policy.StoreNone, false
@@ -113,8 +113,8 @@ func clockBack(t *testing.T, s *harness.Scratch, k faultKind, back time.Duration
 			}
 			in.db, _ = harness.OpenConnector(t, s.Connector, options)
 		}
-		// A second is waited out; of more, keys that tell the time do without,
-		// unless a new process leases another number.
+		// A second is waited out; if the clock goes back further, keys that hold the time
+		// do without, unless a new process leases another number.
 		if k.workers && back > 10*time.Second && !(restart && !k.numbered()) {
 			if err := in.insert(jobPatience); !errors.Is(err, keysource.ErrClock) {
 				t.Errorf("restart %v: %v, want ErrClock", restart, err)

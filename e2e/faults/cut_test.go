@@ -87,7 +87,7 @@ func (w *swarm) hold(table string) (release func()) {
 	}
 }
 
-// hurt reports whether the one who holds locks has waited in vain.
+// hurt reports whether the process that holds locks has waited in vain.
 func (w *swarm) hurt(err error) bool {
 	text := err.Error()
 	return isDeadlock(text) || isLock(text)

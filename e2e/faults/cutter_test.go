@@ -85,8 +85,8 @@ func (p *cutter) accept() {
 	}
 }
 
-// copy copies until an error, or until a number of bytes has gone by that nobody
-// knows. late says how long each part waits; nil: not.
+// copy copies until an error, or until a random number of bytes has passed. late says how
+// long each part waits; nil: not.
 func (p *cutter) copy(to io.Writer, from io.Reader, late func() time.Duration) {
 	b := make([]byte, 4096)
 	bytes := 1000 + rand.IntN(12_000)

@@ -17,9 +17,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// foundBack is within what a source has to find a store back that refused, and
-// foundBackSlack what a busy machine may take beyond that: a source that does not look
-// again by itself is later than both.
+// foundBack bounds the time in which a source has to find a store back that refused, and
+// foundBackSlack the time that a busy machine may take beyond that: a source that does
+// not look again is later than both.
 const (
 	foundBack      = 2 * time.Second
 	foundBackSlack = 2 * time.Minute

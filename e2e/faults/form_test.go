@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
-// form says what the keys of a table of the tests of faults are like: for those
-// who make the table, who insert and who judge.
+// form describes the keys of a table of the tests of faults: for the code that makes the
+// table, inserts and judges.
 type form struct {
 	Column string // the type of id; "" is BIGINT
 

@@ -170,7 +170,7 @@ func TestGaleraNative(t *testing.T) {
 	for _, c := range []struct {
 		increment, block int64
 		insert           string
-		want             string // part of the error; "" for none
+		want             string // part of the error; may be empty
 	}{
 		{0, 1, "INSERT INTO t (v) VALUES (1)", ""},
 		{0, 1, "INSERT INTO t (v) VALUES (1), (2)", "insert one row at a time"},

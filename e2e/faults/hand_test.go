@@ -219,8 +219,8 @@ func (h *hand) prepared(ctx context.Context, tx *sql.Tx, stmt int64) (sql.Result
 // judge looks at the keys of a statement that was executed without an error.
 func (h *hand) judge(rec *keyfill.Recorder, res sql.Result, stmt int64, rows int) (entry, error) {
 	e := entry{what: committed, stmt: stmt, rows: int64(rows)}
-	// Where keys belong to the connection, those of an attempt that was lost with
-	// it are recorded too.
+	// If keys belong to the connection, the keys of an attempt that was lost with it are
+	// recorded too.
 	keys := slices.DeleteFunc(rec.Keys("t"), func(k keyfill.RecordedKey) bool { return k.Outcome != keyfill.Stored })
 	if len(keys) != rows {
 		return h.broke(stmt, "%d keys for %d rows", len(keys), rows)
@@ -238,7 +238,7 @@ func (h *hand) judge(rec *keyfill.Recorder, res sql.Result, stmt int64, rows int
 		return h.broke(stmt, "%v", err)
 	}
 	if h.form.isText() || h.form.Scoped || h.engine.IsPostgres() || h.form.Listed && rows > 1 {
-		return e, nil // no LastInsertId, or none that tells of a key
+		return e, nil // no LastInsertId, or none that holds a key
 	}
 	want, ok := keys[0].Key.(int64)
 	if h.engine.Server == nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
-// inserter inserts statements of some rows into t, whose columns are those of
-// bulkTable.
+// inserter inserts statements of some rows into t, which has the columns of bulkTable.
 type inserter struct {
 	engine harness.Engine
 	db     *sql.DB

@@ -40,12 +40,12 @@ type job struct {
 	Ahead  time.Duration // by which its clock is ahead of the machine's
 
 	Patience time.Duration // of a step; 0 is jobPatience
-	Pause    time.Duration // behind each step
+	Pause    time.Duration // after each step
 	Crosses  bool          // transactions lock the rows of crossing, too
 	Single   bool          // no statement has several rows
 
 	// Rows makes statements of that many rows only, Statements of them by each
-	// connection; then the process ends. 0: all forms, until it is told to end.
+	// connection; then the process ends. 0: all forms, until it is ended.
 	Rows, Statements int
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What became of a statement, as a journal says it.
+// The outcomes of a statement in a journal.
 const (
 	committed  = 'c' // its transaction has committed: the rows are there
 	rolledBack = 'r' // they are not, but keys were drawn
@@ -25,8 +25,8 @@ type entry struct {
 	text  string // of broken and failed; of others the keys, where they do not
 }
 
-// journal is where a process writes what has become of its statements, after
-// the fact: what is in it was so, but not all that was so is in it.
+// journal is where a process writes the outcomes of its statements, after the fact: each
+// entry is true, but some outcomes may be missing.
 type journal struct{ *os.File }
 
 func openJournal(path string) (*journal, error) {

@@ -94,8 +94,8 @@ func TestRetryKilled(t *testing.T) {
 	}
 }
 
-// flaky is a connector whose connections answer driver.ErrBadConn to an INSERT
-// as long as there is something left.
+// flaky is a connector whose connections answer driver.ErrBadConn to an INSERT while a
+// number of such answers is left.
 type flaky struct {
 	driver.Connector
 	left atomic.Int32

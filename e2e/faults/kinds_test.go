@@ -17,13 +17,13 @@ type faultKind struct {
 	form   form
 	before []string // makes what has to be there
 
-	// state is the table in which a reservation waits for whoever has locked its
-	// rows; where the engine keeps the state, or no row holds it, the table of
-	// the keys, for which the INSERT waits.
+	// state is the table in which a reservation waits for a session that has locked its
+	// rows; if the engine keeps the state, or no row holds it, the table of the keys, for
+	// which the INSERT waits.
 	state string
 
-	// joined says that keys belong to the transaction of the INSERT, and those
-	// of one that was rolled back come again.
+	// joined reports that keys belong to the transaction of the INSERT, and the keys of
+	// one that was rolled back come again.
 	joined bool
 
 	workers bool // each process has a worker's number, given or leased
@@ -107,7 +107,7 @@ func (k faultKind) swarm(t *testing.T, e harness.Engine) *swarm {
 	t.Helper()
 	w := newSwarm(t, e, slices.Concat(k.before, k.form.table("t")))
 	if e.IsPostgres() {
-		// Of those who wait for each other one is told after a second else.
+		// Of sessions that wait for each other one gets an error after a second else.
 		w.setting("deadlock_timeout = '20ms'")
 	}
 	w.use(k.source)

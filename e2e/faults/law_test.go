@@ -19,7 +19,7 @@ import (
 // figures are what a swarm has done.
 type figures struct {
 	rows, statements      int
-	committed, rolledBack int // statements that journals tell of
+	committed, rolledBack int // statements that journals report
 	untold                int // that committed all the same
 	errors                int
 }
@@ -36,9 +36,9 @@ func (w *swarm) check() figures {
 	return f
 }
 
-// judge returns what is against the laws: no key twice, each committed row has
-// one, those of a statement are as their form says, and what was said to be
-// committed is there with the keys that were said.
+// judge returns the broken laws: no key twice, each committed row has one, a statement's
+// keys are as their form says, and rows that were reported as committed are there with
+// the keys that were reported.
 func (w *swarm) judge() (f figures, wrong []string) {
 	w.t.Helper()
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
@@ -92,8 +92,7 @@ func (w *swarm) judge() (f figures, wrong []string) {
 	return f, wrong
 }
 
-// overlaps tells of a key that was drawn twice, even if it was not stored
-// twice.
+// overlaps reports a key that was drawn twice, even if it was not stored twice.
 func overlaps(given []entry, say func(string, ...any)) {
 	slices.SortFunc(given, func(a, b entry) int { return cmp.Compare(a.first, b.first) })
 	for i, one := range given[min(1, len(given)):] {
@@ -130,8 +129,8 @@ func (w *swarm) distinct(say func(string, ...any)) int {
 	return rows
 }
 
-// gapless tells of numbers that are missing between the first row and the last
-// one, of each parent.
+// gapless reports numbers that are missing between the first row and the last one, of
+// each parent.
 func (w *swarm) gapless(say func(string, ...any)) {
 	w.t.Helper()
 	parent := "0"
@@ -267,8 +266,8 @@ func textOf(err error) string { return anchor.Plain(err.Error()) }
 // aboutConnections is for faults of connections and servers: whatever a driver
 // says of them is as it is, but a source must not take them for more.
 //
-// A table of ours is named where neither looking for it nor creating it came to an
-// end. PostgreSQL tells one of two who make a table at once of a unique key, after
+// A table of ours is named where neither looking for it nor creating it came to an end.
+// If two sessions make a table at once, PostgreSQL reports a unique key to one, after
 // which the connection that looks for the table may be gone.
 var aboutConnections = either(anyOf("; and creating it: ", "pg_type_typname_nsp_index"), noneOf(
 	textOf(keysource.ErrStoreBack), textOf(keysource.ErrStoreBehind), textOf(keysource.ErrStoreState),
@@ -292,9 +291,9 @@ func either(others ...func(text string) bool) func(text string) bool {
 	}
 }
 
-// TestFaultLaws: what breaks a law is found. Of two processes with one
-// snowflake's number and no store some keys are the same, as the documentation
-// says; and whatever else is wrong in the table or in a journal is told.
+// TestFaultLaws: a broken law is found. Of two processes with one snowflake's number and
+// no store some keys are the same, as the documentation says; and each other fault in the
+// table or in a journal is reported.
 func TestFaultLaws(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines) {
@@ -335,8 +334,8 @@ func TestFaultLaws(t *testing.T) {
 	}
 }
 
-// TestFaultLawsOfForms: what is wrong with keys that do not follow each other, are
-// numbered within a parent, or may not have holes, is told too.
+// TestFaultLawsOfForms: faults of keys that do not follow each other, are numbered within
+// a parent, or may not have holes, are reported too.
 func TestFaultLawsOfForms(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

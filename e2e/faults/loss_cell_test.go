@@ -16,12 +16,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lossOutcome is what became of the INSERTs after a loss.
+// lossOutcome is the outcome of the INSERTs after a loss.
 type lossOutcome string
 
 // The outcomes, the worst first.
 const (
-	lossTwice   lossOutcome = "twice"   // a key is stored twice, and nothing had told of the loss before
+	lossTwice   lossOutcome = "twice"   // a key is stored twice, and nothing had reported the loss before
 	lossStopped lossOutcome = "stopped" // the engine's unique index refused a key
 	lossTold    lossOutcome = "told"    // an INSERT failed by an error of keyfill before a second key
 	lossAgain   lossOutcome = "again"   // keys of rows that were lost came again, none is stored twice
@@ -240,7 +240,7 @@ func (p *lossProcess) close(t *testing.T) {
 	}
 }
 
-// lossInsertTime limits an INSERT of the table of losses: what is lost is told at once.
+// lossInsertTime limits an INSERT of the table of losses: a loss is reported at once.
 const lossInsertTime = 20 * time.Second
 
 // insert inserts one row, for the one parent or tenant and the other in turn.
@@ -317,7 +317,7 @@ const (
 	lossMark = 20_000
 )
 
-// run makes a loss and returns what became of the INSERTs after it, and the first error.
+// run makes a loss and returns the outcome of the INSERTs after it, and the first error.
 func (c lossCell) run(t *testing.T, p *lossPlace) (lossOutcome, error) {
 	t.Helper()
 	clock := newLossClock()
@@ -399,8 +399,8 @@ func (c lossCell) run(t *testing.T, p *lossPlace) (lossOutcome, error) {
 	return judgeLoss(t, programs, processes, had, left)
 }
 
-// judgeLoss says what became of the INSERTs after a loss by what is stored and by their
-// errors. had are the keys before the loss, left those after it.
+// judgeLoss returns the outcome of the INSERTs after a loss by what is stored and by
+// their errors. had are the keys before the loss, left the keys after it.
 func judgeLoss(t *testing.T, programs []*lossProgram, processes []*lossProcess, had, left []string) (lossOutcome, error) {
 	t.Helper()
 	var all []string

@@ -20,7 +20,7 @@ const (
 // lossReason says why nothing has noticed a loss. An empty list stands for all.
 type lossReason struct {
 	stores, sources, losses []string
-	outcome                 lossOutcome // "" for all
+	outcome                 lossOutcome // empty for all
 	runs                    bool        // only where a process runs on
 	text                    string
 }

@@ -121,9 +121,9 @@ func (o *lossOutcomes) text() string {
 }
 
 // TestLosses loses the state of each source in each store in every way, and inserts: by a
-// process that is started then, and beside it by one that runs on. What becomes of it is
-// what testdata/losses.txt says; for some of the stores and few of the losses where
-// KEYFILL_TEST_LOSSES is not set.
+// process that is started then, and beside it by one that runs on. The outcomes are in
+// testdata/losses.txt; without KEYFILL_TEST_LOSSES it tries some of the stores and few of
+// the losses.
 func TestLosses(t *testing.T) {
 	t.Parallel()
 	outcomes := readLosses(t)

@@ -185,9 +185,9 @@ func TestCommitHeld(t *testing.T) {
 	}
 }
 
-// TestCommitOthers: where something else was written than rows with keys from outside of
-// the transaction, nobody looks: the answer is the error of the COMMIT, and the function
-// does not run again, stored or not.
+// TestCommitOthers: if something else was written than rows with keys from outside of the
+// transaction, Retry does not look: the answer is the error of the COMMIT, and the
+// function does not run again, stored or not.
 func TestCommitOthers(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
@@ -231,7 +231,7 @@ func TestCommitOthers(t *testing.T) {
 	}
 }
 
-// TestCommitDeleted: a row that somebody deletes before Retry looks is not stored again.
+// TestCommitDeleted: a row that is deleted before Retry looks is not stored again.
 func TestCommitDeleted(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, servers) {
@@ -243,7 +243,7 @@ func TestCommitDeleted(t *testing.T) {
 					"CREATE FUNCTION gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders WHERE id = NEW.id; RETURN NULL; END $$",
 					"CREATE CONSTRAINT TRIGGER gone AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION gone()")
 			} else {
-				// The lines are stored behind the order, in the same transaction.
+				// The lines are stored after the order, in the same transaction.
 				harness.Must(t, o.raw, "CREATE TRIGGER gone AFTER INSERT ON order_lines FOR EACH ROW DELETE FROM orders WHERE id = NEW.order_id")
 			}
 			_, runs, err := o.retry(t, t.Context(), 0)
@@ -257,7 +257,7 @@ func TestCommitDeleted(t *testing.T) {
 	}
 }
 
-// looksOnFor is for how long Retry looks for what became of a COMMIT behind the end of the
+// looksOnFor is for how long Retry looks for the outcome of a COMMIT after the end of the
 // caller's context. It may not know then.
 const looksOnFor = 5 * time.Second
 

@@ -16,11 +16,11 @@ import (
 )
 
 // TestCommitCut: connections are cut at every second COMMIT or so, before the server has
-// it, behind it, and while the server still works on it. A nil error says that the order is
-// stored, and an unknown one is right too: on MariaDB nothing is stored then, and on
-// PostgreSQL, which tells what became of a transaction, there is none. Where Retry has
-// looked for as long as it does, it may not know, whatever there is. 250 times on each
-// engine, and 100,000 times altogether with make soak.
+// it, after it, and while the server still works on it. A nil error says that the order
+// is stored, and an unknown one is right too: on MariaDB nothing is stored then, and on
+// PostgreSQL, which reports the state of a transaction, there is none. After the time for
+// which Retry looks it may not know, whatever there is. 250 times on each engine, and
+// 100,000 times altogether with make soak.
 func TestCommitCut(t *testing.T) {
 	size := 250
 	if harness.Soaking() {
@@ -84,7 +84,7 @@ func TestCommitCut(t *testing.T) {
 	}
 }
 
-// looksFor is for how long Retry looks for what became of a COMMIT. The tests do not say
+// looksFor is for how long Retry looks for the outcome of a COMMIT. The tests do not say
 // how long a server may take on a machine that has other things to do.
 const looksFor = 30 * time.Second
 

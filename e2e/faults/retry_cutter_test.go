@@ -18,7 +18,7 @@ const (
 	cutNever  cut = iota
 	cutBefore     // the server does not get it
 	cutRaced      // the server may get it, and learns at once that the client is gone
-	cutBehind     // the server gets it, and nobody its answer
+	cutBehind     // the server gets it, and its answer is lost
 	cutAnswer     // the same, once the answer is there
 	cutLate       // the client is cut first, and the server gets it a while later
 	cuts          // of these the tests choose by chance

@@ -58,8 +58,8 @@ func (o *orders) victim(t *testing.T, tx *sql.Tx) error {
 	return err
 }
 
-// TestDeadlockForgotten: a function that goes on behind a deadlock, as if nothing had
-// happened, is told: what it has stored before is gone.
+// TestDeadlockForgotten: a function that goes on after a deadlock, as if nothing had
+// happened, gets an error: what it has stored before is gone.
 func TestDeadlockForgotten(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {
@@ -145,7 +145,7 @@ func TestNotEndedByText(t *testing.T) {
 }
 
 // TestCommitOfFailed: PostgreSQL answers the COMMIT of a transaction in which a statement
-// has failed, and nobody has to look what became of it.
+// has failed, and Retry does not look for its rows.
 func TestCommitOfFailed(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, postgres) {
@@ -190,8 +190,8 @@ func TestCommitHeldMixed(t *testing.T) {
 	}
 }
 
-// TestCommitAutocommitOff: on sessions in which transactions begin by themselves Retry
-// looks as well.
+// TestCommitAutocommitOff: on sessions in which transactions begin implicitly Retry looks
+// as well.
 func TestCommitAutocommitOff(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, mariadbs) {

@@ -80,7 +80,7 @@ func (r *rollback) insert(t *testing.T, x harness.Execer, kept bool) {
 	r.drawn = append(r.drawn, keys...)
 }
 
-// transactions uses those of database/sql.
+// transactions uses transactions of database/sql.
 func (r *rollback) transactions(t *testing.T) {
 	t.Helper()
 	for _, commits := range []bool{false, true} {

@@ -211,9 +211,9 @@ func (w *swarm) stop(all []*member) {
 	}
 }
 
-// rage starts a process in each of the places and kills it when it has lived
-// for as long as life says, again and again, but twice at least. In the end there
-// is one more in each place, which ends in good order.
+// rage starts a process in each of the places and kills it when it has lived for life,
+// again and again, but twice at least. In the end there is one more in each place, which
+// ends in good order.
 func (w *swarm) rage(places int, d time.Duration, life func() time.Duration) {
 	w.t.Helper()
 	var wg sync.WaitGroup
@@ -248,9 +248,10 @@ func between(least, most time.Duration) func() time.Duration {
 	return func() time.Duration { return least + rand.N(most-least) }
 }
 
-// end returns when a wait for the processes ends in vain: ten minutes from now, and a moment
-// before the test program's own time is up. A busy machine may leave a process without its turn
-// for minutes; one that does nothing any more should say so while somebody waits for it.
+// end returns when a wait for the processes ends in vain: ten minutes from now, and a
+// moment before the test program's own time is up. A busy machine may leave a process
+// without its turn for minutes; a process that does nothing any more should be reported
+// while the test still waits.
 func (w *swarm) end() time.Time {
 	most := 2 * harness.Limit
 	if harness.Soaking() {
@@ -313,7 +314,7 @@ func (w *swarm) journal(path string) []entry {
 	return all
 }
 
-// entries returns those of all processes.
+// entries returns the entries of all processes.
 func (w *swarm) entries() []entry {
 	w.t.Helper()
 	var all []entry

@@ -90,9 +90,9 @@ func keysOfAll(t *testing.T, shards ...*shard) []int64 {
 	return all
 }
 
-// TestFaultUpstream: two shards have their keys from one store, which is lost. Both insert
-// as long as the blocks last that they have; then the error names the store; and when the
-// store is back, they go on.
+// TestFaultUpstream: two shards have their keys from one store, which is lost. Both
+// insert while their blocks last; then the error names the store; and when the store is
+// back, they go on.
 func TestFaultUpstream(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, faultEngines) {

@@ -32,7 +32,8 @@ func eachUpstream(t *testing.T, change func(*policy.Source), f func(t *testing.T
 	}
 }
 
-// untilError inserts until there is an error, as long as blocks may last, and returns it.
+// untilError inserts until there is an error, for the time that blocks may last, and
+// returns it.
 func (s *shard) untilError() (err error) {
 	for n := 0; err == nil && n < 6*upstreamBlock; n++ {
 		err = s.insert(jobPatience)

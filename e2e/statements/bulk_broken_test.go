@@ -44,8 +44,9 @@ func (c *cutting) cut() {
 	}
 }
 
-// TestCopyBroken: of a load whose connection breaks nobody knows what is stored, and it is
-// counted and traced as the connection's, not as a load that the program has left.
+// TestCopyBroken: after a load whose connection breaks it is not known what is stored,
+// and the load is counted and traced as the connection's failure, not as a load that the
+// program has left.
 func TestCopyBroken(t *testing.T) {
 	t.Parallel()
 	dsn := harness.PQDefault.DSN(t)
@@ -84,7 +85,7 @@ func TestCopyBroken(t *testing.T) {
 	if _, err := stmt.ExecContext(ctx); err == nil {
 		t.Error("a load without a connection is ended")
 	}
-	_ = stmt.Close() // lib/pq may tell of the connection once more
+	_ = stmt.Close() // lib/pq may report the connection once more
 
 	st := ours.Mount().Stats().Tables["people"]
 	if st.Filled != 3 || st.Unknown != 3 || st.UnknownBy[keyfill.CauseConnection] != 3 {

@@ -188,9 +188,8 @@ func collateC(k copyKey) string {
 	return ""
 }
 
-// TestCopyTransaction: other statements go before and behind a load in its
-// transaction, two loads one behind the other, and a rollback leaves gaps that
-// are not filled.
+// TestCopyTransaction: other statements go before and after a load in its transaction,
+// two loads one after the other, and a rollback leaves gaps that are not filled.
 func TestCopyTransaction(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, pqEngines, func(t *testing.T, s *harness.Scratch) {
@@ -291,7 +290,7 @@ func TestCopyFails(t *testing.T) {
 		if st.Stored != 1 || st.Failed != st.Filled-1 || st.Failed < 2 || st.FailedBy[keyfill.CauseEngine] != st.Failed {
 			t.Errorf("counted %+v, want the first row as stored, and all others as failed", st)
 		}
-		// Somebody else has taken the next key.
+		// Another session has taken the next key.
 		harness.Exec(t, s.Raw, "INSERT INTO people SELECT 'x', max(id) + g, g FROM people, generate_series(1, 60000) AS g GROUP BY g")
 		ctx, rec := keyfill.Record(context.Background())
 		err := loadTx(ctx, db, pq.CopyIn("people", "name", "n"), []any{"a", 1})

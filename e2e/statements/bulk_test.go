@@ -23,8 +23,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// bulkServer opens go-mssqldb on a server whose tables have the columns Name, ID
-// and n. params go behind the DSN.
+// bulkServer opens go-mssqldb on a server whose tables have the columns Name, ID and n.
+// params are appended to the DSN.
 func bulkServer(t *testing.T, kind, params string, rule policy.Table) (*sql.Conn, *keyfill.Mount, *faketds.Server) {
 	t.Helper()
 	return bulkServerOn(t, kind, params, rule, new(keyfilltest.Counter))
@@ -156,8 +156,8 @@ func TestBulkListed(t *testing.T) {
 	}
 }
 
-// TestBulkText: the driver's own statement names the columns and the options,
-// and what is asked goes in front of it.
+// TestBulkText: the driver's own statement names the columns and the options, and
+// keyfill's queries go before it.
 func TestBulkText(t *testing.T) {
 	t.Parallel()
 	conn, _, s := bulkServer(t, "uniqueidentifier", "", policy.Table{})

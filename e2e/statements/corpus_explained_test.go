@@ -80,8 +80,8 @@ func corpusPolicies(t *testing.T, s *harness.Scratch, tables corpusTables) map[s
 	return all
 }
 
-// corpusExplained compares the explanation of an INSERT with what the driver does, and returns
-// the explanation's action; "" where nothing was compared, and for pass.
+// corpusExplained compares the explanation of an INSERT with what the driver does, and
+// returns the explanation's action; empty if nothing was compared, and for pass.
 func corpusExplained(t *testing.T, s *harness.Scratch, in corpusInsert, kind string, cfg *policy.Config) string {
 	t.Helper()
 	c, err := keyfill.WrapConnector(explain.Database{Connector: s.Connector}, keyfill.Options{Policy: cfg})

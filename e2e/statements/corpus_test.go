@@ -155,8 +155,8 @@ type corpusTables struct {
 var corpusEngine = regexp.MustCompile(`(?i)\bengine\s*=?\s*\w+`)
 
 // make empties a database and makes the tables that an INSERT names, as its project's
-// statements or those of other projects declare them; a table that no statement declares has
-// the columns that the INSERT lists. It returns false where the INSERT's table cannot be made.
+// statements or other projects' declare them; a table that no statement declares has the
+// columns that the INSERT lists. It returns false if the INSERT's table cannot be made.
 func (c *corpusTexts) make(t *testing.T, s *harness.Scratch, in corpusInsert) (made corpusTables, ok bool) {
 	t.Helper()
 	emptyDatabase(t, s)
@@ -228,9 +228,9 @@ func (c *corpusTexts) declared(in corpusInsert) (creates []string) {
 	return creates
 }
 
-// fittest returns the declaration of the INSERT's table that has the most of the names in its
-// column list, or as many columns as its first row has values; that of the same project where
-// there are several.
+// fittest returns the declaration of the INSERT's table that has the most of the names in
+// its column list, or as many columns as its first row has values; if there are several,
+// the same project's.
 func fittest(d *dialect.Dialect, all []corpusCreate, in corpusInsert) (best corpusCreate) {
 	most := -1
 	parts := partsOf(d, in.text)

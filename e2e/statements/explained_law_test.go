@@ -168,14 +168,15 @@ func isOfArguments(err error) bool {
 	return slices.ContainsFunc([]rewrite.Reason{rewrite.ErrArguments, rewrite.ErrNamed, rewrite.ErrArray, rewrite.ErrScope}, func(r rewrite.Reason) bool { return errors.Is(err, r) })
 }
 
-// isUncounted reports whether the rows of a query could not be counted: the engine's error
-// is that of the query.
+// isUncounted reports whether the rows of a query could not be counted: the engine's
+// error is the query's.
 func (d driven) isUncounted() bool {
 	var own *keyfill.Error
 	return d.err != nil && d.text == "" && !errors.As(d.err, &own)
 }
 
-// drivenDatabase is a database behind keyfill that executes nothing but questions.
+// drivenDatabase is a database that keyfill opens and that executes nothing but
+// questions.
 type drivenDatabase struct {
 	connector withholding
 	db        *sql.DB // through keyfill
@@ -247,7 +248,7 @@ func setUp(t *testing.T, s *harness.Scratch, name string, f func()) {
 // database itself.
 func explainedPolicy(d *dialect.Dialect, targets []goldenTarget, kind string) *policy.Config {
 	cfg := goldenOptions(d, targets, kind == "session").Policy
-	cfg.Dialect = "" // the driver tells, or the server
+	cfg.Dialect = "" // the driver decides, or the server
 	for _, table := range cfg.Tables {
 		for i := range table.Keys {
 			storeHere(table.Keys[i].InPlace, kind)

@@ -11,7 +11,7 @@ import (
 )
 
 // explainedTables are tables of each engine that decide what the text leaves open, with
-// texts and what becomes of them.
+// texts and their outcomes.
 var explainedTables = []struct {
 	harness.Engine
 	tables []string

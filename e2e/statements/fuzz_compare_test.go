@@ -20,11 +20,11 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// told is what became of a statement on one side.
+// told is the result of a statement on one side.
 type told struct {
 	err      error
 	executed int   // how many executions of a prepared statement have succeeded
-	affected int64 // of the last execution; -1 where the driver does not tell
+	affected int64 // of the last execution; -1 if the driver does not return it
 	last     int64 // LastInsertId; 0 where it is an error
 	columns  []string
 	rows     []string // without the key
@@ -302,7 +302,7 @@ func readAnswer(rows *sql.Rows, err error, first bool) told {
 	return a
 }
 
-// scanned returns the key of a row, "" where it has none, and the other columns.
+// scanned returns the key of a row, empty if it has none, and the other columns.
 func scanned(rows *sql.Rows, n, key int) (id, rest string) {
 	values := make([]any, n)
 	into := make([]any, n)
@@ -386,8 +386,8 @@ func (r *storedRun) tables(s *side, names []string) (stored, error) {
 // null is how a row shows NULL.
 const null = "<nil>"
 
-// compare compares tables on both sides and returns those of the filled side. In a
-// transaction that has failed neither can be read: the error says so.
+// compare compares tables on both sides and returns the filled side's. In a transaction
+// that has failed neither can be read: the error says so.
 func (r *storedRun) compare(tables ...string) (stored, error) {
 	plain, err1 := r.tables(&r.plain, tables)
 	filled, err2 := r.tables(&r.filled, tables)
@@ -423,7 +423,7 @@ func (r *storedRun) compareRows(table string, plain, filled []storedRow) {
 		return
 	}
 	if table == "p" && r.altered["p"] && r.twin.Driver == "mysql" {
-		return // numbers that a failed INSERT took may be gone behind an ALTER TABLE, or not
+		return // numbers that a failed INSERT took may be gone after an ALTER TABLE, or not
 	}
 	for i, row := range plain {
 		ours := filled[i].id
@@ -478,8 +478,8 @@ func hexadecimal(text string) string {
 	return fmt.Sprintf("%032x", n)
 }
 
-// checkReturned compares the keys that came back, and the rows that they came with,
-// with those of the table.
+// checkReturned compares the keys that came back, and the rows that they came with, with
+// the table's.
 func (r *storedRun) checkReturned(s *storedStatement, filled told, rows []storedRow) {
 	if s.insert.returning != "id, u, a, b, tag" || s.insert.replaces || s.insert.updates || filled.err != nil {
 		return

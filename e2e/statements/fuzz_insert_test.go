@@ -8,7 +8,7 @@ import (
 // storedInsert is what is known of an INSERT that was generated.
 type storedInsert struct {
 	table     string
-	rows      int  // of VALUES; -1 for those of a query
+	rows      int  // of VALUES; -1 for the rows of a query
 	set       bool // a value may return several rows
 	conflict  bool // it has an upsert clause, or leaves out or replaces rows
 	rollsBack bool // an error ends the transaction
@@ -194,7 +194,7 @@ func (r *storedRun) key(f *storedInsert, bind func(string, any) string) string {
 // keptNull are keys that are NULL when the INSERT runs.
 var keptNull = []string{"NULLIF('', '')", "(SELECT NULL)", "CAST(NULL AS INT)", "CASE WHEN 1 = 2 THEN 3 END"}
 
-// conflict returns how the INSERT begins and what stands behind its rows.
+// conflict returns the beginning of the INSERT and the clause after its rows.
 func (r *storedRun) conflict(f *storedInsert) (head, tail string) {
 	head = "INSERT INTO"
 	k := r.pick(12)

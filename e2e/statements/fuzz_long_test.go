@@ -126,8 +126,8 @@ func (l *longRun) work(pairs []pair) {
 	}
 }
 
-// batch runs programs on handles of their own. Those behind one that failed are run on
-// others.
+// batch runs programs on handles of their own. The programs after one that failed are run
+// on others.
 func (l *longRun) batch(w pair, first, last uint64) error {
 	defer w.close()
 	isOpen := false

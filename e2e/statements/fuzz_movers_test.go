@@ -230,8 +230,8 @@ func (m *pgxMover) end(ctx context.Context, commit bool) error {
 	return tx.Rollback(ctx)
 }
 
-// batch sends the steps together, and returns what each was told. The error of the batch
-// is that of the last one.
+// batch sends the steps together, and returns the result of each. The error of the batch
+// is the last one's.
 func (m *pgxMover) batch(ctx context.Context, steps []*movesStep, texts []string) []told {
 	b := &pgx.Batch{}
 	for i, s := range steps {

@@ -544,8 +544,8 @@ func (r *movesRun) answered(steps []*movesStep, plain, filled []told, rec *keyfi
 // movedRow is a row, and the table that has it.
 type movedRow struct{ schema, table, id, rest string }
 
-// compare compares the rows of all tables, and returns those of the filled side by their
-// tags. In a transaction nothing is read: the result is nil.
+// compare compares the rows of all tables, and returns the filled side's by their tags.
+// In a transaction nothing is read: the result is nil.
 func (r *movesRun) compare() map[int]movedRow {
 	if r.failed || r.tx != "" {
 		return nil

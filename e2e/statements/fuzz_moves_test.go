@@ -19,9 +19,9 @@ import (
 
 // The programs of the FuzzStoredMoves targets have tables of the same names in several
 // schemas, each with a state and numbers of its own, and move the session between their
-// INSERTs: by texts, by functions and triggers, by temporary tables, by other tables of the
-// name. Each program runs twice as those of FuzzStored do. A row is stored in the same
-// table on both sides, and its key is one of that table's numbers.
+// INSERTs: by texts, by functions and triggers, by temporary tables, by other tables of
+// the name. Each program runs twice as a program of FuzzStored does. A row is stored in
+// the same table on both sides, and its key is one of that table's numbers.
 
 // FuzzStoredMovesPostgreSQL compares through pgx in all of its modes, lib/pq, and
 // keyfillpgx.
@@ -66,8 +66,8 @@ type moved struct {
 	since      map[string]int // the epoch in which a text was sent first
 }
 
-// movedPlaces are a plain and a filled database, for all modes of an engine. Schemas a and
-// b have tables; those of c are made by the programs.
+// movedPlaces are a plain and a filled database, for all modes of an engine. Schemas a
+// and b have tables; the programs make the tables of c.
 type movedPlaces struct {
 	dsns    [2]string
 	schemas [2]map[string]string

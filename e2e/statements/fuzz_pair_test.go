@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
-// pair is two databases of one engine, a plain one and one behind keyfill, on which
-// programs run.
+// pair is two databases of one engine, a plain one and one opened through keyfill, on
+// which programs run.
 type pair interface {
 	// open opens the handles of a batch of programs.
 	open(ctx context.Context) error

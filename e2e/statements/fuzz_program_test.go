@@ -109,7 +109,7 @@ func (r *storedRun) step() {
 	}
 }
 
-// both sends a text that is none of ours on both sides.
+// both sends a text that does not concern keyfill on both sides.
 func (r *storedRun) both(text string) { r.send(&storedStatement{text: text}) }
 
 // transaction begins or ends one, by a text or by database/sql.

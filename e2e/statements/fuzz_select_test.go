@@ -84,7 +84,7 @@ func (r *storedRun) insertTyped() {
 		text: fmt.Sprintf("%s %s (%s) %s%s%s", head, f.table, strings.Join(columns, ", "), text, tail, r.returns(f)), args: args, insert: f,
 	}
 	if with, rest, ok := strings.Cut(s.text, " WITH f AS "); ok && !(w.Server != nil && !w.IsPostgres()) && r.pick(2) == 0 {
-		// The definition in front of INSERT.
+		// The definition before INSERT.
 		definition, query, _ := strings.Cut(rest, " /**/ ")
 		s.text = "WITH f AS " + definition + " " + with + " " + query
 	}

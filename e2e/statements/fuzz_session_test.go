@@ -98,7 +98,7 @@ func (r *storedRun) begins() string {
 	return r.one("BEGIN", "BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE", "SAVEPOINT s")
 }
 
-// options returns those of a transaction of database/sql. SQLite has none.
+// options returns the options of a transaction of database/sql. SQLite has none.
 func (r *storedRun) options() *sql.TxOptions {
 	if r.twin.Server == nil {
 		return nil

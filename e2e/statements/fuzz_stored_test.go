@@ -19,10 +19,10 @@ import (
 //
 //	make fuzz FUZZ=FuzzStored FUZZTIME=200000x
 //
-// runs 200,000 programs on each engine, those of storedSeed, without "go test -fuzz".
-// Its engine looks for inputs that reach new code of this process, which says nothing
-// of what a server does with them; it runs each of these up to a minute long to make it
-// shorter; and each of its processes starts a server. See fuzz_long_test.go.
+// runs 200,000 programs of storedSeed on each engine, without "go test -fuzz". Its engine
+// looks for inputs that reach new code of this process, which says nothing of what a
+// server does with them; it runs each of these up to a minute long to make it shorter;
+// and each of its processes starts a server. See fuzz_long_test.go.
 
 // FuzzStoredSQLite compares in memory, in this process.
 func FuzzStoredSQLite(f *testing.F) {

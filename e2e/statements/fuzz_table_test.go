@@ -90,8 +90,8 @@ func firstRow(schema string) string {
 	return fmt.Sprintf("INSERT INTO %sm (id, tag) VALUES (%d, 0)", schema, firstKeys["m"]-1)
 }
 
-// keyColumn returns the definition of a key column; the engine makes the keys
-// where it is told to.
+// keyColumn returns the definition of a key column; the engine makes the keys if
+// engineMakes is set.
 func (w *twin) keyColumn(table string, engineMakes bool) string {
 	uuid := table == "v"
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// twin is one engine with two databases, a plain one and one behind keyfill. They
+// twin is one engine with two databases, a plain one and one opened through keyfill. They
 // are kept from program to program; their rows are not.
 type twin struct {
 	tally
@@ -100,7 +100,7 @@ func mustOpen(t testing.TB, driver, dsn string) *sql.DB {
 	return db
 }
 
-// withParams adds to what stands behind the "?" of a DSN.
+// withParams adds to the parameters after the "?" of a DSN.
 func withParams(dsn, params string) string {
 	switch {
 	case params == "":

@@ -11,7 +11,7 @@ import (
 )
 
 // clientCharsets are character sets of a client, each with a name in it that ends in a
-// backslash, and one that ends in a backtick; "" where it has none.
+// backslash, and one that ends in a backtick; empty if it has none.
 var clientCharsets = []struct{ name, slash, tick string }{
 	{"gbk", "\x81\\", "\x81`"},
 	{"big5", "\xa4\\", "\xa4`"},
@@ -106,7 +106,7 @@ func TestClientCharsetUnasked(t *testing.T) {
 	}
 }
 
-// charsetText makes an INSERT of strings with bytes over 0x7F in front of others.
+// charsetText makes an INSERT of strings with bytes over 0x7F before others.
 func charsetText(r *rand.Rand, names []string) string {
 	pieces := []string{"\xbf", "\x81", "\xa1", "\xd5", "\xfd", "\\", "\\", "`", "''", "'", "\\'", "0", "x", ", ", "), (", "中", "é", `"`}
 	value := func() string {

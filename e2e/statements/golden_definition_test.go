@@ -93,8 +93,7 @@ func TestDefinitionEnds(t *testing.T) {
 	}
 }
 
-// TestNestedComment: a statement behind a comment in a comment is the one that
-// runs.
+// TestNestedComment: a statement after a comment in a comment is the one that runs.
 func TestNestedComment(t *testing.T) {
 	t.Parallel()
 	s := harness.PQDefault.Scratch(t)

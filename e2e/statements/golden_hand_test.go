@@ -220,8 +220,8 @@ func dumpQuery(s *harness.Scratch, tables []goldenTable) string {
 	return strings.Join(parts, " UNION ALL ")
 }
 
-// dump returns all rows, those of a table in the order in which they came. A
-// value that is a key is written as its name: names has them by their texts.
+// dump returns all rows, a table's in the order in which they came. A value that is a key
+// is written as its name: names has them by their texts.
 func dump(ctx context.Context, x executor, query string, names map[string]string) ([]string, error) {
 	rows, err := x.QueryContext(ctx, query)
 	if err != nil {

@@ -23,7 +23,7 @@ type lexerSession struct {
 	to  string
 }
 
-// sqlModes are those of MariaDB that change how text is read, and some that hold
+// sqlModes are the modes of MariaDB that change how text is read, and some that hold
 // them.
 var sqlModes = []string{"", "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES,NO_BACKSLASH_ESCAPES", "ANSI", "ORACLE", "MSSQL", "POSTGRESQL,NO_BACKSLASH_ESCAPES"}
 
@@ -172,8 +172,8 @@ func takeRows(t *testing.T, s *harness.Scratch) []lexerRow {
 	return all
 }
 
-// filledLike says how the rows that keyfill stored differ from those of the same
-// text without it, besides the keys that it made; "" for nothing.
+// filledLike returns how the rows that keyfill stored differ from the rows of the same
+// text without it, besides the keys that it made; empty if they do not.
 func filledLike(got, want []lexerRow) string {
 	if len(got) != len(want) {
 		return "another number of rows"

@@ -110,8 +110,8 @@ func uncountedOptions(d *dialect.Dialect, targets []goldenTarget) keyfill.Option
 	return o
 }
 
-// behindTable returns an error's text behind the table, whose name package
-// rewrite has as the target has it, keyfill as the engine reads it.
+// behindTable returns an error's text after the table, whose name package rewrite has as
+// the target has it, keyfill as the engine reads it.
 func behindTable(text string) string {
 	_, rest, _ := strings.Cut(text, ": byte ")
 	return rest

@@ -42,8 +42,8 @@ var notFilled = map[string]string{
 	"key_listed/placeholder_shared_leading_zero.sqlite": "modernc.org/sqlite takes ?01 for a name where ?1 is not the first",
 }
 
-// setup are statements that a case needs in front of it, and those that remove
-// what it leaves.
+// setup are statements that a case needs before it, and statements that clean up after
+// it.
 type setup struct{ before, behind []string }
 
 var goldenSetup = map[string]setup{

@@ -23,7 +23,7 @@ type goldenState struct {
 	name   string
 	before []string // outside of a transaction
 	within []string // in the transaction of the INSERT
-	behind []string // in the transaction behind the INSERT, which have to succeed as well
+	behind []string // in the transaction after the INSERT, which have to succeed as well
 	undo   []string // what takes back what the session leaves to others
 
 	// same says that the INSERT is compared with one on the same tables by the driver
@@ -222,7 +222,7 @@ func makeStatesRole(t *testing.T, j *judge) {
 type stateEnd struct {
 	goldenStored
 	session string
-	failed  error // of the INSERT, or of what comes behind it
+	failed  error // of the INSERT, or of a statement after it
 	made    error // of what makes the state
 }
 
@@ -328,7 +328,7 @@ func (c goldenCase) inSession(ctx context.Context, db *sql.DB, all string, names
 		if err := run(conn, state.undo); err != nil && end.made == nil {
 			end.made = err
 		}
-		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // nobody else gets the session
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // no other test gets the session
 	}()
 	if lastInsertIDWord.MatchString(c.in) {
 		if end.made = run(conn, []string{"DO LAST_INSERT_ID(4242)"}); end.made != nil {

@@ -116,7 +116,8 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 	}
 }
 
-// tailOn returns the expression for a key of a query's row; "" for those that have none.
+// tailOn returns the expression for a key of a query's row; empty for those that have
+// none.
 func (k goldenKey) tailOn(d *dialect.Dialect) string {
 	if !k.tail {
 		return ""
@@ -166,7 +167,7 @@ func goldenOptions(d *dialect.Dialect, targets []goldenTarget, session bool) key
 }
 
 // askingOptions returns the options with sources of the database for the stand-ins. Each
-// has numbers of its own, above all arguments, since a number tells its column.
+// has numbers of its own, above all arguments, since a number identifies its column.
 func askingOptions(o keyfill.Options) keyfill.Options {
 	o.Reservers = nil
 	start := int64(500_000_000)

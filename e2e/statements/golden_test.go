@@ -92,9 +92,8 @@ func goldenLine(a *txtar.Archive, word string) string {
 	return ""
 }
 
-// TestGoldenPrepares prepares the filled text of every golden case on its
-// engine: no one may be a syntax error, nor may it be another error where the
-// tables are there.
+// TestGoldenPrepares prepares the filled text of every golden case on its engine: none
+// may be a syntax error, nor may it be another error if the tables are there.
 func TestGoldenPrepares(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, goldenEngines, func(t *testing.T, s *harness.Scratch) {
@@ -132,8 +131,8 @@ func TestGoldenPrepares(t *testing.T) {
 	})
 }
 
-// takes reports whether the engine is to read a case: those of its dialect, and
-// on MariaDB those of MySQL that it understands.
+// takes reports whether the engine is to read a case: the cases of its dialect, and on
+// MariaDB the cases of MySQL that it understands.
 func takes(s *harness.Scratch, c goldenCase) bool {
 	if c.holdsIn(s.Dialect) {
 		return true
@@ -149,7 +148,7 @@ func prepare(db *sql.DB, query string) error {
 	return stmt.Close()
 }
 
-// isSyntaxError tells a syntax error from a table that is not there.
+// isSyntaxError distinguishes a syntax error from a missing table.
 func isSyntaxError(err error) bool {
 	var (
 		my *mysql.MySQLError

@@ -20,10 +20,10 @@ type goldenText struct {
 	behind   []string // statements that remove what it leaves
 }
 
-// goldenStored is what is in the tables behind a case, and what it returned.
+// goldenStored is the content of the tables after a case, and the rows that it returned.
 type goldenStored struct {
 	first    []string // rows
-	again    []string // rows behind a second execution; nil where there is none
+	again    []string // rows after a second execution; nil if there is none
 	returned []string // by both
 	err      error    // of the second execution
 }
@@ -35,8 +35,8 @@ type executor interface {
 	PrepareContext(context.Context, string) (*sql.Stmt, error)
 }
 
-// execute executes a text and reads all rows, in a transaction that is undone
-// unless the text ends transactions itself. Names is asked behind each execution.
+// execute executes a text and reads all rows, in a transaction that is undone unless the
+// text ends transactions itself. Names is asked after each execution.
 func (c goldenText) execute(ctx context.Context, db *sql.DB, all string, names func() map[string]string) (stored goldenStored, err error) {
 	ctx, cancel := context.WithTimeout(ctx, harness.Limit)
 	defer cancel()
@@ -183,8 +183,8 @@ var (
 // isUpsert reports whether the text may find its rows when it is executed twice.
 func (c goldenCase) isUpsert() bool { return upsertWords.MatchString(c.in) }
 
-// returns reports whether the rows that the text gives back are compared. In
-// SQLite they are not: its RETURNING does not see what a trigger writes behind.
+// returns reports whether the rows that the text gives back are compared. In SQLite they
+// are not: its RETURNING does not see what a trigger writes later.
 func (c goldenCase) returns() bool {
 	return returningWords.MatchString(c.in) && !explainWords.MatchString(c.in) && !c.several() && !slices.Contains(c.dialects, "sqlite")
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// expressionWords are put into the golden cases: words that no engine knows, that one knows
-// and others do not, and that are operators, types or clauses of an expression, some with
-// what they need behind them. DESC is not among them: it is EXPLAIN on MariaDB, see explain.
+// expressionWords are put into the golden cases: words that no engine knows, that one
+// knows and others do not, and that are operators, types or clauses of an expression,
+// some with what they need after them. DESC is not among them: it is EXPLAIN on MariaDB,
+// see explain.
 var expressionWords = []string{
 	"kfnew", "kf.kfnew", "kfnew()", "kfnew (1)", `"kfnew"`,
 	"COLLATE", `COLLATE "C"`, "COLLATE NOCASE", "COLLATE utf8mb4_bin", "IS", "IS NULL", "IS NOT", "ISNULL", "NOTNULL", "NOT NULL", "NOT",
@@ -118,8 +119,8 @@ func (w *worded) insert(t *testing.T, c goldenCase, words []string) {
 	}
 }
 
-// look has only the tables of a case looked at, without their keys: what becomes of a key
-// that the text brings by an expression is another test's.
+// look has only the tables of a case looked at, without their keys: another test checks
+// keys that the text brings by an expression.
 func (w *worded) look(c goldenCase) {
 	var tables []goldenTable
 	for _, table := range w.all {

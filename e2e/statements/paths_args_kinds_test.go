@@ -22,9 +22,9 @@ import (
 type argumentKind struct {
 	name string
 
-	// values is what stands behind VALUES for the columns v, w and n, and id where
-	// the kind stands in the key's place: one text for all drivers with ? for
-	// the placeholders, or one for each driver that is tried.
+	// values is the text after VALUES for the columns v, w and n, and id if the kind is
+	// the key's value: one text for all drivers with ? for the placeholders, or one for
+	// each driver that is tried.
 	values map[string]string
 	key    bool // the last value is the key
 	args   []any
@@ -137,9 +137,9 @@ var argumentKinds = []argumentKind{
 		"sqlserver": "'a', 'w', 7, @id", "oracle": "'a', 'w', 7, :id"}},
 }
 
-// text returns the INSERT of a kind for a driver, with placeholders as the driver
-// has them; "" where the kind is none of the driver's. withKey is for a statement
-// of the raw driver, whose key is written by hand.
+// text returns the INSERT of a kind for a driver, with placeholders as the driver has
+// them; empty if the driver lacks the kind. withKey is for a statement of the raw driver,
+// whose key is written by hand.
 func (k *argumentKind) text(name, table string, withKey bool) string {
 	values, own := k.values[name]
 	if !own {

@@ -39,7 +39,7 @@ var argumentDrivers = []struct {
 	{"oracle", "go-ora", nil, tryOracle},
 }
 
-// What becomes of an argument, as the table has it.
+// The outcomes of an argument in the table.
 const (
 	outcomeWorks   = "works"
 	outcomeFilled  = "filled"
@@ -206,7 +206,7 @@ func tryArgument(t *testing.T, s *harness.Scratch, k *argumentKind, send func(co
 	return judgeKey(t, k, gotID, wantID, wantErr)
 }
 
-// judgeKey says what became of the key of a row that is stored.
+// judgeKey returns the outcome for the key of a row that is stored.
 func judgeKey(t *testing.T, k *argumentKind, got, byHand string, wantErr error) string {
 	t.Helper()
 	switch {

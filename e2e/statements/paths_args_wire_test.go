@@ -161,9 +161,9 @@ func (c fixedConnector) Connect(context.Context) (driver.Conn, error) { return c
 
 func (c fixedConnector) Driver() driver.Driver { return nil }
 
-// bindingConn is a connection with the abilities of go-ora's (TestOracleShape),
-// which binds arguments as Stmt._exec of go-ora 2.8.24 does: each in the place of
-// its ordinal, or all by their names where every one has a name.
+// bindingConn is a connection with the abilities of go-ora's (TestOracleShape), which
+// binds arguments as Stmt._exec of go-ora 2.8.24 does: each at its ordinal, or all by
+// their names if every one has a name.
 type bindingConn struct{ last map[string]string }
 
 var errNoBinding = errors.New("the number of arguments is not that of the placeholders")

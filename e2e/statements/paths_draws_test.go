@@ -108,9 +108,8 @@ func TestOneDraw(t *testing.T) {
 	})
 }
 
-// TestOneDrawOfDriverTypes is for values that go-sql-driver passes on although
-// they are none of driver.Value: they have to be found again among what is
-// parked.
+// TestOneDrawOfDriverTypes is for values that go-sql-driver passes on although they are
+// no driver.Value: they have to be found again among the parked ones.
 func TestOneDrawOfDriverTypes(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
@@ -185,10 +184,9 @@ func TestOneDrawInSharedTransaction(t *testing.T) {
 	})
 }
 
-// TestOpenRows reads the rows of an INSERT … RETURNING to the end, which are
-// more than a driver reads ahead. Through go-sql-driver they are those of a
-// statement that database/sql prepared after the driver had skipped: it must
-// still be open.
+// TestOpenRows reads the rows of an INSERT … RETURNING to the end, which are more than a
+// driver reads ahead. Through go-sql-driver they come from a statement that database/sql
+// prepared after the driver had skipped: it must still be open.
 func TestOpenRows(t *testing.T) {
 	t.Parallel()
 	const n = 64

@@ -65,13 +65,13 @@ func (c *cell) checkIntegers(uses []statement) {
 		keys := recorded[:c.draws(uses[use:use+1])]
 		recorded = recorded[len(keys):]
 		if c.path.rows && c.shape.updates {
-			continue // the keys are those of the rows that were there
+			continue // the keys belong to the rows that were there
 		}
 		first := keys[0].Key.(int64)
 		for i, k := range keys {
 			want := first + int64(i)
 			if c.Dialect.OneWriter && !c.shape.updates && k.Row > 0 && uses[use].rows[k.Row-1].own != nil && k.Key.(int64) > want {
-				first = k.Key.(int64) - int64(i) // above the key that the row in front has brought
+				first = k.Key.(int64) - int64(i) // above the key that the row before has brought
 				want = k.Key.(int64)
 			}
 			if k.Key != want {
@@ -102,9 +102,9 @@ func (c *cell) checkLastID(use int, keys []keyfill.RecordedKey) {
 	}
 }
 
-// wantLastID returns the key of the first row, on SQLite of the last one. Where none
-// is stored it is that of the one row that the engine of a LAST_INSERT_ID has
-// changed, else 0.
+// wantLastID returns the key of the first row, on SQLite of the last one. If none is
+// stored it is the key of the one row that the engine of a LAST_INSERT_ID has changed,
+// else 0.
 func (c *cell) wantLastID(use int, keys []keyfill.RecordedKey) int64 {
 	first, last := keys[0].Key.(int64), keys[len(keys)-1].Key.(int64)
 	switch {

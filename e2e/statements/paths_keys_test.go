@@ -28,8 +28,8 @@ type keyCase struct {
 type integerCase struct {
 	source  policy.Source
 	maxBits int
-	// exact says that the store tells how many keys were drawn: no more than
-	// were asked for are reserved.
+	// exact reports that the store shows how many keys were drawn: no more than were
+	// asked for are reserved.
 	exact bool
 }
 

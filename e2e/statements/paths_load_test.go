@@ -38,7 +38,7 @@ func TestConcurrentExec(t *testing.T) {
 		}
 		defer stmt.Close()
 
-		keys := make(map[string]string) // by who
+		keys := make(map[string]string) // by goroutine
 		var mu sync.Mutex
 		n := harness.Drawn(rand, func() {
 			var wg sync.WaitGroup

@@ -57,8 +57,8 @@ func (i *interrupter) StmtQueryContext(ctx context.Context, stmt driver.StmtQuer
 	return ctx, rows, err
 }
 
-// TestLockInterrupted: where SQLite ends a transaction at an interrupted lock, the
-// INSERT fails, and neither its row nor a number is committed by itself.
+// TestLockInterrupted: if SQLite ends a transaction at an interrupted lock, the INSERT
+// fails, and neither its row nor a number is committed.
 func TestLockInterrupted(t *testing.T) {
 	t.Parallel()
 	worker := 3

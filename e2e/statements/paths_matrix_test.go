@@ -49,11 +49,10 @@ type keyTable struct {
 	noLastID error
 }
 
-// TestMatrix asks of every cell that the engine stored what Record and
-// RETURNING said, that every key was drawn and stored exactly once and in
-// order, and that the other columns hold what the caller meant; of integers
-// that those of a statement are consecutive, and that LastInsertId is the key
-// of the first row, on SQLite of the last one.
+// TestMatrix asks of every cell that the engine stored what Record and RETURNING said,
+// that every key was drawn and stored exactly once and in order, and that the other
+// columns hold what the caller meant; of integers that a statement's are consecutive, and
+// that LastInsertId is the key of the first row, on SQLite of the last one.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
@@ -185,8 +184,8 @@ func (c *cell) brings(uses []statement) bool {
 	})
 }
 
-// spared returns how many keys are drawn and given to nobody, so that counting up
-// from LastInsertId of an upsert comes to no key of another statement.
+// spared returns how many keys are drawn and never given, so that counting up from
+// LastInsertId of an upsert comes to no key of another statement.
 func (c *cell) spared(uses []statement) int {
 	if !c.shape.upserts || c.path.rows || c.Dialect.LastRowID || c.noLastID != nil {
 		return 0

@@ -73,8 +73,8 @@ func TestModesUnderLoad(t *testing.T) {
 	}
 }
 
-// changing is the phase while the mode is set, and that of INSERTs during which
-// the phase changed.
+// changing is the phase while the mode is set, and the phase of INSERTs during which the
+// phase changed.
 const changing = -1
 
 // modeLoad is the load of TestModesUnderLoad.
@@ -83,8 +83,8 @@ type modeLoad struct {
 	phase atomic.Int64
 
 	mu      sync.Mutex
-	changed *sync.Cond       // tells of changes below
-	stored  map[string]int64 // the phase in which who was inserted
+	changed *sync.Cond       // signals changes of the fields below
+	stored  map[string]int64 // the phase in which each key was inserted
 	count   map[int64]int    // by phase
 	stopped bool
 }

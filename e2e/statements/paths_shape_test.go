@@ -34,8 +34,8 @@ type shape struct {
 	// updates says that the rows are there before, so that the keys that are
 	// drawn are not stored.
 	updates bool
-	// upserts says that an Exec does not tell whether its keys are stored: the
-	// table is asked.
+	// upserts reports that an Exec does not show whether its keys are stored: the table
+	// is asked.
 	upserts bool
 }
 
@@ -144,8 +144,7 @@ func (c *cell) unset() (literal string, arg any) {
 	return "NULL", nil
 }
 
-// upsert adds to n where a row of its code is there already; an argument stands
-// behind the rows.
+// upsert adds to n if a row of its code is there already; an argument follows the rows.
 func upsert(c *cell, use int) statement {
 	b := c.Builder()
 	values, rows := c.each(use, func(i int, r *row) string {

@@ -21,9 +21,8 @@ import (
 // asks that it stores a wrong row without any error: that is the trap, seen on
 // the versions in go.mod. Then it asks that keyfill does not.
 
-// Placeholders stand behind the VALUES rows: the key's argument belongs in front
-// of theirs. Appended at the end, the key goes to the upsert clause and its
-// argument into the key column.
+// Placeholders follow the VALUES rows: the key's argument belongs before theirs. Appended
+// at the end, the key goes to the upsert clause and its argument into the key column.
 func TestTrapArgumentBehindValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -86,8 +85,8 @@ func TestTrapTwoStatements(t *testing.T) {
 	}
 }
 
-// pgx.NamedArgs rewrites @name to $1 and does not know of an argument behind it:
-// the key column gets the value of the name.
+// pgx.NamedArgs rewrites @name to $1 and does not know of a later argument: the key
+// column gets the value of the name.
 func TestTrapNamedArgs(t *testing.T) {
 	t.Parallel()
 	s := harness.PgxDefault.Scratch(t)

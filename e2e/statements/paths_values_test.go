@@ -123,10 +123,10 @@ func compareErrors(t *testing.T, what string, got, want error) {
 	}
 }
 
-// TestArgumentCount asks for the raw driver's error when the number of arguments
-// is wrong, wherever database/sql counts them: prepared statements of drivers
-// that tell how many they take, and all of go-sql-driver's. Elsewhere the error
-// may be another, but it must be one, and nothing may be stored.
+// TestArgumentCount asks for the raw driver's error when the number of arguments is
+// wrong, wherever database/sql counts them: prepared statements of drivers that report
+// how many they take, and all of go-sql-driver's. Elsewhere the error may be another, but
+// it must be one, and nothing may be stored.
 func TestArgumentCount(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {
@@ -143,7 +143,7 @@ func TestArgumentCount(t *testing.T) {
 			for _, args := range [][]any{{}, {"a"}, {"a", 1, 2}} {
 				prepared, direct := compareErrors, anyError
 				switch {
-				case s.Driver == "sqlite": // which does not tell how many it takes
+				case s.Driver == "sqlite": // which does not report how many it takes
 					prepared = anyError
 				case s.Driver == "mysql" && len(args) > 0:
 					direct = compareErrors

@@ -66,8 +66,8 @@ func TestVersionIsAskedOnce(t *testing.T) {
 	})
 }
 
-// TestVersionIsNotAsked: with a dialect, in mode off, and of other engines,
-// nobody is asked.
+// TestVersionIsNotAsked: with a dialect, in mode off, and of other engines, no server is
+// asked.
 func TestVersionIsNotAsked(t *testing.T) {
 	t.Parallel()
 	for _, e := range harness.ByTurns(t, harness.LoadEngines) {
@@ -126,7 +126,7 @@ func TestVersionInsideTransaction(t *testing.T) {
 	})
 }
 
-// TestDialectsOfEngines: each driver's dialect is known without being told.
+// TestDialectsOfEngines: each driver's dialect is known without the option.
 func TestDialectsOfEngines(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.Engines, func(t *testing.T, s *harness.Scratch) {

@@ -148,9 +148,9 @@ func TestTrapNoArguments(t *testing.T) {
 	}
 }
 
-// Several statements in one string, of which one may do anything to those behind
-// it, are refused with a reason and none is sent; an argument more would make it
-// the error of the engine, or store half.
+// Several statements in one string, of which one may do anything to the later ones, are
+// refused with a reason and none is sent; an argument more would make it the error of the
+// engine, or store half.
 func TestTrapSeveralStatements(t *testing.T) {
 	t.Parallel()
 	multi := harness.MySQLDefault

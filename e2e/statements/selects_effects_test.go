@@ -106,8 +106,8 @@ func TestSelectView(t *testing.T) {
 	})
 }
 
-// TestSelectChains: where a transaction follows another by itself, nothing of it
-// is committed for the sake of a count.
+// TestSelectChains: if a transaction follows another automatically, nothing of it is
+// committed for a count.
 func TestSelectChains(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)
@@ -148,7 +148,7 @@ func TestSelectChains(t *testing.T) {
 	}
 }
 
-// TestSelectOwnError: an error of the query is the engine's, not that of rows that
+// TestSelectOwnError: an error of the query is the engine's, not the one about rows that
 // have come.
 func TestSelectOwnError(t *testing.T) {
 	t.Parallel()
@@ -201,7 +201,7 @@ func TestSelectExhausted(t *testing.T) {
 		}}))
 		for _, form := range []string{"direct", "prepared", "transaction"} {
 			if s.Server == nil && form == "transaction" {
-				continue // nobody else writes then
+				continue // no other session writes then
 			}
 			ctx, rec := keyfill.Record(context.Background())
 			_, err := harness.SendOnce(ctx, db, form, "INSERT INTO t (a) SELECT a FROM s", nil)
@@ -235,7 +235,7 @@ func TestSelectExhausted(t *testing.T) {
 	})
 }
 
-// TestSelectRowCount: ROW_COUNT() behind an INSERT … SELECT is that of its rows.
+// TestSelectRowCount: ROW_COUNT() after an INSERT … SELECT counts its rows.
 func TestSelectRowCount(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLMulti.Scratch(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// beforehand calls a function in front of every numbered INSERT that is sent.
+// beforehand calls a function before every numbered INSERT that is sent.
 type beforehand struct {
 	sqlmw.NullInterceptor
 	call func()
@@ -50,7 +50,7 @@ func (b *beforehand) StmtQueryContext(ctx context.Context, stmt driver.StmtQuery
 }
 
 // unexecuting is a connector whose connections do nothing but prepare and begin, as
-// those of go-mssqldb: what has no arguments is prepared too.
+// go-mssqldb's do: a text without arguments is prepared too.
 type unexecuting struct{ driver.Connector }
 
 func (c unexecuting) Connect(ctx context.Context) (driver.Conn, error) {
@@ -85,7 +85,7 @@ func TestSelectGrows(t *testing.T) {
 	})
 }
 
-// growth is how often rows come in front of an INSERT, and what becomes of it.
+// growth is how often rows come before an INSERT, and its outcome.
 type growth struct {
 	name  string
 	grows int // how often rows come
@@ -107,7 +107,7 @@ func selectGrows(t *testing.T, s *harness.Scratch, connector driver.Connector, b
 	for _, c := range growths {
 		for _, form := range []string{"direct", "prepared", "transaction", "query"} {
 			if s.Server == nil && form == "transaction" {
-				continue // nobody else writes then
+				continue // no other session writes then
 			}
 			for _, v := range []struct {
 				name, query string
@@ -143,8 +143,8 @@ func selectGrows(t *testing.T, s *harness.Scratch, connector driver.Connector, b
 						}
 						return
 					}
-					// Where the driver has the statement prepared, rows come in front of
-					// that, too.
+					// If the driver has the statement prepared, rows come before that,
+					// too.
 					if err != nil || len(ids) < c.rows || len(ids) > c.rows+c.by {
 						t.Fatalf("%d rows, want %d: %v", len(ids), c.rows, err)
 					}

@@ -70,8 +70,9 @@ func (c *oldConn) CheckNamedValue(nv *driver.NamedValue) error {
 	return c.Conn.(driver.NamedValueChecker).CheckNamedValue(nv)
 }
 
-// TestSelectOnOldMySQL: a server that cannot number rows is told from one whose syntax
-// error is the application's, though the question for its version is an error there.
+// TestSelectOnOldMySQL: a server that cannot number rows is distinguished from one whose
+// syntax error is the application's, though the question for its version is an error
+// there.
 func TestSelectOnOldMySQL(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLDefault.Scratch(t)

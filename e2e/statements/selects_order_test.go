@@ -73,7 +73,7 @@ func TestSelectOrder(t *testing.T) {
 				harness.Exec(t, s.Raw, plain)
 				_, err := db.Exec(query)
 				if errors.Is(err, rewrite.ErrSelectValues) && strings.Contains(query, "ON DUPLICATE") {
-					continue // the engine would not tell whether it has taken the first number
+					continue // the engine would not report whether it has taken the first number
 				}
 				if err != nil {
 					t.Errorf("%s: %v", query, err)

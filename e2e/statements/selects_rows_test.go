@@ -21,7 +21,7 @@ import (
 type rowValue struct {
 	text string
 	args []any
-	on   string // the names of dialects, "" for all
+	on   string // the names of dialects, empty for all
 	own  bool   // it calls a function of the application: the engine numbers the rows where it can
 }
 
@@ -51,7 +51,7 @@ var rowValues = []rowValue{
 // rowShape is a query that is made of rows. % stands for the value, {v} for its column.
 type rowShape struct {
 	name, text  string
-	front, back []any // the arguments in front of the first value and behind the last one
+	front, back []any // the arguments before the first value and after the last one
 	on          string
 }
 
@@ -143,7 +143,7 @@ func TestSelectRows(t *testing.T) {
 	}
 }
 
-// isOn reports whether a list of dialects holds that of a database.
+// isOn reports whether a list of dialects holds a database's.
 func isOn(names string, s *harness.Scratch) bool {
 	return names == "" || slices.Contains(strings.Fields(names), s.Dialect.Name)
 }

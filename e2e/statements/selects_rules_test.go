@@ -32,7 +32,7 @@ func createRuleTables(t *testing.T, s *harness.Scratch, key string) {
 // madeByServer is what makes a key where keyfill does not.
 var madeByServer = map[string]string{"BIGINT": "(random() * 1e15)::bigint", "UUID": "gen_random_uuid()"}
 
-// onBoth executes texts for t and for t0, whose names begin like those of their own tables.
+// onBoth executes texts for t and for t0, whose own tables have names that begin alike.
 func onBoth(t *testing.T, s *harness.Scratch, queries ...string) {
 	t.Helper()
 	for _, query := range queries {
@@ -61,7 +61,7 @@ func sameRows(t *testing.T, s *harness.Scratch) {
 var valueSetRules = []struct {
 	name    string
 	define  []string
-	refused string // the rule that the refusal names; "" where the row is filled
+	refused string // the rule that the refusal names; empty if the row is filled
 }{
 	{"none", nil, ""},
 	{"also insert", []string{"CREATE RULE more AS ON INSERT TO t DO ALSO INSERT INTO l VALUES (1)"}, `"more" of "t"`},
@@ -267,7 +267,7 @@ func TestRuleReadsKey(t *testing.T) {
 // compositeSets are rows of VALUES with a set and a row constructor.
 var compositeSets = []struct {
 	query   string
-	refused string // the column that the refusal names; "" where the row is filled
+	refused string // the column that the refusal names; empty if the row is filled
 }{
 	{"INSERT INTO t (a, c) VALUES (generate_series(1, 2), ROW(1, 'x'))", "c"},
 	{"INSERT INTO t (a, c) VALUES (generate_series(1, 2), (1, 'x'))", "c"},

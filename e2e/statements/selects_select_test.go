@@ -24,7 +24,7 @@ type selectCell struct {
 	name  string
 	query string
 	args  []any
-	on    string // the names of dialects, "" for all
+	on    string // the names of dialects, empty for all
 
 	doubtful bool // MariaDB may not number it by ROW_NUMBER()
 }
@@ -114,8 +114,8 @@ func createSelectTables(t *testing.T, s *harness.Scratch) {
 	}
 }
 
-// eachSelectKey runs a test with the tables of selectCells, on MariaDB also where the key
-// has AUTO_INCREMENT, so that the engine numbers its rows by itself.
+// eachSelectKey runs a test with the tables of selectCells, on MariaDB also with an
+// AUTO_INCREMENT key, so that the engine numbers its rows.
 func eachSelectKey(t *testing.T, s *harness.Scratch, test func(t *testing.T)) {
 	t.Helper()
 	createSelectTables(t, s)
@@ -145,7 +145,7 @@ func trySelect(t *testing.T, s *harness.Scratch, db *sql.DB, c selectCell, form 
 		}
 		got, err := harness.SendOnce(ctx, db, form, query, c.args)
 		if c.doubtful && s.Dialect.Name == "mariadb" && errors.Is(err, rewrite.ErrSelectValues) && !strings.Contains(t.Name(), "AUTO_INCREMENT") {
-			return // nothing tells that the value does not change in a temporary table
+			return // it is not known whether the value changes in a temporary table
 		}
 		if err != nil {
 			t.Fatal(err)

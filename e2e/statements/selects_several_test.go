@@ -133,7 +133,7 @@ func mayRefuse(s *harness.Scratch, err error, path string, c *severalText) bool 
 	if s.Dialect.Name == "sqlite" {
 		return path == "prepared" && errors.Is(err, rewrite.ErrPerStatement)
 	}
-	// The raw driver's error is that of the number of arguments.
+	// The raw driver's error is about the number of arguments.
 	return errors.Is(err, rewrite.ErrArguments) && strings.Count(c.text, "?") != len(c.args)
 }
 
@@ -245,8 +245,8 @@ func TestSeveralUnfilled(t *testing.T) {
 	})
 }
 
-// TestSeveralLastInsertId: LAST_INSERT_ID() in a statement behind an INSERT is
-// its key, and what the driver answers is its own.
+// TestSeveralLastInsertId: LAST_INSERT_ID() in a statement after an INSERT is its key,
+// and the driver's answer is its own.
 func TestSeveralLastInsertId(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, severalEngines[2:4], func(t *testing.T, s *harness.Scratch) {

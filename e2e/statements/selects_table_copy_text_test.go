@@ -42,7 +42,7 @@ func (c *copyTest) stored(t *testing.T, when string, want ...string) {
 	}
 }
 
-// values are those of x besides its keys, which are to be distinct.
+// values are the values of x besides its keys, which are to be distinct.
 func (c *copyTest) values(t *testing.T, when string, want []int64) {
 	t.Helper()
 	if got := harness.IntegersOf(t, c.Raw, "SELECT a FROM x ORDER BY a"); !slices.Equal(got, want) {
@@ -159,7 +159,7 @@ func TestTableCopyWriter(t *testing.T) {
 	})
 }
 
-// TestTableCopyTrigger: so are rows that a trigger of a statement in front adds.
+// TestTableCopyTrigger: so are rows that a trigger of an earlier statement adds.
 func TestTableCopyTrigger(t *testing.T) {
 	t.Parallel()
 	eachTableCopy(t, func(t *testing.T, c *copyTest) {

@@ -197,8 +197,8 @@ func execOn(t *testing.T, c *sql.Conn, query string) {
 }
 
 // TestSelectValuesOfViews: the columns of a view may be expressions, which are not in the
-// text. MariaDB numbers the rows by itself where the key has AUTO_INCREMENT; else a value
-// that may change is refused.
+// text. MariaDB numbers the rows itself if the key has AUTO_INCREMENT; else a value that
+// may change is refused.
 func TestSelectValuesOfViews(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {

@@ -16,8 +16,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// withSelects are statements with INSERT … SELECT in their WITH clause, or behind one
-// that changes something; rows is what each stores of parents and children.
+// withSelects are statements with INSERT … SELECT in their WITH clause, or after a
+// definition that changes something; rows is what each stores of parents and children.
 var withSelects = []struct {
 	query             string
 	args              []any
@@ -45,8 +45,8 @@ func withTables(t *testing.T, s *harness.Scratch, key string) {
 	}
 }
 
-// TestWithSelect: INSERT … SELECT in a WITH clause gets a key for each row, and what
-// stands in front of it is done once.
+// TestWithSelect: INSERT … SELECT in a WITH clause gets a key for each row, and the
+// definitions before it run once.
 func TestWithSelect(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -161,7 +161,7 @@ func idsOfTable(t *testing.T, db *sql.DB, table string) []int64 {
 }
 
 // TestWithSelectGrows: rows that come between the count and the statement get keys of
-// their own, and what stands in front of the INSERT is done once.
+// their own, and the definitions before the INSERT run once.
 func TestWithSelectGrows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -199,7 +199,7 @@ func TestWithSelectGrows(t *testing.T) {
 	})
 }
 
-// executeIn executes a query by itself or in a transaction.
+// executeIn executes a query alone or in a transaction.
 func executeIn(db *sql.DB, form, query string) error {
 	if form != "transaction" {
 		_, err := db.Exec(query)

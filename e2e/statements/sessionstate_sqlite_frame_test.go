@@ -25,7 +25,7 @@ type sessionState struct {
 	enter []string // statements that make it
 	tx    bool     // in a transaction of BeginTx, which is committed before leave
 	open  string   // a query whose rows stay open meanwhile
-	leave []string // statements that end it, and that would show what was left behind
+	leave []string // statements that end it, and that would show what was left
 	looks []string // queries whose answers are compared in the end
 }
 
@@ -210,8 +210,8 @@ func (l *sessionLaw) differences(t *testing.T, st sessionState) (found map[strin
 	return found, order
 }
 
-// check asks that the sides differ in nothing but in what is excepted: parts of what they
-// say. An exception that is none any more fails.
+// check asks that the sides differ in nothing but the exceptions: parts of their answers.
+// An exception that is no difference any more fails.
 func (l *sessionLaw) check(t *testing.T, st sessionState, except ...string) {
 	t.Helper()
 	l.once.Do(func() {

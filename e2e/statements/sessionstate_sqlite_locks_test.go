@@ -82,7 +82,7 @@ func TestSQLiteReservesAgain(t *testing.T) {
 			if w.tries > 1 {
 				t.Errorf("reserved in %d attempts inside a transaction", w.tries)
 			}
-			// Nor does it go on for a caller who has gone.
+			// Nor does it go on after the caller's context has ended.
 			w.tries = 0
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()

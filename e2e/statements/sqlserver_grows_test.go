@@ -19,7 +19,7 @@ func TestTDSSelectGrows(t *testing.T) {
 	for _, inside := range []bool{false, true} {
 		for _, c := range []struct {
 			number, fails, sent int
-			want                string // part of the error; "" for none
+			want                string // part of the error; may be empty
 		}{
 			{8115, 1, 2, ""},
 			{8115, 2, 3, ""},

@@ -35,9 +35,9 @@ func tdsSources() map[string]*policy.Source {
 	}
 }
 
-// TestTDSAsksForTheTransaction: behind what may have begun or ended a transaction,
-// the session is asked, and the INSERT is neither refused nor takes its number
-// outside of one.
+// TestTDSAsksForTheTransaction: after a text that may have begun or ended a transaction,
+// the session is asked, and the INSERT is neither refused nor takes its number outside of
+// one.
 func TestTDSAsksForTheTransaction(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -54,7 +54,7 @@ func TestTDSAsksForTheTransaction(t *testing.T) {
 	for _, w := range []struct {
 		name  string
 		way   func(t *testing.T, c *sql.Conn)
-		stays bool // a transaction is open behind it
+		stays bool // a transaction is open after it
 	}{
 		{"a procedure", func(t *testing.T, c *sql.Conn) { harness.Must(t, c, "EXEC p") }, false},
 		{"a procedure that begins", func(t *testing.T, c *sql.Conn) { harness.Must(t, c, "EXEC begins") }, true},
@@ -99,7 +99,7 @@ func TestTDSAsksForTheTransaction(t *testing.T) {
 				_, stored, outside = n.State()
 				want := []int64{1, 2, 3, 4}
 				if w.stays {
-					want = []int64{1, 2} // nobody has committed what was open
+					want = []int64{1, 2} // the open transaction was not committed
 				}
 				if !slices.Equal(stored, want) || outside != 0 {
 					t.Errorf("stored %v, want %v; %d outside of transactions", stored, want, outside)
@@ -109,8 +109,8 @@ func TestTDSAsksForTheTransaction(t *testing.T) {
 	}
 }
 
-// TestTDSCommitLeavesOpen: what a Commit that has failed has left open nobody would
-// commit, so that the INSERT is refused, until it has ended.
+// TestTDSCommitLeavesOpen: a transaction that a failed Commit has left open would never
+// be committed, so the INSERT is refused until it has ended.
 func TestTDSCommitLeavesOpen(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -143,8 +143,8 @@ func TestTDSCommitLeavesOpen(t *testing.T) {
 	}
 }
 
-// TestTDSImplicitTransactions: where a transaction begins by itself, nothing is
-// filled before one has begun.
+// TestTDSImplicitTransactions: if transactions begin implicitly, nothing is filled before
+// one has begun.
 func TestTDSImplicitTransactions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -298,7 +298,7 @@ func TestTDSFailures(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					ok := 1 // rows that were told to be stored
+					ok := 1 // rows that were reported as stored
 					insert := func(x harness.Execer) {
 						if _, err := x.ExecContext(ctx, "INSERT INTO t (a) VALUES (1)"); err == nil {
 							ok++
@@ -330,7 +330,7 @@ func TestTDSFailures(t *testing.T) {
 						insert(c)
 						insert(c)
 						_, _ = c.ExecContext(ctx, "COMMIT")
-						ok = -1 // what was committed by whom is the application's to know
+						ok = -1 // only the application knows who has committed what
 					}
 					_ = c.Close()
 					n.Fails = nil

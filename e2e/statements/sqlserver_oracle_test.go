@@ -39,9 +39,9 @@ func hangingUp(t *testing.T) net.Addr {
 	return l.Addr()
 }
 
-// TestOracleBinds asks go-ora what it makes of our keys: 16 bytes go out as they
-// are. It would bind them as RAW; as nobody has logged in here, its limit of a
-// RAW is 0 bytes and it takes LONG RAW.
+// TestOracleBinds asks go-ora what it makes of our keys: 16 bytes go out as they are. It
+// would bind them as RAW; without a login its limit of a RAW is 0 bytes and it takes LONG
+// RAW.
 func TestOracleBinds(t *testing.T) {
 	t.Parallel()
 	_, m := harness.OpenConnector(t, harness.ConnectorOf(t, "oracle", harness.RefusingDSN(t, "oracle")), harness.FillID("people", policy.Table{}))

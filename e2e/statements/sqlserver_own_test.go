@@ -14,7 +14,7 @@ import (
 )
 
 // TestTDSOwnTable: the columns of a session's own table #mu are asked for in tempdb, on
-// the connection that has it, again behind what may have changed it.
+// the connection that has it, and again after a text that may have changed it.
 func TestTDSOwnTable(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

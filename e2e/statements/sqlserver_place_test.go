@@ -111,8 +111,8 @@ func TestTDSBulkOtherDatabase(t *testing.T) {
 	}
 }
 
-// TestTDSUse: behind USE a name means a table of another database, and what only
-// seems to be one does no harm.
+// TestTDSUse: after USE a name means a table of another database, and a text that only
+// seems to be USE does no harm.
 func TestTDSUse(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

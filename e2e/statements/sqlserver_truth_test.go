@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TestTruthSQLServer: what Record says where the server tells only how many rows
-// it has inserted, which is one.
+// TestTruthSQLServer: Record's answer if the server reports only how many rows it has
+// inserted, which is one.
 func TestTruthSQLServer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{

@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TestStandInRefuses: behind keyfilltest an INSERT is refused for the reason for which the
+// TestStandInRefuses: under keyfilltest an INSERT is refused for the reason for which the
 // driver refuses it, wherever no database is needed to know, and no other is: for every
 // golden case, and every way in which numbers are drawn.
 func TestStandInRefuses(t *testing.T) {

@@ -65,8 +65,8 @@ func TestAlteredText(t *testing.T) {
 	})
 }
 
-// TestAlteredBehindJoined: a number that the transaction itself has drawn is no sign
-// that the numbering is behind, once the transaction changes a table.
+// TestAlteredBehindJoined: a number that the transaction itself has drawn is no sign that
+// the numbering stands too low, once the transaction changes a table.
 func TestAlteredBehindJoined(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

@@ -19,7 +19,7 @@ type seen struct {
 	engine harness.Engine
 	source policy.Source // the zero value: a sequence
 	texts  []string      // {t} is the table, whose keys the engine makes, or keyfill
-	ask    string        // what the program asks behind them
+	ask    string        // what the program asks after them
 	plain  string        // the answer, or "error" where a text fails
 	filled string
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// TestErrorClasses: what the errors of real drivers mean is told by their codes,
-// in whatever language the server answers.
+// TestErrorClasses: the errors of real drivers are classified by their codes, in whatever
+// language the server answers.
 func TestErrorClasses(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLGerman, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

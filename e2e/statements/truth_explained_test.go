@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// explanations are what is put in front of an INSERT by dialect: the first list
-// explains it, the second runs it as well.
+// explanations are the prefixes of an INSERT by dialect: the first list explains it, the
+// second runs it as well.
 var explanations = map[string][2][]string{
 	"postgres": {
 		{"EXPLAIN ", "EXPLAIN VERBOSE ", "EXPLAIN (COSTS off, FORMAT json) ", "EXPLAIN (ANALYZE true, ANALYZE 'off') ", "EXPLAIN (ANALYZE 0) "},

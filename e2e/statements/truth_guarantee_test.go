@@ -113,7 +113,7 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// methodName tells the methods of a kind apart.
+// methodName returns a name that distinguishes the methods of a kind.
 func methodName(s policy.Source) string {
 	name := s.Kind
 	for word, there := range map[string]bool{

@@ -115,7 +115,7 @@ var ignoreCells = []lastIDCell{
 		native: "a a", filled: "a parent", deviation: devSession},
 }
 
-// upsertCells insert or update, without telling which row it was.
+// upsertCells insert or update, without showing which row it was.
 var upsertCells = []lastIDCell{
 	{name: "upsert inserts", query: "INSERT INTO {t} (code, n) VALUES (?, ?)" + update, args: []any{"a", 2},
 		native: "a a", filled: "a parent", deviation: devSession},
@@ -188,7 +188,7 @@ var leaveCells = []lastIDCell{
 		native: "a a", filled: "a parent", deviation: devSession},
 }
 
-// idiomCells tell by the manual's idiom: MySQL 8.4, section 15.2.7.2.
+// idiomCells show it by the manual's idiom: MySQL 8.4, section 15.2.7.2.
 var idiomCells = []lastIDCell{
 	{name: "idiom inserts", query: "INSERT INTO {t} (code, n) VALUES (?, ?)" + idiom + ", n = VALUES(n)", args: []any{"a", 2},
 		native: "a a"},

@@ -51,8 +51,8 @@ var hiddenCases = []struct {
 		lastIDCell{query: twoRows, args: twoCodes, native: "a a", filled: "a parent", deviation: devTrigger}},
 }
 
-// hiddenRefused are such places that MariaDB has not: 10.11 answers with error
-// 1901. Therefore nobody looks for them.
+// hiddenRefused are such places that MariaDB has not: 10.11 answers with error 1901.
+// Therefore keyfill does not look for them.
 var hiddenRefused = []string{
 	"ALTER TABLE filled MODIFY parent BIGINT DEFAULT (LAST_INSERT_ID())",
 	"ALTER TABLE filled ADD g BIGINT AS (LAST_INSERT_ID())",

@@ -15,9 +15,9 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
-// lastIDCell is an INSERT of which two tables are asked what it leaves behind:
-// "native", whose id is AUTO_INCREMENT (SQLite: the rowid), and "filled", which
-// keyfill fills. In the query {t} is the table.
+// lastIDCell is an INSERT whose result is read from two tables: "native", whose id is
+// AUTO_INCREMENT (SQLite: the rowid), and "filled", which keyfill fills. In the query {t}
+// is the table.
 //
 // Both have a row of the code "old" before, and the session's LAST_INSERT_ID()
 // is the id of a parent.
@@ -33,9 +33,8 @@ type lastIDCell struct {
 	deviation      string
 }
 
-// answer is what an application can see of an INSERT: LastInsertId of its
-// Result, LAST_INSERT_ID() behind it, each as the code of the row with that id,
-// and the rows.
+// answer is what an application can see of an INSERT: LastInsertId of its Result,
+// LAST_INSERT_ID() after it, each as the code of the row with that id, and the rows.
 type answer struct {
 	ids  string
 	rows []string
@@ -169,8 +168,8 @@ func (c *lastIDCell) check(t *testing.T, s *harness.Scratch, native, filled answ
 	}
 }
 
-// answerOf executes an INSERT into a table that holds the row "old", on a
-// connection whose last insert was that of a parent.
+// answerOf executes an INSERT into a table that holds the row "old", on a connection
+// whose last insert was a parent's.
 func answerOf(t *testing.T, s *harness.Scratch, db *sql.DB, table string, insert func(context.Context, *sql.Conn) (sql.Result, error)) answer {
 	t.Helper()
 	ctx := context.Background()

@@ -22,7 +22,7 @@ type rowIDCell struct {
 	integer string // INTEGER PRIMARY KEY
 	bigint  string // BIGINT PRIMARY KEY, which is not the rowid
 	none    string // BIGINT PRIMARY KEY in a table WITHOUT ROWID
-	// deviations are those of the answers that are not native's.
+	// deviations are the deviations of the answers that are not native's.
 	deviations []string
 }
 

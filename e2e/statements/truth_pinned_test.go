@@ -143,8 +143,8 @@ func TestBroughtIntoBlock(t *testing.T) {
 	})
 }
 
-// TestTimeOfWait: the time of an INSERT that waits for its number without gaps is that of
-// the beginning of its transaction, before the wait.
+// TestTimeOfWait: the time of an INSERT that waits for its number without gaps is the
+// beginning of its transaction, before the wait.
 func TestTimeOfWait(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -222,8 +222,8 @@ func TestMaxPlusOneRow(t *testing.T) {
 	})
 }
 
-// TestFirstRowLeftOut: LastInsertId is 0 where the first row of several is left out, for
-// keys behind which no numbers are kept free.
+// TestFirstRowLeftOut: LastInsertId is 0 if the first row of several is left out, for
+// keys after which no numbers are kept free.
 func TestFirstRowLeftOut(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {

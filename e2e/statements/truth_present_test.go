@@ -78,8 +78,8 @@ var presentKeys = []struct {
 		policy.Table{InPlace: &policy.Source{Kind: policy.KindSequence, EnsureSchema: true}}},
 }
 
-// TestPresentOfAllLayouts: what became of each row is recorded for keys of every
-// layout, inside a transaction and outside, for more rows than one query asks for.
+// TestPresentOfAllLayouts: the outcome of each row is recorded for keys of every layout,
+// inside a transaction and outside, for more rows than one query asks for.
 func TestPresentOfAllLayouts(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MattnFile, harness.MySQLDefault, harness.MySQLInterp, harness.PgxDefault, harness.PgxSimple, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -142,8 +142,8 @@ func TestPresentOfAllLayouts(t *testing.T) {
 	})
 }
 
-// TestNothingIsAskedInVain: where the statement proves what became of its rows, or
-// nobody wants to know, the table is not asked.
+// TestNothingIsAskedInVain: if the statement proves the outcome of its rows, or no caller
+// needs it, the table is not asked.
 func TestNothingIsAskedInVain(t *testing.T) {
 	t.Parallel()
 	s := harness.MySQLInterp.Scratch(t)
@@ -201,8 +201,8 @@ func TestNothingIsAskedInVain(t *testing.T) {
 	}
 }
 
-// TestQuestionLeavesOthersAlone: behind an upsert that has inserted its row, a
-// transaction has fixed nothing that it sees, and locks nothing but the row.
+// TestQuestionLeavesOthersAlone: after an upsert that has inserted its row, a transaction
+// has fixed nothing that it sees, and locks nothing but the row.
 func TestQuestionLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.MySQLEngines, func(t *testing.T, s *harness.Scratch) {
@@ -281,7 +281,7 @@ func TestQuestionOfAReplica(t *testing.T) {
 	})
 }
 
-// hiddenRows are tables of which the rows do not say what became of keys.
+// hiddenRows are tables whose rows do not show the outcome of keys.
 var hiddenRows = []struct {
 	name, only string
 	schema     []string
@@ -309,8 +309,8 @@ var hiddenRows = []struct {
 	}},
 }
 
-// TestHiddenRows: of a view, under row security and behind triggers that change the
-// key, what became of the rows is not known.
+// TestHiddenRows: of a view, under row security and with triggers that change the key,
+// the outcome of the rows is not known.
 func TestHiddenRows(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, []harness.Engine{harness.SQLiteFile, harness.MySQLDefault, harness.PgxDefault, harness.PQDefault}, func(t *testing.T, s *harness.Scratch) {

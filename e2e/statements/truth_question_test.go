@@ -15,10 +15,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Each test here pins a line about the question that goes behind an INSERT.
+// Each test here pins a line about the query that follows an INSERT.
 
-// besideSides has a table "native", whose keys MariaDB makes, and a table "filled", each with
-// a row. It runs f behind an INSERT in a transaction on each.
+// besideSides has a table "native", whose keys MariaDB makes, and a table "filled", each
+// with a row. It runs f after an INSERT in a transaction on each.
 func besideSides(t *testing.T, columns, row, insert string, f func(t *testing.T, tx *sql.Tx, other *sql.Conn, table string)) {
 	t.Helper()
 	harness.Each(t, []harness.Engine{harness.MySQLDefault}, func(t *testing.T, s *harness.Scratch) {
@@ -44,7 +44,7 @@ func besideSides(t *testing.T, columns, row, insert string, f func(t *testing.T,
 	})
 }
 
-// TestQuestionFixesView: the question behind rows of which some are left out fixes what a
+// TestQuestionFixesView: the query after rows of which some are left out fixes what a
 // transaction under REPEATABLE READ sees.
 func TestQuestionFixesView(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestQuestionFixesView(t *testing.T) {
 	})
 }
 
-// TestQuestionLocksGap: the question behind an upsert that sets NULL over NULL locks the gap
+// TestQuestionLocksGap: the query after an upsert that sets NULL over NULL locks the gap
 // of the key that is not stored.
 func TestQuestionLocksGap(t *testing.T) {
 	t.Parallel()

@@ -22,13 +22,13 @@ var truthEngines = []harness.Engine{harness.SQLiteFile, harness.MattnFile, harne
 // and on, in the order in which they are drawn.
 type truthCase struct {
 	name string
-	only string // the dialects; "" for all
+	only string // the dialects; empty for all
 	path string // exec, query, prepared, twice (prepared and executed twice), first (the first row is read)
 	text string
 
-	// outcomes are those of the keys that are recorded: S for Stored, N for
-	// NotStored, U for Unknown, on one dialect behind its name. "*" asks only that
-	// none of them is wrong.
+	// outcomes are the outcomes of the keys that are recorded: S for Stored, N for
+	// NotStored, U for Unknown, on one dialect after its name. "*" asks only that none of
+	// them is wrong.
 	outcomes string
 
 	// last is what LastInsertId gives of the last Exec; -1 where the driver's
@@ -91,9 +91,8 @@ var truthCases = []truthCase{
 	{"in WITH, nothing done", "postgres", "exec", "WITH w AS (INSERT INTO people (code) VALUES ('dup') ON CONFLICT DO NOTHING) SELECT 1", "U", -1},
 }
 
-// TestTruth asks after statements of every form what Record and LastInsertId say.
-// None may be wrong, and where the engine does not tell, the answer is that it is
-// not known.
+// TestTruth asks after statements of every form what Record and LastInsertId say. None
+// may be wrong, and if the engine does not report it, the answer is that it is not known.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, truthEngines, func(t *testing.T, s *harness.Scratch) {

@@ -36,7 +36,7 @@ func sourcesPolicy(s *harness.Scratch) *policy.Config {
 	return cfg
 }
 
-// TestSources: each source tells what it has, under a name that no table and no tenant
+// TestSources: each source reports its state, under a name that no table and no tenant
 // changes.
 func TestSources(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func TestStatsOfFailures(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE people (id CHAR(36) PRIMARY KEY, name VARCHAR(20) NOT NULL UNIQUE)")
 		db, m := s.Open(t, harness.FillID("people", policy.Table{}))
 		returning := func(query string, args ...any) error {
-			ctx, _ := keyfill.Record(t.Context()) // MariaDB's error comes behind the rows
+			ctx, _ := keyfill.Record(t.Context()) // MariaDB's error comes after the rows
 			return harness.DrainContext(ctx, db, s.Placeholders(query+" RETURNING id"), args...)
 		}
 		execs := func(query string, args ...any) error {

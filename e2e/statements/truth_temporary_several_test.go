@@ -25,7 +25,7 @@ func TestTemporarySeveral(t *testing.T) {
 			name   string
 			before []string
 			text   string
-			only   string // the dialects, "" for all
+			only   string // the dialects, empty for all
 			runs   bool   // the text runs and its INSERT gets no key
 		}{
 			{name: "dropped", before: []string{temp}, text: "DROP TABLE people; " + insert},

@@ -19,9 +19,9 @@ import (
 type temporaryCase struct {
 	name   string
 	before []string // what comes before the INSERT
-	insert string   // "" for INSERT INTO people (name) VALUES (?)
+	insert string   // empty for INSERT INTO people (name) VALUES (?)
 	filled bool
-	only   string // the dialect; "" for all
+	only   string // the dialect; empty for all
 }
 
 var temporaryCases = []temporaryCase{
@@ -72,8 +72,8 @@ var temporaryCases = []temporaryCase{
 		only: "postgres", filled: true},
 }
 
-// TestTemporary: a temporary table of the name of a configured one is not the
-// configured table on the connection that made it, as long as it is there.
+// TestTemporary: a temporary table of the name of a configured one is not the configured
+// table on the connection that made it, while it is there.
 func TestTemporary(t *testing.T) {
 	t.Parallel()
 	harness.Each(t, harness.LoadEngines, func(t *testing.T, s *harness.Scratch) {

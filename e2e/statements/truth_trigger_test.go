@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// triggerKey is the key that triggers and rules put in the place of ours.
+// triggerKey is the key by which triggers and rules replace ours.
 const triggerKey = "01900000-0000-7000-8000-00000000beef"
 
 // meddling is a schema in which the engine does something else with the key than
@@ -24,12 +24,12 @@ type meddling struct {
 	only   string // the dialect
 	schema []string
 
-	// stored is the key that is in the table base afterwards: "ours", "other", or
-	// "none" where no row is. returned is that which RETURNING and, after it,
-	// Record say; "" where there is no RETURNING.
+	// stored is the key that is in the table base afterwards: "ours", "other", or "none"
+	// if no row is. returned is the key that RETURNING and, after it, Record return;
+	// empty without RETURNING.
 	stored, returned string
 
-	// outcome is what Record says of our key without RETURNING: nothing tells that
+	// outcome is what Record says of our key without RETURNING: nothing shows that
 	// another one was stored, and of no row in the count that none was.
 	outcome keyfill.Outcome
 }

@@ -60,7 +60,7 @@ func TestUnfitAskedApart(t *testing.T) {
 }
 
 // leavesOneOut stores a row, and has an INSERT leave it out the second time, which Record
-// tells.
+// reports.
 func leavesOneOut(t *testing.T, s *harness.Scratch, db *sql.DB) {
 	t.Helper()
 	harness.Must(t, db, "INSERT INTO people (a) VALUES (1)")
