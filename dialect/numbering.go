@@ -59,7 +59,7 @@ type Numbering struct {
 	// empty if the engine has no such expression.
 	PerRow string
 
-	// Tails make the keys of rows from what they have in common.
+	// Tails make the keys of rows from the part that they share.
 	Tails Tails
 
 	// UUIDv4 and UUIDv7 make a UUID of that version.

@@ -51,8 +51,8 @@ func stateError(name string, cause error) error {
 	return fmt.Errorf("state %q: %w: %w", name, keysource.ErrStoreState, cause)
 }
 
-// meaning returns what an error of the client means, without a word of another one than
-// etcd's own. The error of a context stays one.
+// meaning returns the meaning of a client's error, in words of etcd's own at most. The
+// error of a context stays one.
 func meaning(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

@@ -39,10 +39,10 @@ type dialling struct {
 	err  error
 }
 
-// ask puts a question to the member that is asked. After a silence, and an error that others
+// ask puts a question to the current member. After a silence, and an error that others
 // may not have, the next question goes to another member. A client of all members asks by
-// turns, and would ask a silent one for the 13 seconds that it takes to find it broken. After
-// an error what was asked for may have happened.
+// turns, and would ask a silent one for the 13 seconds that it takes to find it broken.
+// After an error the requested change may have happened.
 func (s *store) ask(ctx context.Context, question func(context.Context, *connection) error) error {
 	s.mu.Lock()
 	if s.closed {

@@ -18,10 +18,10 @@ import (
 // named by its first integer, which is known only after the first of the two. A process that is
 // killed between them would lose a series, and there are few where they are workers' numbers.
 //
-// So one process at a time can move the state. A process that finds it moved by another one
-// writes a key that says that it waits. The next process to move the state also writes the
-// series of all that wait. Hundreds of processes that begin at once then need a few rounds, and
-// not a round each.
+// So one process at a time can move the state. A process that finds it moved by another
+// one writes a key that says that it waits. The next process to move the state also
+// writes a series for each waiting process. Hundreds of processes that begin at once then
+// need a few rounds, and not a round each.
 
 // mostServed limits for how many other owners one transaction writes series. Each takes three
 // operations, and etcd takes 128 in a transaction unless its settings say otherwise.
@@ -114,7 +114,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 			if fresh {
 				return made, err
 			}
-			// What is remembered may be old.
+			// The remembered view may be old.
 			if v, err = s.look(ctx); err != nil {
 				return keysource.Series{}, err
 			}
@@ -155,9 +155,9 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 	}
 }
 
-// plan returns the new series, the new value of the state, and what else the transaction
-// compares and writes. If the state stands below seen, the value is empty and the series says
-// where the state stands.
+// plan returns the new series, the new value of the state, and the further conditions and
+// writes of the transaction. If the state stands below seen, the value is empty and the
+// series holds where the state stands.
 func (s *series) plan(v view, seen int64, id clientv3.LeaseID) (made keysource.Series, text string, wanted change, err error) {
 	state, err := s.counter.parse(v.state)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// Reach asks for a change whose condition is never true, and returns what is wrong. It is for
+// Reach asks for a change whose condition is never true, and returns the error. It is for
 // "keyfill check".
 func (s *store) Reach(ctx context.Context) error {
 	key := s.key("states", "check")

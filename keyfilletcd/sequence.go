@@ -166,7 +166,7 @@ func (n *numbers) add(ctx context.Context, now *standing, count int64) (then *st
 	switch {
 	case err != nil:
 		return nil, 0, false, err
-	case then.over: // so that it is not known what was reserved
+	case then.over: // so that the reserved integers are not known
 		return then, then.next, true, nil
 	}
 	return then, then.next - count, true, nil
@@ -223,7 +223,8 @@ func (n *numbers) Reserve(ctx context.Context, want, seen int64) (got keysource.
 	}
 }
 
-// Advance raises the base of the state. What others reserve meanwhile raises it further.
+// Advance raises the base of the state. Reservations by others meanwhile raise it
+// further.
 func (n *numbers) Advance(ctx context.Context, to int64) error {
 	return n.store.persist(ctx, func() error { return n.raise(ctx, to) })
 }

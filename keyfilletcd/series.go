@@ -41,8 +41,8 @@ func newSeries(s *store, st keysource.State, o keysource.SeriesOwner) *series {
 	}
 }
 
-// part returns what a series is called below the name of its state: its first integer, in
-// as many digits as any has, so that the keys are in the order of the integers.
+// part returns the name of a series below the name of its state: its first integer, in as
+// many digits as any has, so that the keys are in the order of the integers.
 func part(first int64) string { return fmt.Sprintf("%019d", first) }
 
 func (s *series) rowKey(first int64) string {
@@ -65,7 +65,7 @@ func (s *series) row(first int64) *cell {
 	return c
 }
 
-// forget drops what is remembered of a series that is not this owner's any more.
+// forget drops the remembered data of a series that is not this owner's any more.
 func (s *series) forget(first int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +310,7 @@ func (s *series) sweep(ctx context.Context, one found) error {
 	return err
 }
 
-// GiveUp ends the right of this owner to a series, and gives back what it has not used.
+// GiveUp ends the right of this owner to a series, and gives back its unused integers.
 func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	defer s.forget(one.First)
 	return s.store.persist(ctx, func() error { return s.giveUp(ctx, one, to) })

@@ -23,9 +23,9 @@ type store struct {
 	close context.CancelFunc
 	seen  watermark
 
-	random *rand.Rand // of pauses, and of the order of what is tried
+	random *rand.Rand // of pauses, and of the order of members
 
-	mu      sync.Mutex // guards what follows; never held while etcd is asked
+	mu      sync.Mutex // guards the fields below; never held while etcd is asked
 	asked   int        // the member that is asked
 	members []member
 	closed  bool
@@ -58,7 +58,7 @@ func (s *store) Close() error {
 		}
 		<-d.done
 		if d.conn != nil {
-			_ = d.conn.close() // it says that its context has ended
+			_ = d.conn.close() // its error is that its context has ended
 		}
 	}
 	return nil

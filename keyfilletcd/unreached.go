@@ -89,7 +89,7 @@ var networkFaults = []struct {
 // alert matches the error of a TLS that the server has ended.
 var alert = regexp.MustCompile(`remote error: (tls: [a-z ]{1,40})`)
 
-// unreached returns what a text of gRPC means, which says why no server is connected.
+// unreached returns the meaning of a text of gRPC about a server that is not connected.
 func unreached(text string) error {
 	for _, f := range networkFaults {
 		switch {

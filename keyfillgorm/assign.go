@@ -45,9 +45,9 @@ func (d *drawn) unfit(key driver.Value) error {
 	return anchor.Lastf("policy", "keyfillgorm: field %s, as %s, cannot hold the key of table %q, as %T: give it a type that is an sql.Scanner, or set layout:", d.field.Name, d.field.FieldType, d.table, key)
 }
 
-// unmarshaler returns what reads a text into an array, or what a pointer to one points to,
-// where GORM cannot: it knows sql.Scanner alone, and the UUID of Go 1.27's standard library
-// has none. It returns nil elsewhere.
+// unmarshaler returns the text unmarshaler of an array, or of a pointer to one, that GORM
+// cannot read: it knows sql.Scanner alone, and the UUID of Go 1.27's standard library has
+// none. It returns nil elsewhere.
 func unmarshaler(field reflect.Value) encoding.TextUnmarshaler {
 	array := field.Type()
 	if array.Kind() == reflect.Pointer {

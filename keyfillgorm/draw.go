@@ -20,7 +20,7 @@ type setter struct {
 	returning bool // GORM uses RETURNING
 }
 
-// drawnKey is the name under which a statement has what was drawn for it.
+// drawnKey is the name under which a statement has its drawn keys.
 const drawnKey = "keyfill:drawn"
 
 // drawn are the keys that were set for a statement.
@@ -41,8 +41,8 @@ type drawn struct {
 	// NOTHING there as an update.
 	scanned, told bool
 
-	// selects and omits are the program's where the plugin has chosen the key's column in
-	// addition, changed says that it has.
+	// selects and omits are the program's if the plugin has chosen the key's column in
+	// addition, which changed reports.
 	selects, omits []string
 	changed        bool
 }

@@ -18,7 +18,7 @@ type lacking struct {
 	field *schema.Field
 }
 
-// unknown is for a table of which the plugin does not know what it is.
+// unknown returns the error for a table that the plugin does not know.
 func (l lacking) unknown() error {
 	if !l.any(l.handsOn) {
 		return nil

@@ -40,7 +40,8 @@ func (s *setter) settle(db *gorm.DB) {
 		}
 	}
 	if err != nil {
-		// What is stored is not known, and a struct must not name a row that is not.
+		// It is not known which rows are stored, and a struct must not name a missing
+		// row.
 		d.zero(ctx)
 		_ = db.AddError(err)
 		return

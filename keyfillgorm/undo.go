@@ -35,7 +35,7 @@ func isAssociation(db *gorm.DB) bool {
 	return j != nil && j.owner != db.Statement
 }
 
-// note writes down what was drawn for a statement.
+// note records the keys that were drawn for a statement.
 func note(db *gorm.DB, d *drawn) {
 	if j := journalOf(db); j != nil {
 		j.drawn = append(j.drawn, d)

@@ -32,7 +32,7 @@ const (
 	verySoon = 3 * 24 * time.Hour
 )
 
-// findings returns what is wrong with a source now.
+// findings returns the present faults of a source.
 func (s Source) findings(now time.Time) []Finding {
 	var found []Finding
 	add := func(severity, text, remedy string) {
@@ -83,7 +83,7 @@ func isOfKeys(cause string) bool {
 	return false
 }
 
-// findings returns what has gone wrong with a table since the mount was opened.
+// findings returns the faults of a table since the mount was opened.
 func (t Table) findings(now time.Time) []Finding {
 	var found []Finding
 	add := func(severity, text, remedy string) {

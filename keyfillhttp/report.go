@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill"
 )
 
-// Report is what the page shows, and the form of its JSON. The names of the JSON fields
-// stay as they are; new ones may come. Times are in UTC as RFC 3339 writes them.
+// Report is the content of the page, and the form of its JSON. The names of the JSON
+// fields stay as they are; new ones may come. Times are in UTC as RFC 3339 writes them.
 type Report struct {
 	// Time is when the report was made.
 	Time time.Time `json:"time"`

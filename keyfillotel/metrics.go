@@ -13,11 +13,11 @@ import (
 	"github.com/keyfill/keyfill/internal/figures"
 )
 
-// Register makes a meter observe what a mount has done since it was opened, and the state
-// of its sources, each time that the metrics are collected. The attributes are added to all
-// of its metrics: give each database one, such as db.namespace, where a process has several.
-// The mount of a registered name gives the sums over all databases that were opened through
-// the name.
+// Register makes a meter observe the counts of a mount since it was opened, and the state
+// of its sources, each time that the metrics are collected. The attributes are added to
+// all of its metrics: give each database one, such as db.namespace, where a process has
+// several. The mount of a registered name gives the sums over all databases that were
+// opened through the name.
 //
 // The error is [ErrRegistered] where the meter observes the mount already, with the same
 // attributes, or is of the meter; nothing more is observed then. Unregister of the result

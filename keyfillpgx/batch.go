@@ -74,8 +74,9 @@ type batchResults struct {
 	rows   pgx.Rows
 }
 
-// fill returns a copy of a batch whose texts have their keys. pgx changes what it sends,
-// and b belongs to the application, which may send it again or on two connections.
+// fill returns a copy of a batch whose texts have their keys. pgx changes the batch that
+// it sends, and b belongs to the application, which may send it again or on two
+// connections.
 func (r *batchResults) fill(b *pgx.Batch) (*pgx.Batch, error) {
 	calls := make([]call, len(b.QueuedQueries))
 	queries := make([]string, len(calls))
@@ -140,7 +141,8 @@ func hasOneResult(text string) bool {
 }
 
 // readQueued reads the arguments of a queued text. pgx takes no option there but a
-// QueryRewriter. takesNames says that the text may be the name of a prepared statement.
+// QueryRewriter. takesNames reports whether the text may be the name of a prepared
+// statement.
 func (c *Conn) readQueued(ctx context.Context, q *pgx.QueuedQuery, takesNames bool) (call, error) {
 	args := q.Arguments
 	var rewriter pgx.QueryRewriter
@@ -213,7 +215,7 @@ func (r *batchResults) Exec() (pgconn.CommandTag, error) {
 	return tag, r.meant(err)
 }
 
-// meant returns an error of the batch, or what it means where the name of a table meant
+// meant returns an error of the batch, or its meaning if the name of a table meant
 // another one.
 func (r *batchResults) meant(err error) error {
 	if err == nil || r.batch == nil {

@@ -19,8 +19,8 @@ type call struct {
 	once   bool // the text never comes again: pgx is to keep no statement for it
 }
 
-// read reads the arguments of a call: options first, then what the QueryRewriter among
-// them makes of the others. takesFormats says that pgx takes formats of results.
+// read reads the arguments of a call: options first, then the result of a QueryRewriter
+// among them for the others. takesFormats reports whether pgx takes formats of results.
 func (c *Conn) read(ctx context.Context, sql string, args []any, takesFormats bool) (call, error) {
 	var rewriter pgx.QueryRewriter
 	k := call{text: sql}
@@ -67,8 +67,8 @@ func (c *Conn) named(k call) call {
 	return k
 }
 
-// sent returns what is sent for a text: the name of its statement, unless keyfill has
-// changed the text.
+// sent returns the text to send: the name of its statement, unless keyfill has changed
+// the text.
 func (k *call) sent(query string) string {
 	if k.name != "" && query == k.text {
 		return k.name

@@ -50,8 +50,8 @@ var _ filler = (*fill.Conn)(nil)
 var errVersions = anchor.Last("keyfillpgx", "keyfillpgx: this module and github.com/keyfill/keyfill are of different versions: take one version of both")
 
 // WrapConn returns a connection that fills keys around one of pgx, with sources of its
-// own. It asks the server what the policy needs to know. The keys of sources with a state
-// are reserved on connections that are opened by conn's config.
+// own. It asks the server for the facts that the policy needs. The keys of sources with a
+// state are reserved on connections that are opened by conn's config.
 //
 // It fails with the errors of the policy, and with the errors of pgx.
 func WrapConn(ctx context.Context, conn *pgx.Conn, o keyfill.Options) (*Conn, error) {
@@ -84,7 +84,7 @@ func newConn(ctx context.Context, connector *keyfill.Connector, conn *pgx.Conn) 
 // check.
 func (c *Conn) Mount() *keyfill.Mount { return c.connector.Mount() }
 
-// Conn returns the connection of pgx. What is sent on it is neither filled nor seen: see
+// Conn returns the connection of pgx. Statements on it are neither filled nor seen: see
 // the caveats of this package.
 func (c *Conn) Conn() *pgx.Conn {
 	keyfill.Unwrap(c.keyfill)

@@ -16,7 +16,7 @@
 // # Options and rewriters
 //
 // A QueryRewriter among the arguments, such as pgx.NamedArgs and pgx.StrictNamedArgs,
-// rewrites the text first, and keyfill fills what it has made. QueryExecMode,
+// rewrites the text first, and keyfill fills its result. QueryExecMode,
 // QueryResultFormats and QueryResultFormatsByOID go to pgx with the text that is sent.
 // Arguments go to pgx as they come.
 //
@@ -29,7 +29,7 @@
 //
 // # Caveats
 //
-// keyfill neither fills nor sees what is sent on pgx's own objects: on the pool or the
+// keyfill neither fills nor sees statements on pgx's own objects: on the pool or the
 // connection that was wrapped, on what [Conn.Conn], the Conn of a transaction and the
 // Conn of rows return, on a *pgconn.PgConn, which has the text form of COPY, and by the
 // name of a statement that was prepared on one of these. Settings, the search path and

@@ -37,7 +37,7 @@ func WrapPool(pool *pgxpool.Pool, o keyfill.Options) (*Pool, error) {
 	parent := newConnector(cfg.ConnConfig, opened...)
 	//nolint:staticcheck // pools may still have BeforeAcquire
 	if cfg.BeforeAcquire != nil || cfg.PrepareConn != nil || cfg.AfterRelease != nil {
-		parent.ResetSession = nil // the hook may change what the session means
+		parent.ResetSession = nil // the hook may change the meaning of the session
 	}
 	connector, err := keyfill.WrapConnector(parent, o)
 	if err != nil {

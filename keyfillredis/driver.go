@@ -185,7 +185,7 @@ func optionsOf(e keysource.Endpoints) (*redis.UniversalOptions, error) {
 		MaxRetries: -1, DialerRetries: 1,
 		ContextTimeoutEnabled: true, ReadTimeout: longest, WriteTimeout: longest,
 		PoolSize: 8, PipelinePoolSize: -1,
-		// What is of no use here, and asks for rights that a user may not have.
+		// A command without use here, which asks for rights that a user may not have.
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// asked are the settings of a server on which it depends what a failure costs, with the
-// values that keep what a store has answered.
+// asked are the settings of a server that decide the cost of a failure, with the values
+// that keep the answers of a store.
 var asked = []struct {
 	name string
 	good func(value string) bool

@@ -82,7 +82,7 @@ func (a access) login() error {
 	return []error{errLogin, errLoginDSN, errLoginGiven}[a]
 }
 
-// meaning returns what an error of the client means, without its words: they may hold an
+// meaning returns the meaning of a client's error, without its words: they may hold an
 // address, a key or a user. The error of a context stays one.
 func (s *store) meaning(ctx context.Context, err error) error {
 	var (

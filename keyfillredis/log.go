@@ -32,8 +32,8 @@ func (clientLog) Printf(ctx context.Context, format string, args ...any) {
 	log.DebugContext(ctx, "keyfillredis: the client says: "+fmt.Sprintf(format, shown...))
 }
 
-// shownArgument returns what a line may hold of an argument: numbers, and what an error of the
-// network means.
+// shownArgument returns the part of an argument that a line may hold: numbers, and the
+// meaning of an error of the network.
 func shownArgument(arg any) any {
 	if err, ok := arg.(error); ok {
 		return sqlcode.Connecting(err)

@@ -80,8 +80,8 @@ func (r reply) wrong(name string) error {
 	return nil
 }
 
-// decimal writes an integer as the scripts read it. What is less than 0 is less than all that
-// they compare it with, as 0 is.
+// decimal writes an integer as the scripts read it. A negative one is less than all
+// integers that they compare it with, as 0 is.
 func decimal(n int64) string { return strconv.FormatInt(max(n, 0), 10) }
 
 // ask runs a script on one key. After an error it may have been run.

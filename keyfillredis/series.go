@@ -81,7 +81,7 @@ func (s *series) Open(ctx context.Context, seen int64) (keysource.Series, error)
 	return s.told(r)
 }
 
-// GiveUp ends the right of this owner to a series, and gives back what it has not used.
+// GiveUp ends the right of this owner to a series, and gives back its unused integers.
 func (s *series) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	_, err := s.ask(ctx, giveUpScript, s.owner.Owner, decimal(one.First), decimal(one.Epoch), decimal(one.Next), decimal(to))
 	return err

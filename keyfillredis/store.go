@@ -82,7 +82,8 @@ func (s *store) counter(st keysource.State, kind string) *counter {
 	return &counter{store: s, state: st, kind: kind, key: s.key("states", st.Name), max: min(st.Max, math.MaxInt64-1)}
 }
 
-// ask runs a script about the state. The script finds the state, or says that it is missing.
+// ask runs a script about the state. The script finds the state, or reports that it is
+// missing.
 func (c *counter) ask(ctx context.Context, script *redis.Script, args ...any) (reply, error) {
 	return c.askFrom(ctx, script, "", "", args)
 }

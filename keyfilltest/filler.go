@@ -83,8 +83,8 @@ func (s *sent) bound() (bound []driver.Value) {
 	return bound
 }
 
-// sent is a connection, its driver and its connector, which keeps what was sent last
-// and answers that one row was changed.
+// sent is a connection, its driver and its connector, which keeps the last statement and
+// answers that one row was changed.
 type sent struct {
 	query string
 	args  []driver.NamedValue

@@ -14,8 +14,8 @@
 // steps.
 //
 // The mock gets the statements of the application and nothing else. keyfill asks it
-// neither for the catalog nor for settings, and begins no transaction on it. What the driver
-// refuses without asking the engine is refused here too.
+// neither for the catalog nor for settings, and begins no transaction on it. Statements
+// that the driver refuses without asking the engine are refused here too.
 //
 // # Caveats
 //

@@ -10,8 +10,8 @@ import (
 // version is the version of the format that is read.
 const version = 1
 
-// checker finds what is wrong with the meaning of a configuration, as far as the
-// dialect makes no difference.
+// checker finds the mistakes in the meaning of a configuration that are the same for each
+// dialect.
 type checker struct {
 	*mistakes
 	config *Config

@@ -64,9 +64,9 @@ type Config struct {
 	// not "none".
 	Stores map[string]Store
 
-	// StoreWait is how long an INSERT waits for a store that does not answer, if
-	// its context does not end before; 0 is ten seconds. What a store refuses for
-	// good is not waited for.
+	// StoreWait is how long an INSERT waits for a store that does not answer, if its
+	// context does not end before; 0 is ten seconds. A final refusal of a store is not
+	// waited for.
 	StoreWait time.Duration
 
 	// Sources are the sources that tables share, by name. A name is of ASCII

@@ -6,9 +6,9 @@
 // which answers one question: which [Rule] applies to this table? A policy never
 // changes and is safe for concurrent use.
 //
-// Nothing is guessed. What is not understood, contradicts itself or would do
-// nothing is an error, with file, line and column where it came from a file;
-// up to ten of them at once.
+// Nothing is guessed. A setting that is not understood, contradicts another one or would
+// do nothing is an error, with file, line and column where it came from a file; up to ten
+// of them at once.
 //
 // # The file
 //
@@ -46,12 +46,11 @@
 //
 // # Settings of the sessions
 //
-// sql_mode (MySQL, MariaDB; a list with commas, or default),
-// standard_conforming_strings (PostgreSQL; on or off) and quoted_identifier (SQL
-// Server; on or off) change where strings and names end. Left out, a connection
-// is asked when an INSERT depends on the answer, and again after what may have
-// changed it. What is written here is believed, of every session: say it where
-// all of them are set so, and nothing is asked.
+// sql_mode (MySQL, MariaDB; a list with commas, or default), standard_conforming_strings
+// (PostgreSQL; on or off) and quoted_identifier (SQL Server; on or off) change where
+// strings and names end. Left out, a connection is asked when an INSERT depends on the
+// answer, and again after a text that may have changed it. A setting in the policy holds
+// for every session, and nothing is asked: give it if all sessions are set so.
 //
 // # Names
 //

@@ -20,9 +20,9 @@ func (s Store) hasEndpoints() bool {
 	return len(s.Endpoints) > 0 || s.EndpointsEnv != "" || s.Prefix != "" || s.UserEnv != "" || s.PasswordEnv != "" || s.TLS != nil
 }
 
-// ResolveEndpoints returns what a keysource.EndpointsDriver opens. given is false for a
-// store with a DSN. It reads the environment; the error is an [*Error] that names the
-// variable, which is not set, or does not hold addresses.
+// ResolveEndpoints returns the endpoints for a keysource.EndpointsDriver. given is false
+// for a store with a DSN. It reads the environment; the error is an [*Error] that names
+// the variable, which is not set, or does not hold addresses.
 func (s Store) ResolveEndpoints() (e keysource.Endpoints, given bool, err error) {
 	none := keysource.Endpoints{}
 	if len(s.Endpoints) == 0 && s.EndpointsEnv == "" {

@@ -58,8 +58,8 @@ type mistakes struct {
 	origin *origin // nil for a configuration built in Go
 	list   []*Error
 
-	// unread are the places, as given by top, that could not be read whole.
-	// What they mean is not judged: a misspelt column: is not also missing.
+	// unread are the places, as given by top, that could not be read whole. Mistakes that
+	// follow from that are not reported: a misspelt column: is not also missing.
 	unread map[place]bool
 }
 

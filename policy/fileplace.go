@@ -96,8 +96,8 @@ func (p place) label() string {
 	return b.String()
 }
 
-// mayHideSecret reports whether what stands at p, and is no name that is known there, may be a
-// part of a DSN, or a password.
+// mayHideSecret reports whether the text at p, which is no name that is known there, may
+// be a part of a DSN, or a password.
 func (p place) mayHideSecret() bool {
 	return p.section == "stores" || p.section == "" && p.field == "stores"
 }

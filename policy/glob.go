@@ -16,8 +16,8 @@ func (p pattern) match(s string) bool {
 	}
 	var (
 		t         = p.text
-		i, j      = 0, 0  // what is left to compare is t[i:] and s[j:]
-		star, end = -1, 0 // the last * seen, and where what it stands for ends
+		i, j      = 0, 0  // t[i:] and s[j:] are left to compare
+		star, end = -1, 0 // the last * seen, and the end of the text that it stands for
 	)
 	for j < len(s) {
 		switch {
@@ -54,7 +54,7 @@ func (p pattern) literals() int {
 	return n
 }
 
-// What a character of a pattern may be instead of itself.
+// The other readings of a character in a pattern.
 const (
 	anyText = -1 - iota // *
 	anyChar             // ?

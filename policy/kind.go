@@ -54,8 +54,8 @@ type kind struct {
 	// fields are the fields of the source, besides kind, that it reads.
 	fields []*sourceField
 
-	// check reports what is wrong with the fields of s, which stands at p. The
-	// dialect makes no difference. A nil check says that there can be none.
+	// check reports the mistakes in the fields of s, which stands at p. They are the same
+	// for each dialect. A nil check means that there can be none.
 	check func(m *mistakes, p place, s Source)
 
 	// suit reports why s, which is complete and stands at p, does not suit a dialect;

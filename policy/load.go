@@ -81,9 +81,9 @@ func read(name string, f io.Reader) (*Config, error) {
 	return parse(name, data)
 }
 
-// Parse reads the text of a file, in UTF-8 and of 1 MiB at most. It keeps none
-// of data. The error is an [*Error] or several joined. What depends on the
-// dialect is left to [Config.Compile], whose errors then have positions too.
+// Parse reads the text of a file, in UTF-8 and of 1 MiB at most. It keeps none of data.
+// The error is an [*Error] or several joined. Checks that depend on the dialect are left
+// to [Config.Compile], whose errors then have positions too.
 func Parse(data []byte) (*Config, error) { return parse("", data) }
 
 func parse(file string, data []byte) (*Config, error) {

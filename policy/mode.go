@@ -12,8 +12,8 @@ const (
 	// ModeDryRun decides, counts and reports, draws no key and sends the
 	// original text.
 	ModeDryRun
-	// ModeOff sends everything untouched; what it would have been is counted,
-	// nothing is reported.
+	// ModeOff sends everything untouched; statements are counted by what they would have
+	// been, and nothing is reported.
 	ModeOff
 )
 

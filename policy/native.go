@@ -59,8 +59,8 @@ func (n namer) suitNative(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeNative sets the fields that a native source leaves out: engines increment by one
-// where nothing else is said. With that, the source gives what the engine itself would,
+// completeNative sets the fields that a native source leaves out: engines increment by
+// one where nothing else is said. With that, the source gives the engine's own numbers,
 // wherever the sequence stands; with larger blocks others may have the same numbers.
 func completeNative(s *Source, _ *dialect.Dialect) {
 	s.Block = cmp.Or(s.Block, 1)

@@ -17,8 +17,8 @@ type reader struct {
 	levels *fieldLevels
 }
 
-// is reports whether n is of the given kind, or says that a value of the type
-// called name is wanted.
+// is reports whether n is of the given kind; if not, it reports the mistake that a value
+// of the type called name is wanted.
 func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 	if !r.isPlain(p, n) {
 		return false

@@ -64,8 +64,8 @@ func unknownMode(word string) string {
 	return "unknown sql_mode " + show(word) + "; write a list as SELECT @@SESSION.sql_mode gives it, or " + defaultMode
 }
 
-// zeroIsKey reports whether sql_mode says that an integer 0 is stored as it is:
-// MySQL 8.4 manual, section 7.1.11, NO_AUTO_VALUE_ON_ZERO.
+// zeroIsKey reports whether an integer 0 is stored as it is under sql_mode: MySQL 8.4
+// manual, section 7.1.11, NO_AUTO_VALUE_ON_ZERO.
 func (c *Config) zeroIsKey() bool {
 	return slices.ContainsFunc(strings.Split(c.SQLMode, ","), func(word string) bool {
 		return strings.EqualFold(strings.TrimSpace(word), "no_auto_value_on_zero")

@@ -29,7 +29,7 @@ func (s Source) CreateRow() bool {
 type KeyTable struct {
 	Name    string
 	Key     string // the column that names the source of a row; "" when the table has one row
-	Row     string // what stands in Key; "" stands for the name of the state
+	Row     string // the value of Key; empty means the name of the state
 	Value   string // the column of the number; of a coprime, of the last key as one
 	Stored  string // [StoredNext] or [StoredLast]
 	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
@@ -101,9 +101,9 @@ type Source struct {
 	Start int64
 
 	// Below is the first integer that a sequence does not give, since the column's own
-	// counter (AUTO_INCREMENT, IDENTITY, a default) gives those from there on: the
-	// engine is asked whether its counter stands there. What is done about the start
-	// and the greatest key looks only at the keys below it. 0 is no such integer.
+	// counter (AUTO_INCREMENT, IDENTITY, a default) gives those from there on: the engine
+	// is asked whether its counter stands there. The start and the greatest key are
+	// determined from the keys below it only. 0 is no such integer.
 	Below int64
 
 	// StartAt is the least integer that a sequence gives, while another sequence of the

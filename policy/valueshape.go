@@ -195,7 +195,7 @@ func numbered[V ~uint8](what string, words []string) shape[V] {
 // indexes. An unquoted null is read as the word.
 func set[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
-	items := []any{nil} // what other readers of YAML make of an unquoted null
+	items := []any{nil} // other readers of YAML get nil for an unquoted null
 	for _, word := range words {
 		items = append(items, word)
 	}

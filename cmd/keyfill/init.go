@@ -81,7 +81,7 @@ func (f *initFlags) errThere() error {
 	return fmt.Errorf("the file %s is there already: say --force to write over it, or name another file", f.file)
 }
 
-// write prints the policy, or writes it into the file and prints what it holds.
+// write prints the policy, or writes it into the file and prints its summary.
 func (f *initFlags) write(out io.Writer, first *draft.Draft) error {
 	if f.file == "" {
 		_, err := io.WriteString(out, first.Text())

@@ -150,7 +150,7 @@ func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *
 	return judge.With(asked), asked, nil
 }
 
-// print prints what was read in the form that the flags ask for.
+// print prints the report in the form that the flags ask for.
 func (f *vetFlags) print(out io.Writer, v *vetreport.Report) error {
 	w, form := bufio.NewWriter(out), &vetreport.Form{All: f.all, FailOn: f.failOn}
 	switch {

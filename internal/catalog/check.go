@@ -50,10 +50,9 @@ type Key struct {
 	Cased bool
 }
 
-// Check returns nil, or an [*Error] that says why the engine would refuse the
-// keys, store others than were sent or out of order, or make the same ones
-// itself, and what to change: the first of [Table.Problems]. A column of a type that
-// this package does not know passes.
+// Check returns nil, or an [*Error] with the reason why the engine would refuse the keys,
+// store other keys or in another order, or make the same ones itself, and the remedy: the
+// first of [Table.Problems]. A column of a type that this package does not know passes.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if all := t.Problems(d, k); len(all) > 0 {
 		return all[0]

@@ -112,8 +112,8 @@ func definitionStep(text string) int {
 	return len(text)
 }
 
-// definitionParts returns the words of a definition. What stands in quotes or
-// parentheses is a part of its word.
+// definitionParts returns the words of a definition. Quotes and parentheses with their
+// content are a part of their word.
 func definitionParts(item string) (parts []string) {
 	const blanks = " \t\n"
 	for item = strings.TrimLeft(item, blanks); item != ""; item = strings.TrimLeft(item, blanks) {

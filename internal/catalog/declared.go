@@ -43,7 +43,7 @@ type Declared struct {
 	Name     string
 	Type     string   // of the engine, in lower case, without sizes: "character varying"
 	Sizes    []int    // the numbers in brackets after the type
-	Words    []string // what else stands with the type, in lower case: unsigned, zerofill
+	Words    []string // the other words of the type, in lower case: unsigned, zerofill
 	Strings  bool     // the type is one of strings that this package does not know by name
 	NotNull  bool
 	Default  string // the text of the expression; empty without a default
@@ -92,7 +92,7 @@ func (o *Overview) refer(listed map[*Declaration]*Listed, child *Declaration, re
 	}
 }
 
-// listed returns what a live catalog would say of the table.
+// listed returns the description of the table that a live catalog would give.
 func (t *Declaration) listed(d *dialect.Dialect) *Listed {
 	l := &Listed{
 		Table:   &Table{Schema: t.Schema, Name: t.Name, View: t.View, Partition: t.Partition, Child: t.Child, InsertTriggers: No, KeyTriggers: No},
@@ -161,7 +161,7 @@ func (c *Declared) size(i, byDefault int) int {
 	return byDefault
 }
 
-// column returns what a live catalog would say of the column.
+// column returns the description of the column that a live catalog would give.
 func (c *Declared) column(d *dialect.Dialect) Column {
 	return engines[d.Family].column(c)
 }
@@ -239,8 +239,8 @@ func (c *Declared) ofMySQL() []any {
 // stringsOfPostgreSQL are the types of strings by their names in pg_type.
 var stringsOfPostgreSQL = []string{"text", "varchar", "bpchar", "name", "citext"}
 
-// namesOfPostgreSQL are the names in pg_type of types that have others too, and
-// longOfPostgreSQL are those that format_type gives.
+// namesOfPostgreSQL are the names in pg_type of types with several names, and
+// longOfPostgreSQL are the names from format_type.
 var (
 	namesOfPostgreSQL = map[string]string{
 		"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "decimal": "numeric", "dec": "numeric",

@@ -1,6 +1,6 @@
-// Package catalog reads what an engine's catalog says about one table, and checks whether
-// keyfill may fill a key column of it: whether the column is there, takes keys of that
-// kind, is wide enough, and is filled by nothing else.
+// Package catalog reads an engine's catalog about one table, and checks whether keyfill
+// may fill a key column of it: whether the column is there, takes keys of that kind, is
+// wide enough, and is filled by nothing else.
 //
 //	table, err := catalog.Read(ctx, d, catalog.Conn(c), "", "orders")
 //	if err != nil {

@@ -50,7 +50,7 @@ type Overview struct {
 	dialect  *dialect.Dialect
 	declared bool                                       // it holds the declarations of a script
 	unread   bool                                       // the catalog could not be read
-	read     func(schema, table string) (*Table, error) // what is not listed; nil: nothing
+	read     func(schema, table string) (*Table, error) // tables that are not listed; nil: none
 }
 
 // List returns the tables that a name without schema finds, and the tables of some
@@ -124,7 +124,7 @@ func (o *Overview) Names() []string {
 	return names
 }
 
-// IsNoTable reports whether an error says that there is no such table.
+// IsNoTable reports whether an error means that the table does not exist.
 func IsNoTable(err error) bool { return errors.Is(err, ErrNoTable) }
 
 // IsUniqueWith reports whether a unique index of all rows has the column and otherwise

@@ -64,7 +64,8 @@ var ruleOf = []struct {
 	{catalog.ErrLive, ruleEngineFills},
 }
 
-// lookAtProblems adds what the run's own check of the column refuses, all of it.
+// lookAtProblems adds a finding for each reason for which the run's own check refuses the
+// column.
 func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 	k := &t.table.KeyColumns[i]
 	for _, err := range t.found.Problems(c.d, k.Wanted()) {

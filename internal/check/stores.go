@@ -119,7 +119,7 @@ func (c *checker) storeOf(name string) *store.Store {
 	return one.store
 }
 
-// dialectOf returns what the database of a store speaks.
+// dialectOf returns the dialect of a store's database.
 func (c *checker) dialectOf(name string) *dialect.Dialect {
 	if one := c.stores[name]; one != nil && name != "" {
 		return one.dialect

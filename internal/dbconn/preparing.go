@@ -17,8 +17,8 @@ func IsRefused(err error) bool {
 	return err != nil && strings.HasPrefix(err.Error(), simpleRefused)
 }
 
-// preparing is a connection that answers driver.ErrSkip to what its driver takes only when
-// it is prepared.
+// preparing is a connection that answers driver.ErrSkip to a statement that its driver
+// takes only prepared.
 type preparing struct {
 	driver.Conn
 	driver.ConnPrepareContext

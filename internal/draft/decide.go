@@ -29,7 +29,7 @@ type item struct {
 	names   []string        // of the tables, for comments
 	table   string          // as a policy names it
 	column  string          // as a policy names it; may be empty
-	rest    string          // what follows the column in the entry
+	rest    string          // the rest of the entry after the column
 	why     []string        // sentences
 	notes   []string        // of keyfill check
 	line    int             // of the entry in the text, from 1; 0 where it has none

@@ -6,8 +6,8 @@
 //	…
 //	text := draft.Of(d, over).Text()
 //
-// [Of] decides by what the catalog says of a table and nothing else. An entry that it
-// writes fills INSERTs that bring no key, and keeps what the others bring:
+// [Of] decides by the catalog's facts about a table alone. An entry that it writes fills
+// INSERTs that bring no key, and keeps the keys of the others:
 //
 //	the key of the table                                    the decision
 //	one column of a type that a source suits, called id,    an entry

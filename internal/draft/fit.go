@@ -13,9 +13,9 @@ import (
 
 // Fit is the source that suits a column.
 type Fit struct {
-	Rest    string // what follows the column in an entry: ", source: uuidv7, layout: binary"
+	Rest    string // the rest of an entry after the column: ", source: uuidv7, layout: binary"
 	Why     string // why it suits, as a part of a sentence
-	Instead string // what else would do, or what to know, as a sentence
+	Instead string // an alternative, or a fact to know, as a sentence
 }
 
 // sequence is the source of integers.
@@ -222,7 +222,7 @@ func isStreamName(table string) bool {
 	return false
 }
 
-// singulars returns what one row of a table may be called.
+// singulars returns the possible names for one row of a table.
 func singulars(table string) []string {
 	if stem, ok := strings.CutSuffix(table, "ies"); ok {
 		return []string{stem + "y", table}

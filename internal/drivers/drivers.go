@@ -19,34 +19,33 @@ type Facts struct {
 	// Family reports whether the driver is for MySQL and MariaDB, which the server's
 	// version distinguishes.
 	Family bool
-	// CachesQueries says that Query prepares and caches by text even without
-	// arguments, so that a literal key would fill the cache: pgx
-	// (Conn.Query; its Exec without arguments is one round trip).
+	// CachesQueries reports whether Query prepares and caches by text even without
+	// arguments, so that a literal key would fill the cache: pgx (Conn.Query; its Exec
+	// without arguments is one round trip).
 	CachesQueries bool
-	// KeepsSession says that a connection comes back from the pool with the
-	// settings that its session had: nothing resets them, the application's own
-	// function neither.
+	// KeepsSession reports whether a connection comes back from the pool with the
+	// settings that its session had: nothing resets them, the application's own function
+	// neither.
 	KeepsSession bool
-	// ResetsByOption says that a connector may have such a function
+	// ResetsByOption reports whether a connector may have such a function
 	// (stdlib.OptionResetSession of pgx); without one, sessions are kept.
 	ResetsByOption bool
-	// ResetsSession says that a connection that comes back from the pool has the
+	// ResetsSession reports whether a connection that comes back from the pool has the
 	// session that it began with.
 	ResetsSession bool
-	// PreparesArguments says that a statement with arguments takes a round trip more, in
-	// which it is prepared, each time.
+	// PreparesArguments reports whether a statement with arguments takes a round trip
+	// more, in which it is prepared, each time.
 	PreparesArguments bool
-	// BeginsReadWrite says that BeginTx without ReadOnly begins a transaction that may
-	// write whatever the session's default is.
+	// BeginsReadWrite reports whether BeginTx without ReadOnly begins a transaction that
+	// may write whatever the session's default is.
 	BeginsReadWrite bool
-	// Executes says that the driver never answers driver.ErrSkip.
+	// Executes reports whether the driver never answers driver.ErrSkip.
 	Executes bool
-	// ParsesLate says that a DSN is read when a connection is opened, by a
-	// connector that heeds the context; ParsesURL that it is read then without one,
-	// as libpq reads it.
+	// ParsesLate reports whether a DSN is read when a connection is opened, by a
+	// connector that heeds the context; ParsesURL whether it is read then without one, as
+	// libpq reads it.
 	ParsesLate, ParsesURL bool
-	// Loads says that a bulk load is prepared, and that its rows are the
-	// executions.
+	// Loads reports whether a bulk load is prepared, and its rows are the executions.
 	Loads bool
 }
 

@@ -68,9 +68,9 @@ func (noDialer) DialContext(context.Context, string, string) (net.Conn, error) {
 	return nil, context.Canceled
 }
 
-// isPostgresDSN reports whether a text is a connection string as libpq reads it: a
-// URL, or words with values, which may be quoted (PostgreSQL 18 documentation,
-// section 32.1.1). What the words mean is not looked at.
+// isPostgresDSN reports whether a text is a connection string as libpq reads it: a URL,
+// or words with values, which may be quoted (PostgreSQL 18 documentation, section
+// 32.1.1). The meaning of the words is not examined.
 func isPostgresDSN(dsn string) bool {
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		_, err := url.Parse(dsn)
@@ -91,8 +91,8 @@ func isPostgresDSN(dsn string) bool {
 	return true
 }
 
-// afterValue returns what follows a value of a connection string, and whether the
-// value ends.
+// afterValue returns the rest after a value of a connection string, and whether the value
+// ends.
 func afterValue(s string) (rest string, ok bool) {
 	quoted := strings.HasPrefix(s, "'")
 	if quoted {

@@ -92,7 +92,7 @@ func (r *reading) isFprintTarget(u *ast.UnaryExpr) bool {
 	return ok && isBuilder(tv.Type)
 }
 
-// written returns what a call writes to a builder.
+// written returns the text that a call writes to a builder.
 func (g *folding) written(call *ast.CallExpr) []Part {
 	switch name := g.f.function(call); name {
 	case "fmt.Fprintf":

@@ -89,7 +89,7 @@ func (f *finder) isXorm(call *ast.CallExpr) bool {
 	return fn != nil && fn.Pkg() != nil && strings.HasPrefix(fn.Pkg().Path(), "xorm.io/xorm")
 }
 
-// visitCall notes what a call does with its texts, before they are visited.
+// visitCall notes the use of a call's texts, before they are visited.
 func (f *finder) visitCall(call *ast.CallExpr) {
 	if i := f.textArgument(call); i >= 0 && f.isString(call.Args[i]) {
 		f.visitText(call, call.Args[i])

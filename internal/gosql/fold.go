@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// folding puts together what is known of one expression.
+// folding computes the text of one expression, as far as it is known.
 type folding struct {
 	f       *finder
 	unknown []ast.Expr            // the unknown parts, to be examined separately
@@ -62,7 +62,7 @@ func (g *folding) elsewhere(do func() []Part) []Part {
 	return parts
 }
 
-// variable returns what a variable has at a place, and false where that is not known.
+// variable returns the text of a variable at a place, and false if that is not known.
 func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
 	if parts, ok := g.env[v]; ok {
 		return parts, parts != nil
@@ -77,7 +77,7 @@ func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
 	return g.straight(known, at)
 }
 
-// once returns what a declaration gives its variable.
+// once returns the text that a declaration assigns to its variable.
 func (g *folding) once(p *piece) ([]Part, bool) {
 	switch {
 	case p.call != nil:
@@ -100,7 +100,7 @@ func (g *folding) setEnv(v *types.Var, parts []Part) {
 	g.env[v] = parts
 }
 
-// straight returns what a variable has got, piece by piece, up to a place.
+// straight returns the text of a variable, piece by piece, up to a place.
 func (g *folding) straight(known *variable, at token.Pos) ([]Part, bool) {
 	if !known.followed(g.f) {
 		return nil, false
@@ -143,7 +143,7 @@ func (p *piece) unknown() Part {
 	return Part{Unknown: p.of.v.Name()}
 }
 
-// piece returns what a piece gives.
+// piece returns the text of a piece.
 func (g *folding) piece(p *piece) ([]Part, bool) {
 	switch {
 	case p.how != nil:
@@ -160,7 +160,7 @@ func (g *folding) piece(p *piece) ([]Part, bool) {
 	return g.elsewhere(func() []Part { return g.expr(p.expr) }), true
 }
 
-// newBuilder returns what a builder has at its declaration.
+// newBuilder returns the text of a builder at its declaration.
 func (g *folding) newBuilder(p *piece) ([]Part, bool) {
 	switch e := ast.Unparen(p.expr).(type) {
 	case nil:
@@ -216,7 +216,7 @@ func (g *folding) markParts(e ast.Expr) {
 	})
 }
 
-// walkUnknown looks into what is not known.
+// walkUnknown examines the unknown parts.
 func (g *folding) walkUnknown() {
 	for _, e := range g.unknown {
 		g.f.walk(e)
@@ -254,7 +254,7 @@ func (f *finder) callee(call *ast.CallExpr) *types.Func {
 	return fn
 }
 
-// call returns what a call gives, and false where that is not known.
+// call returns the text that a call returns, and false if that is not known.
 func (g *folding) call(call *ast.CallExpr) ([]Part, bool) {
 	if tv := g.f.info.Types[call.Fun]; tv.IsType() {
 		if len(call.Args) == 1 && g.f.isString(call.Args[0]) {
@@ -282,7 +282,7 @@ func (g *folding) call(call *ast.CallExpr) ([]Part, bool) {
 	return nil, false
 }
 
-// built returns what a builder has.
+// built returns the text of a builder.
 func (g *folding) built(call *ast.CallExpr) ([]Part, bool) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {

@@ -102,7 +102,7 @@ func (g *folding) list(e ast.Expr) *ast.CompositeLit {
 	return nil
 }
 
-// format returns what a format gives with its arguments. spread says that the last
+// format returns the text of a format with its arguments. spread reports whether the last
 // argument is a list of them.
 func (g *folding) format(format ast.Expr, args []ast.Expr, spread bool) []Part {
 	var parts []Part
@@ -165,7 +165,7 @@ func verbOf(s string) (verb string, index int) {
 	return s[:i], index
 }
 
-// argument returns what a verb makes of an argument.
+// argument returns the text of an argument under a verb.
 func (g *folding) argument(verb string, e ast.Expr) []Part {
 	tv := g.f.info.Types[e]
 	if tv.Type == nil || types.NewMethodSet(tv.Type).Len() > 0 {

@@ -1,11 +1,11 @@
 // Package gosql finds the texts of SQL in the Go source of a package, as far as they are
 // known without running the program.
 //
-// A text is an expression of type string: a constant, or what is put together of
+// A text is an expression of type string: a constant, or a text that is put together of
 // constants by +, fmt.Sprintf, strings.Join and a few more functions of package strings,
 // by a variable to which pieces are added, or by a strings.Builder. A piece that is known
-// only when the program runs is named by its Go source. What a caller takes for SQL is
-// the caller's business: every text is found, and most texts of a program are no SQL.
+// only when the program runs is named by its Go source. The caller decides which texts
+// are SQL: every text is found, and most texts of a program are no SQL.
 //
 //	for _, text := range gosql.Find(source).Texts {
 //		if text.Known() { judge(text.SQL()) }
@@ -15,10 +15,10 @@
 //
 // A constant or a variable that is part of a longer text is not a text of its own, unless
 // it is used alone too. A variable is followed where it is assigned once, or where its
-// assignments stand in the statement list in which it is declared. What is added to it in
-// an if, a loop or a function literal is a piece that is not known. A variable whose
-// address is taken is not followed, and neither are fields, elements, parameters and
-// the results of functions. A variable that embeds a file has the file's text.
+// assignments stand in the statement list in which it is declared. A text that is added
+// to it in an if, a loop or a function literal is an unknown piece. A variable whose
+// address is taken is not followed, and neither are fields, elements, parameters and the
+// results of functions. A variable that embeds a file has the file's text.
 //
 // # Caveats
 //
@@ -65,7 +65,7 @@ type Text struct {
 
 // Part is a piece of a text.
 type Part struct {
-	SQL     string // what is known
+	SQL     string // the known text
 	Unknown string // the Go source of an unknown part, in one line; empty if SQL is known
 }
 
@@ -97,7 +97,7 @@ type Call struct {
 // LastID is a call of LastInsertId.
 type LastID struct {
 	Call *ast.CallExpr
-	Text Text // what was executed
+	Text Text // the executed text
 }
 
 // Found holds the findings in a package.
@@ -135,11 +135,11 @@ type finder struct {
 	pkg  *types.Package
 
 	vars   map[*types.Var]*variable
-	pieces map[ast.Expr]*piece       // what is assigned or added to variables
+	pieces map[ast.Expr]*piece       // the assignments and additions to variables
 	consts map[ast.Expr]types.Object // the constants that expressions define
 
-	sent  map[ast.Expr]bool // what is executed or prepared
-	added map[ast.Expr]bool // what is added to something that is not followed
+	sent  map[ast.Expr]bool // the texts that are executed or prepared
+	added map[ast.Expr]bool // the texts that are added to something that is not followed
 	used  map[types.Object]*use
 	seen  map[seenText]int // the texts of variables, by their places in texts
 
@@ -285,7 +285,7 @@ func (f *finder) text(e ast.Expr) bool {
 	g := folding{f: f}
 	parts := g.expr(e)
 	if len(g.unknown) == 1 && g.unknown[0] == e {
-		return false // what it is made of is another matter
+		return false // its parts are examined separately
 	}
 	if !anyKnown(parts) {
 		g.walkUnknown()

@@ -14,7 +14,7 @@ type variable struct {
 	lost   bool     // it is changed in a way that is not followed
 	put    bool     // its texts were put together where it is used
 
-	file *embeddedFile // what it embeds, or nil
+	file *embeddedFile // the file that it embeds, or nil
 
 	asked, isFollowed bool // the answer of followed
 }
@@ -31,11 +31,11 @@ type piece struct {
 	how   *ast.CallExpr // the call that writes to a builder
 }
 
-// assignedOnce reports whether the variable has what its declaration gives it.
+// assignedOnce reports whether the variable has the value of its declaration.
 func (v *variable) assignedOnce() bool { return len(v.writes) == 1 && !v.lost }
 
-// followed reports whether the texts of the variable are known where it is used: what is
-// assigned to it stands in the list of its declaration, and the rest is added.
+// followed reports whether the texts of the variable are known where it is used: its
+// assignments stand in the list of its declaration, and the rest is added.
 func (v *variable) followed(f *finder) bool {
 	if !v.asked {
 		v.asked = true
@@ -78,13 +78,13 @@ func (v *variable) send(f *finder) {
 	}
 }
 
-// reading reads what is written to variables.
+// reading reads the writes to variables.
 type reading struct {
 	f     *finder
 	stack []ast.Node
 }
 
-// readVariables notes what a file writes to variables.
+// readVariables notes the writes of a file to variables.
 func (f *finder) readVariables(file *ast.File) {
 	r := reading{f: f}
 	ast.Inspect(file, func(n ast.Node) bool {

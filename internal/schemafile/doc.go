@@ -11,9 +11,9 @@
 //	CREATE TRIGGER that runs at an INSERT, and the functions of PostgreSQL that it calls
 //	CREATE VIEW, CREATE DOMAIN, CREATE COLLATION
 //
-// as the manuals of the engines have them, and passes over every other statement. What it
-// reads goes through the same functions of package catalog as what an engine's own catalog
-// says, so that a column is the same in both.
+// as the manuals of the engines have them, and passes over every other statement. The
+// declarations go through the same functions of package catalog as an engine's own
+// catalog, so that a column is the same in both.
 //
 // # Which schema is at home
 //

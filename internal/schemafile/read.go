@@ -16,7 +16,7 @@ type Unread struct {
 	What string // its first words
 }
 
-// reader holds what the statements so far have declared.
+// reader holds the declarations of the statements so far.
 type reader struct {
 	d          *dialect.Dialect
 	tables     []*catalog.Declaration // in their order

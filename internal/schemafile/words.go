@@ -13,8 +13,8 @@ type token struct {
 	text string // as it is written
 }
 
-// tokensOf returns the tokens of a statement. What a comment holds that the engine runs
-// stands as if it were outside of it.
+// tokensOf returns the tokens of a statement. The content of a comment that the engine
+// runs counts as if it were outside of it.
 func tokensOf(d *dialect.Dialect, text string) (all []token) {
 	for at := 0; at < len(text); {
 		kind, end := rewrite.NextToken(d, text, at)

@@ -34,12 +34,12 @@ type Code struct {
 	Number int    // the engine's number, for SQLite the extended code; 0 if the driver reports none
 	Index  string // the constraint or unique index, if the driver reports it besides the text
 
-	// Lost says that the code is about the connection (SQLSTATE class 08, the
-	// codes of MySQL's client library that a proxy passes on): whether the
-	// statement has had an effect is not known.
+	// Lost reports whether the code is about the connection (SQLSTATE class 08, the codes
+	// of MySQL's client library that a proxy passes on): whether the statement has had an
+	// effect is not known.
 	Lost bool
 
-	// Limit says that the server or the user has reached a limit.
+	// Limit is the limit that the server or the user has reached.
 	Limit Limit
 }
 
@@ -50,8 +50,8 @@ type Limit uint8
 const (
 	NoLimit         Limit = iota
 	LimitConnection       // of connections at a time
-	LimitHourly           // of MySQL and MariaDB: what a user may do in an hour
-	LimitDisk             // of what the server can store: a disk that is full
+	LimitHourly           // of MySQL and MariaDB: a user's limit in an hour
+	LimitDisk             // of the server's storage: a disk that is full
 )
 
 // Of returns the code of err, or of the first error in its tree that has one, and

@@ -7,9 +7,9 @@
 //
 // A statement comes once for each execution. Of PostgreSQL these are the messages that
 // log_statement, log_min_duration_statement and log_min_duration_sample write, in English
-// (lc_messages); the parameters, which the server logs in DETAIL, are not read. MySQL
-// and MariaDB write the values of a prepared statement into its text; what was prepared
-// alone is left out.
+// (lc_messages); the parameters, which the server logs in DETAIL, are not read. MySQL and
+// MariaDB write the values of a prepared statement into its text; the prepared text alone
+// is left out.
 //
 // # Caveats
 //

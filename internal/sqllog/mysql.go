@@ -22,7 +22,7 @@ func (g *generalLog) next() (Statement, error) {
 			return Statement{}, err
 		}
 		command, argument, ok := entry(string(line))
-		// What is prepared comes again when it is executed.
+		// A prepared statement comes again when it is executed.
 		if !ok || command != "Query" && command != "Execute" {
 			continue
 		}

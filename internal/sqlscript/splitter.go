@@ -109,7 +109,7 @@ func (s *splitter) isOpen(kind rewrite.TokenKind, end int) bool {
 	return kind == rewrite.TokenOpen || kind == rewrite.TokenExecutable && !strings.HasSuffix(s.text[s.pos:end], "*/")
 }
 
-// isWhole reports whether the token at pos is the same whatever follows what was read.
+// isWhole reports whether the token at pos is the same whatever text follows.
 func (s *splitter) isWhole(kind rewrite.TokenKind, end int) bool {
 	left := len(s.text) - end
 	return kind == rewrite.TokenSpace || left >= stringMargin || left >= signMargin && kind != rewrite.TokenString
@@ -214,7 +214,7 @@ func (s *splitter) statement() (Statement, error) {
 	return one, nil
 }
 
-// atEnd returns what is wrong with a statement at which the script ends.
+// atEnd returns the fault of a statement at which the script ends.
 func (s *splitter) atEnd() error {
 	switch {
 	case s.depth > 0 && s.bracketed():

@@ -82,7 +82,7 @@ type placed struct {
 	first, end int  // the first line and the last one
 }
 
-// ignored turns findings off by the comments of the files, and returns what is wrong with
+// ignored turns findings off by the comments of the files, and returns the faults of
 // these.
 func ignored(fset *token.FileSet, files []*ast.File, findings []Finding) (told []Finding) {
 	for _, file := range files {

@@ -25,7 +25,7 @@ type Outcome struct {
 // since the policy says unsupported: unfilled.
 const unfilledPrefix = "unfilled: "
 
-// Unfilled reports whether a refused INSERT goes out without a key.
+// Unfilled reports whether a refused INSERT is sent without a key.
 func (o *Outcome) Unfilled() bool { return strings.HasPrefix(o.Reason, unfilledPrefix) }
 
 // Statement returns the outcome of a known text, and false if no INSERT is in it.

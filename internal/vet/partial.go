@@ -32,7 +32,7 @@ func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
 			mistake = found
 		}
 	}
-	// What is executed and begins as an INSERT is one, if only for another engine.
+	// An executed text that begins as an INSERT is one, if only for another engine.
 	return mistake, t.Sent && (mistake.kind != isNone || beginning.MatchString(t.SQL()))
 }
 

@@ -18,7 +18,7 @@ type Finding struct {
 	Rule    string // empty for an INSERT without a report
 	Message string // in one sentence or two; "" without a rule
 	Outcome        // of the INSERT; Action is empty if the finding is not itself an INSERT
-	Text    string // what is known of the INSERT's text
+	Text    string // the known text of the INSERT
 	File    string // the file that the text is the whole of, by //go:embed; may be empty
 
 	At, End     token.Position

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// gap finds what a template has for a part that is known when the program runs: an action
-// of text/template, or a verb of fmt.
+// gap finds the parts of a template that are known when the program runs: an action of
+// text/template, or a verb of fmt.
 var (
 	action = regexp.MustCompile(`(?s)^\{\{.*?\}\}`)
 	verb   = regexp.MustCompile(`^%(?:\[\d+\])?[sdvq]\b`)

@@ -43,7 +43,7 @@ var Actions = []string{Fill, Keep, Pass, Refuse, Dynamic}
 // Rule is a rule of vet.
 type Rule struct {
 	Name string // in comments and flags; reports say "keyfill/" before it
-	Text string // what it finds, in one sentence
+	Text string // its fault, in one sentence
 	Off  bool   // findings are reported only where they are asked for
 }
 

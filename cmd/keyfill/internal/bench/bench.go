@@ -84,7 +84,7 @@ func Methods(layouts []measure.Layout) []measure.Method {
 	return methods
 }
 
-// begin sets what is measured, and begins the bar of progress.
+// begin sets the subjects of the measurement, and begins the bar of progress.
 func (b *bench) begin(out io.Writer) {
 	b.layouts = measure.Layouts()
 	if b.options.Driver == "postgres" {
@@ -98,7 +98,7 @@ func (b *bench) begin(out io.Writer) {
 	b.progress = terminal.NewProgress(out, b.options.Rounds*len(b.layouts)+b.waysLeft)
 }
 
-// show draws the progress. It estimates the time that is left from what was measured of the
+// show draws the progress. It estimates the remaining time from the measurements of the
 // same kind; before the first way, from Options.Time.
 func (b *bench) show(what string) {
 	all := b.options.Rounds * len(b.layouts)
@@ -141,8 +141,8 @@ func (b *bench) run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// refused reports whether an error says that keyfill makes no such keys on this engine, which
-// is a result and not a failure.
+// refused reports whether an error means that keyfill makes no such keys on this engine,
+// which is a result and not a failure.
 func refused(ctx context.Context, err error) bool {
 	var ours *keyfill.Error
 	return errors.As(err, &ours) && ctx.Err() == nil

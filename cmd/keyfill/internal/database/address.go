@@ -106,14 +106,14 @@ type connector struct {
 	dsn    string
 }
 
-// NewConnector returns a connector that opens what a DSN names.
+// NewConnector returns a connector for a DSN.
 func NewConnector(d driver.Driver, dsn string) driver.Connector { return connector{d, dsn} }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// OpenDriver returns the driver and what is known of it, and opens no database.
+// OpenDriver returns the driver and the facts about it, and opens no database.
 func (a *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
 	if DialectOf(a.Driver) == nil {
 		return nil, drivers.Facts{}, a.unknown()

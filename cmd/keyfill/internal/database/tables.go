@@ -40,7 +40,7 @@ func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written stri
 	}
 	all, listErr := catalog.List(ctx, d, q, schemas)
 	if listErr != nil {
-		return nil, err // which says more
+		return nil, err // which is more specific
 	}
 	return nil, fmt.Errorf("%w%s", err, nearest.DidYouMean(written, all.Names()))
 }

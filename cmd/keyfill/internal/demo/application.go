@@ -117,9 +117,9 @@ func (a *application) close() error {
 type performed struct {
 	statement
 	sent     []message // what reached the driver
-	returned *table    // what the application got back; nil without RETURNING
+	returned *table    // the rows that the application got back; nil without RETURNING
 	stored   *table    // the rows that are new
-	refusal  error     // what the application got instead
+	refusal  error     // the error that the application got instead
 }
 
 // perform executes a statement as an application does, and looks at both ends.

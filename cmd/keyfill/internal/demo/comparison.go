@@ -106,7 +106,7 @@ type measurement struct {
 	pages int   // that SQLite wrote
 }
 
-// compare measures all contenders and prints what was found.
+// compare measures all contenders and prints the results.
 func compare(ctx context.Context, w *bufio.Writer, p *terminal.Progress, folder string, rows int) error {
 	fmt.Fprintln(w)
 	title(w, "What the order of keys costs")

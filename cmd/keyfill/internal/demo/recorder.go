@@ -34,8 +34,8 @@ func (r *recorder) note(query string, args []driver.NamedValue) {
 	r.messages = append(r.messages, m)
 }
 
-// recordedConn shows the methods that the demo uses and none of the driver's
-// others: what its application sends is neither prepared nor in a transaction.
+// recordedConn has the methods that the demo uses and none of the driver's others: the
+// statements of its application are neither prepared nor in a transaction.
 type recordedConn struct {
 	driver.Conn
 	recorder *recorder

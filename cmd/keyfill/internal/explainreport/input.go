@@ -149,8 +149,8 @@ var writers = map[sqllog.Format]struct {
 	sqllog.Slow:    {dialect.MySQL(), "MySQL or MariaDB"},
 }
 
-// speaks returns an error if a server of another engine writes logs of the format. What is a
-// string to that engine may be a name to the dialect, and would be shown.
+// speaks returns an error if a server of another engine writes logs of the format. A
+// string of that engine may be a name in the dialect, and would be shown.
 func (i *input) speaks(format string) error {
 	writer, isLog := writers[sqllog.Format(format)]
 	if !isLog || writer.dialect.SharesFamily(i.dialect) {

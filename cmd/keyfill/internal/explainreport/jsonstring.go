@@ -81,8 +81,8 @@ func appendCodePoint(b []byte, r rune) []byte {
 	return utf8.AppendRune(b, r)
 }
 
-// appendJSONString appends s as a string of JSON. Besides what has to be, only
-// halves of surrogate pairs are escaped: < > and & are not.
+// appendJSONString appends s as a string of JSON. Besides the characters that must be
+// escaped, only halves of surrogate pairs are: < > and & are not.
 func appendJSONString(b []byte, s string) []byte {
 	const digits = "0123456789abcdef"
 	b = append(b, '"')

@@ -36,7 +36,7 @@ func (p *Policy) Answer(in io.Reader, out io.Writer) (*Summary, error) {
 }
 
 // Explain explains the statements of an argument, of files, or of standard input, and
-// returns what it has counted.
+// returns the counts.
 func (p *Policy) Explain(o Options) (*Summary, error) {
 	in := &input{files: o.Files, format: o.Format, dialect: p.dialect, stdin: o.In}
 	if len(in.files) == 0 {

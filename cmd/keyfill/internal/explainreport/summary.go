@@ -88,7 +88,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 	}
 	g.statements++
 	if key.action == rewrite.Pass.String() && key.table == "" {
-		return // what is no INSERT needs no example
+		return // a text without an INSERT needs no example
 	}
 	fingerprint := rewrite.Shape(s.policy.dialect, one.text)
 	found := g.shapes[fingerprint]
@@ -216,7 +216,7 @@ func (s *Summary) print(w *bufio.Writer, c terminal.Colours, literals bool) erro
 		if name == "" {
 			name = "other statements"
 		}
-		// What the colour adds to a word has no width.
+		// The colour of a word has no width.
 		fmt.Fprintf(w, "%s%s %s  %s", c.Paint(terminal.ActionColours[g.action], g.action), strings.Repeat(" ", len("refuse")-len(g.action)), name, terminal.Count(g.statements, "statement"))
 		switch n := len(g.shapes); {
 		case g.more:

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// entry is the entry of a table in a policy file, as it stands there: a plan that is
-// given the file repeats all of it, except what the plan changes.
+// entry is the entry of a table in a policy file, as it stands there: a plan with the
+// file repeats all of it, except the plan's changes.
 type entry struct {
 	dialect *dialect.Dialect
 	node    *yaml.Node            // a mapping

@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// figures holds what a plan is made of: a table as it is now.
+// figures holds the input of a plan: a table as it is now.
 type figures struct {
 	Options
 	dialect *dialect.Dialect

@@ -1,6 +1,5 @@
 // Package plan makes the steps that bring keyfill into a table in use, and out of it, for
-// keyfill plan. Each plan has a file of its own; what they are made of is read in
-// figures.go.
+// keyfill plan. Each plan has a file of its own; figures.go reads their input.
 package plan
 
 import (

@@ -1,4 +1,4 @@
-// Package policycheck compares a policy with a database, and prints what it finds, for
+// Package policycheck compares a policy with a database, and prints the findings, for
 // keyfill check and keyfill init.
 package policycheck
 

@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	// It asks the go command, as the vet of Go does: what it leaves out is left out.
+	// It asks the go command, as the vet of Go does: a file that the command leaves out
+	// is left out.
 	"golang.org/x/tools/go/packages"
 )
 
@@ -23,8 +24,8 @@ type goPackage struct {
 	faults []error // what could not be read of it
 }
 
-// packagesAtOnce is how many packages are in memory at a time. What they import comes
-// from the build cache.
+// packagesAtOnce is how many packages are in memory at a time. Their imports come from
+// the build cache.
 const packagesAtOnce = 100
 
 // eachPackage reads the packages that patterns name, in the order of their paths, and
@@ -80,8 +81,8 @@ func readPackages(ctx context.Context, paths []string, tests bool, do func(*goPa
 	return nil
 }
 
-// firstFault returns what is wrong with a package, in one line: its source, rather than
-// what the go command says of it.
+// firstFault returns the fault of a package, in one line: of its source, rather than the
+// go command's report.
 func firstFault(p *packages.Package) string {
 	i := max(0, slices.IndexFunc(p.Errors, func(e packages.Error) bool { return e.Kind != packages.ListError }))
 	return strings.Join(strings.Fields(p.Errors[i].Error()), " ")
