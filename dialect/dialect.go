@@ -78,7 +78,28 @@ type Dialect struct {
 	// (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
 	OneWriter bool
 
-	// LastRowID reports whether the driver's LastInsertId is the number of the last row
+	// FirstID says that LastInsertId is the number that the engine gave to the first row that it
+	// numbered, or else a key that a row has brought, or the id of the row that an upsert has
+	// changed, if a column has AUTO_INCREMENT.
+	FirstID bool
+
+	// UncountedRows says that the result of a statement that returns rows does not tell how many
+	// were stored.
+	UncountedRows bool
+
+	// LeavesNoTrace says that a statement changes nothing that the next one of its session can
+	// read, but for what it is for: neither FOUND_ROWS() nor the like.
+	LeavesNoTrace bool
+
+	// Conversion asks a session, 1 or 0, whether it may store other bytes than an argument has;
+	// empty where none does.
+	Conversion string
+
+	// HomeSchema is the schema, besides none, in which a script makes a table that names none;
+	// empty where there is no such name.
+	HomeSchema string
+
+	// LastRowID says that the driver's LastInsertId is the number of the last row
 	// that any INSERT of the connection has stored, whatever its key.
 	LastRowID bool
 

@@ -75,6 +75,8 @@ var postgres = Dialect{
 	ErrorsAbort:      true,
 	First:            "LIMIT {n}",
 	PadsText:         true,
+	LeavesNoTrace:    true,
+	HomeSchema:       "public",
 	DefaultLayout:    SequentialAsString,
 	Errors:           postgresErrors,
 }

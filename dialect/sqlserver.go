@@ -83,6 +83,7 @@ var sqlserver = Dialect{
 	First:            "OFFSET 0 ROWS FETCH NEXT {n} ROWS ONLY",
 	Caseless:         true,
 	PadsText:         true,
+	HomeSchema:       "dbo",
 	DefaultLayout:    SequentialAtEnd,
 	Errors:           sqlserverErrors,
 	UnreadCounter:    true,

@@ -22,6 +22,8 @@ type engine struct {
 	locate       func(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (string, bool, error)       // see Locate
 	partitioning func(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) // see ReadPartitioning
 
+	insertRule string // see InsertRule
+
 	column   func(c *Declared) Column        // what a live catalog would say of a declared column
 	complete func(l *Listed, t *Declaration) // adds what that would say of a declared table besides
 
@@ -63,8 +65,9 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		anySchema: "", // a NULL has no type there
 
 		temporary: temporaryInPostgreSQL, locate: locateInPostgreSQL, partitioning: partitioningPostgreSQL,
-		column:    (*Declared).inPostgreSQL,
-		tellsCase: tellsCaseInPostgreSQL, casing: `"C"`, caseless: citextProblem,
+		insertRule: insertRulePostgreSQL,
+		column:     (*Declared).inPostgreSQL,
+		tellsCase:  tellsCaseInPostgreSQL, casing: `"C"`, caseless: citextProblem,
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLite: {

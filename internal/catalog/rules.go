@@ -3,6 +3,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+
+	"github.com/keyfill/keyfill/dialect"
 )
 
 // Rule is a rewrite rule of PostgreSQL: "Rules on INSERT, UPDATE, and DELETE" of its
@@ -45,12 +47,16 @@ AND (CAST(r.ev_qual AS text) <> '<>' OR CAST(r.ev_action AS text) ~ ':commandTyp
 ORDER BY r.rulename
 LIMIT 1`
 
-// InsertRule returns the first rule, by its name, that PostgreSQL applies to an INSERT
-// into a table or view, and that reads its rows, adds actions or replaces it. It returns
-// the zero Rule if there is none. The names are as for [Read]. It has to run on the
-// connection of the INSERT.
-func InsertRule(ctx context.Context, q Querier, schema, table string) (Rule, error) {
-	rows, err := q.Rows(ctx, insertRulePostgreSQL, table, schema)
+// InsertRule returns the first rule, by its name, that PostgreSQL applies to an INSERT into
+// a table or view, and that reads its rows or does something beside it or in its place. It
+// returns the zero Rule where there is none, as on any other engine. The names are as for [Read]. It has to run on
+// the connection of the INSERT.
+func InsertRule(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (Rule, error) {
+	query := engines[d.Family].insertRule
+	if query == "" {
+		return Rule{}, nil
+	}
+	rows, err := q.Rows(ctx, query, table, schema)
 	if err != nil || len(rows) == 0 {
 		return Rule{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
@@ -25,7 +26,7 @@ func TestInsertRule(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := &ruleQuerier{rows: c.rows, err: c.err}
-			got, err := catalog.InsertRule(t.Context(), q, "shop", "orders")
+			got, err := catalog.InsertRule(t.Context(), dialect.PostgreSQL(), q, "shop", "orders")
 			if got.String() != c.want || !errors.Is(err, c.err) {
 				t.Errorf("%s, %v, want %s, %v", got, err, c.want, c.err)
 			}

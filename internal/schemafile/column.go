@@ -19,7 +19,7 @@ func (r *reader) column(t *catalog.Declaration, s *statement) (name string, ok b
 	r.typeOf(&c, s)
 	t.Columns = append(t.Columns, c)
 	r.attributes(t, len(t.Columns)-1, s)
-	return c.Name, c.Type != "" || r.d.Family == dialect.FamilySQLite
+	return c.Name, c.Type != "" || r.d.LooseTypes
 }
 
 // attributeWords begin the text after the type of a column.

@@ -73,7 +73,7 @@ func (r *reader) createTable(s *statement) bool {
 	if name == "" {
 		return false
 	}
-	if r.d.Family == dialect.FamilySQLServer && strings.HasPrefix(name, "#") {
+	if strings.IndexByte(r.d.Grammar.SessionNames, name[0]) >= 0 {
 		return true
 	}
 	if before := r.table(schema, name); before != nil {

@@ -139,13 +139,7 @@ func (r *reader) table(schema, name string) *catalog.Declaration {
 
 // isHome reports whether a name without a schema is found in a schema.
 func (r *reader) isHome(schema string) bool {
-	switch r.d.Family {
-	case dialect.FamilyPostgreSQL:
-		return schema == "" || schema == "public"
-	case dialect.FamilySQLServer:
-		return schema == "" || strings.EqualFold(schema, "dbo")
-	}
-	return schema == ""
+	return schema == "" || r.d.HomeSchema != "" && r.d.Fold(schema, true) == r.d.HomeSchema
 }
 
 // declare adds a table, and returns it.

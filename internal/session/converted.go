@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -48,7 +47,7 @@ var settersOfCharacters = []string{"names", "char", "coll", "call", "execute"}
 
 // maySetCharacters reports whether a text may set a character set of the session.
 func maySetCharacters(t *text) bool {
-	if t.dialect.Family != dialect.FamilyMySQL || t.leaves(rewrite.SettingsLeft) {
+	if t.dialect.Conversion == "" || t.leaves(rewrite.SettingsLeft) {
 		return false
 	}
 	query := strings.ToLower(t.query)
@@ -60,15 +59,13 @@ func maySetCharacters(t *text) bool {
 	return false
 }
 
-// askConversion asks a session whether it converts arguments.
-const askConversion = "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)"
-
 // ConvertsArguments reports whether the session may store other bytes than an argument has.
 // The first session is asked, and each one again after a text that may have changed that. An
 // error is the driver's own.
 func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
 	k := &c.converted
-	if c.dialect().Family != dialect.FamilyMySQL {
+	ask := c.dialect().Conversion
+	if ask == "" {
 		return false, nil
 	}
 	begun := !k.touched && !k.unsure
@@ -78,7 +75,7 @@ func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
 	case begun && as != unaskedConversion:
 		return as == conversion, nil
 	}
-	row, err := c.QueryRow(ctx, askConversion, nil)
+	row, err := c.QueryRow(ctx, ask, nil)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -15,17 +14,17 @@ type touched bool
 
 // sends notes that a text is about to be sent, or prepared.
 func (k *touched) sends(t *text) {
-	*k = *k || t.dialect.Family == dialect.FamilyPostgreSQL && touched(!t.leaves(untouched))
+	*k = *k || touched(t.dialect.LeavesNoTrace && !t.leaves(untouched))
 }
 
 // IsAsOpened reports whether no transaction is open on the connection, and its session is
 // as it was when the driver opened it, so that a statement means the same as on any
 // connection of the same connector. It reports false if that is not known.
 //
-// It is for PostgreSQL alone, where a statement in between changes nothing that the next one
-// can read. On MySQL and MariaDB it would change FOUND_ROWS().
+// It is true on PostgreSQL alone: on MySQL and MariaDB the next statement would read another
+// FOUND_ROWS() or ROW_COUNT().
 func IsAsOpened(c *Conn) bool {
 	_, native := c.Raw.(NativeConn)
-	return c.dialect().Family == dialect.FamilyPostgreSQL && c.Tx == Outside && !c.Ended && !c.begun && !c.left &&
+	return c.dialect().LeavesNoTrace && c.Tx == Outside && !c.Ended && !c.begun && !c.left &&
 		!bool(c.touched) && !c.Unwrapped && !c.unwrapped && !native && !c.discard && !c.Altered.On && !c.Temporary.Any()
 }

@@ -55,7 +55,7 @@ func (on *planner) setRefused(ctx context.Context, t *table.Table, q *rewrite.Qu
 		return "", "", err
 	}
 	ask := catalog.Conn(on.conn.Own())
-	rule, err := catalog.InsertRule(ctx, ask, q.Table.Schema, q.Table.Table)
+	rule, err := catalog.InsertRule(ctx, on.conn.DB.Dialect(), ask, q.Table.Schema, q.Table.Table)
 	if err != nil || rule != (catalog.Rule{}) {
 		return rewrite.ErrSetRule, rule.String(), err
 	}

@@ -157,7 +157,7 @@ func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 	stored, first := int64(len(sets[0].rows)), int64(0)
 	var err error
 	switch {
-	case c.x.Plan.Dialect().Family == dialect.FamilyMySQL:
+	case c.x.Plan.Dialect().UncountedRows:
 		stored, first, err = storedByQuery(ctx, c.x, sets)
 	case len(sets[0].columns) == 0:
 		stored, err = c.inTable(ctx)

@@ -289,7 +289,7 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	d := c.DB.AnyEngine().Dialect
 	unsure := slices.ContainsFunc(s.X.Plan.Counted(), func(i int) bool { return s.X.Plan.Inserts[i].Query.Unsure })
 	switch {
-	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Family != dialect.FamilyMySQL:
+	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Transactions.Commits == "":
 		return nil
 	case c.Tx == session.Outside:
 		// Without autocommit a transaction begins implicitly; if a transaction follows

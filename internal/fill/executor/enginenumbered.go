@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
@@ -190,10 +189,10 @@ func (n *engineNumbered) Query(ctx context.Context, via execution.Sender) (drive
 	return rows, err
 }
 
-// countsByRows reports whether a result lacks the number of rows that the execution's
-// INSERT has stored: go-sql-driver/mysql counts none if rows are returned.
+// countsByRows reports whether a result does not say how many rows the execution's INSERT
+// has stored, since rows come back.
 func countsByRows(x *execution.Execution) bool {
-	return x.Plan.Dialect().Family == dialect.FamilyMySQL && x.Plan.Inserts[0].Returning
+	return x.Plan.Dialect().UncountedRows && x.Plan.Inserts[0].Returning
 }
 
 // execByQuery executes a statement for the caller of an Exec, and returns the rows that

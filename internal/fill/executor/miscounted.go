@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/fill/execution"
@@ -19,12 +18,12 @@ var errRule = anchor.New("rows", "a rule of the table has run its query again, w
 // cannot be asked, as in a transaction that an error has ended, it is the reason.
 func miscounted(ctx context.Context, x *execution.Execution, insert int, reason error) error {
 	in := &x.Plan.Inserts[insert]
-	if x.Plan.Dialect().Family != dialect.FamilyPostgreSQL || in.Query == nil {
+	if in.Query == nil {
 		return reason
 	}
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
-	rule, err := catalog.InsertRule(ctx, catalog.Conn(x.Conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
+	rule, err := catalog.InsertRule(ctx, x.Plan.Dialect(), catalog.Conn(x.Conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
 	if err != nil || rule == (catalog.Rule{}) {
 		return reason
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -64,7 +63,7 @@ func (l lastID) result() driver.Result {
 // that number then. If the engine has numbered none, it is the key of the last row.
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
-	if l.x.Plan.Dialect().Family != dialect.FamilyMySQL || ids[0].row == 0 ||
+	if !l.x.Plan.Dialect().FirstID || ids[0].row == 0 ||
 		in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace {
 		return false
 	}

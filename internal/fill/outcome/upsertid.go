@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
@@ -21,7 +20,7 @@ import (
 // found by the values that the statement has for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
-	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+	if !a.x.Plan.Dialect().FirstID || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
 		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -51,7 +50,7 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 	if a.x.Plan.Dialect().LastRowID {
 		return a.broughtRowID(ctx, f)
 	}
-	if a.x.Plan.Dialect().Family != dialect.FamilyMySQL || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
+	if !a.x.Plan.Dialect().FirstID || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
 		slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
