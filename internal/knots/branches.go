@@ -15,10 +15,11 @@ import (
 // named by its folder, from the root of the module on, and its own name: "rewrite Compile". A
 // table of a package is named by its variable.
 //
-// A place is a comparison with the family or the name of a [dialect.Dialect], a case of a switch
-// over one, and a call of a method such as IsPostgres, or of SharesFamily with a named engine. A package may have one map with families
-// as its keys, whose values are the engines as the package needs them; of any further one each
-// key counts. Package dialect itself is left out.
+// A place is a comparison of families, or of a [dialect.Dialect]'s name with that of a named
+// engine; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
+// or of SharesFamily with a named engine. A package may have one map with families as its keys,
+// whose values are the engines as the package needs them; of any further one each key counts.
+// Package dialect itself is left out.
 func Branches(folder string, patterns ...string) (map[string]int, error) {
 	listed, err := list(folder, patterns)
 	if err != nil {
@@ -85,7 +86,8 @@ func (b *branches) read(name string, in ast.Node) {
 	ast.Inspect(in, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BinaryExpr:
-			if (n.Op == token.EQL || n.Op == token.NEQ) && (b.asks(n.X) || b.asks(n.Y)) {
+			isFamily := isFamily(b.info.TypeOf(n.X))
+			if (n.Op == token.EQL || n.Op == token.NEQ) && (isFamily || b.asks(n.X) && b.names(n.Y) || b.asks(n.Y) && b.names(n.X)) {
 				b.counts[name]++
 			}
 		case *ast.SwitchStmt:
@@ -121,6 +123,15 @@ func (b *branches) isNamed(e ast.Expr) bool {
 	}
 	f := b.info.Uses[called.Sel]
 	return f != nil && f.Pkg() != nil && f.Pkg().Path() == dialectPath && len(call.Args) == 0
+}
+
+// names reports whether an expression is a constant, or a part of a named engine.
+func (b *branches) names(e ast.Expr) bool {
+	if b.info.Types[e].Value != nil {
+		return true
+	}
+	part, ok := ast.Unparen(e).(*ast.SelectorExpr)
+	return ok && b.isNamed(part.X)
 }
 
 // asks reports whether an expression is a family, or the name of a dialect.

@@ -14,7 +14,7 @@ type engine struct{ *dialect.Dialect }
 func (e engine) IsPostgres() bool { return e.OneWriter }
 
 func compares(d *dialect.Dialect, name string) bool {
-	return d.Family == dialect.FamilyMySQL || d.Name != dialect.SQLite().Name || name == d.Name || name == further[d.Family]
+	return d.Family == dialect.FamilyMySQL || d.Name != dialect.SQLite().Name || name == d.Name || name == further[d.Family] || d.Name == "oracle"
 }
 
 func switches(d *dialect.Dialect) int {
