@@ -56,7 +56,7 @@ func (f *Facts) TakesRows() bool { return f.Loads || f.Dialect == nil && !f.Fami
 // Speaks reports whether a driver that is known speaks a dialect.
 func (f *Facts) Speaks(d *dialect.Dialect) bool {
 	if f.Family {
-		return d.SharesFamily(dialect.MySQL())
+		return d.Family == dialect.FamilyMySQL
 	}
 	return f.Dialect.SharesFamily(d)
 }
