@@ -24,10 +24,7 @@ type Engine struct {
 	// empty if a database has no name.
 	Database string
 
-	Quote  string // opens a text
-	Dual   string // the end of a SELECT of no table
-	Now    string // the server's time, as it is stored
-	Random string // a random text of at most 40 characters
+	Expressions Expressions
 
 	ErrorsKeepTransaction bool // a statement that fails leaves its transaction open
 
@@ -161,8 +158,8 @@ type PathQueries struct {
 // Procedures are how a stored procedure that reserves is made, found and called.
 type Procedures struct {
 	Call                 string // of a procedure; empty without procedures
-	CallNeedsTransaction bool   // a procedure without a transaction would commit bit by bit
-	CallCommits          bool   // the changes of a procedure are not the transaction's
+	CallNeedsTransaction bool   // what a procedure does would commit bit by bit
+	CallCommits          bool   // what it does is not the transaction's
 	Procedure            string // creates [store.ReserveProcedure]
 	DropProcedure        string // is to be run before it; may be empty
 	FindProcedure        string // answers with one row and no NULL where it is there

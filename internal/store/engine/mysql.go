@@ -7,12 +7,12 @@ import (
 
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
-// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and a
-// SELECT after the UPDATE proves nothing: the node of a Galera cluster may end the
-// transaction between the two for another node's, and reports it to no client if the next
-// packet is COM_STMT_CLOSE, and the SELECT then reads what the other node has stored. Of
-// 4,755 integers that were reserved so on three nodes, 113 were given out twice.
-// Therefore only the answer of the UPDATE itself is trusted:
+// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and
+// a SELECT after the UPDATE proves nothing: the node of a Galera cluster may end
+// the transaction between the two for another node's, and reports it to no client if
+// the next packet is COM_STMT_CLOSE, and the SELECT then reads what the other node
+// has stored. Of 4,755 integers that were reserved so on three nodes, 113 were given
+// out twice. What is trusted is therefore only what the UPDATE itself answers:
 //
 //   - On a connection of our own it is one statement, committed at once, and
 //     LAST_INSERT_ID(expr) returns the value that it has stored in the OK packet (MySQL
@@ -91,21 +91,53 @@ WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}
 		"CONCAT_WS('/', @@server_id, @@hostname, @@port)",
 	},
 	Database: "DATABASE()",
-	Quote:    "'",
-	Now:      "UTC_TIMESTAMP(6)",
-	Random:   "UUID()",
-	// A DSN, the server or its init_connect may have turned it off, and a single
-	// statement would never commit (MySQL 8.4 Reference Manual, section 7.1.8,
-	// "autocommit").
+	Expressions: Expressions{
+		Quote:  "'",
+		Now:    "UTC_TIMESTAMP(6)",
+		Random: "UUID()",
+	},
+	// A DSN, the server or its init_connect may have turned it off, and what a
+	// single statement does would never commit (MySQL 8.4 Reference Manual,
+	// section 7.1.8, "autocommit").
 	//
-	// With wsrep_sync_wait a SELECT on the node of a Galera cluster waits for what other
-	// nodes had committed before it ("wsrep_sync_wait" in the MariaDB and the Galera
-	// documentation): without it, the greatest key and the row may be older than the
-	// reservations of this process on another node, and look as if the store had gone
-	// back. Servers without the variable refuse the first of the two.
-	Setup:               []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
-	BindsTexts:          true,
-	ReturnsLastInsertID: true,
+	// With wsrep_sync_wait a SELECT on the node of a Galera cluster waits for what
+	// other nodes had committed before it ("wsrep_sync_wait" in the MariaDB and the
+	// Galera documentation): without it, the greatest key and the row may be older
+	// than what this process has reserved on another node, and look as if the store
+	// had gone back. Servers without the variable refuse the first of the two.
+	Setup:      []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
+	BindsTexts: true,
+	Rows: SequenceStatements{
+		ReturnsLastInsertID: true,
+		Read: Statement{
+			`SELECT next_value, incarnation, {server}, table_name, column_name, parameters FROM keyfill_sequences WHERE name = ?`,
+			[]param{pName},
+		},
+		Others: Statement{
+			`SELECT MIN(name) FROM keyfill_sequences WHERE table_name = ? AND column_name = ? AND name NOT IN (?, ?)`,
+			[]param{pTable, pColumn, pName, pBinding},
+		},
+		Create: Statement{
+			`INSERT INTO keyfill_sequences (name, next_value, table_name, column_name, parameters, incarnation, updated_at)
+VALUES (?, ?, ?, ?, ?, UUID(), UTC_TIMESTAMP(6))
+ON DUPLICATE KEY UPDATE next_value = GREATEST(next_value, ?)`,
+			[]param{pName, pNext, pTable, pColumn, pParameters, pNext},
+		},
+		Advance: Statement{
+			`UPDATE keyfill_sequences SET next_value = GREATEST(next_value, ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ?`,
+			[]param{pNext, pName},
+		},
+		Reserve: Update{
+			Statement: Statement{
+				`UPDATE keyfill_sequences
+SET next_value = LAST_INSERT_ID(next_value + ?), updated_at = UTC_TIMESTAMP(6)
+WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
+				[]param{pCount, pName, pFloor, pLimit, pIncarnation},
+			},
+		},
+		OnServer: " AND {server} = ? AND @@binlog_format <> 'STATEMENT'",
+	},
 	Series: SeriesWords{
 		Later: "UTC_TIMESTAMP(6) + INTERVAL {later} * 1000 MICROSECOND",
 		Past:  "'1970-01-01 00:00:00'",
@@ -206,11 +238,11 @@ var mysqlTime = VersionWording{
 const ClusterServer = "cluster/"
 
 // MariaDB has no @@server_uuid. Its servers that replicate from one another have a
-// @@server_id of their own ("server_id" in the MariaDB documentation: unique within a
-// replication topology), and differ by host or port where they share one. The nodes of a
-// Galera cluster are one store, whichever of them answers: every node has the commits of
-// each other node, in the same order. Every user may read all of these variables. A build
-// without Galera lacks the variables of Galera.
+// @@server_id of their own ("server_id" in the MariaDB documentation: unique within
+// a replication topology), and differ by host or port where they share one. The
+// nodes of a Galera cluster are one store, whichever of them answers: what a node
+// has committed, every node has, in the same order. Every user may read all of these
+// variables. A build without Galera lacks the variables of Galera.
 var mariadb = func() Engine {
 	e := mysql
 	server := mysql.Servers[1]

@@ -58,10 +58,10 @@ func (k *KeyColumn) namesIn(query string) string {
 		"{name}", k.Store.Literal(k.Column.Table), "{schemaName}", k.Store.Literal(k.Column.Schema)).Replace(query)
 }
 
-// lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE, whose
-// table options after the columns hold the next one. Statistics of MySQL 8 may be a day
-// old. shown reports whether the text has the options: under the sql_mode ANSI, and on
-// MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
+// lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
+// after whose columns the options of the table have the next one. Statistics of MySQL 8
+// may be a day old. shown says that the text has the options: under the sql_mode ANSI,
+// and on MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
 func lastCounted(v any) (n int64, shown bool, err error) {
 	text := store.Text(v)
 	line := strings.LastIndex(text, "\n)")
@@ -95,18 +95,9 @@ func lastCounted(v any) (n int64, shown bool, err error) {
 // that is Counted gives to as its next number, or a greater one: see [engine.Engine]. If they
 // are run late, they do not lower a counter that has gone on meanwhile.
 func (k *KeyColumn) RaiseText(to int64) string {
-	d := k.Store.Dialect
-	if d.Family == dialect.FamilyMySQL {
-		schema := "DATABASE()"
-		if k.Column.Schema != "" {
-			schema = k.Store.Literal(k.Column.Schema)
-		}
-		// MySQL 8 caches its statistics of a table for a day. The policy may call
-		// MariaDB, which has no such variable, by MySQL's name.
-		return fmt.Sprintf("SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */"+
-			"; SET @keyfill = (SELECT IF(%d > COALESCE(auto_increment, 0), %s, 'DO 0') FROM information_schema.tables WHERE table_schema = %s AND table_name = %s)"+
-			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
-			to, k.Store.Literal(fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", k.Table(), to)), schema, k.Store.Literal(k.Column.Table))
+	next, schema := strconv.FormatInt(to, 10), "DATABASE()"
+	if k.Column.Schema != "" {
+		schema = k.Store.Literal(k.Column.Schema)
 	}
 	return strings.NewReplacer("{next}", next, "{last}", strconv.FormatInt(to-1, 10),
 		"{schema}", schema, "{table schema}", k.Column.SchemaIn(k.Store.Dialect), "{name}", k.Store.Literal(k.Column.Table),

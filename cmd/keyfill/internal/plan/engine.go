@@ -8,16 +8,16 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// engine has the parts of the steps that differ by engine. In its SQL stand {table} and
-// {key} for the table and its key as SQL writes them, {schema}, {name} and {column} for
-// their names as strings, and {new} for the column that a plan adds.
+// engine has what the steps say for one engine. In its SQL stand {table} and {key} for the
+// table and its key as SQL writes them, {schema}, {name} and {column} for their names as
+// strings, and {new} for the column that a plan adds.
 type engine struct {
 	// sequences reports whether a column which the engine numbers draws from a sequence,
 	// of which a native source can draw too.
 	sequences bool
 
 	widen     string // makes the key one of 64 bits; empty if it holds them always; {definition} is what MODIFY repeats
-	widened   string // further effects to expect then
+	widened   string // what else to expect then
 	referring string // finds the foreign keys that refer to the key
 
 	add     string // adds a column that may be NULL
@@ -29,7 +29,18 @@ type engine struct {
 	// partition {part}, or of the whole table and not unique.
 	partIndex, looseIndex string
 
-	otherIndex string // its effects to expect
+	otherIndex string // what to expect of it
+
+	// prepare reads what the other statements have to repeat; nil: nothing.
+	prepare func(ctx context.Context, f *figures, db *sql.DB) error
+
+	// raise completes the step after which the next number of the engine's counter is to, or a
+	// greater one, unless it has passed latest: see figures.raise.
+	raise func(f *figures, s *Step, latest, to int64)
+
+	// numberAgain completes the step after which the engine numbers a column that exists; nil:
+	// it cannot.
+	numberAgain func(f *figures, s *Step, to int64)
 }
 
 var (
@@ -89,8 +100,8 @@ var engines = map[dialect.Family]*engine{
 	dialect.FamilySQLServer: sqlserver, dialect.FamilyOracle: oracle,
 }
 
-// sql returns a text of the engine with the names of the table and its key, and with
-// pairs of a further name in braces and its value.
+// sql returns a text of the engine with the names of the table and its key, and with pairs of
+// a further name in braces and what stands for it.
 func (f *figures) sql(text string, pairs ...string) string {
 	names := append(pairs,
 		"{table}", f.table, "{key}", f.key, "{table name}", f.literal(f.table),
