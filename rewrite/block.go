@@ -16,7 +16,7 @@ const (
 
 // opensBlock returns how often the statements run that follow the current word
 // in a text of Transact-SQL.
-func (p *parser) opensBlock() flow {
+func (p *reader) opensBlock() flow {
 	if !p.d.Grammar.NoSemicolon || p.tok.kind != tokWord {
 		return plain
 	}
@@ -103,7 +103,7 @@ func (p *parser) controls() bool {
 }
 
 // label moves past <<name>>, if it stands here.
-func (p *parser) label() bool {
+func (p *reader) label() bool {
 	q := *p
 	if !q.acceptTwice('<') {
 		return false
@@ -117,7 +117,7 @@ func (p *parser) label() bool {
 
 // acceptTwice moves past a punctuation mark that stands twice, and reports
 // whether it does. It also moves past a mark that stands once.
-func (p *parser) acceptTwice(c byte) bool {
+func (p *reader) acceptTwice(c byte) bool {
 	first := p.acceptPunct(c)
 	return first && p.acceptPunct(c)
 }

@@ -7,12 +7,10 @@ import (
 )
 
 // carriedExpr reads an expression to find out what is known about its value.
-type carriedExpr struct{ parser }
+type carriedExpr struct{ reader }
 
 func newCarriedExpr(d *dialect.Dialect, text string) *carriedExpr {
-	e := &carriedExpr{parser{scanner: scanner{d: d, q: text}}}
-	e.read()
-	return e
+	return &carriedExpr{readerAt(d, text, 0)}
 }
 
 // star reports whether the text is * or t.*.

@@ -39,7 +39,7 @@ const (
 // goesOn returns the place after the current token, which stands outside of brackets, and
 // reports whether it may stand here. Opening brackets count as the token for all that they
 // hold.
-func (p *parser) goesOn(at clausePlace) (next clausePlace, ok bool) {
+func (p *reader) goesOn(at clausePlace) (next clausePlace, ok bool) {
 	g := &p.d.Grammar
 	switch at {
 	case placeClause, placeExpression:

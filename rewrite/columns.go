@@ -4,7 +4,7 @@ import "slices"
 
 // queryInBrackets reports whether the bracket here opens a query, not a column
 // list.
-func (p *parser) queryInBrackets() bool {
+func (p *reader) queryInBrackets() bool {
 	next, _ := p.peek()
 	switch {
 	case next.kind == tokPunct:
@@ -20,7 +20,7 @@ func (p *parser) queryInBrackets() bool {
 }
 
 // columnList reads "(a, b)" and notes where the keys stand in it.
-func (p *parser) columnList(in *insertState) Reason {
+func (p *reader) columnList(in *insertState) Reason {
 	p.advance()
 	in.columns, in.listEnd = 0, p.prev
 	if p.acceptPunct(')') {
@@ -77,7 +77,7 @@ func (p *parser) columnList(in *insertState) Reason {
 
 // plainColumn reads a column of a list that is one word and nothing else, and
 // reports whether it is a key that the list has already.
-func (p *parser) plainColumn(in *insertState, t token) (again bool) {
+func (p *reader) plainColumn(in *insertState, t token) (again bool) {
 	name, key := p.text(t), false
 	for i := range in.Target.Keys {
 		if p.d.Folds(name, false, in.Target.Keys[i].Column) {
@@ -103,7 +103,7 @@ func (in *insertState) isKey(column string) bool {
 
 // column reads one column of a list: a name, qualified by the table's where
 // the dialect allows it, else with fields or subscripts behind it.
-func (p *parser) column() (folded string, plain bool, reason Reason) {
+func (p *reader) column() (folded string, plain bool, reason Reason) {
 	fields := p.d.Grammar.FieldTargets
 	plain = true
 	for p.d.Grammar.OmittedParts && p.isPunct('.') {
@@ -167,7 +167,7 @@ func (p *parser) list(in *insertState, columns []string, missing []int) {
 
 // implied returns the columns that n values without a column list belong to,
 // and notes which of them are keys.
-func (p *parser) implied(in *insertState, n int) ([]string, Reason) {
+func (p *reader) implied(in *insertState, n int) ([]string, Reason) {
 	columns := in.Target.Columns
 	switch {
 	case n == 0 && p.d.Grammar.EmptyLists:

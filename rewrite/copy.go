@@ -12,7 +12,7 @@ func (p *parser) copy() {
 	binary := p.accept("binary")
 	if n, ok := p.tableName(); ok {
 		t, _ := p.target(n)
-		q := *p
+		q := p.reader
 		if q.brackets(); t != nil && q.isWord("from") {
 			in := newInsertState(head{target: t, name: n}, at)
 			p.copied(&in, binary)
@@ -91,7 +91,7 @@ func (p *parser) stream(in *insertState, at, width int, missing []int) {
 // fromStdin reports whether the FROM here is FROM STDIN in a text of its own,
 // and the rows are to look as lib/pq writes them.
 func (p *parser) fromStdin() bool {
-	q := *p
+	q := p.reader
 	if q.advance(); !q.accept("stdin") {
 		return false
 	}
@@ -115,7 +115,7 @@ func (p *parser) fromStdin() bool {
 // plainOptions moves past the options of a COPY in brackets. It reports false
 // when one of them changes how values are read that lib/pq has written: as text,
 // a tab behind each, \N for NULL.
-func (p *parser) plainOptions() bool {
+func (p *reader) plainOptions() bool {
 	p.advance()
 	for {
 		option := p.tok

@@ -24,12 +24,12 @@ type upsertClause struct {
 }
 
 // openClause notes an upsert clause that begins at the current token.
-func (in *insertState) openClause(p *parser) {
+func (in *insertState) openClause(p *reader) {
 	in.upserts = append(in.upserts, upsertClause{span: span{p.tok.start, -1}, key: -1, from: p.params.count})
 }
 
 // endClause notes where the last upsert clause ends, if it has not ended.
-func (in *insertState) endClause(p *parser) {
+func (in *insertState) endClause(p *reader) {
 	if n := len(in.upserts); n > 0 && in.upserts[n-1].end < 0 {
 		in.upserts[n-1].end, in.upserts[n-1].upTo = p.prev, p.params.count
 	}
@@ -37,7 +37,7 @@ func (in *insertState) endClause(p *parser) {
 
 // noteClauses notes the upsert clauses: at and next are the places in front of the current
 // token and behind it.
-func (in *insertState) noteClauses(p *parser, at, next clausePlace) {
+func (in *insertState) noteClauses(p *reader, at, next clausePlace) {
 	switch {
 	case next == placeOn && at != placeOn:
 		in.endClause(p)
@@ -78,7 +78,7 @@ func (p *parser) cut(in *insertState, m int, before Conflict) {
 
 // blanksBefore returns where the blanks begin that a clause leaves behind when it is cut.
 // Line ends stay, since a comment may end there.
-func (p *parser) blanksBefore(s span) int {
+func (p *reader) blanksBefore(s span) int {
 	if s.end < len(p.q) && !isSpace(p.q[s.end]) && p.q[s.end] != ';' && p.q[s.end] != ')' {
 		return s.start
 	}
@@ -109,7 +109,7 @@ func (p *parser) fillsAll(in *insertState, m, key int) bool {
 
 // cutsArguments reports whether the arguments of a clause can be cut: its placeholders are
 // all ?, or all $1, $2 … where these are numbers to every driver.
-func (p *parser) cutsArguments(c upsertClause) bool {
+func (p *reader) cutsArguments(c upsertClause) bool {
 	s := scanner{d: p.d, q: p.q[:c.end], pos: c.start}
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		if text := p.q[t.start:t.end]; t.kind == tokParam && text != "?" && (text[0] != '$' || p.d.Params.FirstUse) {

@@ -20,7 +20,7 @@ const (
 // section 15.2.7). With IGNORE the engine may leave rows out. A server that does
 // not read the comment fails at a row that is there already, and no key is
 // reported then.
-func (p *parser) hint() hint {
+func (p *reader) hint() hint {
 	if p.tok.kind != tokExec {
 		return noHint
 	}

@@ -40,7 +40,7 @@ func (p *parser) explain() {
 // postgresExplain reads what stands between EXPLAIN and its statement, and
 // reports whether the statement runs: the last ANALYZE counts. It is not known where
 // an option or its value is spelled in a way that is not read here, as U&"\0061nalyze".
-func (p *parser) postgresExplain() (runs, known bool) {
+func (p *reader) postgresExplain() (runs, known bool) {
 	if !p.acceptPunct('(') {
 		runs = p.accept("analyze") || p.accept("analyse")
 		p.accept("verbose")
@@ -79,7 +79,7 @@ func (p *parser) postgresExplain() (runs, known bool) {
 
 // mysqlExplain is postgresExplain for MySQL and MariaDB, where ANALYZE may stand
 // instead of EXPLAIN.
-func (p *parser) mysqlExplain() (runs bool) {
+func (p *reader) mysqlExplain() (runs bool) {
 	for {
 		switch {
 		case p.isAny("analyze"):

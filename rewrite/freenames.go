@@ -28,7 +28,7 @@ func (p *parser) frees() *freeNames {
 }
 
 // holdsNumbered reports whether the text may hold a name like c1.
-func (p *parser) holdsNumbered() bool {
+func (p *reader) holdsNumbered() bool {
 	for i := range len(p.q) - 1 {
 		if isDigit(p.q[i+1]) && p.q[i]|0x20 == 'c' && (i == 0 || !p.isPart(p.q[i-1])) {
 			return true

@@ -205,7 +205,7 @@ func (p *parser) into(h *head, into bool) {
 
 // isCall reports whether the bracket behind a name opens the arguments of a
 // function: no column list is empty or begins with a value.
-func (p *parser) isCall() bool {
+func (p *reader) isCall() bool {
 	if !p.isPunct('(') {
 		return false
 	}
@@ -371,7 +371,7 @@ func (p *parser) rest(in *insertState) Reason {
 }
 
 // decoration reads what may stand between a table's name and the column list.
-func (p *parser) decoration() Reason {
+func (p *reader) decoration() Reason {
 	g := &p.d.Grammar
 	// Behind a second one stands the connection's name.
 	for g.DBLink && p.acceptPunct('@') {
@@ -429,7 +429,7 @@ func (p *parser) output(in *insertState) {
 }
 
 // grammar is the reason for a token that has no place here.
-func (p *parser) grammar() Reason {
+func (p *reader) grammar() Reason {
 	if p.tok.kind == tokExec {
 		return ErrExecutableComment
 	}

@@ -23,7 +23,7 @@ func (p *parser) multiTable() bool {
 }
 
 // isMulti reports whether the INSERT that begins here has INTOs.
-func (p *parser) isMulti() bool {
+func (p *reader) isMulti() bool {
 	if !p.d.Grammar.MultiInsert {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 const bulkWord = "insertbulk"
 
 // isInsertBulk reports whether the text comes from CopyIn of go-mssqldb.
-func (p *parser) isInsertBulk() bool {
+func (p *reader) isInsertBulk() bool {
 	return p.isWord(bulkWord) || p.tok.start == 0 && len(p.q) > len(bulkWord) && strings.EqualFold(p.q[:len(bulkWord)], bulkWord)
 }
 
@@ -67,7 +67,7 @@ func (p *parser) insertBulk() {
 // bulkColumns returns the missing keys as more elements of a JSON array. The
 // driver compares names by case, so they are written as the table has them
 // where that is known.
-func (p *parser) bulkColumns(t *Target, missing []int) string {
+func (p *reader) bulkColumns(t *Target, missing []int) string {
 	var b strings.Builder
 	for _, k := range missing {
 		name := t.Keys[k].Column
@@ -170,8 +170,7 @@ func (p *parser) bulkTarget(text string) (t *Target, n name, sql string) {
 		}
 		return t, n, strings.Join(parts, ".")
 	}
-	q := &parser{scanner: scanner{d: p.d, q: text}}
-	q.read()
+	q := newReader(p.d, text)
 	if n, ok := q.tableName(); ok && q.tok.kind != tokEnd {
 		return p.lookup(n.schema, n.table), n, ""
 	}

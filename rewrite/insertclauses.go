@@ -47,7 +47,7 @@ func (p *parser) rowsGoOn(in *insertState) Reason {
 
 // beginsStatement reports whether a statement of Transact-SQL, or a part of one that
 // encloses others, begins at the current token.
-func (p *parser) beginsStatement() bool {
+func (p *reader) beginsStatement() bool {
 	return p.isIn(statementWords) || p.isIn(otherStatementWords) || p.tok.kind == tokWord && p.nextIsPunct(':')
 }
 
@@ -66,14 +66,14 @@ func (p *parser) clauses(in *insertState) Reason {
 			if !ok {
 				return p.grammar()
 			}
-			in.noteClauses(p, place, next)
+			in.noteClauses(&p.reader, place, next)
 			place = next
 		}
 		if begins {
 			assignment = p.tok.start
 		}
 		begins = depth == 0 && (p.isPunct(',') || p.isWord("update"))
-		part.read(p, depth)
+		part.read(&p.reader, depth)
 		if in.Query != nil && p.d.Grammar.OnDuplicateKey && in.Conflict == ConflictUpdate && p.isOthers(in) {
 			return ErrSelectForm
 		}
@@ -97,7 +97,7 @@ func (p *parser) clauses(in *insertState) Reason {
 		case p.isWord("duplicate") && p.d.Grammar.OnDuplicateKey:
 			in.Conflict = ConflictUpdate
 		case p.isWord("do"):
-			q := *p
+			q := p.reader
 			switch q.advance(); {
 			case q.isWord("update"):
 				in.Conflict = ConflictUpdate
@@ -106,13 +106,13 @@ func (p *parser) clauses(in *insertState) Reason {
 			}
 		}
 	}
-	in.endClause(p)
+	in.endClause(&p.reader)
 	return ""
 }
 
 // isOthers reports whether a name begins here that is qualified by another table's
 // than the INSERT's: one of the query's, which are not seen behind a WITH clause.
-func (p *parser) isOthers(in *insertState) bool {
+func (p *reader) isOthers(in *insertState) bool {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted || p.prev > 0 && p.q[p.prev-1] == '.' || !p.nextIsPunct('.') {
 		return false
 	}

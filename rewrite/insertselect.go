@@ -120,6 +120,7 @@ func (p *parser) query(in *insertState, reason Reason) Reason {
 	p.surveyWith(&s, s.outer)
 	p.surveyWith(&s, s.near)
 	if s.reason != "" {
+		p.blamed = s.blamed
 		return s.reason
 	}
 	return p.numbered(in, &s, columns, missing)
@@ -225,7 +226,7 @@ func (p *parser) numbered(in *insertState, s *queryFacts, columns []string, miss
 		return ErrSelectForm // which column each goes to depends on how many the star stands for
 	}
 	if n.Unordered && s.ordered {
-		if o, ok := p.orderOf(s, q.columns); ok {
+		if o, ok := p.orderOf(s, q.columns, p.unused("kf_o")); ok {
 			q.order = o
 		} else if in.Conflict != ConflictError || p.isWord("on") {
 			return ErrOrder
@@ -294,7 +295,7 @@ func namesOf(prefix string, n int) []string {
 
 // lifts reports whether a value that is alone in a plain select list has no type of
 // its own.
-func (p *parser) lifts(value token) bool {
+func (p *reader) lifts(value token) bool {
 	n := &p.d.Numbering
 	switch value.kind {
 	case tokWord:

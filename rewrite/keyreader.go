@@ -9,7 +9,7 @@ import (
 
 // keyReader reads the list and the rows of an INSERT that lists a key once more.
 type keyReader struct {
-	*parser
+	*reader
 	in     *Insert
 	key    int // the index of the key
 	column int // its place in the list
@@ -27,10 +27,9 @@ type keysFound interface {
 // newKeyReader returns the reader of an INSERT with a listing.
 func newKeyReader(d *dialect.Dialect, query string, in *Insert, key int) *keyReader {
 	l := in.listing
-	p := &parser{scanner: scanner{d: d, q: query[:l.rows.end], pos: l.rows.start}, lookup: func(_, _ string) *Target { return nil }}
+	p := readerAt(d, query[:l.rows.end], l.rows.start)
 	p.params.count = l.params
-	p.read()
-	return &keyReader{parser: p, in: in, key: key, column: -1}
+	return &keyReader{reader: &p, in: in, key: key, column: -1}
 }
 
 // element is one of the columns, values or assignments between commas.
@@ -90,7 +89,7 @@ func (r *keyReader) list() (width int, ok bool) {
 	more := true
 	for r.advance(); more; width++ {
 		i := r.begins()
-		name, _, reason := r.parser.column()
+		name, _, reason := r.reader.column()
 		if reason != "" {
 			return 0, false
 		}
@@ -112,7 +111,7 @@ func (r *keyReader) values(row, width int) bool {
 	n := 0
 	for more := true; more; n++ {
 		i := r.begins()
-		one := value{start: r.tok.start, tokens: 1, first: r.tok}
+		one := value{span: span{start: r.tok.start}, tokens: 1, first: r.tok}
 		if !r.single() {
 			var reason Reason
 			if one, reason = r.value(nil); reason != "" {
@@ -135,7 +134,7 @@ func (r *keyReader) assignments() bool {
 	name := ""
 	for more := true; more; {
 		i := r.begins()
-		column, _, reason := r.parser.column()
+		column, _, reason := r.reader.column()
 		end := r.prev
 		r.acceptPunct(':')
 		if reason != "" || !r.acceptPunct('=') {

@@ -117,7 +117,7 @@ func (p *parser) keyOfRow(in *insertState, b []byte, at *span, k int, number str
 }
 
 // listedSelect reads SELECT and its list, and notes where the list ends.
-func (p *parser) listedSelect(s *queryFacts) {
+func (p *reader) listedSelect(s *queryFacts) {
 	p.selectList(s)
 	if s.operand != operandBrackets {
 		s.operand = operandOther
@@ -127,7 +127,7 @@ func (p *parser) listedSelect(s *queryFacts) {
 
 // unionAll reads UNION ALL SELECT and its list, if they begin here, of a query that may
 // get another item in each of its lists. It reports whether it has moved.
-func (p *parser) unionAll(s *queryFacts) bool {
+func (p *reader) unionAll(s *queryFacts) bool {
 	_, behind := p.peek()
 	all := p.nextIs("all")
 	if n := behind.following(); !all || n.kind != tokWord || !equalWord(p.q[n.start:n.end], "select") {

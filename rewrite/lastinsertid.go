@@ -130,10 +130,10 @@ func (in *Insert) sessionKey() int {
 // LAST_INSERT_ID(key) changes, or may. Other statements of the text read what
 // they would without us.
 func (p *parser) undisturbed(in *Insert) bool {
-	q := use{upserts: in.Conflict == ConflictUpdate, parser: &parser{scanner: scanner{d: p.d, q: p.q[:in.end], pos: in.Offset}}}
+	q := use{upserts: in.Conflict == ConflictUpdate, reader: p.within(span{in.Offset, in.end})}
 	at, _ := slices.BinarySearchFunc(p.constants, in.Offset, func(t token, offset int) int { return t.start - offset })
 	rows := p.constants[at:]
-	for q.read(); ; q.advance() {
+	for ; ; q.advance() {
 		if len(rows) > 0 && q.tok.start == rows[0].start {
 			// Nothing in them is of interest.
 			q.last = token{tokPunct, rows[0].end - 1, rows[0].end}
@@ -153,7 +153,7 @@ func (p *parser) undisturbed(in *Insert) bool {
 
 // use is a text that is read for what it may ask of the session.
 type use struct {
-	*parser
+	*reader
 	before, last token // the tokens in front of the current one
 	depth        int
 	rows         bool // the table's name and column list are behind
@@ -191,7 +191,7 @@ func (u *use) token() bool {
 }
 
 // isIdiomName reports whether the token is LAST_INSERT_ID or `last_insert_id`.
-func (p *parser) isIdiomName(t token) bool {
+func (p *reader) isIdiomName(t token) bool {
 	switch text := p.text(t); t.kind {
 	case tokWord:
 		return equalWord(text, "last_insert_id")
@@ -239,7 +239,7 @@ func (u *use) call() bool {
 
 // isIdiom reports whether LAST_INSERT_ID is called here with an argument, and is
 // no function of a schema.
-func (p *parser) isIdiom() bool {
+func (p *reader) isIdiom() bool {
 	if !p.isIdiomName(p.tok) || p.prev > 0 && p.q[p.prev-1] == '.' {
 		return false
 	}
@@ -250,9 +250,9 @@ func (p *parser) isIdiom() bool {
 
 // isAssigned reports whether the call of LAST_INSERT_ID here is all that is
 // assigned to a column, by what begins at an offset.
-func (p *parser) isAssigned(at int) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q, pos: at}}
-	for q.read(); q.tok.kind == tokWord || q.tok.kind == tokQuoted; {
+func (p *reader) isAssigned(at int) bool {
+	q := p.within(span{at, len(p.q)})
+	for q.tok.kind == tokWord || q.tok.kind == tokQuoted {
 		if q.advance(); !q.acceptPunct('.') {
 			break
 		}

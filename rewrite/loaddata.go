@@ -20,7 +20,7 @@ func (p *parser) load() {
 	}
 	if n, ok := p.tableName(); ok {
 		if t, _ := p.target(n); t != nil {
-			q := *p
+			q := p.reader
 			p.loaded(t, at, q.loadedColumns(), ErrBulk)
 		}
 	}
@@ -29,7 +29,7 @@ func (p *parser) load() {
 
 // loadedColumns reads the column list of LOAD DATA from behind the table's
 // name. Besides PARTITION nothing else has brackets before SET.
-func (p *parser) loadedColumns() []string {
+func (p *reader) loadedColumns() []string {
 	for !p.atEnd() && !p.isWord("set") {
 		switch {
 		case p.accept("partition"):
@@ -45,7 +45,7 @@ func (p *parser) loadedColumns() []string {
 
 // names reads a list in brackets and returns the names in it, without user
 // variables.
-func (p *parser) names() []string {
+func (p *reader) names() []string {
 	if !p.acceptPunct('(') {
 		return nil
 	}

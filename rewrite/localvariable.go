@@ -5,7 +5,7 @@ import "strings"
 // declare notes the variables that a DECLARE of Transact-SQL makes; they are
 // spelled as placeholders are: Transact-SQL reference, "DECLARE
 // @local_variable".
-func (p *parser) declare() {
+func (p *reader) declare() {
 	q := *p
 	for q.advance(); ; q.advance() {
 		if q.tok.kind == tokParam {
@@ -29,13 +29,13 @@ func (p *parser) declare() {
 
 // startsAnother reports whether the current word begins the next statement of a
 // text that needs no semicolons.
-func (p *parser) startsAnother() bool {
+func (p *reader) startsAnother() bool {
 	return vocabularyOf(p.d).of(p.text(p.tok)).effect != effectUnknown || p.isAny("exec", "execute")
 }
 
 // isLocal reports whether a placeholder is a variable that the text itself has
 // declared: names are compared as they stand, since @1 and @p1 are two names to
 // the server.
-func (p *parser) isLocal(placeholder string) bool {
+func (p *reader) isLocal(placeholder string) bool {
 	return p.locals != nil && p.locals[strings.ToLower(placeholder)]
 }

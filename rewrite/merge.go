@@ -182,7 +182,7 @@ func (p *parser) actions(m *merging) Reason {
 }
 
 // closing notes whether the current token begins RETURNING or OUTPUT.
-func (p *parser) closing(m *merging, depth int) {
+func (p *reader) closing(m *merging, depth int) {
 	switch {
 	case depth != 0 || m.in == nil || p.tok.kind != tokWord:
 	case p.isWord("returning"), p.isWord("output"):
@@ -287,6 +287,6 @@ func (p *parser) judgeAction(outer *parser, h head, reason Reason) {
 // anotherMerge reports whether the next MERGE begins here, which is read on its
 // own. Where INTO may be left out, the word behind MERGE begins the name of a
 // table, except in MERGE JOIN.
-func (p *parser) anotherMerge() bool {
+func (p *reader) anotherMerge() bool {
 	return p.isWord("merge") && (p.nextIs("into") || p.d.Grammar.NoSemicolon && !p.nextIs("join"))
 }

@@ -124,7 +124,7 @@ func (p *parser) sourceColumns(m *merging) Reason {
 // of which there is one more than the text says: by its alias alone, which is the
 // row, by a star behind the alias or by a name there that is no column's, which
 // PostgreSQL takes for a function of the row, or by a star in RETURNING.
-func (p *parser) spreads(alias string, columns []string) bool {
+func (p *reader) spreads(alias string, columns []string) bool {
 	gives, point := false, false
 	for depth := 0; !p.atEnd(); p.advance() {
 		switch {
@@ -196,7 +196,7 @@ func (p *parser) oneRow() bool {
 // plainList moves past a select list of literals, placeholders and casts with
 // their aliases, and reports whether it is one. A function or an operator may give
 // several rows: PostgreSQL 18, section 36.5.9.
-func (p *parser) plainList() bool {
+func (p *reader) plainList() bool {
 	for casts := 0; !p.atEnd(); {
 		switch {
 		case p.isAny(queryWords...):
@@ -235,7 +235,7 @@ func (p *parser) plainList() bool {
 var typeWords = []string{"varying", "precision", "with", "without", "time", "zone"}
 
 // plainType moves past the name of a type, and reports whether there is one.
-func (p *parser) plainType() bool {
+func (p *reader) plainType() bool {
 	for {
 		if p.isAny(queryWords...) || p.tok.kind != tokWord && p.tok.kind != tokQuoted {
 			return false

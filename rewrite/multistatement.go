@@ -37,7 +37,7 @@ func (p *parser) precedes() {
 			p.stillInside()
 		}
 	case e == effectSet:
-		q := *p
+		q := p.reader
 		p.shut = p.shut || q.setsCharacters()
 	}
 }
@@ -68,7 +68,7 @@ const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
 // setsCharacters reports whether a SET makes the server read what follows in
 // another character set, in which other bytes end a string. Where the session's has
 // characters of two bytes, any other one does.
-func (p *parser) setsCharacters() bool {
+func (p *reader) setsCharacters() bool {
 	p.advance()
 	switch {
 	case p.accept("names"):
@@ -88,7 +88,7 @@ func (p *parser) setsCharacters() bool {
 // servers read. MySQL reads each statement when those before it have run (8.4,
 // section 7.1.11); Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC",
 // "SET FMTONLY", "SET ROWCOUNT".
-func (p *parser) disturbs() bool {
+func (p *reader) disturbs() bool {
 	switch p.tok.kind {
 	case tokExec, tokError:
 		return true
@@ -172,8 +172,8 @@ func (pl *Plan) Alone() bool {
 // what its INSERTs have stored, by its words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
 	pl.undoes.once.Do(func() {
-		p := &parser{scanner: scanner{d: pl.d, q: pl.query}}
-		for p.read(); p.tok.kind != tokEnd && !pl.undoes.undoes; p.advance() {
+		p := newReader(pl.d, pl.query)
+		for ; p.tok.kind != tokEnd && !pl.undoes.undoes; p.advance() {
 			pl.undoes.undoes = p.tok.kind == tokExec || p.isAny("rollback", "abort", "delete", "truncate", "drop",
 				"alter", "replace", "update", "merge", "call", "do", "exec", "execute")
 		}

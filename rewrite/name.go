@@ -19,7 +19,7 @@ type name struct {
 
 // tableName reads a qualified name: parts with points between them, which SQL
 // Server may leave out (db..t). It reports false where there is none.
-func (p *parser) tableName() (name, bool) {
+func (p *reader) tableName() (name, bool) {
 	n := name{start: p.tok.start}
 	for p.d.Grammar.OmittedParts && p.isPunct('.') {
 		p.advance()
@@ -65,7 +65,7 @@ func (n *name) further(part string) {
 
 // ident reads an identifier and returns it folded. A string is one where the
 // dialect takes it for a name, or where it might: in double quotes.
-func (p *parser) ident() (folded string, k kind, ok bool) {
+func (p *reader) ident() (folded string, k kind, ok bool) {
 	t := p.tok
 	text := p.text(t)
 	switch t.kind {
@@ -92,10 +92,10 @@ func (p *parser) ident() (folded string, k kind, ok bool) {
 }
 
 // folded returns the folded name of an identifier.
-func (p *parser) folded(t token) string { return p.fold(p.text(t), t.kind, '\\') }
+func (p *reader) folded(t token) string { return p.fold(p.text(t), t.kind, '\\') }
 
 // folds reports whether an identifier has the folded name.
-func (p *parser) folds(t token, folded string) bool {
+func (p *reader) folds(t token, folded string) bool {
 	if t.kind == tokWord {
 		return p.d.Folds(p.text(t), false, folded)
 	}
@@ -103,7 +103,7 @@ func (p *parser) folds(t token, folded string) bool {
 }
 
 // fold returns the folded name of an identifier as it is written.
-func (p *parser) fold(text string, k kind, escape byte) string {
+func (p *reader) fold(text string, k kind, escape byte) string {
 	if k == tokWord {
 		return p.d.Fold(text, false)
 	}
@@ -111,7 +111,7 @@ func (p *parser) fold(text string, k kind, escape byte) string {
 }
 
 // exact returns a name as it is written, without its quotes.
-func (p *parser) exact(text string, k kind) string {
+func (p *reader) exact(text string, k kind) string {
 	if k == tokWord {
 		return text
 	}
@@ -120,7 +120,7 @@ func (p *parser) exact(text string, k kind) string {
 
 // isTable reports whether an identifier is the name of a table or schema, as
 // tableName has it.
-func (p *parser) isTable(t token, name string) bool {
+func (p *reader) isTable(t token, name string) bool {
 	if p.d.ExactTables {
 		return p.exact(p.text(t), t.kind) == name
 	}
@@ -128,7 +128,7 @@ func (p *parser) isTable(t token, name string) bool {
 }
 
 // unquoted returns what stands between quotes.
-func (p *parser) unquoted(text string, escape byte) string {
+func (p *reader) unquoted(text string, escape byte) string {
 	escaped := text[0]|0x20 == 'u'
 	if escaped {
 		text = text[2:]

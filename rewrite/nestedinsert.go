@@ -33,6 +33,40 @@ func (p *parser) nested(reason Reason) {
 	}
 }
 
+// value reads a value, and judges the INSERTs in its brackets.
+func (p *parser) value(clause func() bool) (value, Reason) {
+	v, reason := p.reader.value(clause)
+	if v.inner {
+		p.nestedIn(v)
+	}
+	return v, reason
+}
+
+// nestedIn judges the INSERTs in the brackets of a value that was read.
+func (p *parser) nestedIn(v value) {
+	behind := p.reader
+	p.pos, p.prev, p.params.count = v.start, v.start, v.before
+	p.read()
+	for depth := 0; p.tok.start < behind.tok.start; p.advance() {
+		switch {
+		case p.isPunct('('), p.isPunct('['), p.isPunct('{'):
+			depth++
+		case p.isPunct(')'), p.isPunct(']'), p.isPunct('}'):
+			depth--
+		case depth > 0 && p.mayInsert():
+			p.nested(ErrCTE)
+		}
+	}
+	p.reader = behind
+}
+
+// mayInsert reports whether the word here may begin a form of INSERT that stands inside of
+// another statement.
+func (p *reader) mayInsert() bool {
+	g := &p.d.Grammar
+	return p.isVerb() || g.Merge && p.isWord("merge") || g.Output && p.isWord("output")
+}
+
 // fork returns a parser at the same place that changes nothing of p's.
 func (p *parser) fork() *parser {
 	if p.free == nil {
@@ -82,8 +116,8 @@ func (p *parser) hidden(t token) *Target {
 		}
 		return nil
 	}
-	q := &parser{scanner: scanner{d: p.d, q: inner}, lookup: p.lookup, standing: p.standing}
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	q := &parser{reader: readerAt(p.d, inner, 0), lookup: p.lookup, standing: p.standing}
+	for ; q.tok.kind != tokEnd; q.advance() {
 		if !q.isAny("insert", "replace", "load") {
 			continue
 		}
@@ -172,26 +206,52 @@ func (p *parser) defined() {
 	}
 }
 
+// passDefinition moves past a statement that defines or permits something, and reports
+// whether the text ends inside the body of a routine or trigger.
+func (p *reader) passDefinition() (open bool) {
+	switch {
+	case !p.isAny("create", "alter") || !p.defines():
+		for depth := 0; p.tok.kind != tokEnd && (depth > 0 || !p.isPunct(';')); p.advance() {
+			switch {
+			case p.isPunct('('):
+				depth++
+			case p.isPunct(')'):
+				depth--
+			}
+		}
+	case p.d.Grammar.RoutineIsRest:
+		for p.tok.kind != tokEnd {
+			p.advance()
+		}
+	default:
+		_, open = p.routineBody()
+	}
+	return open
+}
+
 // routine reads the definition of a routine or trigger to the semicolon behind
 // it, and reports whether the text ends before: where the body ends is not
 // certain then, and an INSERT behind its first semicolon is not passed.
 func (p *parser) routine() (open bool) {
 	first, open := p.routineBody()
 	if !open {
+		if p.isPunct(';') {
+			p.bodies = len(p.inserts) + 1
+		}
 		return false
 	}
-	for *p = *first; p.tok.kind != tokEnd; p.advance() {
+	for p.reader = *first; p.tok.kind != tokEnd; p.advance() {
 		p.nested(ErrBlock)
 	}
 	return true
 }
 
-// routineBody reads the definition of a routine or trigger as [parser.routine] does, and
+// routineBody reads the definition of a routine or trigger up to the semicolon behind it, and
 // reports whether the text ends before; first is where its first semicolon stands then.
 //
 // END closes a block only where a statement could begin, so neither CASE … END
 // nor a column of that name counts.
-func (p *parser) routineBody() (first *parser, open bool) {
+func (p *reader) routineBody() (first *reader, open bool) {
 	var before token
 	depth, body := 0, 0
 	starts := false // a statement of the body may begin here
@@ -200,7 +260,6 @@ func (p *parser) routineBody() (first *parser, open bool) {
 		starts = p.isPunct(';')
 		switch {
 		case starts && depth <= 0 && body == 0:
-			p.bodies = len(p.inserts) + 1
 			return nil, false
 		case starts && first == nil:
 			q := *p
@@ -228,7 +287,7 @@ func (p *parser) routineBody() (first *parser, open bool) {
 // so many blocks, opens a block of a routine: it may be a name, as of a column.
 // Where it could be either it opens one, so that what follows is refused and not
 // taken for what runs now.
-func (p *parser) opensBody(before token, blocks int) bool {
+func (p *reader) opensBody(before token, blocks int) bool {
 	text := p.text(before)
 	switch before.kind {
 	case tokPunct:
@@ -260,7 +319,7 @@ var (
 )
 
 // nextIsAny reports whether the token behind the current one is one of the words.
-func (p *parser) nextIsAny(words ...string) bool {
+func (p *reader) nextIsAny(words ...string) bool {
 	q := *p
 	q.advance()
 	return q.isAny(words...)
@@ -268,7 +327,7 @@ func (p *parser) nextIsAny(words ...string) bool {
 
 // defines reports whether CREATE or ALTER is of something with a body of
 // statements, and moves behind the words that say so.
-func (p *parser) defines() bool {
+func (p *reader) defines() bool {
 	prefixes := []string{"or", "replace", "alter", "temp", "temporary", "constraint", "aggregate", "editionable", "noneditionable", "type"}
 	p.advance()
 	for {

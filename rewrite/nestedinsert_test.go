@@ -1,6 +1,7 @@
 package rewrite_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -29,6 +30,30 @@ func TestPlacesAroundAnotherInsert(t *testing.T) {
 	for row, place := range places {
 		if in := p.Inserts[place.Insert]; in.Target.Table != "orders" || place.Row != row {
 			t.Errorf("Places of %q: %+v is of table %q, want row %d of orders", query, place, in.Target.Table, row)
+		}
+	}
+}
+
+// An INSERT in the brackets of a row constructor has no table that is looked up: the value
+// is read without one, to find out whether it is a set.
+func TestInsertInRowConstructor(t *testing.T) {
+	d := dialect.PostgreSQL()
+	target, err := parseTarget(d, "orders key=id:integer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{
+		"INSERT INTO orders (a, b) VALUES ((f(INSERT INTO orders)), 1)",
+		"INSERT INTO orders (a, b) VALUES (ROW(f(INSERT INTO customers (a) VALUES (1)), 2), 1)",
+	} {
+		p := rewrite.Compile(d, func(_, table string) *rewrite.Target {
+			if table == target.Table {
+				return target
+			}
+			return nil
+		}, query)
+		if want := strings.Contains(query, "INTO orders)"); (p.Action == rewrite.Refuse) != want {
+			t.Errorf("Compile(%q) is to %s, want it refused: %v", query, p.Action, want)
 		}
 	}
 }

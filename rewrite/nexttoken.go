@@ -45,8 +45,7 @@ func NextToken(d *dialect.Dialect, text string, offset int) (kind TokenKind, end
 // routine or trigger that goes on behind the text, whose body the text has not left. On
 // SQL Server and Oracle such a definition always goes on.
 func EndsInBody(d *dialect.Dialect, text string) bool {
-	p := &parser{scanner: scanner{d: d, q: text}}
-	p.read()
+	p := newReader(d, text)
 	if !p.isAny("create", "alter") || !p.defines() {
 		return false
 	}

@@ -16,14 +16,13 @@ const (
 )
 
 // isNothing reports whether a value of several tokens is no key.
-func (p *parser) isNothing(v value, k *Key) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) isNothing(v value, k *Key) bool {
+	q := p.within(v.span)
 	return q.nothing(k, 0) != someKey && q.tok.kind == tokEnd
 }
 
 // nothing moves past a value, and returns why it is no key.
-func (p *parser) nothing(k *Key, depth int) nothing {
+func (p *reader) nothing(k *Key, depth int) nothing {
 	if depth > maxBrackets {
 		return someKey
 	}
@@ -38,7 +37,7 @@ func (p *parser) nothing(k *Key, depth int) nothing {
 }
 
 // withoutCasts is nothing for a value to the point where ::type may follow.
-func (p *parser) withoutCasts(k *Key, depth int) (n nothing) {
+func (p *reader) withoutCasts(k *Key, depth int) (n nothing) {
 	switch {
 	case p.acceptPunct('('):
 		n = p.nothing(k, depth+1)
@@ -80,7 +79,7 @@ func (p *parser) withoutCasts(k *Key, depth int) (n nothing) {
 }
 
 // literal moves past a literal, and returns why it is no key.
-func (p *parser) literal(k *Key) nothing {
+func (p *reader) literal(k *Key) nothing {
 	sign := p.acceptPunct('-') || p.acceptPunct('+')
 	t := p.tok
 	p.advance()
@@ -99,13 +98,13 @@ func (p *parser) literal(k *Key) nothing {
 
 // isFalse reports whether a word is FALSE, the number 0, in the place of a key that is an
 // integer.
-func (p *parser) isFalse(t token, k *Key) bool {
+func (p *reader) isFalse(t token, k *Key) bool {
 	return p.d.Grammar.FalseIsZero && k.Integer && k.Fill&FillZero != 0 && equalWord(p.text(t), "false")
 }
 
 // castTo moves past the name of a type, and returns why a value is no key after a cast to it.
 // The characters of a zero UUID are another value as bytes.
-func (p *parser) castTo(n nothing) nothing {
+func (p *reader) castTo(n nothing) nothing {
 	at := p.tok
 	for p.tok.kind == tokWord && !p.isWord("as") || p.tok.kind == tokQuoted || p.isPunct('.') {
 		if n == zeroKey && p.isAny("binary", "varbinary", "raw", "bytea", "blob") {
@@ -123,7 +122,7 @@ func (p *parser) castTo(n nothing) nothing {
 
 // uncall forgets that a value may be a set: its place holds a key.
 func (in *insertState) uncall(v value) {
-	if n := len(in.calls); n > 0 && in.calls[n-1] == (span{v.start, v.end}) {
+	if n := len(in.calls); n > 0 && in.calls[n-1] == v.span {
 		in.calls = in.calls[:n-1]
 	}
 }

@@ -30,11 +30,10 @@ type output struct {
 }
 
 // orderOf returns the order of a query that was read; false where it cannot be written
-// outside of it.
-func (p *parser) orderOf(s *queryFacts, columns []string) (ordering, bool) {
+// outside of it. The names of the columns that the query gets for it begin with prefix.
+func (p *reader) orderOf(s *queryFacts, columns []string, prefix string) (ordering, bool) {
 	var o ordering
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:s.main.end], pos: s.main.start}}
-	q.read()
+	q := p.within(s.main)
 	q.toSelect()
 	base := 0
 	for ; q.isPunct('('); base++ {
@@ -57,7 +56,7 @@ func (p *parser) orderOf(s *queryFacts, columns []string) (ordering, bool) {
 			}
 			q.advance()
 			q.advance()
-			if !q.orderItems(&o, s.plain, columns, p.unused("kf_o")) {
+			if !q.orderItems(&o, s.plain, columns, prefix) {
 				return o, false
 			}
 			if q.isPunct(')') {
@@ -71,7 +70,7 @@ func (p *parser) orderOf(s *queryFacts, columns []string) (ordering, bool) {
 }
 
 // outputs reads SELECT and its list.
-func (p *parser) outputs(o *ordering, base int) {
+func (p *reader) outputs(o *ordering, base int) {
 	s := queryFacts{brackets: base}
 	p.selectWords()
 	for {
@@ -94,7 +93,7 @@ func (p *parser) outputs(o *ordering, base int) {
 }
 
 // selectWords moves past SELECT and the words that may stand in front of its list.
-func (p *parser) selectWords() {
+func (p *reader) selectWords() {
 	p.advance()
 	for p.isAny("all", "distinct", "distinctrow", "straight_join", "sql_small_result", "sql_big_result", "sql_buffer_result") {
 		p.advance()
@@ -102,7 +101,7 @@ func (p *parser) selectWords() {
 }
 
 // outputOf returns what an item of a select list gives.
-func (p *parser) outputOf(at span, tokens []token) output {
+func (p *reader) outputOf(at span, tokens []token) output {
 	n := len(tokens)
 	if n == 0 {
 		return output{} // no SQL: SELECT FROM t
@@ -125,12 +124,12 @@ func (p *parser) outputOf(at span, tokens []token) output {
 }
 
 // plainName returns a name in lower case and without quotes.
-func (p *parser) plainName(t token) string {
+func (p *reader) plainName(t token) string {
 	return strings.ToLower(strings.Trim(p.text(t), "`\"'"))
 }
 
 // orderItems reads the items of an ORDER BY.
-func (p *parser) orderItems(o *ordering, plain bool, columns []string, prefix string) bool {
+func (p *reader) orderItems(o *ordering, plain bool, columns []string, prefix string) bool {
 	var by, added strings.Builder
 	for n := 0; ; n++ {
 		start := p.tok.start
@@ -181,7 +180,7 @@ func (p *parser) orderItems(o *ordering, plain bool, columns []string, prefix st
 
 // outputColumn returns the column of the query that it is ordered by, "" where the item
 // is an expression over what is behind FROM; false where that is not certain.
-func (p *parser) outputColumn(o *ordering, text string, tokens []token, columns []string) (string, bool) {
+func (p *reader) outputColumn(o *ordering, text string, tokens []token, columns []string) (string, bool) {
 	if len(tokens) == 1 && tokens[0].kind == tokNumber {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > len(columns) {
@@ -228,7 +227,7 @@ func (out output) star() bool { return strings.HasSuffix(out.text, "*") }
 var orderEnds = newWordSet("limit offset fetch for lock into procedure rows union except intersect")
 
 // toSelect moves past a WITH clause in front of a query.
-func (p *parser) toSelect() {
+func (p *reader) toSelect() {
 	if !p.isWord("with") {
 		return
 	}

@@ -87,7 +87,7 @@ func numberOf(digits string) int {
 
 // identity returns what two spellings of one placeholder have in common: its
 // number, or its name without the sigil, since drivers find arguments by that.
-func (p *parser) identity(text string) string { return identity(p.d, text) }
+func (p *reader) identity(text string) string { return identity(p.d, text) }
 
 func identity(d *dialect.Dialect, text string) string {
 	bare := text[1:]
@@ -159,7 +159,7 @@ func (u *usage) add(id string) bool {
 }
 
 // uses counts the placeholders of the whole text.
-func (p *parser) uses() usage {
+func (p *reader) uses() usage {
 	n := p.params.count
 	if p.params.styles == styleNumber && !p.params.again {
 		return usage{names: n, newest: n, ordered: true}

@@ -8,32 +8,26 @@ import (
 
 // parser reads the statements of one text and collects what has to change.
 type parser struct {
-	scanner
+	reader
 	lookup Lookup
 
-	tok  token // the current token; white space and comments are left out
-	prev int   // the end of the last token before it
-
-	params     params // the caller's placeholders before tok
 	statements int
-	several    Reason          // for an INSERT that is not the only statement
-	starts     []int           // where the statements behind the first begin, if they are executed one by one
-	semicolons []int           // the semicolons behind the last statement, if statements are executed one by one
-	asking     int             // statements with placeholders
-	unbound    Reason          // why keys cannot be arguments
-	shut       bool            // what follows may be read otherwise, or not run
-	branched   bool            // what follows may run not at all
-	procedural bool            // what follows stands in a block of PL/SQL
-	jumps      bool            // statements may run more than once
-	bodies     int             // one more than the inserts before the end of the last routine's body; 0 for none
-	explained  bool            // the statement is explained, and does not run
-	locals     map[string]bool // variables that the text declares, in lower case; nil for none
-	limit      int             // where the brackets end that the statement stands in; 0 for none
-	ctes       []cte           // the names of the statement's WITH clause
-	outer      with            // that clause
-	enclosing  with            // of the statement around an INSERT in a WITH clause, what stands in front of that
-	recursive  bool            // what stands there may name what stands behind
-	inside     bool            // an INSERT inside another statement is being judged
+	several    Reason // for an INSERT that is not the only statement
+	starts     []int  // where the statements behind the first begin, if they are executed one by one
+	semicolons []int  // the semicolons behind the last statement, if statements are executed one by one
+	asking     int    // statements with placeholders
+	unbound    Reason // why keys cannot be arguments
+	shut       bool   // what follows may be read otherwise, or not run
+	branched   bool   // what follows may run not at all
+	procedural bool   // what follows stands in a block of PL/SQL
+	jumps      bool   // statements may run more than once
+	bodies     int    // one more than the inserts before the end of the last routine's body; 0 for none
+	explained  bool   // the statement is explained, and does not run
+	ctes       []cte  // the names of the statement's WITH clause
+	outer      with   // that clause
+	enclosing  with   // of the statement around an INSERT in a WITH clause, what stands in front of that
+	recursive  bool   // what stands there may name what stands behind
+	inside     bool   // an INSERT inside another statement is being judged
 
 	// temporary says that temporary tables may matter to the text, made are those
 	// that it has made before, maybe the names, without a schema, of those that it
@@ -88,7 +82,7 @@ type cte struct {
 func Compile(d *dialect.Dialect, lookup Lookup, query string) *Plan {
 	// The plan may outlive the string that the query is a piece of.
 	query = strings.Clone(query)
-	p := &parser{scanner: scanner{d: d, q: query}, lookup: lookup}
+	p := &parser{reader: readerAt(d, query, 0), lookup: lookup}
 	p.statementsOf()
 	return p.plan()
 }
@@ -96,7 +90,6 @@ func Compile(d *dialect.Dialect, lookup Lookup, query string) *Plan {
 // statementsOf reads all statements of the text.
 func (p *parser) statementsOf() {
 	p.several = ErrSeveral
-	p.read()
 	for p.tok.kind != tokEnd {
 		if p.isPunct(';') {
 			if p.d.Transactions.OneByOne {
@@ -115,105 +108,6 @@ func (p *parser) statementsOf() {
 			p.asking++
 		}
 	}
-}
-
-// advance moves to the next token that is neither white space nor a comment.
-func (p *parser) advance() {
-	p.leave()
-	p.read()
-}
-
-// leave notes that the current token is behind.
-func (p *parser) leave() {
-	if p.tok.kind == tokParam && (p.locals == nil || !p.isLocal(p.text(p.tok))) {
-		p.params.add(p.d, p.q[p.tok.start:p.tok.end])
-	}
-	p.prev = p.tok.end
-}
-
-// read makes the token at pos the current one, or the first behind it that is
-// neither white space nor a comment.
-func (p *parser) read() { p.tok = p.following() }
-
-func (p *parser) text(t token) string { return p.q[t.start:t.end] }
-
-func (p *parser) isPunct(c byte) bool {
-	return p.tok.kind == tokPunct && p.q[p.tok.start] == c
-}
-
-func (p *parser) isWord(word string) bool {
-	return p.tok.kind == tokWord && equalWord(p.text(p.tok), word)
-}
-
-// isIn reports whether the current token is a word of the set.
-func (p *parser) isIn(s *wordSet) bool {
-	return p.tok.kind == tokWord && s.mayHave(p.text(p.tok)) && s.has(p.text(p.tok))
-}
-
-// isAny reports whether the current token is one of the words.
-func (p *parser) isAny(words ...string) bool {
-	if p.tok.kind != tokWord {
-		return false
-	}
-	for _, w := range words {
-		if equalWord(p.text(p.tok), w) {
-			return true
-		}
-	}
-	return false
-}
-
-// isVerb reports whether the current token may begin an INSERT.
-func (p *parser) isVerb() bool {
-	return p.isWord("insert") || p.d.Grammar.Replace && p.isWord("replace")
-}
-
-// accept moves past the word if it is the current token.
-func (p *parser) accept(word string) bool {
-	if p.isWord(word) {
-		p.advance()
-		return true
-	}
-	return false
-}
-
-func (p *parser) acceptPunct(c byte) bool {
-	if p.isPunct(c) {
-		p.advance()
-		return true
-	}
-	return false
-}
-
-// atEnd reports whether the statement ends here.
-func (p *parser) atEnd() bool {
-	return p.tok.kind == tokEnd || p.isPunct(';') || p.limit > 0 && p.tok.start >= p.limit
-}
-
-// brackets moves past a balanced pair of brackets, if one begins here.
-func (p *parser) brackets() { p.balanced('(', ')') }
-
-// balanced moves past what open and end enclose, if it begins here; it reports
-// false when it does not end.
-func (p *parser) balanced(open, end byte) bool {
-	if !p.isPunct(open) {
-		return false
-	}
-	for depth := 0; p.tok.kind != tokEnd; {
-		switch {
-		case p.isPunct(open):
-			depth++
-		case p.isPunct(end):
-			depth--
-		case p.tok.kind == tokError, p.tok.kind == tokExec:
-			return false
-		}
-		p.advance()
-		if depth == 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // refuse notes why the INSERT cannot be filled; the first reason in the text
@@ -237,7 +131,7 @@ func (p *parser) hurries() bool {
 }
 
 // hurry moves to the end of the statement where the parser hurries.
-func (p *parser) hurry() {
+func (p *reader) hurry() {
 	for p.tok.kind != tokEnd && !p.isPunct(';') {
 		p.prev = p.tok.end
 		for p.pos < len(p.q) {

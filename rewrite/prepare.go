@@ -10,7 +10,7 @@ func (p *parser) prepare() {
 			continue
 		}
 		text := p.unquoted(p.text(p.tok), '\\')
-		q := &parser{scanner: scanner{d: p.d, q: text}, lookup: p.lookup, maybe: p.maybe, moved: p.moved, standing: p.standing}
+		q := &parser{reader: readerAt(p.d, text, 0), lookup: p.lookup, maybe: p.maybe, moved: p.moved, standing: p.standing}
 		q.statementsOf()
 		switch {
 		case q.refusal != nil:

@@ -32,6 +32,7 @@ type queryFacts struct {
 	limited bool   // it has TOP, OFFSET or FETCH
 	unsure  bool   // it calls what may change something
 	reason  Reason // why its rows cannot be numbered
+	blamed  int    // the offset of the token that the reason is about, where that is not the current one; else 0
 }
 
 // width returns the least number of columns that the query can have, and
@@ -54,7 +55,7 @@ func (p *parser) queryFacts() queryFacts {
 
 // readQuery reads a query up to the end of the statement, or to the clauses of
 // the INSERT behind it.
-func (p *parser) readQuery(s *queryFacts) {
+func (p *reader) readQuery(s *queryFacts) {
 	s.from, s.unsure = p.params.count, p.d.Numbering.Hidden
 	s.main.start = p.tok.start
 	if p.isWord("with") {
@@ -117,7 +118,7 @@ var apartWords = newWordSet("union except intersect minus rollup cube grouping p
 
 // withInBrackets moves past the WITH clause of a query that stands in brackets. It has
 // facts of its own, as in surveyWith.
-func (p *parser) withInBrackets(s *queryFacts) {
+func (p *reader) withInBrackets(s *queryFacts) {
 	clause := queryFacts{unsure: s.unsure}
 	var d definitions
 	for depth := 0; !p.atEnd() && depth >= 0 && !d.end(p, depth); p.advance() {
@@ -138,13 +139,12 @@ func (s *queryFacts) take(clause *queryFacts) {
 // its definitions change where the engine has such is changed by the count, too, and
 // undone. The clause has facts of its own, of which s takes over what holds for the
 // whole statement: its brackets and set operations are not those of the query.
-func (p *parser) surveyWith(s *queryFacts, w with) {
+func (p *reader) surveyWith(s *queryFacts, w with) {
 	if w.empty() {
 		return
 	}
 	clause := queryFacts{unsure: s.unsure}
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:w.end], pos: w.start}}
-	q.read()
+	q := p.within(w.span)
 	depth := 0
 	for q.advance(); q.tok.kind != tokEnd; q.advance() {
 		if depth == 0 && p.d.Grammar.Copy && q.isPunct('(') && q.changes() {
@@ -168,7 +168,7 @@ func (s *queryFacts) refuse(reason Reason) {
 var queryEnds = newWordSet("on returning log return option")
 
 // endsQuery reports whether the query ends here, outside of brackets.
-func (p *parser) endsQuery(s *queryFacts, depth int) bool {
+func (p *reader) endsQuery(s *queryFacts, depth int) bool {
 	g := &p.d.Grammar
 	switch {
 	case p.atEnd():
@@ -195,7 +195,7 @@ func (p *parser) endsQuery(s *queryFacts, depth int) bool {
 
 // upserts reports whether ON begins an upsert clause here, not the condition of a
 // join with a table of that name.
-func (p *parser) upserts() bool {
+func (p *reader) upserts() bool {
 	n, behind := p.peek()
 	if n.kind != tokWord {
 		return false
@@ -217,7 +217,7 @@ var operatorWords = newWordSet(`and or xor not is isnull notnull in like ilike r
 	join inner left right full cross natural straight_join`)
 
 // surveyed notes one token of a query.
-func (p *parser) surveyed(s *queryFacts, depth *int) {
+func (p *reader) surveyed(s *queryFacts, depth *int) {
 	switch {
 	case p.isPunct('('):
 		*depth++
@@ -266,7 +266,7 @@ var surveyWords = newWordSet("nextval currval next union except intersect minus 
 
 // changes reports whether a statement that changes data begins behind the
 // bracket here.
-func (p *parser) changes() bool {
+func (p *reader) changes() bool {
 	at := p.pos
 	for at < len(p.q) && isSpace(p.q[at]) {
 		at++
@@ -288,7 +288,7 @@ func (p *parser) changes() bool {
 }
 
 // peek returns the token behind the current one, and the scanner behind it.
-func (p *parser) peek() (token, scanner) {
+func (p *reader) peek() (token, scanner) {
 	s := p.scanner
 	return s.following(), s
 }
@@ -319,13 +319,13 @@ func (s *scanner) following() token {
 }
 
 // nextIs reports whether the word follows the current token.
-func (p *parser) nextIs(word string) bool {
+func (p *reader) nextIs(word string) bool {
 	n, _ := p.peek()
 	return n.kind == tokWord && equalWord(p.text(n), word)
 }
 
 // nextIsPunct reports whether the byte follows the current token.
-func (p *parser) nextIsPunct(c byte) bool {
+func (p *reader) nextIsPunct(c byte) bool {
 	at := p.pos
 	for at < len(p.q) && isSpace(p.q[at]) {
 		at++
@@ -342,7 +342,7 @@ func (p *parser) nextIsPunct(c byte) bool {
 
 // followsQuery reports whether the word here begins another statement of a text
 // that needs no semicolons.
-func (p *parser) followsQuery() bool {
+func (p *reader) followsQuery() bool {
 	switch {
 	case !p.d.Grammar.NoSemicolon || !p.isIn(statementWords):
 		return false

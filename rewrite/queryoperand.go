@@ -28,19 +28,19 @@ var operandEnds = newWordSet("union except intersect minus order limit offset fe
 
 // surveyedOperand notes one token of a query, and refuses it if it may not follow the operand
 // before it.
-func (p *parser) surveyedOperand(s *queryFacts, depth *int) {
+func (p *reader) surveyedOperand(s *queryFacts, depth *int) {
 	at, ok := p.operandAfter(s.operand, *depth)
 	s.operand = at
 	p.surveyed(s, depth)
 	if !ok && s.reason == "" {
-		p.blamed = p.tok.start
 		s.refuse(p.grammar())
+		s.blamed = p.tok.start
 	}
 }
 
 // operandAfter returns the place after the current token, and reports whether that may
 // stand here. depth is how many brackets are open before it.
-func (p *parser) operandAfter(at operandPlace, depth int) (next operandPlace, ok bool) {
+func (p *reader) operandAfter(at operandPlace, depth int) (next operandPlace, ok bool) {
 	switch {
 	case at == operandBrackets:
 		if depth == 1 && p.isPunct(')') {

@@ -43,7 +43,7 @@ func (p *parser) guardRecords(in *insertState, records []span, n int) Reason {
 // many there are. It reports false where there is no list, or other fields stand behind.
 func (p *parser) lastField(in *insertState, n int) (int, bool) {
 	behind := 0
-	for q := *p; q.acceptPunct(','); behind++ {
+	for q := p.reader; q.acceptPunct(','); behind++ {
 		if v, reason := q.value(nil); reason != "" || v.star {
 			return n, false
 		}

@@ -7,8 +7,7 @@ package rewrite
 func (pl *Plan) ReturnsKey(column string) bool {
 	in := &pl.Inserts[0]
 	g := &pl.d.Grammar
-	p := &parser{scanner: scanner{d: pl.d, q: pl.query, pos: in.Offset}}
-	p.read()
+	p := readerAt(pl.d, pl.query, in.Offset)
 	for depth := 0; p.tok.kind != tokEnd; p.advance() {
 		switch {
 		case p.isPunct('('):
@@ -32,7 +31,7 @@ func (pl *Plan) ReturnsKey(column string) bool {
 
 // shows reads the list behind RETURNING or OUTPUT, and whether its rows go INTO
 // a table instead of back.
-func (p *parser) shows(column string) (shows, into bool) {
+func (p *reader) shows(column string) (shows, into bool) {
 	hides := false
 	for {
 		i := p.item(column)
@@ -58,7 +57,7 @@ type item struct {
 	last     string // the last name, folded
 }
 
-func (p *parser) item(column string) item {
+func (p *reader) item(column string) item {
 	i := item{plain: true}
 	name := true // a name is due
 	for first, depth := true, 0; !p.atEnd(); first = false {
@@ -90,6 +89,6 @@ func (p *parser) item(column string) item {
 }
 
 // endsItem reports whether the word here ends a list of SQL Server's OUTPUT.
-func (p *parser) endsItem() bool {
+func (p *reader) endsItem() bool {
 	return p.d.Grammar.Output && p.isAny("into", "values", "default", "select", "exec", "execute", "with", "output")
 }

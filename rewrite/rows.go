@@ -57,7 +57,7 @@ func (p *parser) set(in *insertState) Reason {
 		}
 		if in.scopes != nil {
 			in.scopes.list(column, n, plain)
-			in.scopes.take(p, n, v)
+			in.scopes.take(&p.reader, n, v)
 		}
 		for i, k := range in.Target.Keys {
 			if k.Column != column {
@@ -121,7 +121,7 @@ func (p *parser) rows(in *insertState) Reason {
 	width := in.columns
 	var columns []string
 	if in.columns <= 0 {
-		q := *p
+		q := p.reader
 		var reason Reason
 		if width, reason = q.width(); reason != "" {
 			return reason
@@ -176,7 +176,7 @@ func (p *parser) rowsInBrackets(in *insertState) Reason {
 }
 
 // isConstant reports whether a token is a value that calls and reads nothing.
-func (p *parser) isConstant(t token) bool {
+func (p *reader) isConstant(t token) bool {
 	switch t.kind {
 	case tokNumber, tokString, tokParam:
 		return true
@@ -201,7 +201,7 @@ func (p *parser) expect(slots, first int) {
 
 // width counts the values of the row that begins here; -1 when one stands for
 // several.
-func (p *parser) width() (int, Reason) {
+func (p *reader) width() (int, Reason) {
 	p.advance()
 	if p.isPunct(')') {
 		return 0, ""
@@ -227,7 +227,7 @@ func (p *parser) width() (int, Reason) {
 // naturals moves from a row's bracket past the values at its start that are
 // nothing but digits, to the comma or bracket behind them, and returns how many
 // these are: it does what reading them one by one does, in less time.
-func (p *parser) naturals() (n int) {
+func (p *reader) naturals() (n int) {
 	for i := p.pos; ; i++ {
 		for i < len(p.q) && classes[p.q[i]]&classSpace != 0 {
 			i++
@@ -265,7 +265,7 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 	}
 	unknown := false // how many values there are
 	for !closed && (!p.isPunct(')') || n > 0) {
-		v := value{start: p.tok.start, before: p.params.count, tokens: 1, first: p.tok}
+		v := value{span: span{start: p.tok.start}, before: p.params.count, tokens: 1, first: p.tok}
 		if p.single() {
 			in.involved = in.involved || !p.isConstant(v.first)
 		} else {
@@ -274,7 +274,7 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 				return 0, reason
 			}
 			if in.Rows == 0 && p.d.Grammar.ValueSets {
-				in.calls = append(in.calls, span{v.start, v.end})
+				in.calls = append(in.calls, v.span)
 			}
 		}
 		v.end = p.prev
@@ -286,7 +286,7 @@ func (p *parser) row(in *insertState, missing []int) (n int, reason Reason) {
 		}
 		for ; n <= last; n++ {
 			if in.scopes != nil {
-				in.scopes.take(p, n, v)
+				in.scopes.take(&p.reader, n, v)
 			}
 			for i := range in.Target.Keys {
 				if in.judged && in.listed.of(i) == n {

@@ -82,7 +82,7 @@ func (s *scoping) begin(at int) {
 }
 
 // take notes the n-th value of the last row.
-func (s *scoping) take(p *parser, n int, v value) {
+func (s *scoping) take(p *reader, n int, v value) {
 	row := s.values[len(s.values)-len(s.columns):]
 	for i, at := range s.listed {
 		if at == n {
@@ -101,7 +101,7 @@ func (s *scoping) value(row int, column string) scopeValue {
 }
 
 // scopeValue reads a value in a scope column's place.
-func (p *parser) scopeValue(v value) scopeValue {
+func (p *reader) scopeValue(v value) scopeValue {
 	sv := scopeValue{at: v.start, before: v.before}
 	t, ok := p.core(v)
 	if !ok {
@@ -132,7 +132,7 @@ var integerTypes = []string{"int", "integer", "bigint", "smallint", "int2", "int
 // castOf says what a placeholder is cast to, if that leaves its value what it is
 // or fails: types with a length cut texts, and MySQL and SQLite bend what does not
 // fit.
-func (p *parser) castOf(v value) scopeKind {
+func (p *reader) castOf(v value) scopeKind {
 	if v.tokens == 1 {
 		return scopeArgument
 	}

@@ -44,8 +44,7 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 	if d.Family != dialect.FamilyPostgreSQL || !mentions(query, "search_path") {
 		return nil, false, false
 	}
-	p := &parser{scanner: scanner{d: d, q: query}}
-	p.read()
+	p := newReader(d, query)
 	if !p.accept("set") {
 		return nil, false, false
 	}
@@ -117,9 +116,9 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 	case dialect.FamilyOracle:
 		return mentions(text, "current_schema")
 	}
-	p := &parser{scanner: scanner{d: d, q: text}}
+	p := newReader(d, text)
 	begins := true // a statement
-	for p.read(); p.tok.kind != tokEnd; p.advance() {
+	for ; p.tok.kind != tokEnd; p.advance() {
 		switch {
 		case p.tok.kind == tokError:
 			return true
@@ -138,7 +137,7 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 
 // movesHere reports whether the word here changes the current database, or the user, of
 // a session of SQL Server. What EXECUTE changes otherwise ends with it.
-func (p *parser) movesHere() bool {
+func (p *reader) movesHere() bool {
 	switch {
 	case p.isAny("revert", "setuser"):
 		return true

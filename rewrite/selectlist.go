@@ -13,7 +13,7 @@ type selectItem struct {
 }
 
 // selectList reads SELECT and its first list.
-func (p *parser) selectList(s *queryFacts) {
+func (p *reader) selectList(s *queryFacts) {
 	p.advance()
 	s.plain = true
 	for p.isAny("all", "distinct", "distinctrow", "unique", "top", "straight_join", "high_priority",
@@ -58,7 +58,7 @@ func (p *parser) selectList(s *queryFacts) {
 }
 
 // acceptAny moves past a token of one of the kinds.
-func (p *parser) acceptAny(kinds ...kind) bool {
+func (p *reader) acceptAny(kinds ...kind) bool {
 	for _, k := range kinds {
 		if p.tok.kind == k {
 			p.advance()
@@ -69,7 +69,7 @@ func (p *parser) acceptAny(kinds ...kind) bool {
 }
 
 // endsList reports whether a select list ends here, outside of brackets.
-func (p *parser) endsList(s *queryFacts, depth int) bool {
+func (p *reader) endsList(s *queryFacts, depth int) bool {
 	switch {
 	case depth > 0:
 		return p.endsQuery(s, depth)
@@ -90,13 +90,13 @@ var listEnds = newWordSet(`from where group having window order limit offset fet
 	minus start connect`)
 
 // isOracles reports whether the word here begins a clause that only Oracle has.
-func (p *parser) isOracles() bool {
+func (p *reader) isOracles() bool {
 	return p.isWord("minus") || p.isWord("start") && p.nextIs("with") || p.isWord("connect") && p.nextIs("by")
 }
 
 // isNamed reports whether the keyword here begins no clause, by what stands in
 // front of it: it is a name, or goes on with an expression.
-func (p *parser) isNamed() bool {
+func (p *reader) isNamed() bool {
 	if p.prev == 0 {
 		return false
 	}
@@ -130,7 +130,7 @@ func (p *parser) isNamed() bool {
 
 // endsNumber reports whether the point before the current token ends a number,
 // as in 1. and so begins no name.
-func (p *parser) endsNumber() bool {
+func (p *reader) endsNumber() bool {
 	at := p.prev - 1
 	for at > 0 && p.isPart(p.q[at-1]) {
 		at--
@@ -139,7 +139,7 @@ func (p *parser) endsNumber() bool {
 }
 
 // selectItem reads one item of a select list.
-func (p *parser) selectItem(s *queryFacts) selectItem {
+func (p *reader) selectItem(s *queryFacts) selectItem {
 	var first [maxItem]token
 	tokens := first[:0]
 	var last, before token
@@ -160,7 +160,7 @@ func (p *parser) selectItem(s *queryFacts) selectItem {
 
 // isDistinct reports whether FROM stands here behind an alias: SELECT a DISTINCT FROM t. It
 // goes on with an operator in a IS DISTINCT FROM b.
-func (p *parser) isDistinct(last, before token) bool {
+func (p *reader) isDistinct(last, before token) bool {
 	return p.isWord("from") && last.kind == tokWord && equalWord(p.text(last), "distinct") &&
 		!(before.kind == tokWord && equalAny(p.text(before), "is", "not"))
 }
@@ -175,7 +175,7 @@ var postfixWords = []string{"isnull", "notnull"}
 
 // alone returns the value of an item that is nothing else, in brackets or not,
 // with an alias or without; a token of kind tokEnd for any other.
-func (p *parser) alone(tokens []token) token {
+func (p *reader) alone(tokens []token) token {
 	n := 0
 	for n < len(tokens) && p.text(tokens[n]) == "(" {
 		n++

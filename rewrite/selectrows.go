@@ -83,7 +83,7 @@ func (p *parser) selectRows(in *insertState, columns []string, missing []int) bo
 }
 
 // carries reports whether the keys can stand in the select lists.
-func (p *parser) carries(s *selectRows, in *insertState, missing []int) bool {
+func (p *reader) carries(s *selectRows, in *insertState, missing []int) bool {
 	for _, k := range missing {
 		key := &in.Target.Keys[k]
 		switch {
@@ -98,7 +98,7 @@ func (p *parser) carries(s *selectRows, in *insertState, missing []int) bool {
 
 // selectedKey returns what stands around a key in a select list. Under UNION ALL the
 // columns do not give their types to the values.
-func (p *parser) selectedKey(k *Key, united bool) (before, after string) {
+func (p *reader) selectedKey(k *Key, united bool) (before, after string) {
 	switch {
 	case p.d.Grammar.TypedRows && united:
 		return "CAST(", " AS " + k.Type + ")"
@@ -109,7 +109,7 @@ func (p *parser) selectedKey(k *Key, united bool) (before, after string) {
 }
 
 // rowQuery reads the query up to its end, and reports whether it is made of rows.
-func (p *parser) rowQuery(s *selectRows) bool {
+func (p *reader) rowQuery(s *selectRows) bool {
 	if p.isWord("with") {
 		var d definitions
 		for depth := 0; !p.atEnd() && depth >= 0 && !d.end(p, depth); p.advance() {
@@ -124,7 +124,7 @@ func (p *parser) rowQuery(s *selectRows) bool {
 }
 
 // rowUnion reads rows with UNION ALL between them, to the bracket or the end behind them.
-func (p *parser) rowUnion(s *selectRows, depth int) bool {
+func (p *reader) rowUnion(s *selectRows, depth int) bool {
 	for several := false; ; several = true {
 		ordered := false
 		switch {
@@ -154,7 +154,7 @@ func (p *parser) rowUnion(s *selectRows, depth int) bool {
 }
 
 // selectRow reads one SELECT. ordered says that ORDER BY or LIMIT stand behind it.
-func (p *parser) selectRow(s *selectRows) (ordered, ok bool) {
+func (p *reader) selectRow(s *selectRows) (ordered, ok bool) {
 	p.advance()
 	p.accept("all")
 	if p.isIn(listModifiers) {
@@ -196,7 +196,7 @@ func (p *parser) selectRow(s *selectRows) (ordered, ok bool) {
 }
 
 // isTrueAlone reports whether the condition behind WHERE is the word TRUE alone.
-func (p *parser) isTrueAlone() bool {
+func (p *reader) isTrueAlone() bool {
 	q := *p
 	q.advance()
 	facts := queryFacts{}
@@ -205,7 +205,7 @@ func (p *parser) isTrueAlone() bool {
 
 // rowClause moves past what stands behind a keyword, to the next clause of a row, and
 // reports whether there is one, and it ends in such a clause.
-func (p *parser) rowClause(s *selectRows) bool {
+func (p *reader) rowClause(s *selectRows) bool {
 	begins := p.tok.start
 	for depth := 0; ; p.advance() {
 		switch {
@@ -233,7 +233,7 @@ var listModifiers = newWordSet(`distinct distinctrow unique top straight_join hi
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
 
 // rowItem reads one item of a select list, and reports whether it is one value.
-func (p *parser) rowItem(s *selectRows) bool {
+func (p *reader) rowItem(s *selectRows) bool {
 	start := p.tok.start
 	item := p.selectItem(&s.facts)
 	v := span{start, p.prev}
@@ -248,9 +248,9 @@ func (p *parser) rowItem(s *selectRows) bool {
 
 // hasWindow reports whether an item has a window, or a clause that stands behind a select
 // list without a word that is known to end it.
-func (p *parser) hasWindow(v span) bool {
+func (p *reader) hasWindow(v span) bool {
 	q := p.within(v)
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	for ; q.tok.kind != tokEnd; q.advance() {
 		if q.isAny("over", "procedure", "lock", "bulk") {
 			return true
 		}
@@ -261,13 +261,13 @@ func (p *parser) hasWindow(v span) bool {
 // runsOn reports whether a part of a row holds words of another statement, in a text that
 // needs no semicolons: SELECT 1 SELECT 2, and the END of a block. [parser.followsQuery]
 // knows other words that begin one.
-func (p *parser) runsOn(v span) bool {
+func (p *reader) runsOn(v span) bool {
 	if !p.d.Grammar.NoSemicolon {
 		return false
 	}
 	cases, depth := 0, 0
 	q := p.within(v)
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	for ; q.tok.kind != tokEnd; q.advance() {
 		switch {
 		case q.isPunct('('):
 			depth++
@@ -286,15 +286,10 @@ func (p *parser) runsOn(v span) bool {
 	return false
 }
 
-// within returns a parser of a piece of the text.
-func (p *parser) within(v span) *parser {
-	return &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-}
-
 // guardsItem notes an item that may be a set, and reports whether it is known to be one
 // value, or can be written so that the engine refuses a set. Where the engine can
 // number rows, an item that calls a function of the application stays what it was.
-func (p *parser) guardsItem(s *selectRows, item span) bool {
+func (p *reader) guardsItem(s *selectRows, item span) bool {
 	v, known := p.unnamed(item)
 	switch {
 	case p.isOne(v) || !p.mayBeSet(v):
@@ -308,9 +303,9 @@ func (p *parser) guardsItem(s *selectRows, item span) bool {
 
 // callsOther reports whether an item calls a function that is not known as the engine's
 // own.
-func (p *parser) callsOther(v span) bool {
+func (p *reader) callsOther(v span) bool {
 	q := p.within(v)
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	for ; q.tok.kind != tokEnd; q.advance() {
 		isType := q.prev > 0 && q.q[q.prev-1] == ':' // x::numeric(9, 2)
 		isName := q.tok.kind == tokWord || q.tok.kind == tokQuoted
 		if isName && !isType && !q.isIn(scalarFunctions) && q.mayChange() {
@@ -339,11 +334,11 @@ var scalarFunctions = newWordSet(`
 
 // unnamed returns an item without its alias. It reports false where the last word may be
 // an alias or a part of the expression.
-func (p *parser) unnamed(item span) (span, bool) {
+func (p *reader) unnamed(item span) (span, bool) {
 	q := p.within(item)
 	var third, before, last token // from the end
 	n, cases := 0, 0
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	for ; q.tok.kind != tokEnd; q.advance() {
 		third, before, last = before, last, q.tok
 		n++
 		switch {

@@ -37,10 +37,10 @@ type lazyReads struct {
 
 // readsOf returns what a text reads.
 func readsOf(d *dialect.Dialect, query string) (reads Reads) {
-	p := &parser{scanner: scanner{d: d, q: query}}
+	p := newReader(d, query)
 	var before, last token // the tokens in front of the current one
 	diagnostics := false
-	for p.read(); p.tok.kind != tokEnd; p.advance() {
+	for ; p.tok.kind != tokEnd; p.advance() {
 		switch p.tok.kind {
 		case tokPunct:
 			if p.isPunct('(') {
@@ -63,7 +63,7 @@ func readsOf(d *dialect.Dialect, query string) (reads Reads) {
 
 // called returns what the function reads that last names, called by the
 // bracket here.
-func (p *parser) called(before, last token) Reads {
+func (p *reader) called(before, last token) Reads {
 	name := p.text(last)
 	switch last.kind {
 	case tokQuoted:
@@ -88,7 +88,7 @@ func (p *parser) called(before, last token) Reads {
 }
 
 // variableRead returns what the variable here reads.
-func (p *parser) variableRead() Reads {
+func (p *reader) variableRead() Reads {
 	switch {
 	case p.isVariable("identity"), p.isVariable("last_insert_id"):
 		return ReadsLastKey
@@ -101,7 +101,7 @@ func (p *parser) variableRead() Reads {
 // wordRead returns what a word reads that is no call: Oracle's seq.CURRVAL and
 // SQL%ROWCOUNT, MariaDB's PREVIOUS VALUE FOR seq, and GET DIAGNOSTICS n =
 // ROW_COUNT.
-func (p *parser) wordRead(before, last token, diagnostics bool) Reads {
+func (p *reader) wordRead(before, last token, diagnostics bool) Reads {
 	text := p.text(last)
 	switch {
 	case p.isWord("currval") && text == ".", p.isWord("value") && equalWord(text, "previous"):
@@ -113,7 +113,7 @@ func (p *parser) wordRead(before, last token, diagnostics bool) Reads {
 }
 
 // fieldRead returns what @@session.`identity` reads.
-func (p *parser) fieldRead(before, last token) Reads {
+func (p *reader) fieldRead(before, last token) Reads {
 	if p.text(last) != "." || before.kind != tokVar {
 		return 0
 	}
@@ -122,7 +122,7 @@ func (p *parser) fieldRead(before, last token) Reads {
 
 // executedReads returns what a comment may read that the engine may run, also in
 // its own strings and comments.
-func (p *parser) executedReads() (reads Reads) {
+func (p *reader) executedReads() (reads Reads) {
 	s := scanner{d: p.d, q: p.q[:p.tok.end]}
 	for s.pos = p.tok.start; s.pos < len(s.q); {
 		start := s.pos

@@ -42,8 +42,7 @@ type SessionStep struct {
 
 // SessionSteps returns the statements of a text.
 func SessionSteps(d *dialect.Dialect, text string) []SessionStep {
-	r := &stepReader{parser: &parser{scanner: scanner{d: d, q: text}}}
-	r.read()
+	r := &stepReader{reader: newReader(d, text)}
 	var steps []SessionStep
 	for r.tok.kind != tokEnd {
 		if r.acceptPunct(';') {
@@ -73,8 +72,7 @@ func EndsSession(d *dialect.Dialect, text string) bool {
 			at += 1 + next
 		}
 	}
-	p := &parser{scanner: scanner{d: d, q: text}}
-	p.read()
+	p := newReader(d, text)
 	return !p.isIn(keepingVerbs) && !p.isWord("rollback") && p.tok.kind == tokWord
 }
 
@@ -96,7 +94,7 @@ type lazyQuiet struct {
 
 // stepReader reads a text for its steps.
 type stepReader struct {
-	*parser
+	*reader
 	before, last token // the tokens in front of the current one
 }
 
@@ -173,7 +171,7 @@ func (r *stepReader) namedRead() []SessionRead {
 		}
 		return []SessionRead{{Offset: r.tok.start, Text: strings.Join(name, ".") + ".CURRVAL", Of: name}}
 	case r.isWord("for") && equalWord(r.text(r.last), "value") && equalWord(r.text(r.before), "previous"):
-		q := r.fork()
+		q := *r.reader
 		q.advance()
 		return []SessionRead{{Offset: r.before.start, Text: "PREVIOUS VALUE FOR", Of: q.nameHere()}}
 	}
@@ -182,9 +180,9 @@ func (r *stepReader) namedRead() []SessionRead {
 
 // nameBefore returns the name in front of the point before the current word.
 func (r *stepReader) nameBefore() []string {
-	q := &parser{scanner: scanner{d: r.d, q: r.q[:r.last.start]}}
+	q := newReader(r.d, r.q[:r.last.start])
 	var tokens []token
-	for q.read(); q.tok.kind != tokEnd; q.advance() {
+	for ; q.tok.kind != tokEnd; q.advance() {
 		tokens = append(tokens, q.tok)
 	}
 	var name []string
@@ -202,7 +200,7 @@ func (r *stepReader) nameBefore() []string {
 }
 
 // nameHere returns the parts of the name that begins here.
-func (p *parser) nameHere() (name []string) {
+func (p *reader) nameHere() (name []string) {
 	for p.tok.kind == tokWord || p.tok.kind == tokQuoted {
 		name = append(name, p.folded(p.tok))
 		if p.advance(); !p.acceptPunct('.') {
@@ -219,7 +217,7 @@ func (r *stepReader) callRead() (SessionRead, bool) {
 		return SessionRead{}, false // the application's own function
 	}
 	read := SessionRead{Offset: r.last.start, Text: r.text(r.last) + "()"}
-	q := r.fork()
+	q := *r.reader
 	q.advance()
 	any := q.isPunct(')')
 	switch family := r.d.Family; {
@@ -230,14 +228,14 @@ func (r *stepReader) callRead() (SessionRead, bool) {
 		return read, read.Of != nil
 	case name == "currval" && !any && family == dialect.FamilyPostgreSQL, name == "ident_current" && r.d.Name == "sqlserver":
 		read.Table = name == "ident_current"
-		read.argument(q)
+		read.argument(&q)
 		return read, true
 	}
 	return SessionRead{}, false
 }
 
 // argument reads what currval or IDENT_CURRENT is of.
-func (s *SessionRead) argument(q *parser) {
+func (s *SessionRead) argument(q *reader) {
 	if q.isWord("pg_get_serial_sequence") && q.nextIsPunct('(') {
 		q.advance()
 		q.advance()
@@ -262,19 +260,17 @@ func (s *SessionRead) argument(q *parser) {
 }
 
 // nameIn returns the parts of the name in the string here.
-func (p *parser) nameIn() []string {
+func (p *reader) nameIn() []string {
 	text := p.text(p.tok)
 	text = text[strings.IndexByte(text, '\'')+1:]
-	q := &parser{scanner: scanner{d: p.d, q: strings.TrimSuffix(text, "'")}}
-	q.read()
+	q := newReader(p.d, strings.TrimSuffix(text, "'"))
 	return q.nameHere()
 }
 
 // DrawnFrom returns the parts of the name of the sequence that a column's default draws from,
 // nil where it does not draw from one by its name alone.
 func DrawnFrom(d *dialect.Dialect, expr string) []string {
-	p := &parser{scanner: scanner{d: d, q: expr}}
-	p.read()
+	p := newReader(d, expr)
 	for p.acceptPunct('(') {
 	}
 	if p.accept("next") {
@@ -300,8 +296,7 @@ func DrawsNothing(d *dialect.Dialect, expr string) bool {
 
 // NameOf returns the parts of a name as SQL writes it.
 func NameOf(d *dialect.Dialect, name string) []string {
-	p := &parser{scanner: scanner{d: d, q: name}}
-	p.read()
+	p := newReader(d, name)
 	return p.nameHere()
 }
 

@@ -2,7 +2,7 @@ package rewrite
 
 // setsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base,
 // "SET STATEMENT". Its settings hold for the statement behind FOR alone.
-func (p *parser) setsStatement() bool {
+func (p *reader) setsStatement() bool {
 	return p.d.Grammar.StatementSettings != nil && p.isWord("set") && p.nextIs("statement")
 }
 
@@ -35,7 +35,7 @@ func (p *parser) setStatement() {
 
 // settingsAt returns the offset of the first setting of the SET STATEMENT that begins
 // here.
-func (p *parser) settingsAt() int {
+func (p *reader) settingsAt() int {
 	s := p.scanner
 	s.following()
 	return s.following().start
@@ -44,7 +44,7 @@ func (p *parser) settingsAt() int {
 // statementSettings reads SET STATEMENT up to the statement behind FOR, and reports
 // whether the settings leave an INSERT what it is. Where it reports false it stands
 // at the first setting that may not.
-func (p *parser) statementSettings() bool {
+func (p *reader) statementSettings() bool {
 	p.advance()
 	p.advance()
 	for {

@@ -75,7 +75,7 @@ func isStored(d *dialect.Dialect, item string) bool {
 // engine may merge them into it. Where one may change, offset is the place of the first
 // such item. doubts are the columns of the query that have one, nil if other items may
 // change too.
-func (p *parser) querySurvives(q span) (offset int, doubts []Doubt, ok bool) {
+func (p *reader) querySurvives(q span) (offset int, doubts []Doubt, ok bool) {
 	e := newCarriedExpr(p.d, p.q[:q.end])
 	e.pos = q.start
 	e.read()

@@ -22,8 +22,8 @@ var temporaries = []string{"temp", "temporary", "pg_temp"}
 // tables. Some of the names may belong to other things than tables.
 func Temporary(d *dialect.Dialect, query string) []string {
 	var names []string
-	p := &parser{scanner: scanner{d: d, q: opened(d, query)}}
-	for p.read(); p.tok.kind != tokEnd; {
+	p := newReader(d, opened(d, query))
+	for p.tok.kind != tokEnd {
 		switch {
 		case p.accept("rename"):
 			names = append(names, p.renamed()...)
@@ -47,14 +47,14 @@ func Temporary(d *dialect.Dialect, query string) []string {
 
 // isTemporarySchema reports whether the current token is the quoted name of what
 // may be the schema of temporary tables.
-func (p *parser) isTemporarySchema() bool {
+func (p *reader) isTemporarySchema() bool {
 	quoted := p.tok.kind == tokQuoted || p.tok.kind == tokString && p.d.Grammar.StringNames
 	return quoted && slices.Contains(temporaries, p.folded(p.tok))
 }
 
 // renamed reads the rest of a statement from behind RENAME and returns the names
 // that something gets in it.
-func (p *parser) renamed() (names []string) {
+func (p *reader) renamed() (names []string) {
 	name := func() {
 		if n, ok := p.tableName(); ok {
 			names = append(names, n.table)
@@ -95,7 +95,7 @@ func opened(d *dialect.Dialect, query string) string {
 
 // madeTable reads the name of a table or view that is made from behind TEMPORARY,
 // or behind the schema of temporary ones.
-func (p *parser) madeTable() (name, bool) {
+func (p *reader) madeTable() (name, bool) {
 	if !p.acceptPunct('.') && !p.accept("table") {
 		p.accept("recursive")
 		p.accept("view")
@@ -132,8 +132,7 @@ func (p *parser) behind(statement string) {
 		}
 		p.maybe[name] = true
 	}
-	q := &parser{scanner: scanner{d: p.d, q: statement}}
-	q.read()
+	q := newReader(p.d, statement)
 	n, ok := q.createsTemporary()
 	switch {
 	case !ok:
@@ -154,7 +153,7 @@ func (p *parser) behind(statement string) {
 }
 
 // createsTemporary reads CREATE TEMPORARY TABLE up to the table's name.
-func (p *parser) createsTemporary() (name, bool) {
+func (p *reader) createsTemporary() (name, bool) {
 	if !p.accept("create") {
 		return name{}, false
 	}
@@ -179,7 +178,7 @@ func (p *parser) isMade(n name) bool {
 
 // bare returns the last part of the name as the text has it, without the quotes
 // around it. A part with a point in it equals only itself.
-func (p *parser) bare(n name) string {
+func (p *reader) bare(n name) string {
 	text := p.q[n.start:n.end]
 	return strings.Trim(text[strings.LastIndexByte(text, '.')+1:], "` ")
 }
@@ -255,7 +254,7 @@ type TableName struct {
 // tables: it asks standing about each configured table.
 func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, standing func(TableName) Standing) *Plan {
 	query = strings.Clone(query)
-	p := &parser{scanner: scanner{d: d, q: query}, lookup: lookup, standing: standing}
+	p := &parser{reader: readerAt(d, query, 0), lookup: lookup, standing: standing}
 	p.statementsOf()
 	return p.plan()
 }
@@ -263,8 +262,8 @@ func CompileBeside(d *dialect.Dialect, lookup Lookup, query string, standing fun
 // Made returns the folded names, without a schema, of the tables that a text makes
 // by CREATE TABLE.
 func Made(d *dialect.Dialect, query string) (names []string) {
-	p := &parser{scanner: scanner{d: d, q: query}}
-	for p.read(); p.tok.kind != tokEnd; {
+	p := newReader(d, query)
+	for p.tok.kind != tokEnd {
 		if !p.accept("create") {
 			p.advance()
 			continue

@@ -48,8 +48,7 @@ func (t Transaction) then(next Transaction) Transaction {
 // unknown, so new statements are. Not seen are MySQL's completion_type set on
 // the server, and procedures and triggers that end a transaction.
 func TransactionOf(d *dialect.Dialect, query string) Transaction {
-	p := &parser{scanner: scanner{d: d, q: query}, lookup: func(_, _ string) *Target { return nil }}
-	p.read()
+	p := newReader(d, query)
 	if d.Grammar.NoSemicolon {
 		return p.tsqlBatch()
 	}
@@ -65,7 +64,7 @@ func TransactionOf(d *dialect.Dialect, query string) Transaction {
 
 // transaction reads one statement and returns what it does. Behind a comment
 // that the engine runs nothing is certain but what changes nothing either way.
-func (p *parser) transaction() Transaction {
+func (p *reader) transaction() Transaction {
 	if p.tok.kind != tokExec {
 		return p.effect()
 	}
@@ -82,7 +81,7 @@ func (p *parser) transaction() Transaction {
 }
 
 // effect reads a statement from its first token.
-func (p *parser) effect() Transaction {
+func (p *reader) effect() Transaction {
 	switch {
 	case p.isPunct('('):
 		return p.unchanged()
@@ -95,7 +94,7 @@ func (p *parser) effect() Transaction {
 		return p.unchanged()
 	case effectDefine:
 		start := p.tok.start
-		if p.definition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+		if p.passDefinition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
 			return TxUnknown // the text that is taken for its body may follow it
 		}
 		return TxUnchanged
@@ -125,7 +124,7 @@ func (p *parser) effect() Transaction {
 }
 
 // unknown moves to the end of the text.
-func (p *parser) unknown() Transaction {
+func (p *reader) unknown() Transaction {
 	for p.tok.kind != tokEnd {
 		p.advance()
 	}
@@ -134,7 +133,7 @@ func (p *parser) unknown() Transaction {
 
 // unchanged reads the rest of a statement that does nothing, unless a comment
 // that the engine runs ends it.
-func (p *parser) unchanged() Transaction {
+func (p *reader) unchanged() Transaction {
 	tx := TxUnchanged
 	for ; !p.atEnd(); p.advance() {
 		if p.tok.kind == tokError || p.tok.kind == tokExec && vocabularyOf(p.d).suspectsBehind(p.d, p.text(p.tok)) {
@@ -146,7 +145,7 @@ func (p *parser) unchanged() Transaction {
 
 // certain reads the rest of a statement that does what tx says, unless a
 // comment that the engine runs makes it another one.
-func (p *parser) certain(tx Transaction) Transaction {
+func (p *reader) certain(tx Transaction) Transaction {
 	for ; !p.atEnd(); p.advance() {
 		if p.tok.kind == tokError || p.tok.kind == tokExec {
 			tx = TxUnknown
@@ -157,7 +156,7 @@ func (p *parser) certain(tx Transaction) Transaction {
 
 // followed reads the rest of a statement, which does one thing when one of the
 // words follows the first, else the other.
-func (p *parser) followed(yes, no Transaction, words ...string) Transaction {
+func (p *reader) followed(yes, no Transaction, words ...string) Transaction {
 	p.advance()
 	if p.isAny(words...) {
 		return p.certain(yes)
@@ -167,7 +166,7 @@ func (p *parser) followed(yes, no Transaction, words ...string) Transaction {
 
 // executed returns what a comment does that the engine may run: TxUnchanged or
 // TxUnknown.
-func (p *parser) executed() Transaction {
+func (p *reader) executed() Transaction {
 	text, open := strings.CutSuffix(p.text(p.tok), "*/")
 	text = strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
 	if !open || strings.Contains(text, "*/") || TransactionOf(p.d, text) != TxUnchanged {
@@ -179,7 +178,7 @@ func (p *parser) executed() Transaction {
 // commits reads DDL of an engine where DDL commits the transaction, except DDL
 // that concerns the session alone: temporary tables in MySQL 8.4, section
 // 15.3.3, and ALTER SESSION in Oracle.
-func (p *parser) commits() Transaction {
+func (p *reader) commits() Transaction {
 	q := *p
 	alter := q.isWord("alter")
 	q.advance()
@@ -192,7 +191,7 @@ func (p *parser) commits() Transaction {
 		return p.certain(TxUnchanged)
 	}
 	start := p.tok.start
-	if p.definition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
+	if p.passDefinition() && vocabularyOf(p.d).suspectsBehind(p.d, p.q[start:]) {
 		return TxUnknown // what is taken for its body may be what follows it
 	}
 	return TxCommits
@@ -200,7 +199,7 @@ func (p *parser) commits() Transaction {
 
 // begin reads BEGIN: a transaction, or a block of statements where the dialect
 // has blocks.
-func (p *parser) begin() Transaction {
+func (p *reader) begin() Transaction {
 	p.advance()
 	if p.d.Grammar.Blocks && !p.atEnd() && !p.isWord("work") {
 		return p.unknown()
@@ -209,7 +208,7 @@ func (p *parser) begin() Transaction {
 }
 
 // ends reads COMMIT, END, ABORT and ROLLBACK.
-func (p *parser) ends() Transaction {
+func (p *reader) ends() Transaction {
 	rollback := p.isWord("rollback")
 	p.advance()
 	switch {
@@ -237,7 +236,7 @@ func (p *parser) ends() Transaction {
 
 // setting reads SET: MySQL 8.4, section 15.7.6; Oracle, "SET TRANSACTION",
 // which begins one.
-func (p *parser) setting() Transaction {
+func (p *reader) setting() Transaction {
 	if q := *p; q.setsStatement() && q.statementSettings() {
 		*p = q
 		return p.effect()
@@ -267,7 +266,7 @@ func (p *parser) setting() Transaction {
 
 // isVariable reports whether the current token names a variable of the server:
 // x, `x`, @@x or @@session.x.
-func (p *parser) isVariable(name string) bool {
+func (p *reader) isVariable(name string) bool {
 	text := p.text(p.tok)
 	if len(text) < len(name) {
 		return false

@@ -7,7 +7,7 @@ package rewrite
 // Transactions nest: COMMIT ends one only when it is the outermost, which the
 // text does not tell, and ROLLBACK of a name may go back to a savepoint:
 // Transact-SQL reference, "BEGIN TRANSACTION" and "ROLLBACK TRANSACTION".
-func (p *parser) tsqlBatch() Transaction {
+func (p *reader) tsqlBatch() Transaction {
 	for p.acceptPunct(';') {
 	}
 	e := effectUnknown
@@ -17,7 +17,7 @@ func (p *parser) tsqlBatch() Transaction {
 	case p.tok.kind == tokEnd, p.isPunct('('):
 		e = effectNone
 	}
-	b := tsqlBatch{parser: p}
+	b := tsqlBatch{reader: p}
 	switch {
 	case e == effectDefine:
 		// The body of a routine is the rest of the batch.
@@ -39,7 +39,7 @@ func (p *parser) tsqlBatch() Transaction {
 
 // tsqlBatch is what the parser knows of the Transact-SQL text that it reads.
 type tsqlBatch struct {
-	*parser
+	*reader
 	state    Transaction
 	depth    int  // the transactions that the text has begun and not ended
 	branches bool // it holds statements that may run or not
@@ -74,7 +74,7 @@ func (b *tsqlBatch) word() {
 }
 
 // beginsTransaction reports whether the BEGIN here begins a transaction.
-func (p *parser) beginsTransaction() bool {
+func (p *reader) beginsTransaction() bool {
 	q := *p
 	q.advance()
 	q.accept("distributed")

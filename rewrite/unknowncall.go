@@ -5,7 +5,7 @@ import "strings"
 // mayChange reports whether a function is called here that may change
 // something. The user's own functions may, in engines whose functions can
 // write.
-func (p *parser) mayChange() bool {
+func (p *reader) mayChange() bool {
 	if !p.d.Numbering.Writing || !p.nextIsPunct('(') {
 		return false
 	}

@@ -12,7 +12,7 @@ type updatePart struct {
 }
 
 // read notes the current token.
-func (u *updatePart) read(p *parser, depth int) {
+func (u *updatePart) read(p *reader, depth int) {
 	if u.in.Conflict != ConflictUpdate || depth != 0 {
 		return
 	}
@@ -31,10 +31,10 @@ func (u *updatePart) read(p *parser, depth int) {
 }
 
 // assignment reads the assignment that begins at the current token.
-func (u *updatePart) assignment(p *parser) {
+func (u *updatePart) assignment(p *reader) {
 	first := !u.in.assigned
 	u.in.assigned = true
-	q := &parser{scanner: p.scanner, tok: p.tok, prev: p.prev, limit: p.limit}
+	q := *p
 	if q.isPunct('(') {
 		// Columns in brackets: (a, b) = (1, 2).
 		u.in.LeavesRow = false
@@ -57,7 +57,7 @@ func (u *updatePart) assignment(p *parser) {
 
 // assignedColumn moves past the name of a column, and returns whether it is one of the
 // INSERT's own table and which key it is, -1 for none.
-func (p *parser) assignedColumn(in *insertState) (own bool, key int) {
+func (p *reader) assignedColumn(in *insertState) (own bool, key int) {
 	own, key = true, -1
 	for p.tok.kind == tokWord || p.tok.kind == tokQuoted {
 		at := p.tok
@@ -71,7 +71,7 @@ func (p *parser) assignedColumn(in *insertState) (own bool, key int) {
 }
 
 // keyAt returns which key column the current token is the name of, -1 for none.
-func (p *parser) keyAt(t *Target) int {
+func (p *reader) keyAt(t *Target) int {
 	if p.tok.kind != tokWord && p.tok.kind != tokQuoted {
 		return -1
 	}
@@ -85,7 +85,7 @@ func (p *parser) keyAt(t *Target) int {
 
 // isItself reports whether a key gets the value that it has in the row that is
 // there, alone or as the argument of LAST_INSERT_ID.
-func (p *parser) isItself(in *insertState, key int) bool {
+func (p *reader) isItself(in *insertState, key int) bool {
 	call := p.isIdiom()
 	if call {
 		p.advance()

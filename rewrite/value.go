@@ -4,18 +4,19 @@ import "strings"
 
 // value is one value of a row: a span of the text.
 type value struct {
-	start, end int
-	before     int  // the caller's placeholders in front of it
-	star       bool // it ends with .* and stands for several values
-	tokens     int  // how many tokens it has, up to the few that judging needs
-	first      token
+	span
+	before int  // the caller's placeholders in front of it
+	star   bool // it ends with .* and stands for several values
+	inner  bool // an INSERT may begin in its brackets
+	tokens int  // how many tokens it has, up to the few that judging needs
+	first  token
 }
 
 // value reads tokens up to a comma or closing bracket outside of brackets. In a
 // SET, where clause is not nil, it also ends before a clause and with the
 // statement.
-func (p *parser) value(clause func() bool) (value, Reason) {
-	v := value{start: p.tok.start, before: p.params.count, first: p.tok}
+func (p *reader) value(clause func() bool) (value, Reason) {
+	v := value{span: span{start: p.tok.start}, before: p.params.count, first: p.tok}
 	point := false // the token before this one is a point
 	var open openBrackets
 	for depth := 0; ; p.advance() {
@@ -33,9 +34,7 @@ func (p *parser) value(clause func() bool) (value, Reason) {
 			if clause != nil && depth == 0 && v.tokens > 0 && clause() {
 				return p.valueEnd(v)
 			}
-			if depth > 0 {
-				p.nested(ErrCTE)
-			}
+			v.inner = v.inner || depth > 0 && p.mayInsert()
 		case tokPunct:
 			switch c := p.q[p.tok.start]; c {
 			case '(', '[', '{':
@@ -70,7 +69,7 @@ func (p *parser) value(clause func() bool) (value, Reason) {
 // single moves past the value that begins here and to what ends it, if it is
 // one token: the only form of value in most rows. It does what the method value
 // does with such a one, in less time; where it reports false nothing has moved.
-func (p *parser) single() bool {
+func (p *reader) single() bool {
 	switch p.tok.kind {
 	case tokEnd, tokError, tokExec, tokPunct:
 		return false
@@ -88,7 +87,7 @@ func (p *parser) single() bool {
 	return true
 }
 
-func (p *parser) valueEnd(v value) (value, Reason) {
+func (p *reader) valueEnd(v value) (value, Reason) {
 	v.end = p.prev
 	if v.tokens == 0 {
 		return v, ErrGrammar
@@ -99,7 +98,7 @@ func (p *parser) valueEnd(v value) (value, Reason) {
 // clause reports whether the current word begins the clause behind a SET, or one
 // that the engine does not have and another of the family does: what follows
 // the SET is read next, and refused.
-func (p *parser) clause() bool {
+func (p *reader) clause() bool {
 	switch {
 	case p.isAny("as", "returning", "on"):
 		return true
@@ -177,17 +176,16 @@ func (p *parser) holds(v value, part token, s slot) {
 // core returns the only token of a value that decides: the value itself or
 // what stands in brackets, a placeholder inside CAST(… AS type) or before
 // ::type, a number behind its sign. It reports false for any other expression.
-func (p *parser) core(v value) (token, bool) {
+func (p *reader) core(v value) (token, bool) {
 	if v.tokens == 1 {
 		return v.first, true
 	}
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+	q := p.within(v.span)
 	t, ok := q.coreToken()
 	return t, ok && q.tok.kind == tokEnd
 }
 
-func (p *parser) coreToken() (token, bool) {
+func (p *reader) coreToken() (token, bool) {
 	var open []bool // for each bracket that is open, whether it is CAST's
 	for p.isPunct('(') || p.isWord("cast") {
 		cast := p.accept("cast")
@@ -225,7 +223,7 @@ func (p *parser) coreToken() (token, bool) {
 
 // casts moves past ::type behind a placeholder; it reports false when another
 // value has one.
-func (p *parser) casts(t token) bool {
+func (p *reader) casts(t token) bool {
 	for p.isPunct(':') {
 		if t.kind != tokParam || !p.d.Lexis.ColonCasts {
 			return false
@@ -240,7 +238,7 @@ func (p *parser) casts(t token) bool {
 
 // typeName moves past the name of a type: words, points and what stands in
 // brackets.
-func (p *parser) typeName() {
+func (p *reader) typeName() {
 	for {
 		switch {
 		case p.tok.kind == tokWord, p.tok.kind == tokQuoted, p.isPunct('.'):

@@ -16,7 +16,7 @@ import "slices"
 func (p *parser) valuesQuery(in *insertState, word span) Reason {
 	var columns []string
 	if in.columns <= 0 {
-		q := *p
+		q := p.reader
 		width, reason := q.width()
 		if reason == "" {
 			columns, reason = p.implied(in, width)
@@ -54,7 +54,7 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 			return ErrSet
 		case only && p.lifts(t):
 			s.lifts = append(s.lifts, lift{span{t.start, t.end}, s.items, t.kind == tokParam})
-		case s.stars == 0 && p.isRowConstructor(span{v.start, v.end}):
+		case s.stars == 0 && p.isRowConstructor(v.span):
 			constructors = append(constructors, s.items)
 		}
 		s.items++
@@ -87,13 +87,13 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 
 // isRowConstructor reports whether a value is a row without a type, such as ROW(1, 'x')
 // or (1, 'x').
-func (p *parser) isRowConstructor(v span) bool {
+func (p *reader) isRowConstructor(v span) bool {
 	for range maxBrackets {
 		inner, ok := p.inBrackets(v)
 		switch {
 		case !ok:
 			return false
-		case len(inner) != 1 || p.within(v).opensRow():
+		case len(inner) != 1 || p.within(v).isWord("row"):
 			return true
 		}
 		v = inner[0]
@@ -101,22 +101,16 @@ func (p *parser) isRowConstructor(v span) bool {
 	return false
 }
 
-// opensRow reports whether the text begins with the word ROW.
-func (p *parser) opensRow() bool {
-	p.read()
-	return p.isWord("row")
-}
-
 // columnsAt returns the folded names of columns of the INSERT by their places. implied
 // are its columns where it has no list.
-func (p *parser) columnsAt(in *insertState, implied []string, places []int) (columns []string) {
+func (p *reader) columnsAt(in *insertState, implied []string, places []int) (columns []string) {
 	var listed []string
 	for _, c := range implied {
 		listed = append(listed, p.d.Fold(c, true))
 	}
 	if implied == nil {
 		q := p.within(span{in.name.end, in.listEnd})
-		for q.read(); !q.isPunct('(') && q.tok.kind != tokEnd; q.advance() {
+		for ; !q.isPunct('(') && q.tok.kind != tokEnd; q.advance() {
 		}
 		for q.acceptPunct('('); ; q.advance() {
 			c, _, reason := q.column()
@@ -134,9 +128,8 @@ func (p *parser) columnsAt(in *insertState, implied []string, places []int) (col
 }
 
 // only returns the token that a value is with nothing else but brackets and collations.
-func (p *parser) only(v value) (token, bool) {
-	q := p.within(span{v.start, v.end})
-	q.read()
+func (p *reader) only(v value) (token, bool) {
+	q := p.within(v.span)
 	for q.acceptPunct('(') {
 	}
 	t := q.tok
@@ -172,7 +165,7 @@ func (p *parser) sortEdits(n int) {
 // scalar appends the edits that keep a value from being a set, or the record whose fields
 // it stands for. A literal stays as it is, since it takes the type of the column. A row
 // without a type stays as it is too; its values are guarded one by one.
-func (p *parser) scalar(guards *[]edit, records *[]span, v span, depth int) {
+func (p *reader) scalar(guards *[]edit, records *[]span, v span, depth int) {
 	if p.isOne(v) {
 		return
 	}
@@ -196,9 +189,8 @@ func (p *parser) scalar(guards *[]edit, records *[]span, v span, depth int) {
 // isOne reports whether a value is no set by the engine's own rules: a query in
 // brackets, CASE and COALESCE, which take none, and a placeholder or a string with
 // casts, whose functions return none.
-func (p *parser) isOne(v span) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) isOne(v span) bool {
+	q := p.within(v)
 	switch {
 	case q.isPunct('('):
 		if n, _ := q.peek(); n.kind == tokWord && equalAny(q.text(n), "select", "with", "values") {
@@ -214,7 +206,7 @@ func (p *parser) isOne(v span) bool {
 
 // collations moves past COLLATE and its name behind a value, whose type they leave to the
 // column: a placeholder is a number there if the column is one.
-func (p *parser) collations() {
+func (p *reader) collations() {
 	for p.accept("collate") {
 		p.tableName()
 	}
@@ -222,9 +214,9 @@ func (p *parser) collations() {
 
 // hasInfix reports whether a word in a span behind a value begins an operator or its
 // like: such words look like a part of the name of a type.
-func (p *parser) hasInfix(v span) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	for q.read(); q.tok.kind != tokEnd; q.read() {
+func (p *reader) hasInfix(v span) bool {
+	q := p.within(v)
+	for ; q.tok.kind != tokEnd; q.read() {
 		if q.isAny("at", "like", "ilike", "similar", "is", "isnull", "notnull", "in", "between", "not",
 			"overlaps", "and", "or", "operator") {
 			return true
@@ -238,9 +230,8 @@ const maxBrackets = 8
 
 // inBrackets returns the values of a row without a type, or the one in brackets that
 // a value is.
-func (p *parser) inBrackets(v span) ([]span, bool) {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) inBrackets(v span) ([]span, bool) {
+	q := p.within(v)
 	q.accept("row")
 	if !q.acceptPunct('(') || q.isAny("select", "with", "values", "table") {
 		return nil, false
@@ -251,7 +242,7 @@ func (p *parser) inBrackets(v span) ([]span, bool) {
 		if reason != "" {
 			return nil, false
 		}
-		values = append(values, span{v.start, v.end})
+		values = append(values, v.span)
 		if !q.acceptPunct(',') {
 			break
 		}
@@ -260,9 +251,8 @@ func (p *parser) inBrackets(v span) ([]span, bool) {
 }
 
 // allFields returns the record in brackets in front of .*, with the brackets.
-func (p *parser) allFields(v span) (span, bool) {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) allFields(v span) (span, bool) {
+	q := p.within(v)
 	inner := span{start: q.tok.start}
 	if !q.balanced('(', ')') {
 		return inner, false
@@ -276,9 +266,8 @@ func (p *parser) allFields(v span) (span, bool) {
 
 // mayBeSet reports whether a value calls a function or an operator, or takes a field
 // of something: anything but literals, placeholders and their casts.
-func (p *parser) mayBeSet(v span) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) mayBeSet(v span) bool {
+	q := p.within(v)
 	for before := byte(0); q.tok.kind != tokEnd; q.read() {
 		if q.collations(); q.tok.kind == tokEnd {
 			return false
@@ -325,9 +314,8 @@ func isStructure(c byte) bool {
 
 // callsSet reports whether a value calls one of the engine's own functions that
 // return sets. A query in brackets is one value, whatever it calls.
-func (p *parser) callsSet(v span) bool {
-	q := &parser{scanner: scanner{d: p.d, q: p.q[:v.end], pos: v.start}}
-	q.read()
+func (p *reader) callsSet(v span) bool {
+	q := p.within(v)
 	for q.tok.kind != tokEnd {
 		switch {
 		case q.isPunct('('):

@@ -9,7 +9,7 @@ type definitions struct {
 
 // end reports whether the query begins at the current token, where depth brackets are
 // open.
-func (d *definitions) end(p *parser, depth int) bool {
+func (d *definitions) end(p *reader, depth int) bool {
 	switch {
 	case depth == 1 && p.isPunct(')') && d.as:
 		d.as, d.done = false, true
@@ -49,7 +49,7 @@ func (p *parser) with() {
 			named = true
 			earlier = with{span{outer.start, p.prev}, outer.from, p.params.count}
 		case named:
-			q := *p
+			q := p.reader
 			n, _, _ := q.ident()
 			p.ctes = append(p.ctes, cte{n, p.tok.end})
 			named = false
@@ -76,11 +76,11 @@ func (p *parser) modifies(earlier with, recursive bool) bool {
 	if !p.d.Grammar.Copy {
 		return false
 	}
-	q := *p
+	q := p.reader
 	if q.advance(); !q.isVerb() && !q.isWord("with") {
 		return false
 	}
-	end := *p
+	end := p.reader
 	if !end.balanced('(', ')') {
 		return false
 	}
