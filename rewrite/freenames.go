@@ -13,7 +13,7 @@ type freeNames struct {
 
 // frees returns the names that the text does not hold, as far as they were
 // asked for.
-func (p *parser) frees() *freeNames {
+func (p *reader) frees() *freeNames {
 	if p.free == nil {
 		p.free = &freeNames{}
 	}
@@ -39,7 +39,7 @@ func (p *reader) holdsNumbered() bool {
 
 // unused returns name, which has kf in it, with as many underscores behind it as
 // it takes for the text not to hold it.
-func (p *parser) unused(name string) string {
+func (p *reader) unused(name string) string {
 	f := p.frees()
 	if f.lower == "" {
 		return name

@@ -61,8 +61,6 @@ type parser struct {
 	// for what is read of them a second time: see undisturbed.
 	constants []token
 
-	free *freeNames // nil before one was asked for
-
 	first   *firstParts // the memory of the plan and its first insert; nil before there is one
 	lists   string      // what the last column list got, since the lists of a text are often alike
 	inserts []Insert

@@ -442,7 +442,7 @@ func (pl *Plan) MayConflict() bool { return pl.conflicts }
 // for [Plan.BoundText].
 func (pl *Plan) Added(session bool) int {
 	switch {
-	case !session || !pl.session:
+	case !session || !pl.Session():
 		return pl.added - len(pl.dropped)
 	case pl.listed != nil:
 		return pl.addedListed()

@@ -11,6 +11,8 @@ type reader struct {
 	params params          // the caller's placeholders before tok
 	locals map[string]bool // variables that the text declares, in lower case; nil for none
 	limit  int             // where the brackets end that the statement stands in; 0 for none
+
+	free *freeNames // nil before one was asked for
 }
 
 // newReader returns a reader of a text, at its first token.
