@@ -35,11 +35,11 @@ func (pl *Plan) argument(s *slot, args *arguments) (int, error) {
 	at := int(s.before)
 	switch {
 	case pl.params.styles&styleName != 0 && len(args.list) > 0 && args.list[0].Name != "":
-		if at = args.named(pl.d, identity(pl.d, s.text)); at < 0 {
+		if at = args.named(pl.Dialect, identity(pl.Dialect, s.text)); at < 0 {
 			return 0, pl.Refused(ErrNamed)
 		}
 	case pl.params.styles == styleNumber:
-		at = numberOf(identity(pl.d, s.text)) - 1
+		at = numberOf(identity(pl.Dialect, s.text)) - 1
 	}
 	if at < 0 || at >= len(args.list) {
 		return 0, pl.Refused(ErrArguments)

@@ -24,7 +24,7 @@ func (pl *Plan) Withheld(reason Reason) *Plan {
 	if pl.Action == Refuse {
 		return pl
 	}
-	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, d: pl.d, query: pl.query}
+	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, Dialect: pl.Dialect, query: pl.query}
 }
 
 // others returns the targets of the plan's INSERTs but for one.
@@ -41,7 +41,7 @@ func (pl *Plan) others(but *Target) (others []*Target) {
 
 // check compares the arguments with the placeholders.
 func (pl *Plan) check(args []driver.NamedValue) error {
-	if pl.d.Params.Arrays {
+	if pl.Dialect.Params.Arrays {
 		for i := range args {
 			if isList(args[i].Value) {
 				return pl.Refused(ErrArray)
@@ -108,13 +108,13 @@ func (pl *Plan) isHole(v driver.Value, k *Key) bool {
 	case nil:
 		return null
 	case string:
-		return zero && zeroValue(v, k.Integer) || null && v == "" && pl.d.EmptyIsNull
+		return zero && zeroValue(v, k.Integer) || null && v == "" && pl.Dialect.EmptyIsNull
 	case []byte:
 		if v == nil {
 			return null
 		}
 		return zero && (zeroValue(string(v), k.Integer) || len(v) == 16 && isZero(v)) ||
-			null && len(v) == 0 && pl.d.EmptyIsNull
+			null && len(v) == 0 && pl.Dialect.EmptyIsNull
 	case int64:
 		return v == 0 && k.Integer && zero
 	case float64:
@@ -152,8 +152,7 @@ func (pl *Plan) BoundText(session bool) string {
 	if session {
 		b = &pl.boundSession
 	}
-	b.once.Do(func() { b.text = pl.boundText(session) })
-	return b.text
+	return b.get(func() string { return pl.boundText(session) })
 }
 
 // boundText writes the text that BoundText keeps.
@@ -355,7 +354,7 @@ func (pl *Plan) assign(args []driver.NamedValue, h Holes, keys [][]driver.Value)
 // [Plan.BoundText].
 func (pl *Plan) Inline(args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if session && pl.listed != nil {
-		return pl.inlineListed(args, h, keys, (*sessionEdit).inCall)
+		return pl.inlineListed(args, h, keys, func(e *sessionEdit, key string) string { return e.inCall(key) })
 	}
 	own, added := pl.assign(args, h, keys)
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
@@ -384,7 +383,7 @@ func sameIndex(index int) int { return index }
 // [Plan.BoundText].
 func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) string {
 	if session && pl.listed != nil && !pl.AtExecution {
-		text, _ := pl.inlineListed(nil, h, keys, (*sessionEdit).inCall)
+		text, _ := pl.inlineListed(nil, h, keys, func(e *sessionEdit, key string) string { return e.inCall(key) })
 		return text
 	}
 	b := make([]byte, 0, len(pl.query)+48*len(pl.edits))
@@ -409,9 +408,9 @@ func (pl *Plan) InlineAssumed(h Holes, keys [][]driver.Value, session bool) stri
 // literal appends a key of a draw as a literal.
 func (pl *Plan) literal(b []byte, drawn []driver.Value, key driver.Value, how wrap) []byte {
 	if how == wrapNone {
-		return pl.d.AppendLiteral(b, key)
+		return pl.Dialect.AppendLiteral(b, key)
 	}
-	return append(b, how.around(string(pl.d.AppendLiteral(nil, drawn[0])), string(pl.d.AppendLiteral(nil, key)))...)
+	return append(b, how.around(string(pl.Dialect.AppendLiteral(nil, drawn[0])), string(pl.Dialect.AppendLiteral(nil, key)))...)
 }
 
 // without returns the arguments that are sent, of those of the text with the clauses that are

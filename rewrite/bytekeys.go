@@ -16,7 +16,7 @@ func (pl *Plan) writeByteKeys(text string, args []driver.NamedValue, keys [][]dr
 	}
 	left := make([]driver.NamedValue, 0, len(args))
 	b := make([]byte, 0, len(text)+32*len(args))
-	s := scanner{d: pl.d, q: text}
+	s := scanner{d: pl.Dialect, q: text}
 	n := 0 // of the placeholders
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		switch {
@@ -24,7 +24,7 @@ func (pl *Plan) writeByteKeys(text string, args []driver.NamedValue, keys [][]dr
 			b = append(b, text[t.start:t.end]...)
 			continue
 		case drawn.has(args[n].Value):
-			b = pl.d.AppendLiteral(b, args[n].Value)
+			b = pl.Dialect.AppendLiteral(b, args[n].Value)
 		default:
 			b = append(b, text[t.start:t.end]...)
 			left = append(left, driver.NamedValue{Ordinal: len(left) + 1, Value: args[n].Value})

@@ -38,14 +38,14 @@ func (pl *Plan) Counted() (inserts []int) {
 // it are INSERTs that are filled, their keys are in the query: keys is as for
 // [Plan.Inline], but for the draws of queries.
 func (pl *Plan) Count(insert int, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
-	selects := "COUNT(*)"
-	for _, s := range pl.d.Numbering.Server {
-		selects += ", " + s
+	list := "COUNT(*)"
+	for _, s := range pl.Dialect.Numbering.Server {
+		list += ", " + s
 	}
-	if pl.d.Numbering.Carries {
-		selects += ", " + pl.Views()
+	if pl.Dialect.Numbering.Carries {
+		list += ", " + pl.Views()
 	}
-	return pl.about(insert, selects, "", args, h, keys)
+	return pl.about(insert, list, "", args, h, keys)
 }
 
 // Doubts returns the columns of the query of an INSERT whose values may not survive: see
@@ -58,7 +58,7 @@ func (pl *Plan) Columns(insert int, args []driver.NamedValue, h Holes, keys [][]
 }
 
 // about returns a query about the rows of an INSERT's query.
-func (pl *Plan) about(insert int, selects, behind string, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
+func (pl *Plan) about(insert int, list, behind string, args []driver.NamedValue, h Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
 	main := q.without(pl.query) + q.suffix
 	outer, args := pl.filledWith(q.outer, args, h, keys)
@@ -83,7 +83,7 @@ func (pl *Plan) about(insert int, selects, behind string, args []driver.NamedVal
 	unordered := *q
 	unordered.order = ordering{}
 	text := outer + string(unordered.named(nil)) + main
-	return pl.countArgs(q, text+") SELECT "+selects+" FROM "+q.name+behind, args)
+	return pl.countArgs(q, text+") SELECT "+list+" FROM "+q.name+behind, args)
 }
 
 // filledWith returns the text of a WITH clause, or of a part of one, with the keys
@@ -117,7 +117,7 @@ func (pl *Plan) filledWith(w with, args []driver.NamedValue, h Holes, keys [][]d
 		}
 		b = append(append(b, pl.query[at:e.start]...), e.text...)
 		if e.slot >= 0 {
-			b = pl.d.AppendLiteral(b, taken[e.slot])
+			b = pl.Dialect.AppendLiteral(b, taken[e.slot])
 		}
 		at = e.end
 	}
@@ -164,14 +164,14 @@ func (pl *Plan) countArgs(q *Query, text string, args []driver.NamedValue) (stri
 func (pl *Plan) namedIn(text string, args []driver.NamedValue) []driver.NamedValue {
 	var own []driver.NamedValue
 	asked := map[string]bool{}
-	s := scanner{d: pl.d, q: text}
+	s := scanner{d: pl.Dialect, q: text}
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		if t.kind == tokParam {
-			asked[identity(pl.d, text[t.start:t.end])] = true
+			asked[identity(pl.Dialect, text[t.start:t.end])] = true
 		}
 	}
 	for _, a := range args {
-		if asked[identity(pl.d, ":"+a.Name)] {
+		if asked[identity(pl.Dialect, ":"+a.Name)] {
 			own = append(own, a)
 		}
 	}
@@ -185,12 +185,12 @@ func (pl *Plan) renumbered(text string, args []driver.NamedValue) (string, []dri
 	numbers := map[string]int{}
 	var b []byte
 	at := 0
-	s := scanner{d: pl.d, q: text}
+	s := scanner{d: pl.Dialect, q: text}
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		if t.kind != tokParam {
 			continue
 		}
-		id := identity(pl.d, text[t.start:t.end])
+		id := identity(pl.Dialect, text[t.start:t.end])
 		if numbers[id] == 0 {
 			n, _ := strconv.Atoi(id)
 			if n < 1 || n > len(args) {

@@ -99,7 +99,7 @@ func (pl *Plan) Operands(insert int) string {
 	if len(columns) == 0 || !q.outer.empty() || !q.near.empty() || q.inner.end > q.inner.start || q.SetRow {
 		return ""
 	}
-	e := newCarriedExpr(pl.d, pl.query[:q.main.end])
+	e := newCarriedExpr(pl.Dialect, pl.query[:q.main.end])
 	e.pos = q.main.start
 	if e.read(); !e.isWord("select") {
 		return ""

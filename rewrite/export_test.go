@@ -1,7 +1,6 @@
 package rewrite
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
@@ -42,8 +41,8 @@ type Edit struct {
 	Slot       int // -1 without a placeholder
 }
 
-// Edits returns a plan's edits in the order of the text.
-func (pl *Plan) Edits() []Edit {
+// EditsOf returns a plan's edits in the order of the text.
+func EditsOf(pl *Plan) []Edit {
 	var edits []Edit
 	n := 0
 	for _, e := range pl.ofBound() {
@@ -66,8 +65,8 @@ type Slot struct {
 	Placeholder int // the caller's placeholders in front of the place
 }
 
-// Slots returns a plan's slots in the order of the text.
-func (pl *Plan) Slots() []Slot {
+// SlotsOf returns a plan's slots in the order of the text.
+func SlotsOf(pl *Plan) []Slot {
 	var slots []Slot
 	for _, s := range pl.slots {
 		slots = append(slots, Slot{s.kind == slotOwn, s.kind == slotTwo, int(s.draw), int(s.row), int(s.before)})
@@ -77,7 +76,7 @@ func (pl *Plan) Slots() []Slot {
 	}
 	for _, e := range pl.edits {
 		if e.slot >= 0 {
-			slots[e.slot].Placeholder = pl.paramsBefore(e.start)
+			slots[e.slot].Placeholder = paramsBefore(pl, e.start)
 		}
 	}
 	return slots
@@ -85,7 +84,7 @@ func (pl *Plan) Slots() []Slot {
 
 // InCase reports whether the key of a place stands in CASE, beside the records that the row
 // takes values from.
-func (pl *Plan) InCase(place Place) bool {
+func InCase(pl *Plan, place Place) bool {
 	for _, e := range pl.edits {
 		if e.slot >= 0 && strings.HasSuffix(e.text, " THEN CAST(") {
 			if s := &pl.slots[e.slot]; int(s.insert) == place.Insert && int(s.key) == place.Key {
@@ -97,8 +96,8 @@ func (pl *Plan) InCase(place Place) bool {
 }
 
 // paramsBefore returns how many placeholders the query has in front of an offset.
-func (pl *Plan) paramsBefore(offset int) (n int) {
-	s := scanner{d: pl.d, q: pl.query}
+func paramsBefore(pl *Plan, offset int) (n int) {
+	s := scanner{d: pl.Dialect, q: pl.query}
 	for t := s.next(); t.start < offset; t = s.next() {
 		if t.kind == tokParam {
 			n++
@@ -111,65 +110,41 @@ func (pl *Plan) paramsBefore(offset int) (n int) {
 func Identity(d *dialect.Dialect, text string) string { return identity(d, text) }
 
 // Taken reports whether a slot takes a key.
-func (h Holes) Taken(slot int) bool { return h.fill == nil || h.fill[slot] }
+func Taken(h Holes, slot int) bool { return h.fill == nil || h.fill[slot] }
 
 // EqualWord reports whether text is the keyword word.
 func EqualWord(text, word string) bool { return equalWord(text, word) }
 
-// Len returns how many plans a cache holds.
-func (c *Cache) Len() int { return len(c.plans) }
-
-// Size returns the bytes that a cache counts.
-func (c *Cache) Size() int { return c.size }
-
-// Check returns what is wrong with the order of a cache.
-func (c *Cache) Check() error {
-	n, size := 0, 0
-	hand := c.hand == nil
-	for e, newer := c.newest, (*cached)(nil); e != nil; e, newer = e.older, e {
-		n++
-		size += e.size
-		hand = hand || c.hand == e
-		if e.newer != newer || c.plans[e.query] != e || e.older == nil && c.oldest != e {
-			return fmt.Errorf("entry %d, %q, is not linked", n, e.query)
-		}
-	}
-	if n != len(c.plans) || size != c.size || !hand {
-		return fmt.Errorf("%d entries of %d bytes are linked, %d of %d are counted; the hand is on one: %v", n, size, len(c.plans), c.size, hand)
-	}
-	return nil
-}
-
 // TooLong returns the words of the sets that are too long to be found in them.
-func TooLong() (words []string) {
+func TooLong() (long []string) {
 	for _, s := range []*wordSet{builtins, bracketWords, notCalls, queryEnds, listEnds, surveyWords, statementWords, skipWords, rowClauses, otherClauses, selectModifiers, scalarFunctions} {
 		for w := range s.words {
 			if len(w) > maxBuiltin {
-				words = append(words, w)
+				long = append(long, w)
 			}
 		}
 	}
 	for _, d := range dialect.All() {
 		for w := range vocabularyOf(d).words {
 			if len(w) > maxWord {
-				words = append(words, w)
+				long = append(long, w)
 			}
 		}
 	}
-	return words
+	return long
 }
 
 // Hopeless is hopeless.
 func Hopeless(d *dialect.Dialect, query string) bool { return hopeless(d, query) }
 
-// Selects reports whether the rows of an INSERT are SELECTs.
-func (in *Insert) Selects() bool { return in.selects }
+// AreSelects reports whether the rows of an INSERT are SELECTs.
+func AreSelects(in *Insert) bool { return in.selects }
 
 // Same is same.
-func (pl *Plan) Same(o *Plan) bool { return pl.same(o) }
+func Same(pl, o *Plan) bool { return pl.same(o) }
 
 // StringTarget is stringTarget.
-func (pl *Plan) StringTarget() bool { return pl.stringTarget() }
+func StringTarget(pl *Plan) bool { return pl.stringTarget() }
 
 // Survives is survives, for tests.
 func Survives(d *dialect.Dialect, item string) bool { return survives(d, item) }

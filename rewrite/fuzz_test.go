@@ -165,7 +165,7 @@ func boundKeys(p *rewrite.Plan) bool {
 	for _, place := range p.Places(false) {
 		in := &p.Inserts[place.Insert]
 		k := &in.Target.Keys[place.Key]
-		if in.Query == nil && !in.Selects() && !p.InCase(place) && (k.Fill&(rewrite.FillNull|rewrite.FillZero) != 0 || k.Follow) {
+		if in.Query == nil && !rewrite.AreSelects(in) && !rewrite.InCase(p, place) && (k.Fill&(rewrite.FillNull|rewrite.FillZero) != 0 || k.Follow) {
 			return true
 		}
 	}
@@ -205,7 +205,7 @@ func checkEdits(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 		}
 	}
 	replaced := 0
-	for _, s := range p.Slots() {
+	for _, s := range rewrite.SlotsOf(p) {
 		if s.Shared {
 			replaced++
 		}
@@ -213,7 +213,7 @@ func checkEdits(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string)
 	if params+replaced != p.Added(false) && !(p.Load && params == 0) {
 		t.Fatalf("%s: Compile(%q) = %q has %d placeholders more, want %d - %d", d.Name, query, out, params, p.Added(false), replaced)
 	}
-	edits := p.Edits()
+	edits := rewrite.EditsOf(p)
 	shift, at, undone := 0, 0, ""
 	for _, tok := range rewrite.Tokens(d, query) {
 		for len(edits) > 0 && edits[0].Start <= tok.Start && edits[0].End <= tok.Start {
@@ -471,7 +471,7 @@ func wanted(d *dialect.Dialect, p *rewrite.Plan, query string, args []driver.Nam
 	used := make([]int, len(keys))
 	var want []driver.Value
 	next := 0 // the caller's next placeholder
-	for i, s := range p.Slots() {
+	for i, s := range rewrite.SlotsOf(p) {
 		want = append(want, callers[next:s.Placeholder]...)
 		next = s.Placeholder
 		value := driver.Value(nil)
@@ -479,7 +479,7 @@ func wanted(d *dialect.Dialect, p *rewrite.Plan, query string, args []driver.Nam
 			value = callers[next]
 			next++
 		}
-		if h.Taken(i) {
+		if rewrite.Taken(h, i) {
 			value = keys[s.Draw][used[s.Draw]]
 			used[s.Draw]++
 		}

@@ -239,7 +239,7 @@ func testKeys(p *rewrite.Plan, h rewrite.Holes) [][]driver.Value {
 				keys[i] = append(keys[i], int64(1000+n))
 				continue
 			}
-			keys[i] = append(keys[i], testKey(p.Dialect(), k, n))
+			keys[i] = append(keys[i], testKey(p.Dialect, k, n))
 		}
 	}
 	return keys

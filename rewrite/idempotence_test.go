@@ -68,7 +68,7 @@ func TestIdempotenceGenerated(t *testing.T) {
 // checkIdempotence checks that nothing is left to fill in what a plan sends.
 func checkIdempotence(t *testing.T, lookup rewrite.Lookup, p *rewrite.Plan, query string) {
 	t.Helper()
-	d := p.Dialect()
+	d := p.Dialect
 	for _, session := range []bool{false, true} {
 		if p.Unbound() != "" || session && !p.Session() {
 			continue
@@ -100,11 +100,11 @@ func checkIdempotence(t *testing.T, lookup rewrite.Lookup, p *rewrite.Plan, quer
 // value: where neither NULL nor zero counts as "no key", and where the key comes
 // as a column of rows that a query or MERGE gives, or in CASE.
 func unseen(p *rewrite.Plan, query string) bool {
-	if strings.Contains(strings.ToLower(query), "merge") || slices.ContainsFunc(p.Places(false), p.InCase) {
+	if strings.Contains(strings.ToLower(query), "merge") || slices.ContainsFunc(p.Places(false), func(place rewrite.Place) bool { return rewrite.InCase(p, place) }) {
 		return true
 	}
 	return slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
-		return in.Query != nil || in.Selects() || slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool {
+		return in.Query != nil || rewrite.AreSelects(&in) || slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool {
 			return k.Fill&(rewrite.FillNull|rewrite.FillZero) == 0
 		})
 	})
@@ -131,11 +131,11 @@ func checkBoundAgain(t *testing.T, p, again *rewrite.Plan, query string, value d
 	}
 	left, err := again.Holes(bound)
 	if err != nil {
-		t.Errorf("%s: %q with the arguments of its second run: %v", p.Dialect().Name, query, err)
+		t.Errorf("%s: %q with the arguments of its second run: %v", p.Dialect.Name, query, err)
 		return
 	}
 	if left.Any() {
-		t.Errorf("%s: %q, bound to %v, takes keys again: %v", p.Dialect().Name, query, value, left.Counts)
+		t.Errorf("%s: %q, bound to %v, takes keys again: %v", p.Dialect.Name, query, value, left.Counts)
 	}
 }
 

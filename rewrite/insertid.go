@@ -73,7 +73,7 @@ func (pl *Plan) NotNumbered() *Refusal {
 // TakesFirst reports true.
 func (pl *Plan) TextFrom(first int64) string {
 	g := pl.Inserts[0].Query.given
-	t := &pl.d.Transactions
+	t := &pl.Dialect.Transactions
 	b := make([]byte, 0, len(pl.query)+160)
 	b = append(b, pl.query[:g.at]...)
 	if !g.beside {

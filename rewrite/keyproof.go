@@ -51,7 +51,7 @@ func (pl *Plan) proves(d Draw) bool { return pl.provesOpen(d) || pl.provesName(d
 // that runs, and can prove that one is open.
 func (pl *Plan) provesOpen(d Draw) bool {
 	in := &pl.Inserts[d.Insert]
-	return pl.d.Transactions.KeyOpen != "" && in.Target.Keys[d.Key].Joined && !in.Explained
+	return pl.Dialect.Transactions.KeyOpen != "" && in.Target.Keys[d.Key].Joined && !in.Explained
 }
 
 // provesName reports whether a key of a draw can prove what the name of its table means.
@@ -74,12 +74,11 @@ func (pl *Plan) ProvenText(session bool) string {
 	if session {
 		t = &pl.proof.session
 	}
-	t.once.Do(func() {
+	return t.get(func() string {
 		w := pl.newProofWriter()
 		if session && pl.listed != nil {
 			mark := pl.spell.text(1)
-			t.text = pl.writeListed(func(e *sessionEdit) string { return w.listed(e, mark) })
-			return
+			return pl.writeListed(func(e *sessionEdit) string { return w.listed(e, mark) })
 		}
 		n := 0
 		for _, e := range pl.proof.edits {
@@ -89,9 +88,8 @@ func (pl *Plan) ProvenText(session bool) string {
 				w.b.WriteString(s.wrapIn(session).around(mark, mark))
 			})
 		}
-		t.text = w.text()
+		return w.text()
 	})
-	return t.text
 }
 
 // InlineProven is [Plan.Inline] with the proof.
@@ -167,8 +165,8 @@ func (w *proofWriter) opens(s *slot) (shut string) {
 		}
 	}
 	if pl.provesOpen(d) && !w.proved[s.draw] {
-		w.b.WriteString(pl.d.Transactions.KeyOpen)
-		shut = pl.d.Transactions.KeyShut + shut
+		w.b.WriteString(pl.Dialect.Transactions.KeyOpen)
+		shut = pl.Dialect.Transactions.KeyShut + shut
 	}
 	w.proved[s.draw] = true
 	return shut

@@ -171,7 +171,7 @@ func (pl *Plan) Brought(args []driver.NamedValue, h Holes, insert, key int) []Br
 			f.slots = append(f.slots, i)
 		}
 	}
-	f.keyReader = newKeyReader(pl.d, pl.query, in, key)
+	f.keyReader = newKeyReader(pl.Dialect, pl.query, in, key)
 	f.found = f
 	if !f.insertion() {
 		return nil

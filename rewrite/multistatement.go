@@ -156,7 +156,7 @@ func (pl *Plan) Unbound() Reason {
 	switch {
 	case pl.unbound != "":
 		return pl.unbound
-	case pl.Placeholders()+pl.added > pl.d.Params.Max:
+	case pl.Placeholders()+pl.added > pl.Dialect.Params.Max:
 		return ErrTooMany
 	}
 	return ""
@@ -172,7 +172,7 @@ func (pl *Plan) Alone() bool {
 // what its INSERTs have stored, by its words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
 	pl.undoes.once.Do(func() {
-		p := newReader(pl.d, pl.query)
+		p := newReader(pl.Dialect, pl.query)
 		for ; p.tok.kind != tokEnd && !pl.undoes.undoes; p.advance() {
 			pl.undoes.undoes = p.tok.kind == tokExec || p.isAny("rollback", "abort", "delete", "truncate", "drop",
 				"alter", "replace", "update", "merge", "call", "do", "exec", "execute")

@@ -48,7 +48,8 @@ type Plan struct {
 	// keys cannot be literals.
 	Load bool
 
-	d       *dialect.Dialect
+	Dialect *dialect.Dialect // that the plan was made for
+
 	query   string
 	edits   []edit
 	slots   []slot
@@ -105,6 +106,12 @@ type firstParts struct {
 type lazyText struct {
 	once sync.Once
 	text string
+}
+
+// get returns the text, which write returns at its first use.
+func (t *lazyText) get(write func() string) string {
+	t.once.Do(func() { t.text = write() })
+	return t.text
 }
 
 // lazySlots are the indexes of the slots of each INSERT, once they were asked for.
@@ -255,7 +262,7 @@ func (p *parser) newPlan() *Plan {
 	} else {
 		pl = new(Plan)
 	}
-	pl.d, pl.query, pl.Statements, pl.Load, pl.first = p.d, p.q, p.statements, p.streams, p.first
+	pl.Dialect, pl.query, pl.Statements, pl.Load, pl.first = p.d, p.q, p.statements, p.streams, p.first
 	return pl
 }
 
@@ -530,6 +537,3 @@ func (pl *Plan) Filled(h Holes) []Filled {
 // GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that
 // the engine refuses one that is a set.
 func (pl *Plan) GuardsSets() bool { return pl.guarded }
-
-// Dialect returns the dialect that the plan was made for.
-func (pl *Plan) Dialect() *dialect.Dialect { return pl.d }

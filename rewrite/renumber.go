@@ -27,7 +27,7 @@ func (pl *Plan) renumber() {
 		}
 	}
 	edits := slices.Clone(pl.edits)
-	s := scanner{d: pl.d, q: pl.query}
+	s := scanner{d: pl.Dialect, q: pl.query}
 	for t := s.next(); t.kind != tokEnd; t = s.next() {
 		if t.kind != tokParam {
 			continue

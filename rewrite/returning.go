@@ -6,8 +6,8 @@ package rewrite
 // column comes folded.
 func (pl *Plan) ReturnsKey(column string) bool {
 	in := &pl.Inserts[0]
-	g := &pl.d.Grammar
-	p := readerAt(pl.d, pl.query, in.Offset)
+	g := &pl.Dialect.Grammar
+	p := readerAt(pl.Dialect, pl.query, in.Offset)
 	for depth := 0; p.tok.kind != tokEnd; p.advance() {
 		switch {
 		case p.isPunct('('):

@@ -98,7 +98,7 @@ func (p *parser) valuesRows(in *insertState) Reason {
 	if reason != "" || in.Rows != 1 || in.calls == nil || len(p.slots) == len(before.slots) {
 		return reason
 	}
-	if !slices.ContainsFunc(in.calls, p.callsSet) {
+	if !slices.ContainsFunc(in.calls, func(v span) bool { return p.callsSet(v) }) {
 		return p.scalars(in, in.calls, len(before.edits))
 	}
 	for _, s := range p.slots[len(before.slots):] {

@@ -98,7 +98,7 @@ func (pl *Plan) scopeAt(args *arguments, h Holes, i int, column string) (driver.
 		return n, nil
 	case scopeText:
 		text, _ := textLiteral(v.text)
-		if text == "" && pl.d.EmptyIsNull {
+		if text == "" && pl.Dialect.EmptyIsNull {
 			return nil, refused()
 		}
 		return text, nil
@@ -152,7 +152,7 @@ func (pl *Plan) scopeArgument(v driver.Value, kind scopeKind) (driver.Value, boo
 			return nil, false
 		}
 	case string:
-		if b == "" && pl.d.EmptyIsNull {
+		if b == "" && pl.Dialect.EmptyIsNull {
 			return nil, false
 		}
 	}

@@ -291,7 +291,7 @@ func (pl *Plan) inlineListed(args []driver.NamedValue, h Holes, keys [][]driver.
 	at := 0
 	text := pl.writeListed(func(e *sessionEdit) string {
 		if e.first || h.isHole(e.slot) {
-			return write(e, string(pl.d.AppendLiteral(nil, pl.listedValue(e, values, keys))))
+			return write(e, string(pl.Dialect.AppendLiteral(nil, pl.listedValue(e, values, keys))))
 		}
 		return write(e, pl.slots[e.slot].text)
 	})

@@ -25,7 +25,7 @@ const (
 // comments, whatever the dialect. Reads does not see a view, a trigger or a
 // function that asks for them. It is read at the first call and kept.
 func (pl *Plan) Reads() Reads {
-	pl.reads.once.Do(func() { pl.reads.reads = readsOf(pl.d, pl.query) })
+	pl.reads.once.Do(func() { pl.reads.reads = readsOf(pl.Dialect, pl.query) })
 	return pl.reads.reads
 }
 

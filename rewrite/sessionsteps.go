@@ -80,7 +80,7 @@ func EndsSession(d *dialect.Dialect, text string) bool {
 // or identity. It is read at the first call and kept.
 func (pl *Plan) IsQuiet() bool {
 	pl.quiet.once.Do(func() {
-		steps := SessionSteps(pl.d, pl.query)
+		steps := SessionSteps(pl.Dialect, pl.query)
 		pl.quiet.is = len(steps) == 1 && steps[0].Quiet
 	})
 	return pl.quiet.is

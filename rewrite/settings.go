@@ -43,7 +43,7 @@ func (pl *Plan) Under(s dialect.Settings) *Plan {
 	if !pl.Ambiguous() {
 		return pl
 	}
-	s = s.Of(pl.d.Setting.In(pl.query))
+	s = s.Of(pl.Dialect.Setting.In(pl.query))
 	for _, r := range pl.readings {
 		if r.settings == s {
 			return r.plan
@@ -69,7 +69,7 @@ func (pl *Plan) Unsettled() *Plan {
 			}
 		}
 	}
-	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, d: pl.d, query: pl.query}
+	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, query: pl.query}
 }
 
 // ReadsAny returns what the text reads under any settings that are in question:
@@ -196,7 +196,7 @@ func hopeless(d *dialect.Dialect, query string) bool {
 // stringTarget reports whether the plan is of a text that the engine refuses as
 // a whole because a name in it is a string. Keys are added behind the name.
 func (pl *Plan) stringTarget() bool {
-	return pl.Action == Refuse && pl.Refusal.Reason == ErrDoubleQuotes && (pl.Statements == 1 || !pl.d.Setting.OneByOne)
+	return pl.Action == Refuse && pl.Refusal.Reason == ErrDoubleQuotes && (pl.Statements == 1 || !pl.Dialect.Setting.OneByOne)
 }
 
 // same reports whether two plans of a text do the same with it: they send the

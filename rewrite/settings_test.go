@@ -205,7 +205,7 @@ func checkReadings(t *testing.T, d *dialect.Dialect, lookup rewrite.Lookup, quer
 			continue
 		}
 		want := rewrite.Compile(v, lookup, query)
-		if got := p.Under(s); !alike(query, p.Ambiguous(), got, want) && !want.StringTarget() {
+		if got := p.Under(s); !alike(query, p.Ambiguous(), got, want) && !rewrite.StringTarget(want) {
 			t.Fatalf("%s under %#x: Readings(%q) = %q, want %q", d.Name, s, query, summary(got), summary(want))
 		}
 		if got := rewrite.TransactionOf(v, query); tx != got && tx != rewrite.TxUnknown {
@@ -250,11 +250,11 @@ func FuzzReadings(f *testing.F) {
 // not, before they are known, unless they were made for the same settings.
 func alike(query string, ambiguous bool, got, want *rewrite.Plan) bool {
 	if want.Action == rewrite.Refuse && want.Refusal.Reason == rewrite.ErrNoColumnList {
-		d := got.Dialect()
+		d := got.Dialect
 		return summary(got) == summary(want) &&
-			(!ambiguous || d.Settings == want.Dialect().Settings.Of(d.Setting.In(query)))
+			(!ambiguous || d.Settings == want.Dialect.Settings.Of(d.Setting.In(query)))
 	}
-	return got.Same(want)
+	return rewrite.Same(got, want)
 }
 
 // sessionSettings are all that a session of the engine can have, asked from the
@@ -269,7 +269,7 @@ func TestSamePlanFields(t *testing.T) {
 	compared := []string{"Action", "AtExecution", "Refusal", "Inserts", "Draws", "Statements", "Load", "query", "edits",
 		"slots", "params", "spell", "added", "dropped", "befores", "counts", "boundEdits", "listed", "guarded", "session", "unbound", "undoes", "reads"}
 	left := []string{
-		"d",                     // what differs
+		"Dialect",               // what differs
 		"readings",              // those of a plan, not of its readings
 		"bound", "boundSession", // are made of the others
 		"first",              // is the memory of the others

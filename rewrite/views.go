@@ -34,7 +34,7 @@ func (pl *Plan) relations() (schemas, tables []string) {
 		if q == nil || !q.merged {
 			continue
 		}
-		e := newCarriedExpr(pl.d, pl.query[:q.main.end])
+		e := newCarriedExpr(pl.Dialect, pl.query[:q.main.end])
 		e.pos = q.main.start
 		e.read()
 		var last token

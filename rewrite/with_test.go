@@ -69,7 +69,7 @@ func compareWith(t *testing.T, d *dialect.Dialect, lookup rewrite.Lookup, name, 
 	if got := behind.BoundText(false); got != want {
 		t.Errorf("%s: %s behind %q:\ngot  %s\nwant %s", name, in, clause, got, want)
 	}
-	if !slices.Equal(plain.Slots(), behind.Slots()) {
-		t.Errorf("%s: %s behind %q: slots %v, want %v", name, in, clause, behind.Slots(), plain.Slots())
+	if !slices.Equal(rewrite.SlotsOf(plain), rewrite.SlotsOf(behind)) {
+		t.Errorf("%s: %s behind %q: slots %v, want %v", name, in, clause, rewrite.SlotsOf(behind), rewrite.SlotsOf(plain))
 	}
 }

@@ -55,7 +55,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 		names = append(names, c.name)
 	}
 	only := table.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
-	l.plan = e.ListedPlan(only, l.plan.Dialect(), l.query, in.Target, names)
+	l.plan = e.ListedPlan(only, l.plan.Dialect, l.query, in.Target, names)
 	t := table.Of(in)
 	l.forms = make([]keyForm, len(t.KeyColumns))
 	for _, d := range l.plan.Draws {

@@ -228,7 +228,7 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 		return
 	}
 	o := execution.OutcomeUnknown
-	if l.plan.Dialect().AtomicStatements {
+	if l.plan.Dialect.AtomicStatements {
 		o = execution.OutcomeNotStored
 		l.noted.settle(o)
 	}

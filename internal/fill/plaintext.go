@@ -32,7 +32,7 @@ func newPlain(tables *relation.Tables, p *rewrite.Plan) *execution.Plain {
 	if executor.Miscounts(tables, p) || k.Source == nil && executor.MayLeaveOut(p) {
 		return nil
 	}
-	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect().Grammar.ValueSets,
+	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect.Grammar.ValueSets,
 		IsOne: in.Rows == 1 && in.Conflict == rewrite.ConflictError}
 }
 
@@ -53,7 +53,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	f = &execution.PlainText{Plain: one}
 	for i, asSession := range []bool{false, true} {
 		text := p.BoundText(asSession)
-		f.Bound[i] = execution.BoundText{Text: text, Leaves: session.IsQuiet(p.Dialect(), text)}
+		f.Bound[i] = execution.BoundText{Text: text, Leaves: session.IsQuiet(p.Dialect, text)}
 	}
 	t := one.Table
 	if !e.AsksPlace {

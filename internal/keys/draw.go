@@ -102,7 +102,7 @@ func SpareKeys(p *rewrite.Plan, d rewrite.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := table.Of(in)
 	k := &t.KeyColumns[d.Key]
-	if n < 2 || t.LastIDKey != d.Key || p.Dialect().LastRowID || !p.Alone() || in.Returning ||
+	if n < 2 || t.LastIDKey != d.Key || p.Dialect.LastRowID || !p.Alone() || in.Returning ||
 		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
 		return 0
 	}

@@ -95,7 +95,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 	case on.conn.Front.maySet():
 		return p.Unsettled(), nil // the later settings are not known yet
 	}
-	set, known, err := on.conn.SettingsNow(ctx, p.Dialect().Setting)
+	set, known, err := on.conn.SettingsNow(ctx, p.Dialect.Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
 		return p, nil // the engine itself reports the fault
@@ -138,14 +138,14 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 		}
 		on.conn.Columns.Keep(in.Unlisted, columns)
 	}
-	return on.engine.ListedPlan(on.naming, p.Dialect(), on.query, in.Target, columns), nil
+	return on.engine.ListedPlan(on.naming, p.Dialect, on.query, in.Target, columns), nil
 }
 
 // besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE: without that
 // clause where it can be about a key without gaps alone, since the table has no other unique
 // index. It is the plan that there is where that is not known.
 func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.Plan {
-	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || !p.Dialect().Grammar.OnDuplicateKey || p.Inserts[0].Conflict != rewrite.ConflictUpdate || on.conn.DB.Detached {
+	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Conflict != rewrite.ConflictUpdate || on.conn.DB.Detached {
 		return p
 	}
 	target := p.Inserts[0].Target
@@ -157,7 +157,7 @@ func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.
 	if f, err := on.conn.DB.Facts(ctx, &on.conn.Session, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
 		return p // it is refused, since a row may be left out
 	}
-	return on.engine.SolePlan(on.naming, p.Dialect(), on.query, target, k)
+	return on.engine.SolePlan(on.naming, p.Dialect, on.query, target, k)
 }
 
 // Unlisted returns the INSERT of a plan that was refused only because it has no column
@@ -221,10 +221,10 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		known[n] = s
 		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, on.query, standing)
+	beside := rewrite.CompileBeside(p.Dialect, on.naming.Lookup, on.query, standing)
 	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
 		// They have not run yet, and are compiled as the statements of one text.
-		behind := rewrite.CompileBeside(p.Dialect(), on.naming.Lookup, text, standing)
+		behind := rewrite.CompileBeside(p.Dialect, on.naming.Lookup, text, standing)
 		switch {
 		case behind.Action == rewrite.Pass:
 			beside = behind

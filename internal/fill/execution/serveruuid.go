@@ -26,7 +26,7 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 		return p, nil
 	}
 	made := map[*rewrite.Target]*rewrite.Target{}
-	key := on.naming.Key + "\x00" + string(rune(p.Dialect().Settings))
+	key := on.naming.Key + "\x00" + string(rune(p.Dialect.Settings))
 	for i := range p.Inserts {
 		target, t := p.Inserts[i].Target, table.Of(&p.Inserts[i])
 		if on.conn.DB.ModeOf(t) != policy.ModeFill {
@@ -47,7 +47,7 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 		return p, nil
 	}
 	lookup := on.naming.Lookup
-	p = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+	p = rewrite.Compile(p.Dialect, func(schema, name string) *rewrite.Target {
 		found := lookup(schema, name)
 		for target, with := range made {
 			if found != nil && found.Owner == target.Owner {

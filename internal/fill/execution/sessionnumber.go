@@ -142,7 +142,7 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *rewrite.Plan, query 
 	}
 	var n sessionNumber
 	marked := false
-	for _, step := range rewrite.SessionSteps(p.Dialect(), query) {
+	for _, step := range rewrite.SessionSteps(p.Dialect, query) {
 		if marked {
 			if err := s.conn.DB.judgeReads(ctx, &n, step.Reads); err != nil {
 				return err

@@ -51,7 +51,7 @@ func countsJoined(p *rewrite.Plan) bool {
 // transaction of its keys, and none of them is left out.
 func isCountable(p *rewrite.Plan) bool {
 	in := &p.Inserts[0]
-	switch p.Dialect().Family {
+	switch p.Dialect.Family {
 	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL, dialect.FamilySQLite:
 	default:
 		return false // none was there to try it
@@ -80,7 +80,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 			return UnlessOld(ctx, c.x.Conn, c.x.Plan, err)
 		}
 		if !c.x.FromFirst {
-			if reason := Unnumbered(c.x.Plan.Dialect(), row[1:]); reason != "" {
+			if reason := Unnumbered(c.x.Plan.Dialect, row[1:]); reason != "" {
 				return c.x.Plan.Refused(reason)
 			}
 			if err := KeepsViews(ctx, c.x, row[1:]); err != nil {
@@ -91,7 +91,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 		if n, ok = session.IntegerOf(row[0]); !ok {
 			return session.ErrNoNumber
 		}
-		if c.counts > 0 && c.x.Plan.Dialect().Family == dialect.FamilyMySQL {
+		if c.counts > 0 && c.x.Plan.Dialect.Family == dialect.FamilyMySQL {
 			// Under REPEATABLE READ the count sees the rows of the transaction's snapshot each
 			// time, and the INSERT those that came since. With numbers enough it shows how many
 			// rows there are, and is undone and sent again with so many.
@@ -112,12 +112,12 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	if !c.x.Plan.Inserts[0].Query.Unsure {
 		return conn.QueryRow(ctx, query, args)
 	}
-	t := &c.x.Plan.Dialect().Transactions
+	t := &c.x.Plan.Dialect.Transactions
 	if err := conn.ExecSavepoint(ctx, t.Set, rowsSavepoint); err != nil {
 		return nil, err
 	}
 	row, err := conn.QueryRow(ctx, query, args)
-	if c.x.Plan.Dialect().ErrorsAbort && sqlcode.Answered(err) {
+	if c.x.Plan.Dialect.ErrorsAbort && sqlcode.Answered(err) {
 		return nil, err // it has ended the transaction, as it would have with the INSERT
 	}
 	for _, text := range []string{t.Undo, t.Release} {
@@ -157,7 +157,7 @@ func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 	stored, first := int64(len(sets[0].rows)), int64(0)
 	var err error
 	switch {
-	case c.x.Plan.Dialect().UncountedRows:
+	case c.x.Plan.Dialect.UncountedRows:
 		stored, first, err = storedByQuery(ctx, c.x, sets)
 	case len(sets[0].columns) == 0:
 		stored, err = c.inTable(ctx)
@@ -174,7 +174,7 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 	if c.x.Rows[0] == 0 {
 		return 0, nil
 	}
-	d := c.x.Plan.Dialect()
+	d := c.x.Plan.Dialect
 	column := d.QuoteIdent(table.Of(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
 	first := firstNumber(c.x)
 	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Rows[0]-1), nil)

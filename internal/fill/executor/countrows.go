@@ -74,7 +74,7 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 // works out a row of the query before it stores the one before: SQLite does so for a window
 // function, and without one stores each row first.
 func readsAhead(p *rewrite.Plan) bool {
-	return p.Dialect().Family == dialect.FamilySQLite && p.Reads()&rewrite.ReadsLastKey != 0
+	return p.Dialect.Family == dialect.FamilySQLite && p.Reads()&rewrite.ReadsLastKey != 0
 }
 
 // KeepsValues returns a refusal where the engine may change the values of a query while it
@@ -150,7 +150,7 @@ func notByEngine(ctx context.Context, x *execution.Execution, r *rewrite.Refusal
 // KeepsViews is keepsValues for a query that reads views, whose columns may be expressions.
 // answers is the row that a count gave.
 func KeepsViews(ctx context.Context, x *execution.Execution, answers []any) error {
-	n := &x.Plan.Dialect().Numbering
+	n := &x.Plan.Dialect.Numbering
 	if !n.Carries || len(answers) <= len(n.Server) {
 		return nil
 	}
@@ -317,7 +317,7 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 // uncounted releases the savepoint after a failed count, or after a count that was its
 // only use. Releasing it after the INSERT would change ROW_COUNT().
 func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
-	if err == nil && s.X.Plan.Dialect().ErrorsAbort {
+	if err == nil && s.X.Plan.Dialect.ErrorsAbort {
 		return nil
 	}
 	return s.release(ctx)
@@ -325,7 +325,7 @@ func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
 
 // counted returns the number in the row that a count gave.
 func (s *InsertSelect) counted(row []any) (int64, error) {
-	if reason := Unnumbered(s.X.Plan.Dialect(), row[1:]); reason != "" {
+	if reason := Unnumbered(s.X.Plan.Dialect, row[1:]); reason != "" {
 		return 0, s.X.Plan.Refused(reason)
 	}
 	n, ok := session.IntegerOf(row[0])
@@ -358,7 +358,7 @@ func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 // is too old for it. Such a server may lack WITH, and then cannot answer the question
 // for its version that stands after one.
 func UnlessOld(ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error) error {
-	d := p.Dialect()
+	d := p.Dialect
 	n := &d.Numbering
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {
 		return err

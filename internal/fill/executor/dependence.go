@@ -36,7 +36,7 @@ func Dependence(p *rewrite.Plan, server [2]int) string {
 
 // versionOf names how a query's rows depend on the version of the server.
 func versionOf(p *rewrite.Plan) string {
-	d := p.Dialect()
+	d := p.Dialect
 	n := &d.Numbering
 	for i := range p.Inserts {
 		in := &p.Inserts[i]
@@ -66,7 +66,7 @@ func version(d *dialect.Dialect, can string, major, minor int) string {
 
 // numbersOf names the other facts on which the numbering of a query's rows depends.
 func numbersOf(p *rewrite.Plan) (on []string) {
-	n := &p.Dialect().Numbering
+	n := &p.Dialect.Numbering
 	if !n.Carries || !p.Counts() && !p.Tails() {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	c := n.x.Conn
 	query, args := n.x.Plan.Count(0, n.x.Args, n.x.Holes, nil)
-	begin := strings.Replace(n.x.Plan.Dialect().Transactions.Set, "%", rowsSavepoint, 1)
+	begin := strings.Replace(n.x.Plan.Dialect.Transactions.Set, "%", rowsSavepoint, 1)
 	if c.Tx == session.Outside {
 		c.EnsureStates(ctx)
 		begin = "START TRANSACTION"
@@ -192,7 +192,7 @@ func (n *engineNumbered) Query(ctx context.Context, via execution.Sender) (drive
 // countsByRows reports whether a result does not say how many rows the execution's INSERT
 // has stored, since rows come back.
 func countsByRows(x *execution.Execution) bool {
-	return x.Plan.Dialect().UncountedRows && x.Plan.Inserts[0].Returning
+	return x.Plan.Dialect.UncountedRows && x.Plan.Inserts[0].Returning
 }
 
 // execByQuery executes a statement for the caller of an Exec, and returns the rows that
@@ -297,7 +297,7 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 	}
 	n.saved = false
 	ctx = context.WithoutCancel(ctx) // also if the caller's context has ended
-	err := n.x.Conn.ExecSavepoint(ctx, n.x.Plan.Dialect().Transactions.Undo, rowsSavepoint)
+	err := n.x.Conn.ExecSavepoint(ctx, n.x.Plan.Dialect.Transactions.Undo, rowsSavepoint)
 	if err != nil {
 		n.x.Conn.MarkUnknown()
 	}

@@ -126,7 +126,7 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	case err == nil:
 		return nil
 	case inside && c.DB.IsUndone(err):
-		if tx := &x.Plan.Dialect().Transactions; x.Plan.Dialect().ErrorsAbort {
+		if tx := &x.Plan.Dialect.Transactions; x.Plan.Dialect.ErrorsAbort {
 			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // such an error leaves nothing to commit
 		}
 		return err

@@ -49,7 +49,7 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 		}
 		// A table that an earlier text of a batch makes has no numbering that could be
 		// raised, and a question about it would end the transaction of PostgreSQL.
-		if p.Dialect().ErrorsAbort {
+		if p.Dialect.ErrorsAbort {
 			if facts, err := c.DB.Facts(ctx, &c.Session, t); err == nil && facts.IsUnseen() {
 				continue
 			}

@@ -65,7 +65,7 @@ func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.
 // lost reports whether after an error the transaction can only be rolled back, our
 // savepoint included.
 func (s *InsertSelect) lost(err error) bool {
-	if err == nil || !s.saved || !s.X.Plan.Dialect().ErrorsAbort || !sqlcode.Answered(err) {
+	if err == nil || !s.saved || !s.X.Plan.Dialect.ErrorsAbort || !sqlcode.Answered(err) {
 		return false
 	}
 	s.saved = false
@@ -75,7 +75,7 @@ func (s *InsertSelect) lost(err error) bool {
 // toSavepoint rolls back to our savepoint, which stays.
 func (s *InsertSelect) toSavepoint(ctx context.Context) error {
 	// The rollback has to run, even if the caller's context has ended.
-	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), s.X.Plan.Dialect().Transactions.Undo, rowsSavepoint)
+	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), s.X.Plan.Dialect.Transactions.Undo, rowsSavepoint)
 }
 
 // release releases our savepoint.
@@ -84,7 +84,7 @@ func (s *InsertSelect) release(ctx context.Context) error {
 		return nil
 	}
 	s.saved = false
-	t := &s.X.Plan.Dialect().Transactions
+	t := &s.X.Plan.Dialect.Transactions
 	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), cmp.Or(t.Release, t.Probe), rowsSavepoint)
 }
 
@@ -105,7 +105,7 @@ func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send f
 	if s.X.Plan.CountsBeside() {
 		return sendText(ctx, s, send)
 	}
-	aborts := s.X.Plan.Dialect().ErrorsAbort
+	aborts := s.X.Plan.Dialect.ErrorsAbort
 	inside := s.saved
 	if !whole {
 		if err := s.release(ctx); err != nil {
@@ -147,7 +147,7 @@ func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send f
 // than were counted.
 func (s *InsertSelect) outgrown(err error) bool {
 	code, ok := sqlcode.Of(err)
-	n := &s.X.Plan.Dialect().Numbering
+	n := &s.X.Plan.Dialect.Numbering
 	return ok && code.State == n.FailState && code.Number == n.FailNumber &&
 		strings.Contains(strings.ToLower(err.Error()), n.Failure)
 }

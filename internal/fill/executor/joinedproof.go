@@ -40,6 +40,6 @@ func (t *Transactional) unlessEnded(err error) error {
 
 // proofFailed reports whether the proof in the INSERT has failed with this error.
 func (t *Transactional) proofFailed(err error) bool {
-	tx := &t.X.Plan.Dialect().Transactions
+	tx := &t.X.Plan.Dialect.Transactions
 	return t.X.Plan.ProvesOpen() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)
 }

@@ -127,7 +127,7 @@ func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
 	switch p := t.X.Plan; {
 	case t.Needs.whole && leavesOut(t.X.Conn, p):
 		return p.Refused(rewrite.ErrGap)
-	case p.Statements > 1 && !(inside && (p.Dialect().ErrorsAbort || !t.Needs.gapFree)):
+	case p.Statements > 1 && !(inside && (p.Dialect.ErrorsAbort || !t.Needs.gapFree)):
 		return p.Refused(rewrite.ErrTogether)
 	}
 	return nil
@@ -147,7 +147,7 @@ func leavesOut(c *execution.Conn, p *rewrite.Plan) bool {
 // rollback of the whole transaction, which undoes the draw anyway, unless the driver
 // may answer driver.ErrSkip, which is no error of the engine.
 func (t *Transactional) mark(ctx context.Context) error {
-	d := t.X.Plan.Dialect()
+	d := t.X.Plan.Dialect
 	if t.X.Conn.DB.StatesOnConnection() {
 		// If no transaction is open, a savepoint of SQLite begins one.
 		if err := t.X.Conn.ProvenStore().Prove(ctx); err != nil {
@@ -172,7 +172,7 @@ func (t *Transactional) beginOwn(ctx context.Context) error {
 	c := t.X.Conn
 	c.EnsureStates(ctx)
 	var opts driver.TxOptions
-	if t.Needs.Latest && t.X.Plan.Dialect().Transactions.Snapshots {
+	if t.Needs.Latest && t.X.Plan.Dialect.Transactions.Snapshots {
 		// Under REPEATABLE READ the first statement, which waits for the lock, would fix
 		// the snapshot of the later ones.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
@@ -245,7 +245,7 @@ var errCommit = anchor.New("commit-unknown", "the connection broke at the commit
 
 // unmark rolls back the draws since our savepoint if the statement has failed.
 func (t *Transactional) unmark(ctx context.Context, err error) {
-	d := t.X.Plan.Dialect()
+	d := t.X.Plan.Dialect
 	tx := &d.Transactions
 	switch {
 	case err == nil && !t.pointSet:
@@ -281,5 +281,5 @@ const noSavepoint = "keyfill_none"
 
 // unset releases our savepoint. It is gone already where the transaction has ended.
 func (t *Transactional) unset(ctx context.Context) {
-	_ = t.X.Conn.ExecSavepoint(ctx, t.X.Plan.Dialect().Transactions.Release, keysSavepoint)
+	_ = t.X.Conn.ExecSavepoint(ctx, t.X.Plan.Dialect.Transactions.Release, keysSavepoint)
 }

@@ -20,7 +20,7 @@ import (
 // CountsKeys returns a refusal where the server cannot make the keys of a plan. An error
 // is the driver's own.
 func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
-	n := &p.Dialect().Numbering
+	n := &p.Dialect.Numbering
 	switch {
 	case !p.Tails() || c.DB.Detached:
 		return nil
@@ -37,7 +37,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 	if err != nil {
 		return err
 	}
-	reason := Unnumbered(p.Dialect(), row[:len(n.Server)])
+	reason := Unnumbered(p.Dialect, row[:len(n.Server)])
 	if reason == rewrite.ErrOldServer && !p.Merges() {
 		reason = "" // UUID_SHORT() is older
 	}
@@ -55,7 +55,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 
 // isLater returns a refusal if the server is older than the functions that keys call.
 func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
-	n := &p.Dialect().Numbering
+	n := &p.Dialect.Numbering
 	version := c.DB.ServerVersion.Load()
 	if version == nil {
 		row, err := c.QueryRow(ctx, "SELECT "+n.Server[0], nil)

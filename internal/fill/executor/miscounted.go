@@ -23,7 +23,7 @@ func miscounted(ctx context.Context, x *execution.Execution, insert int, reason 
 	}
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
-	rule, err := catalog.InsertRule(ctx, x.Plan.Dialect(), catalog.Conn(x.Conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
+	rule, err := catalog.InsertRule(ctx, x.Plan.Dialect, catalog.Conn(x.Conn.Own()), in.Query.Table.Schema, in.Query.Table.Table)
 	if err != nil || rule == (catalog.Rule{}) {
 		return reason
 	}

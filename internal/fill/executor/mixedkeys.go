@@ -75,7 +75,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 		if b.Table != t || b.Key != i || !column.Counted {
 			continue
 		}
-		counter, err := keycolumn.Of(store.Within(m.x.Plan.Dialect(), m.Own()), column).Counter(ctx)
+		counter, err := keycolumn.Of(store.Within(m.x.Plan.Dialect, m.Own()), column).Counter(ctx)
 		if err == nil && counter.Next > 1 {
 			_ = b.Raise(ctx, m.Conn, counter.Next-1)
 		}

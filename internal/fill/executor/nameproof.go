@@ -20,7 +20,7 @@ func (g GoneTable) Unwrap() error { return g.error }
 // before there are keys, and a text whose table was not found in the session's place has
 // none.
 func doubtUndrawn(x *execution.Execution, err error) error {
-	d := x.Plan.Dialect()
+	d := x.Plan.Dialect
 	if err == nil || !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {
 		return err
 	}

@@ -64,7 +64,7 @@ func MayLeaveOut(p *rewrite.Plan) bool {
 }
 
 func (s skipping) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
-	s.uncounted = s.x.Plan.Inserts[0].Returning && !s.x.Plan.Dialect().ErrorsAbort
+	s.uncounted = s.x.Plan.Inserts[0].Returning && !s.x.Plan.Dialect.ErrorsAbort
 	if err := s.avoidTaken(ctx); err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (s skipping) drawAgain(ctx context.Context) error {
 
 // asksBefore reports whether the numbers are looked for before the INSERT is sent.
 func (s skipping) asksBefore() bool {
-	return s.x.Plan.Dialect().Latest.LeftOut == "" && (s.uncounted || s.x.Holes.Counts[s.draw] < s.x.Plan.Inserts[0].Rows)
+	return s.x.Plan.Dialect.Latest.LeftOut == "" && (s.uncounted || s.x.Holes.Counts[s.draw] < s.x.Plan.Inserts[0].Rows)
 }
 
 // avoidTaken gives an INSERT other numbers if some of its own are in the table.
@@ -175,7 +175,7 @@ func (s skipping) avoidTaken(ctx context.Context) error {
 // isTaken reports whether an INSERT that has stored so many rows has left out one because
 // of its number.
 func (s skipping) isTaken(ctx context.Context, stored int64) (bool, error) {
-	latest := &s.x.Plan.Dialect().Latest
+	latest := &s.x.Plan.Dialect.Latest
 	if latest.LeftOut != "" {
 		taken, told, err := s.warnedOfTaken(ctx)
 		if err != nil || taken || s.uncounted || told >= int64(s.x.Plan.Inserts[0].Rows)-stored {
@@ -192,7 +192,7 @@ func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, er
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
 	x := s.x
-	d := x.Plan.Dialect()
+	d := x.Plan.Dialect
 	column := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])).Columns[x.Plan.Draws[s.draw].Key]
 	err = dbconn.Query(ctx, x.Conn.Own(), d.Latest.LeftOut, nil, func(row []any) error {
 		told++
@@ -224,7 +224,7 @@ func (s skipping) countTaken(ctx context.Context, wait string) (found int64, err
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
 	x := s.x
-	d, in := x.Plan.Dialect(), &x.Plan.Inserts[0]
+	d, in := x.Plan.Dialect, &x.Plan.Inserts[0]
 	numbers := x.Keys[s.draw]
 	column := d.QuoteIdent(table.Of(in).KeyColumns[x.Plan.Draws[s.draw].Key].Name)
 	var query strings.Builder

@@ -13,7 +13,7 @@ import (
 //
 // SQLite's last_insert_rowid() stays: the tables of states are WITHOUT ROWID.
 func Miscounts(tables *relation.Tables, p *rewrite.Plan) bool {
-	if p.Counts() || p.Tails() && p.Dialect().Numbering.Carries { // whose log is asked for
+	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // whose log is asked for
 		return p.Reads()&rewrite.ReadsCount != 0
 	}
 	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&rewrite.ReadsCount == 0 {

@@ -193,5 +193,5 @@ func (t *Transactional) again(ctx context.Context, err error) bool {
 // transient reports whether an error of the engine ends a transaction that may
 // succeed when it is made again.
 func (t *Transactional) transient(err error) bool {
-	return err == outcome.ErrEnded || sqlcode.ClassOf(t.X.Plan.Dialect(), err).Transient()
+	return err == outcome.ErrEnded || sqlcode.ClassOf(t.X.Plan.Dialect, err).Transient()
 }

@@ -111,7 +111,7 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 			return err
 		}
 	}
-	n := &x.Plan.Dialect().Numbering
+	n := &x.Plan.Dialect.Numbering
 	if len(n.Server) == 0 {
 		return nil
 	}
@@ -123,7 +123,7 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 	if err != nil {
 		return err
 	}
-	if reason := executor.Unnumbered(x.Plan.Dialect(), row); reason != "" {
+	if reason := executor.Unnumbered(x.Plan.Dialect, row); reason != "" {
 		return x.Plan.Refused(reason)
 	}
 	if len(x.Plan.Inserts) != 1 {

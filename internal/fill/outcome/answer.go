@@ -50,7 +50,7 @@ func (a Answer) tellsID() bool {
 // does not return it. If rows are returned, only PostgreSQL sends their number as well:
 // MariaDB's answer has none, and SQLite counts when the last row was read.
 func (a Answer) affected() int64 {
-	if a.in.Returning && !a.x.Plan.Dialect().ErrorsAbort {
+	if a.in.Returning && !a.x.Plan.Dialect.ErrorsAbort {
 		return -1
 	}
 	n, err := a.res.RowsAffected()
@@ -65,6 +65,6 @@ func (a Answer) affected() int64 {
 // rowid.
 func (a Answer) rowIDTells() bool {
 	f := execution.FactsOf(a.x.Conn, a.table)
-	return a.x.Plan.Dialect().LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&
+	return a.x.Plan.Dialect.LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&
 		!a.in.Replaces && !f.OwnConflicts && a.affected() > 0
 }

@@ -26,7 +26,7 @@ type Duplicate struct {
 // for any other error.
 func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 	code, ok := sqlcode.Of(err)
-	return Duplicate{x, err, code}, ok && code.Class(x.Plan.Dialect()) == dialect.ErrorDuplicate
+	return Duplicate{x, err, code}, ok && code.Class(x.Plan.Dialect) == dialect.ErrorDuplicate
 }
 
 // GiveUpBlocks gives up the reserved keys of a column if the duplicate is a key that we

@@ -26,7 +26,7 @@ func (e ending) outcome() execution.Outcome {
 	}
 	// ErrBadConn proves nothing: drivers also return it for a connection that broke after
 	// the send.
-	atomic := in.Rows == 1 || x.Plan.Dialect().AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.OwnConflicts()
+	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.OwnConflicts()
 	if atomic && sqlcode.Answered(e.err) {
 		return execution.OutcomeNotStored
 	}
@@ -37,7 +37,7 @@ func (e ending) outcome() execution.Outcome {
 // INSERT of the text in favour of another session, so that it may succeed when it is sent
 // again.
 func (e ending) isUndone() bool {
-	return e.x.Plan.Alone() && sqlcode.ClassOf(e.x.Plan.Dialect(), e.err).Transient() && e.outcome() == execution.OutcomeNotStored
+	return e.x.Plan.Alone() && sqlcode.ClassOf(e.x.Plan.Dialect, e.err).Transient() && e.outcome() == execution.OutcomeNotStored
 }
 
 // outcomeOf returns the outcome of the rows of one INSERT of the text, by the error.

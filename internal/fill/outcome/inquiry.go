@@ -85,7 +85,7 @@ func (q *Inquiry) group(draw, n int) bool {
 		parent := ""
 		if scope != nil {
 			var ok bool
-			if parent, ok = parentCondition(x.Plan.Dialect(), scope, parents[i]); !ok {
+			if parent, ok = parentCondition(x.Plan.Dialect, scope, parents[i]); !ok {
 				return false
 			}
 		}
@@ -133,12 +133,12 @@ func parentCondition(d *dialect.Dialect, columns []string, values []driver.Value
 // ask asks, in the way that suits the engine and the transaction.
 func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	x := q.x
-	latest := x.Plan.Dialect().Latest
+	latest := x.Plan.Dialect.Latest
 	inside, outside := x.Conn.Tx == session.Inside, x.Conn.Tx == session.Outside
 	switch {
 	case latest.Lock == "":
 		return q.Plain(ctx, true)
-	case x.Plan.Dialect().ErrorsAbort && !outside:
+	case x.Plan.Dialect.ErrorsAbort && !outside:
 		return q.afterSavepoint(ctx, inside)
 	case latest.Gaps && leads && len(q.Found) == 1 && (inside || outside):
 		// A row that the statement has stored is locked already.
@@ -169,7 +169,7 @@ func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 	if err != nil || !locks || slices.Contains(q.Found, execution.OutcomeStored) {
 		return err
 	}
-	_ = q.locked(ctx, q.x.Plan.Dialect().Latest.NoWait)
+	_ = q.locked(ctx, q.x.Plan.Dialect.Latest.NoWait)
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 // the transaction. inside reports that one is open, else it is not known.
 func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
-	t := &x.Plan.Dialect().Transactions
+	t := &x.Plan.Dialect.Transactions
 	if err := x.Conn.ExecSavepoint(ctx, t.Set, askSavepoint); err != nil {
 		if inside || !sqlcode.Answered(err) {
 			return err
@@ -225,7 +225,7 @@ func (q *Inquiry) Plain(ctx context.Context, sure bool) error {
 
 // Where returns a query for keys of a parent.
 func (q *Inquiry) Where(parent string, at []int) string {
-	d := q.x.Plan.Dialect()
+	d := q.x.Plan.Dialect
 	column := d.QuoteIdent(q.column)
 	b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s ", column, q.x.Plan.Inserts[0].TableText, parent, column)
 	if len(at) > 1 && q.consecutive(group{parent, at}) {
@@ -271,7 +271,7 @@ func (q *Inquiry) consecutive(g group) bool {
 // locked asks for each row in a query of its own, so that no other row is locked.
 func (q *Inquiry) locked(ctx context.Context, lock string) error {
 	for i, g := range q.Groups {
-		if !q.x.Plan.Dialect().Latest.Gaps {
+		if !q.x.Plan.Dialect.Latest.Gaps {
 			for at := range slices.Chunk(g.At, maxListed) {
 				if _, err := q.Run(ctx, i, q.Where(g.Parent, at)+lock); err != nil {
 					return err
@@ -281,7 +281,7 @@ func (q *Inquiry) locked(ctx context.Context, lock string) error {
 		}
 		var parts []string
 		for _, n := range g.At {
-			d := q.x.Plan.Dialect()
+			d := q.x.Plan.Dialect
 			column := d.QuoteIdent(q.column)
 			b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s = ", column, q.x.Plan.Inserts[0].TableText, g.Parent, column)
 			parts = append(parts, string(d.AppendLiteral(b, q.value(n)))+lock)

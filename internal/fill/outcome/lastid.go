@@ -52,7 +52,7 @@ func (l lastID) result() driver.Result {
 		return OwnResult{l.res, l.storedID(ids)}
 	}
 	affected := l.affected()
-	if l.x.Plan.Dialect().LastRowID {
+	if l.x.Plan.Dialect.LastRowID {
 		return l.lastRow(ids, affected)
 	}
 	return OwnResult{l.res, firstRow(l.in, ids[0].id, affected)}
@@ -63,7 +63,7 @@ func (l lastID) result() driver.Result {
 // that number then. If the engine has numbered none, it is the key of the last row.
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
-	if !l.x.Plan.Dialect().FirstID || ids[0].row == 0 ||
+	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
 		in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace {
 		return false
 	}
@@ -145,7 +145,7 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 // the statement, which is so if the statement has stored one. Otherwise it is another
 // INSERT's, perhaps another table's, whatever number it is.
 func (l lastID) isLastRowID() bool {
-	if !l.x.Plan.Dialect().LastRowID || !isRowIDKey(l.x.Conn, l.table) {
+	if !l.x.Plan.Dialect.LastRowID || !isRowIDKey(l.x.Conn, l.table) {
 		return false
 	}
 	switch affected := l.affected(); {
@@ -166,7 +166,7 @@ func isRowIDKey(c *execution.Conn, t *table.Table) bool {
 // storedID returns what LastInsertId gives of an execution that is settled: the
 // first key that is stored, on SQLite the last, or 0.
 func (l lastID) storedID(ids []filledID) int64 {
-	if l.x.Plan.Dialect().LastRowID {
+	if l.x.Plan.Dialect.LastRowID {
 		return cmp.Or(l.lastStoredID(ids), l.x.Fate.Changed)
 	}
 	for i, id := range ids {
@@ -217,13 +217,13 @@ func (l lastID) numberedResult() driver.Result {
 	affected, err := l.res.RowsAffected()
 	f := execution.FactsOf(l.x.Conn, l.table)
 	switch {
-	case l.x.Plan.Dialect().LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
+	case l.x.Plan.Dialect.LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
 		return l.res // the rowid of the last row, which is its key
 	case l.in.Conflict != rewrite.ConflictError:
 		return OwnResult{l.res, l.x.Fate.Changed}
 	case err != nil, affected != l.x.Rows[0], affected == 0:
 		return OwnResult{l.res, 0}
-	case l.x.Plan.Dialect().LastRowID:
+	case l.x.Plan.Dialect.LastRowID:
 		return OwnResult{l.res, l.x.Keys[d][1].(int64) + l.x.Rows[0]}
 	}
 	return OwnResult{l.res, l.x.Keys[d][1].(int64) + 1}
@@ -244,10 +244,10 @@ func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 		return 0
 	}
 	which := "MIN"
-	if a.x.Plan.Dialect().LastRowID {
+	if a.x.Plan.Dialect.LastRowID {
 		which = "MAX"
 	}
-	column = a.x.Plan.Dialect().QuoteIdent(column)
+	column = a.x.Plan.Dialect.QuoteIdent(column)
 	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.Rows[0])
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 func (e ending) together(in *rewrite.Insert) execution.Outcome {
 	p, err := e.x.Plan, e.err
 	switch {
-	case err != nil && p.Statements == 1 && p.Dialect().AtomicStatements && sqlcode.Answered(err):
+	case err != nil && p.Statements == 1 && p.Dialect.AtomicStatements && sqlcode.Answered(err):
 		return execution.OutcomeNotStored
 	case err != nil, p.Statements > 1 && p.Undoes():
 		return execution.OutcomeUnknown

@@ -27,7 +27,7 @@ func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proo
 	for _, d := range x.Plan.Draws {
 		in := &x.Plan.Inserts[d.Insert]
 		proof := &in.Target.Keys[d.Key].Proof
-		if proof.Open != "" && relation.ShowsOther(x.Plan.Dialect(), err, proof.Schema, proof.Name) {
+		if proof.Open != "" && relation.ShowsOther(x.Plan.Dialect, err, proof.Schema, proof.Name) {
 			return in, proof
 		}
 	}

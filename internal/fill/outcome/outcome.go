@@ -56,7 +56,7 @@ func (a Answer) Settle(ctx context.Context) {
 // recorder wants to know, and a trigger of the table may have given them others. A key
 // that is not found is unknown.
 func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64) {
-	family := a.x.Plan.Dialect().Family
+	family := a.x.Plan.Dialect.Family
 	if o != execution.OutcomeStored || a.x.Recording.Recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
 		return // these two are not asked for triggers
 	}
@@ -121,7 +121,7 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 			return execution.OutcomeStored
 		}
 	case rewrite.ConflictSkip:
-		if affected == 0 && a.x.Plan.Dialect().Family == dialect.FamilySQLServer {
+		if affected == 0 && a.x.Plan.Dialect.Family == dialect.FamilySQLServer {
 			return execution.OutcomeUnknown // SET NOCOUNT may be ON
 		}
 		return countedSkip(a.in, affected)
@@ -147,7 +147,7 @@ func countedSkip(in *rewrite.Insert, affected int64) execution.Outcome {
 // left as it is once with clientFoundRows, else not.
 func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	rows := int64(a.in.Rows)
-	family := a.x.Plan.Dialect().Family == dialect.FamilyMySQL
+	family := a.x.Plan.Dialect.Family == dialect.FamilyMySQL
 	switch {
 	case affected == 0:
 		return execution.OutcomeNotStored

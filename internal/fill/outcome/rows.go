@@ -46,7 +46,7 @@ func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driv
 	}
 	t := table.Of(&x.Plan.Inserts[0])
 	if x.Plan.Alone() && len(t.KeyColumns) == 1 && x.Plan.ReturnsKey(t.KeyColumns[0].Name) {
-		d := x.Plan.Dialect()
+		d := x.Plan.Dialect
 		o.column = slices.IndexFunc(rows.Columns(), func(name string) bool {
 			return d.Fold(name, true) == t.KeyColumns[0].Name
 		})

@@ -40,8 +40,8 @@ func mayBeUnfit(x *execution.Execution, err error) bool {
 	case err == nil, execution.IsBadConn(err), x.Fate.Gone != nil, x.Fate.Undone:
 		return false
 	case sqlcode.Answered(err):
-		class := sqlcode.ClassOf(x.Plan.Dialect(), err)
-		return (class == dialect.ErrorOther || class == dialect.ErrorRefused) && !isOfRow(x.Plan.Dialect(), err)
+		class := sqlcode.ClassOf(x.Plan.Dialect, err)
+		return (class == dialect.ErrorOther || class == dialect.ErrorRefused) && !isOfRow(x.Plan.Dialect, err)
 	}
 	return !errors.As(err, &network) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -20,7 +20,7 @@ import (
 // found by the values that the statement has for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
-	if !a.x.Plan.Dialect().FirstID || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+	if !a.x.Plan.Dialect.FirstID || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
 		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -47,10 +47,10 @@ func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64
 func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	others := a.in.Rows - len(a.x.Fate.Rows)
-	if a.x.Plan.Dialect().LastRowID {
+	if a.x.Plan.Dialect.LastRowID {
 		return a.broughtRowID(ctx, f)
 	}
-	if !a.x.Plan.Dialect().FirstID || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
+	if !a.x.Plan.Dialect.FirstID || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
 		slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -92,7 +92,7 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 	t := a.table
 	p, ok := t.Gate.Values.Get(a.x.Query)
 	if !ok {
-		d := a.x.Plan.Dialect()
+		d := a.x.Plan.Dialect
 		target := t.Target
 		target.Keys = slices.Clone(t.Keys)
 		folded := make([]string, len(columns))
@@ -126,7 +126,7 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 // idWhere returns the id of the row with these values, 0 where there is not one.
 // The statement has locked it.
 func (a Answer) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
-	d := a.x.Plan.Dialect()
+	d := a.x.Plan.Dialect
 	lock := d.Latest.Lock
 	if a.x.Conn.Tx != session.Inside {
 		lock = d.Latest.NoWait

@@ -46,10 +46,10 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 	proven := table.Naming{Lookup: r.lookup}
 	for {
 		r.unknown = nil
-		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect().Settings)) + table.KeyOfNow(g.AlteredTables.schemas)
+		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect.Settings)) + table.KeyOfNow(g.AlteredTables.schemas)
 		known, ok := plans.Get(proven.Key + query)
 		if !ok {
-			known = rewrite.Compile(p.Dialect(), r.lookup, query)
+			known = rewrite.Compile(p.Dialect, r.lookup, query)
 			if len(r.targets) == 0 {
 				known = p
 			}
@@ -86,13 +86,13 @@ func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, 
 		return false, nil
 	}
 	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
-	rewrite.Compile(p.Dialect(), r.lookup, query)
+	rewrite.Compile(p.Dialect, r.lookup, query)
 	for _, name := range r.unknown {
 		if _, err := findProven(ctx, g, at, name); err != nil {
 			return false, g.Held(err)
 		}
 	}
-	rewrite.Compile(p.Dialect(), r.lookup, query)
+	rewrite.Compile(p.Dialect, r.lookup, query)
 	for name := range r.targets {
 		row, err := g.QueryRow(ctx, proofNames(e.Dialect, at.SchemaOf(name), name).Replace(e.Dialect.Place.Proof.Asks), nil)
 		if err != nil {

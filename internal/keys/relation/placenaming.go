@@ -49,7 +49,7 @@ func mean(p *rewrite.Plan, holds func(*table.Table) bool) bool {
 // sessions are in one database of several.
 func outside(p *rewrite.Plan) bool {
 	for i := range p.Inserts {
-		if p.Inserts[i].Database != "" && p.Dialect().Place.Database {
+		if p.Inserts[i].Database != "" && p.Dialect.Place.Database {
 			return true
 		}
 	}
@@ -101,7 +101,7 @@ func moves(g *Session, p *rewrite.Plan, query string) bool {
 	for i := range p.Inserts {
 		last = max(last, p.Inserts[i].Offset)
 	}
-	return rewrite.MovesPlace(p.Dialect(), query[:last], g.Place.Changed)
+	return rewrite.MovesPlace(p.Dialect, query[:last], g.Place.Changed)
 }
 
 // elsewhere reports whether a table's name has another database in front than the
@@ -169,12 +169,12 @@ type wanted struct {
 // names is there. p is the plan of the text alone.
 func (r *reading) plan(ctx context.Context, g *Session, query string, p *rewrite.Plan) (*rewrite.Plan, table.Naming, error) {
 	e := r.engine
-	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect().Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
+	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect.Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
 	if known, ok := e.Cache.Get(n.Key + query); ok && !r.altered {
 		return known, n, nil
 	}
 	for {
-		read := rewrite.Compile(p.Dialect(), r.lookup, query)
+		read := rewrite.Compile(p.Dialect, r.lookup, query)
 		if len(r.missing) == 0 {
 			if len(r.now) == 0 {
 				e.Cache.Put(n.Key+query, read)

@@ -12,7 +12,7 @@ import (
 // and write the same column lists, so that the arguments of one fit the text of the
 // other.
 func SameColumns(a, b *rewrite.Plan) bool {
-	return a == b || a.Dialect() == b.Dialect() && slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
+	return a == b || a.Dialect == b.Dialect && slices.EqualFunc(a.Inserts, b.Inserts, func(a, b rewrite.Insert) bool {
 		return a.Target.Owner == b.Target.Owner && slices.Equal(a.Target.Columns, b.Target.Columns)
 	})
 }

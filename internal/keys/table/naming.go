@@ -38,10 +38,10 @@ var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
 // MayMean reports whether a text that is passed may insert into a configured table in
 // another place.
 func (e *Engine) MayMean(p *rewrite.Plan, query string) bool {
-	key := string(rune(p.Dialect().Settings)) + "\x00any\x00" + query
+	key := string(rune(p.Dialect.Settings)) + "\x00any\x00" + query
 	any, ok := e.ListedPlans.Get(key)
 	if !ok {
-		any = rewrite.Compile(p.Dialect(), func(schema, name string) *rewrite.Target {
+		any = rewrite.Compile(p.Dialect, func(schema, name string) *rewrite.Target {
 			if schema == "" && e.Policy.Anywhere(name) {
 				return anyTable
 			}
