@@ -9,9 +9,13 @@ type wordSet struct {
 	lengths [32]uint32
 }
 
+// newWordSet returns the set of the words in a text, none of which is longer than maxBuiltin.
 func newWordSet(words string) *wordSet {
 	s := &wordSet{words: map[string]struct{}{}}
 	for _, w := range strings.Fields(words) {
+		if len(w) > maxBuiltin {
+			panic("rewrite: a word is too long to be found in a set: " + w)
+		}
 		s.words[w] = struct{}{}
 		s.lengths[w[0]&0x1f] |= 1 << len(w)
 	}

@@ -99,9 +99,8 @@ func (pl *Plan) Operands(insert int) string {
 	if len(columns) == 0 || !q.outer.empty() || !q.near.empty() || q.inner.end > q.inner.start || q.SetRow {
 		return ""
 	}
-	e := newCarriedExpr(pl.Dialect, pl.query[:q.main.end])
-	e.pos = q.main.start
-	if e.read(); !e.isWord("select") {
+	e := readerAt(pl.Dialect, pl.query[:q.main.end], q.main.start)
+	if !e.isWord("select") {
 		return ""
 	}
 	from := 0

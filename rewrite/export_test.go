@@ -115,25 +115,6 @@ func Taken(h Holes, slot int) bool { return h.fill == nil || h.fill[slot] }
 // EqualWord reports whether text is the keyword word.
 func EqualWord(text, word string) bool { return equalWord(text, word) }
 
-// TooLong returns the words of the sets that are too long to be found in them.
-func TooLong() (long []string) {
-	for _, s := range []*wordSet{builtins, bracketWords, notCalls, queryEnds, listEnds, surveyWords, statementWords, skipWords, rowClauses, otherClauses, selectModifiers, scalarFunctions} {
-		for w := range s.words {
-			if len(w) > maxBuiltin {
-				long = append(long, w)
-			}
-		}
-	}
-	for _, d := range dialect.All() {
-		for w := range vocabularyOf(d).words {
-			if len(w) > maxWord {
-				long = append(long, w)
-			}
-		}
-	}
-	return long
-}
-
 // Hopeless is hopeless.
 func Hopeless(d *dialect.Dialect, query string) bool { return hopeless(d, query) }
 

@@ -239,12 +239,6 @@ func TestIdiom(t *testing.T) {
 	}
 }
 
-func TestWordsFitTheirSets(t *testing.T) {
-	if words := rewrite.TooLong(); words != nil {
-		t.Errorf("too long to be found: %v", words)
-	}
-}
-
 // checkSession checks that the session's texts are the plain ones but for the call of
 // LAST_INSERT_ID, and the keys that are listed, and that they bring their keys.
 func checkSession(t *testing.T, d *dialect.Dialect, p *rewrite.Plan, query string) {

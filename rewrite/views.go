@@ -34,9 +34,7 @@ func (pl *Plan) relations() (schemas, tables []string) {
 		if q == nil || !q.merged {
 			continue
 		}
-		e := newCarriedExpr(pl.Dialect, pl.query[:q.main.end])
-		e.pos = q.main.start
-		e.read()
+		e := readerAt(pl.Dialect, pl.query[:q.main.end], q.main.start)
 		var last token
 		for ; e.tok.kind != tokEnd; e.advance() {
 			before := e.text(last)

@@ -90,6 +90,9 @@ func newVocabulary(v vocabulary, l lists) *vocabulary {
 	v.words = map[string]wordFacts{}
 	change := func(list string, f func(w *wordFacts)) {
 		for _, text := range strings.Fields(list) {
+			if len(text) > maxWord {
+				panic("rewrite: a word is too long to be found in a vocabulary: " + text)
+			}
 			w := v.words[text]
 			f(&w)
 			v.words[text] = w
