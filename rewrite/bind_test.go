@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// compile compiles a query with the targets that are given as in the header of
+// compiled compiles a query with the targets that are given as in the header of
 // a golden archive.
-func compile(t *testing.T, d *dialect.Dialect, query string, targets ...string) *rewrite.Plan {
+func compiled(t *testing.T, d *dialect.Dialect, query string, targets ...string) *rewrite.Plan {
 	t.Helper()
 	if len(targets) == 0 {
 		targets = []string{"orders key=id:integer fill=missing,null,default,zero"}
@@ -180,7 +180,7 @@ func TestBind(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := compile(t, tt.d, tt.query)
+			p := compiled(t, tt.d, tt.query)
 			h, err := p.Holes(tt.args)
 			if err != nil {
 				t.Fatalf("Holes(%s) of %q: %v", show(tt.args), tt.query, err)
@@ -213,7 +213,7 @@ func TestBindLeavesArguments(t *testing.T) {
 		"INSERT INTO orders (id, a) VALUES (?, ?)",
 		"INSERT INTO orders (id, a) VALUES (?, ?), (NULL, 1)",
 	} {
-		p := compile(t, dialect.MySQL(), query)
+		p := compiled(t, dialect.MySQL(), query)
 		room := values(nil, "x", "behind", "behind", "behind")
 		before := slices.Clone(room)
 		args := room[:2]
@@ -253,7 +253,7 @@ func TestTooMany(t *testing.T) {
 				row = append(row, placeholder(d, i+1))
 			}
 			query := fmt.Sprintf("INSERT INTO orders (%s) VALUES (%s)", strings.Join(columns, ", "), strings.Join(row, ", "))
-			p := compile(t, d, query)
+			p := compiled(t, d, query)
 			if p.Action != rewrite.Fill || p.Placeholders() != callers || p.Added(false) != 1 {
 				t.Fatalf("%s: with %d arguments the plan is to %s, %d placeholders and %d more", d.Name, callers, p.Action, p.Placeholders(), p.Added(false))
 			}
@@ -268,7 +268,7 @@ func TestTooMany(t *testing.T) {
 func TestHugeNumbers(t *testing.T) {
 	for _, n := range []string{"2147483648", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 400)} {
 		for _, q := range []string{"INSERT INTO orders (a) VALUES ($" + n + ")", "INSERT INTO orders (id) VALUES ($" + n + ")"} {
-			p := compile(t, dialect.PostgreSQL(), q)
+			p := compiled(t, dialect.PostgreSQL(), q)
 			if !p.TooMany() {
 				t.Errorf("TooMany of %q = false", q)
 			}
@@ -329,7 +329,7 @@ func TestFinal(t *testing.T) {
 		{dialect.PostgreSQL(), "INSERT INTO orders (a) VALUES ($1), ($2) RETURNING $3", []int{0, 1, 2}},
 		{dialect.Oracle(), "INSERT INTO orders (a) VALUES (:1) RETURNING id INTO :2", []int{0, 2}},
 	} {
-		p := compile(t, tt.d, tt.query)
+		p := compiled(t, tt.d, tt.query)
 		for i, want := range tt.want {
 			if got := p.Final(i, false); got != want {
 				t.Errorf("%s: Final(%d) of %q = %d, want %d", tt.d.Name, i, tt.query, got, want)
@@ -339,7 +339,7 @@ func TestFinal(t *testing.T) {
 }
 
 func TestPlanConcurrent(t *testing.T) {
-	p := compile(t, dialect.MySQL(), "INSERT INTO orders (id, a) VALUES (?, ?), (NULL, ?)")
+	p := compiled(t, dialect.MySQL(), "INSERT INTO orders (id, a) VALUES (?, ?), (NULL, ?)")
 	args := values(nil, "x", "y")
 	var wg sync.WaitGroup
 	for range 8 {

@@ -11,10 +11,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// plan compiles a query for MySQL.
+// plan compiles a query for MySQL, into a table whose keys have a function.
 func plan(query string) *rewrite.Plan {
-	d := dialect.MySQL()
-	return rewrite.Compile(d, customers(d), query)
+	return rewrite.Compile(dialect.MySQL(), func(_, table string) *rewrite.Target {
+		if table != "customers" {
+			return nil
+		}
+		return &rewrite.Target{Table: "customers", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault}}}
+	}, query)
 }
 
 func TestCache(t *testing.T) {

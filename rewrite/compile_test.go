@@ -97,7 +97,7 @@ func TestCompileBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := compile(t, tt.d, tt.in)
+			p := compiled(t, tt.d, tt.in)
 			got := p.BoundText(false)
 			switch p.Action {
 			case rewrite.Pass:
@@ -139,7 +139,7 @@ func TestCompileOther(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := compile(t, tt.d, tt.in).BoundText(false); got != tt.want {
+			if got := compiled(t, tt.d, tt.in).BoundText(false); got != tt.want {
 				t.Errorf("Compile(%q) = %q, want %q", tt.in, got, tt.want)
 			}
 		})
@@ -181,7 +181,7 @@ func TestCompileInsert(t *testing.T) {
 		{ora, "INSERT INTO orders (a) VALUES (1) RETURNING id INTO :1", 1, rewrite.ConflictError, true},
 	}
 	for _, tt := range tests {
-		p := compile(t, tt.d, tt.query)
+		p := compiled(t, tt.d, tt.query)
 		if len(p.Inserts) != 1 {
 			t.Errorf("%s: Compile(%q) = %s with %d INSERTs (%v)", tt.d.Name, tt.query, p.Action, len(p.Inserts), p.Refusal)
 			continue
@@ -227,7 +227,7 @@ func TestCompileUpdatePart(t *testing.T) {
 		{lite, "ON CONFLICT (a) DO UPDATE SET id = id", leaves},
 	} {
 		query := "INSERT INTO orders (a) VALUES (1) " + tt.part
-		p := compile(t, tt.d, query)
+		p := compiled(t, tt.d, query)
 		if len(p.Inserts) != 1 {
 			t.Fatalf("%s: Compile(%q): %v", tt.d.Name, query, p.Refusal)
 		}
@@ -245,7 +245,7 @@ func TestCompileUpdatePart(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"REPLACE INTO orders (a) VALUES (1) ON CONFLICT DO NOTHING", "INSERT OR REPLACE INTO main.orders (a) VALUES (1)"} {
-		if p := compile(t, lite, query); !p.Inserts[0].Replaces {
+		if p := compiled(t, lite, query); !p.Inserts[0].Replaces {
 			t.Errorf("Compile(%q) replaces nothing", query)
 		}
 	}
@@ -253,7 +253,7 @@ func TestCompileUpdatePart(t *testing.T) {
 
 // Every refusal is an error of its cause that names table and place.
 func TestRefusal(t *testing.T) {
-	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT b FROM u")
+	p := compiled(t, dialect.PostgreSQL(), "INSERT INTO orders (a) SELECT b FROM u")
 	var err error = p.Refusal
 	if !errors.Is(err, rewrite.ErrSelect) || p.Refusal.Table != "orders" || p.Refusal.Column != "id" || p.Refusal.Offset != 23 {
 		t.Errorf("the refusal is %#v", p.Refusal)
@@ -306,7 +306,7 @@ func TestCompileDeep(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, d := range dialect.All() {
 				start := time.Now()
-				p := compile(t, d, text, "orders key=id:integer fill=missing,null,default,zero", "shipments key=id:counted")
+				p := compiled(t, d, text, "orders key=id:integer fill=missing,null,default,zero", "shipments key=id:counted")
 				// A second does on a quiet machine, six were seen under the race detector
 				// on a busy one.
 				if took := time.Since(start); took > time.Minute {

@@ -41,7 +41,7 @@ func TestHolesErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.d.Name+" "+tt.name, func(t *testing.T) {
-			p := compile(t, tt.d, tt.query)
+			p := compiled(t, tt.d, tt.query)
 			_, err := p.Holes(tt.args)
 			if !errors.Is(err, tt.want) {
 				t.Errorf("Holes(%s) of %q = %v, want %v", show(tt.args), tt.query, err, tt.want)
@@ -56,7 +56,7 @@ func TestHolesErrors(t *testing.T) {
 
 // []byte is no list in Oracle.
 func TestHolesBytes(t *testing.T) {
-	p := compile(t, dialect.Oracle(), "INSERT INTO orders (a) VALUES (:1)")
+	p := compiled(t, dialect.Oracle(), "INSERT INTO orders (a) VALUES (:1)")
 	if _, err := p.Holes(values([]byte("x"))); err != nil {
 		t.Error(err)
 	}
@@ -160,7 +160,7 @@ func TestHolesValues(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, fill := range []string{null, zeroes} {
 				for kind, want := range map[string]string{"": tt.text, ":integer": tt.integer} {
-					p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (id, a) VALUES ($1, $2)", "orders key=id"+kind+" fill="+fill)
+					p := compiled(t, dialect.PostgreSQL(), "INSERT INTO orders (id, a) VALUES ($1, $2)", "orders key=id"+kind+" fill="+fill)
 					h, err := p.Holes(values(tt.value, "x"))
 					if err != nil {
 						t.Fatal(err)
@@ -178,7 +178,7 @@ func TestHolesValues(t *testing.T) {
 func TestHolesEmptyIsNull(t *testing.T) {
 	for _, d := range dialect.All() {
 		query := "INSERT INTO orders (id) VALUES (" + placeholder(d, 1) + ")"
-		p := compile(t, d, query, "orders key=id fill=null")
+		p := compiled(t, d, query, "orders key=id fill=null")
 		for _, v := range []driver.Value{"", []byte{}} {
 			h, err := p.Holes(values(v))
 			if err != nil {
@@ -193,7 +193,7 @@ func TestHolesEmptyIsNull(t *testing.T) {
 
 // The same plan decides each execution by its own arguments.
 func TestHolesByExecution(t *testing.T) {
-	p := compile(t, dialect.PostgreSQL(), "INSERT INTO orders (id, a) VALUES ($1, $2), ($3, $4)")
+	p := compiled(t, dialect.PostgreSQL(), "INSERT INTO orders (id, a) VALUES ($1, $2), ($3, $4)")
 	for _, tt := range []struct {
 		args []driver.NamedValue
 		want int

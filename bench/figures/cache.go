@@ -88,7 +88,7 @@ func cacheTime(r Run) (Figure, error) {
 		}
 		return nil
 	}
-	compile := func(cache *rewrite.Cache) func(int) error {
+	compiled := func(cache *rewrite.Cache) func(int) error {
 		return func(int) error {
 			for _, text := range texts {
 				if _, ok := cache.Get(text); ok {
@@ -108,7 +108,7 @@ func cacheTime(r Run) (Figure, error) {
 			}
 			return nil
 		}},
-		{Name: "cached", Setup: write, Run: compile(cache)},
+		{Name: "cached", Setup: write, Run: compiled(cache)},
 		{Name: "compiled", Setup: write, Run: func(int) error {
 			for _, text := range texts {
 				rewrite.Compile(d, lookup, text)

@@ -55,10 +55,10 @@ func ordersLookup(d *dialect.Dialect) rewrite.Lookup {
 
 // compiling returns two functions: one compiles a text n times, the other parses it n times
 // with TiDB's parser.
-func compiling(text string) (compile, parse func(n int) error) {
+func compiling(text string) (compiled, parse func(n int) error) {
 	d, p := dialect.MySQL(), parser.New()
 	lookup := ordersLookup(d)
-	compile = func(n int) error {
+	compiled = func(n int) error {
 		for range n {
 			if plan := rewrite.Compile(d, lookup, text); plan.Action != rewrite.Fill {
 				return fmt.Errorf("figures: a statement is not filled: %v", plan.Action)
@@ -74,7 +74,7 @@ func compiling(text string) (compile, parse func(n int) error) {
 		}
 		return nil
 	}
-	return compile, parse
+	return compiled, parse
 }
 
 // readText is an INSERT of 200 bytes.
@@ -137,10 +137,10 @@ func Compile(r Run) ([]Figure, error) {
 	var all []Figure
 	err := singly(func() error {
 		for _, c := range compiled {
-			compile, parse := compiling(c.text)
+			compiled, parse := compiling(c.text)
 			samples, err := turns(r.Rounds, r.times(5_000), []Variant{
 				{Name: tidb, Run: parse},
-				{Name: ours, Run: compile},
+				{Name: ours, Run: compiled},
 				{Name: tidb + again, Run: parse},
 			})
 			if err != nil {

@@ -82,8 +82,8 @@ func ProfileParts(r Run, folder string) (all []Profile, err error) {
 	}
 	var ways []way
 	for _, c := range compiled[:profiledTexts] {
-		compile, parse := compiling(c.text)
-		ways = append(ways, way{what: "compiled, one row of " + c.name, ours: Variant{Run: compile}, rival: Variant{Name: tidb, Run: parse}})
+		compiled, parse := compiling(c.text)
+		ways = append(ways, way{what: "compiled, one row of " + c.name, ours: Variant{Run: compiled}, rival: Variant{Name: tidb, Run: parse}})
 	}
 	for _, v := range slicesOf(uuids(), counted.variants()[:1]) {
 		ways = append(ways, way{what: v.Name + ", a key", ours: v})

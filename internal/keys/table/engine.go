@@ -79,13 +79,17 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 	if p, ok := e.Cache.Get(query); ok {
 		return p
 	}
-	compile := rewrite.Readings
-	if e.certain {
-		compile = rewrite.Compile
-	}
-	p := compile(e.Dialect, e.lookup, query)
+	p := e.read(e.lookup, query)
 	e.Cache.Put(query, p)
 	return p
+}
+
+// read makes the plan of a query, under all settings of the session that are in question.
+func (e *Engine) read(lookup rewrite.Lookup, query string) *rewrite.Plan {
+	if e.certain {
+		return rewrite.Compile(e.Dialect, lookup, query)
+	}
+	return rewrite.Readings(e.Dialect, lookup, query)
 }
 
 // PlanOn returns the plan of a query for a version of the engine, which may have functions
@@ -97,11 +101,7 @@ func (e *Engine) PlanOn(query string, version [2]int) *rewrite.Plan {
 	if !refused && !p.Tails() || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
 		return p
 	}
-	compile := rewrite.Readings
-	if e.certain {
-		compile = rewrite.Compile
-	}
-	return compile(e.Dialect, func(schema, name string) *rewrite.Target {
+	return e.read(func(schema, name string) *rewrite.Target {
 		t := e.table(schema, name)
 		if t == nil {
 			return nil
