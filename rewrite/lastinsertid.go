@@ -130,7 +130,8 @@ func (in *Insert) sessionKey() int {
 // LAST_INSERT_ID(key) changes, or may. Other statements of the text read what
 // they would without us.
 func (p *parser) undisturbed(in *Insert) bool {
-	q := use{upserts: in.Conflict == ConflictUpdate, reader: p.within(span{in.Offset, in.end})}
+	text := p.within(span{in.Offset, in.end})
+	q := use{upserts: in.Conflict == ConflictUpdate, reader: &text}
 	at, _ := slices.BinarySearchFunc(p.constants, in.Offset, func(t token, offset int) int { return t.start - offset })
 	rows := p.constants[at:]
 	for ; ; q.advance() {

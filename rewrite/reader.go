@@ -16,10 +16,7 @@ type reader struct {
 }
 
 // newReader returns a reader of a text, at its first token.
-func newReader(d *dialect.Dialect, text string) *reader {
-	p := readerAt(d, text, 0)
-	return &p
-}
+func newReader(d *dialect.Dialect, text string) reader { return readerAt(d, text, 0) }
 
 // readerAt returns a reader of a text, at the token that begins at an offset or behind it.
 func readerAt(d *dialect.Dialect, text string, offset int) reader {
@@ -29,10 +26,7 @@ func readerAt(d *dialect.Dialect, text string, offset int) reader {
 }
 
 // within returns a reader of a piece of the text.
-func (p *reader) within(v span) *reader {
-	q := readerAt(p.d, p.q[:v.end], v.start)
-	return &q
-}
+func (p *reader) within(v span) reader { return readerAt(p.d, p.q[:v.end], v.start) }
 
 // advance moves to the next token that is neither white space nor a comment.
 func (p *reader) advance() {

@@ -42,7 +42,8 @@ type SessionStep struct {
 
 // SessionSteps returns the statements of a text.
 func SessionSteps(d *dialect.Dialect, text string) []SessionStep {
-	r := &stepReader{reader: newReader(d, text)}
+	p := newReader(d, text)
+	r := &stepReader{reader: &p}
 	var steps []SessionStep
 	for r.tok.kind != tokEnd {
 		if r.acceptPunct(';') {

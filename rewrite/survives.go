@@ -76,7 +76,7 @@ func isStored(d *dialect.Dialect, item string) bool {
 // such item. doubts are the columns of the query that have one, nil if other items may
 // change too.
 func (p *reader) querySurvives(q span) (offset int, doubts []Doubt, ok bool) {
-	e := &carriedExpr{*p.within(q)}
+	e := &carriedExpr{p.within(q)}
 	if e.isWord("table") {
 		return 0, nil, true // its columns
 	}

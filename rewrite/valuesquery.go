@@ -90,10 +90,10 @@ func (p *parser) valuesQuery(in *insertState, word span) Reason {
 func (p *reader) isRowConstructor(v span) bool {
 	for range maxBrackets {
 		inner, ok := p.inBrackets(v)
-		switch {
-		case !ok:
+		if !ok {
 			return false
-		case len(inner) != 1 || p.within(v).isWord("row"):
+		}
+		if q := p.within(v); len(inner) != 1 || q.isWord("row") {
 			return true
 		}
 		v = inner[0]
