@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // conn is the connection that database/sql sees. Every text comes in here. One
@@ -19,7 +19,7 @@ import (
 type conn struct {
 	*fill.Conn
 	mw      intercepted
-	concern rewrite.Concern // of the text that goes through mw
+	concern words.Concern // of the text that goes through mw
 	answer  answer
 }
 

@@ -65,7 +65,9 @@ func sectionsOfTexts(t *testing.T) *pageReader {
 		files[file.folder] = append(files[file.folder], parsed)
 		r.readSentinels(file.folder, parsed)
 	}
-	for _, folder := range slices.Sorted(maps.Keys(files)) {
+	// A reason's own text comes first, before those of package plans for special cases.
+	rank := func(folder string) string { return strings.TrimPrefix(folder, "internal/") }
+	for _, folder := range slices.SortedFunc(maps.Keys(files), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) }) {
 		r.folder = folder
 		for _, file := range files[folder] {
 			ast.Inspect(file, r.visit)
@@ -171,10 +173,10 @@ func (r *pageReader) visit(n ast.Node) bool {
 		}
 	case *ast.CompositeLit:
 		if m, ok := n.Type.(*ast.MapType); ok {
-			if key, ok := m.Key.(*ast.Ident); ok && key.Name == "Reason" {
+			if isReason(m.Key) {
 				for _, e := range n.Elts {
 					pair := e.(*ast.KeyValueExpr)
-					name := pair.Key.(*ast.Ident).Name
+					name := lastName(pair.Key)
 					text, _ := literalText(pair.Value)
 					r.add(pair, r.values[name], text, r.causes[name])
 				}
@@ -182,6 +184,20 @@ func (r *pageReader) visit(n ast.Node) bool {
 		}
 	}
 	return true
+}
+
+// isReason reports whether an expression is the type Reason of package rewrite.
+func isReason(e ast.Expr) bool { return lastName(e) == "Reason" }
+
+// lastName returns a name without the package in front of it; empty for other expressions.
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }
 
 // leavesAlone reports whether the errors of a folder reach programs as they are made: its

@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 		module + "/internal/keys/numbering",
 		module + "/internal/keys/report",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/words",
 		module + "/internal/session",
 		module + "/keysource",
 		module + "/policy",
@@ -55,6 +56,10 @@ var arrows = map[string][]string{
 		module + "/internal/keys/relation",
 		module + "/internal/keys/report",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/words",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/policy",
@@ -71,6 +76,11 @@ var arrows = map[string][]string{
 		module + "/internal/keys/relation",
 		module + "/internal/keys/report",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/compile",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/words",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store/schema",
@@ -89,6 +99,10 @@ var arrows = map[string][]string{
 		module + "/internal/keys/relation",
 		module + "/internal/keys/report",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/rowcount",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
@@ -103,6 +117,10 @@ var arrows = map[string][]string{
 		module + "/internal/fill/executor",
 		module + "/internal/keys",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/rowcount",
+		module + "/internal/rewrite/words",
 		module + "/internal/sqlcode",
 		module + "/policy",
 		module + "/rewrite",
@@ -116,6 +134,9 @@ var arrows = map[string][]string{
 		module + "/internal/keys/relation",
 		module + "/internal/keys/report",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/compile",
+		module + "/internal/rewrite/plans",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
@@ -143,6 +164,8 @@ var arrows = map[string][]string{
 		module + "/internal/keys/report",
 		module + "/internal/keys/statestore",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/bind",
+		module + "/internal/rewrite/plans",
 		module + "/internal/session",
 		module + "/internal/store",
 		module + "/internal/store/binding",
@@ -154,7 +177,6 @@ var arrows = map[string][]string{
 		module + "/internal/store/worker",
 		module + "/keysource",
 		module + "/policy",
-		module + "/rewrite",
 	},
 	"internal/keys/table": {
 		module + "/dialect",
@@ -162,6 +184,10 @@ var arrows = map[string][]string{
 		module + "/internal/catalog",
 		module + "/internal/keys/report",
 		module + "/internal/nearest",
+		module + "/internal/rewrite/compile",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/words",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
 		module + "/internal/store/sequence",
@@ -198,6 +224,10 @@ var arrows = map[string][]string{
 		module + "/internal/keys/report",
 		module + "/internal/keys/statestore",
 		module + "/internal/keys/table",
+		module + "/internal/rewrite/compile",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/plans",
+		module + "/internal/rewrite/words",
 		module + "/internal/session",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
@@ -255,10 +285,10 @@ var arrows = map[string][]string{
 	"internal/schemafile": {
 		module + "/dialect",
 		module + "/internal/catalog",
-		module + "/internal/draft", // in its tests alone, as policy
+		module + "/internal/rewrite/scan",
 		module + "/internal/sqlscript",
 		module + "/policy",
-		module + "/rewrite",
+		module + "/internal/draft", // in its tests alone, as policy
 	},
 	"internal/check": {
 		module + "/dialect",
@@ -293,15 +323,17 @@ var arrows = map[string][]string{
 		module + "/internal/catalog",
 		module + "/internal/dbconn",
 		module + "/internal/drivers",
+		module + "/internal/rewrite/effects",
+		module + "/internal/rewrite/words",
 		module + "/internal/sqlcode",
 		module + "/internal/store",
 		module + "/rewrite",
 	},
 	"internal/sqlcode":     {module + "/dialect"},
 	"internal/sqllog":      {module + "/internal/anchor"},
-	"internal/sqlscript":   {module + "/dialect", module + "/internal/anchor", module + "/rewrite"},
+	"internal/sqlscript":   {module + "/dialect", module + "/internal/anchor", module + "/internal/rewrite/effects", module + "/internal/rewrite/scan"},
 	"internal/gosql":       {},
-	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
+	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/rewrite/compile", module + "/internal/rewrite/effects", module + "/internal/rewrite/plans", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
 	"internal/knots":       {},
 	"internal/reference":   {module + "/policy"},
@@ -339,7 +371,7 @@ var arrows = map[string][]string{
 	"internal/steps":          {},
 	"internal/testturn/reach": {module + "/internal/testturn"},
 	"internal/corpus":         {},
-	"internal/wordplaces":     {module + "/dialect", module + "/rewrite"},
+	"internal/wordplaces":     {module + "/dialect", module + "/internal/rewrite/scan"},
 	"internal/measure":        {module + "/dialect", module + "/policy"},
 	// The floors of the store: the packages below it stand on it, but for engine.
 	"internal/store/engine":        {module + "/dialect"},
@@ -358,7 +390,18 @@ var arrows = map[string][]string{
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
 	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
-	"rewrite":                      {module + "/dialect"},
+	// The floors of the rewriting: each stands on some of those in front of it.
+	"rewrite":                   {},
+	"internal/rewrite/scan":     {module + "/dialect"},
+	"internal/rewrite/words":    {module + "/dialect", module + "/internal/rewrite/scan"},
+	"internal/rewrite/reader":   {module + "/dialect", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/rewrite"},
+	"internal/rewrite/effects":  {module + "/dialect", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/words"},
+	"internal/rewrite/selects":  {module + "/dialect", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/rewrite"},
+	"internal/rewrite/plans":    {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/rewrite"},
+	"internal/rewrite/bind":     {module + "/dialect", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/rewrite"},
+	"internal/rewrite/rowcount": {module + "/internal/rewrite/bind", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects"},
+	"internal/rewrite/inserts":  {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/rewrite"},
+	"internal/rewrite/compile":  {module + "/dialect", module + "/internal/rewrite/effects", module + "/internal/rewrite/inserts", module + "/internal/rewrite/plans", module + "/internal/rewrite/reader", module + "/internal/rewrite/scan", module + "/internal/rewrite/selects", module + "/internal/rewrite/words", module + "/rewrite"},
 }
 
 // testArrows is what the tests of any package may import besides.
@@ -433,12 +476,11 @@ func goFiles(t *testing.T) (own, nested []goFile) {
 // isBelow reports whether a folder is another one, or below it.
 func isBelow(folder, other string) bool { return strings.HasPrefix(folder+"/", other+"/") }
 
-// storeFloors returns the import paths of internal/store, of the packages below it, and of
-// what all of these stand on.
-func storeFloors() []string {
-	floors := []string{module + "/keysource"}
+// floorsOf returns the import paths of a folder and of the folders below it.
+func floorsOf(top string) []string {
+	var floors []string
 	for folder := range arrows {
-		if isBelow(folder, "internal/store") {
+		if isBelow(folder, top) {
 			floors = append(floors, module+"/"+folder)
 		}
 	}
@@ -465,7 +507,10 @@ func TestImports(t *testing.T) {
 			allowed = slices.Concat(allowed, testArrows, []string{path.Join(module, file.folder), module + "/internal/sim", module + "/internal/sim/simdb", module + "/internal/steps", module + "/internal/testturn", module + "/internal/wordplaces"})
 		}
 		if file.test && isBelow(file.folder, "internal/store") {
-			allowed = append(allowed, storeFloors()...) // a test uses states from above as well
+			allowed = append(append(allowed, floorsOf("internal/store")...), module+"/keysource") // a test uses states from above as well
+		}
+		if file.test && isBelow(file.folder, "internal/rewrite") {
+			allowed = append(append(allowed, floorsOf("internal/rewrite")...), module+"/rewrite") // a test compiles texts, and looks at their parts
 		}
 		for _, imported := range file.imports {
 			// The packages in testdata are a test's alone.

@@ -10,7 +10,7 @@ import (
 // TestLinear: a text that is twice as long costs about twice as much to execute.
 func TestLinear(t *testing.T) {
 	steps.Counted(t)
-	program := steps.Build(t, "./testdata/linear", module+"/rewrite", module+"/internal/fill", module+"/internal/fill/execution", module+"/internal/fill/executor", module+"/internal/fill/outcome", module+"/internal/keys", module+"/internal/keys/relation", module+"/internal/keys/table", module+"/internal/session")
+	program := steps.Build(t, "./testdata/linear", module+"/internal/rewrite/scan", module+"/internal/rewrite/words", module+"/internal/rewrite/reader", module+"/internal/rewrite/effects", module+"/internal/rewrite/selects", module+"/internal/rewrite/plans", module+"/internal/rewrite/bind", module+"/internal/rewrite/rowcount", module+"/internal/rewrite/inserts", module+"/internal/rewrite/compile", module+"/internal/fill", module+"/internal/fill/execution", module+"/internal/fill/executor", module+"/internal/fill/outcome", module+"/internal/keys", module+"/internal/keys/relation", module+"/internal/keys/table", module+"/internal/session")
 	for i, c := range []struct {
 		name, dialect string
 		text          steps.Text

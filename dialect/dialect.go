@@ -4,7 +4,7 @@
 // compares a 16-byte key.
 //
 // A [Dialect] is plain data. Nothing in it decides anything: the scanner and
-// the parser of package rewrite read its fields, so an engine can be read,
+// the packages below internal/rewrite read its fields, so an engine can be read,
 // compared and tested as a table of facts.
 //
 // # Caveats

@@ -42,7 +42,7 @@ type NameProof struct {
 	Open string // before the key
 
 	// Shut is the text that follows a key, by the type that keys are cast to: see
-	// rewrite.Key.Type. A map with the single key "" serves every type.
+	// plans.Key.Type. A map with the single key "" serves every type.
 	Shut map[string]string
 
 	// Says is a part of the error's text, in whatever language: {name} and {table} stand

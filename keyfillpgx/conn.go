@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Conn is a connection of pgx whose INSERTs get their keys. It has the methods of a
@@ -34,13 +34,13 @@ type filler interface {
 	Close() error
 	BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error)
 
-	Passes(query string) (concern rewrite.Concern, pass, counts bool)
+	Passes(query string) (concern words.Concern, pass, counts bool)
 	ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error)
 	QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error)
 	CountPassed(ctx context.Context, err error)
-	ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error)
-	QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error)
-	PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error)
+	ExecText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Result, error)
+	QueryText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Rows, error)
+	PrepareText(ctx context.Context, query string, concern words.Concern) (driver.Stmt, error)
 	NewBatch(queries []string) *fill.Batch
 }
 
@@ -133,7 +133,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, arguments ...any) (pgconn.C
 }
 
 // unkept sends a text that pgx is not to keep a statement for, since it holds its keys.
-func (c *Conn) unkept(ctx context.Context, k call, concern rewrite.Concern, send func(driver.Stmt) error) error {
+func (c *Conn) unkept(ctx context.Context, k call, concern words.Concern, send func(driver.Stmt) error) error {
 	stmt, err := c.keyfill.PrepareText(ctx, k.text, concern)
 	if err != nil {
 		return err

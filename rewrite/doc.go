@@ -1,29 +1,22 @@
-// Package rewrite turns the text of a query into a plan: which INSERT in it
-// lacks a key, where in the text and among the arguments the key belongs, or
-// why it cannot be put there exactly.
+// Package rewrite names the reasons for which keyfill refuses an INSERT, and
+// describes the forms of INSERT that it fills.
 //
-// A [Plan] is made once per text by [Compile] and used for every execution:
+// An error of keyfill wraps the [Reason], if the text of the statement is one:
 //
-//	plan := rewrite.Compile(dialect.PostgreSQL(), lookup, query)
-//	switch plan.Action { … }               // pass, keep, fill or refuse
-//	holes, err := plan.Holes(args)         // how many keys this execution takes
-//	args = plan.Bind(args, holes, keys)    // the arguments to send
-//	query = plan.BoundText(false)          // with this text
+//	if errors.Is(err, rewrite.ErrSelect) { … }
 //
-// A text without placeholders gets its keys as literals, by [Plan.Inline].
-// Plans are kept by their texts in a [Cache]; most queries that are no INSERT do
-// not come so far, since [Concerns] says so without a scan. What a text does to
-// its connection's transaction is the business of [TransactionOf].
+// A Reason is a short word that does not change, such as "select": metrics have
+// it as a label, and docs/errors.md has a section for each.
 //
 // The text sent is the text received, byte for byte, except for the spans that
-// have to change: nothing is ever printed from a tree. A plan decides from the
-// text alone, so the same text always gives the same plan; what depends on a
-// bound value is decided by [Plan.Holes].
+// have to change: nothing is ever printed from a tree. The text alone decides,
+// so the same text always becomes the same text; what depends on a bound value is
+// decided at the execution.
 //
 // # What is recognized
 //
-// Statements with semicolons between them, in Transact-SQL also without, of
-// which each INSERT or REPLACE is filled:
+// A text holds statements with semicolons between them, in Transact-SQL also
+// without. Each INSERT or REPLACE of it is filled:
 //
 //	text    = { statement ";" } [ statement ]
 //	statement = [ explain ] insert | any other
@@ -35,14 +28,14 @@
 //	        | DEFAULT VALUES
 //	        | SET column "=" value { "," column "=" value }
 //	        | select { UNION ALL select }, where each has no FROM, and so is a row
-//	        | any other query, which the engine numbers: see [Query]
+//	        | any other query, whose rows the engine numbers: see "Rows of a query"
 //	row     = [ ROW ] "(" [ value { "," value } ] ")"
 //	value   = any tokens with balanced brackets and no comma outside of them
 //	ctes    = name AS "(" insert ")" in PostgreSQL, and any query
 //	tail    = upsert clause, RETURNING, OPTION: any tokens to the semicolon
 //
-// Which modifiers, table decorations and tails there are is in the Grammar of
-// the dialect; the manual pages are named there.
+// The Grammar of a dialect lists the modifiers, table decorations and tails, with
+// the pages of the manuals.
 //
 // Deliberate differences from the engines:
 //
@@ -53,97 +46,88 @@
 //     makes it refused: which text the server reads depends on its version.
 //   - What the grammar does not name is refused, not skipped.
 //   - The number of values in a row is compared with the column list only where
-//     the key's place depends on it; else it is the engine's error to find.
+//     the key's place depends on it; otherwise the engine finds the error.
 //
 // # Other forms
 //
-// MERGE is filled where the text says how many rows its source has: one, of a
-// SELECT of literals, placeholders and casts without FROM (in Transact-SQL and
-// Oracle of anything, in Oracle also FROM dual), or the rows of VALUES, each of which
-// carries a key in one column more, unless something shows all columns at once.
-// INSERT ALL, FIRST and WHEN are filled where their query gives one row and each
-// INTO has VALUES. Whether their conditions left a row out is not known:
-// [ConflictConditional].
+// MERGE is filled where the text says how many rows its source has: one, if the
+// source is a SELECT of literals, placeholders and casts without FROM (in
+// Transact-SQL and Oracle of anything, in Oracle also FROM dual), or the rows of
+// VALUES, each of which carries a key in one column more, unless something shows
+// all columns at once. INSERT ALL, FIRST and WHEN are filled where their query
+// gives one row and each INTO has VALUES. Whether their conditions left a row out
+// is not known.
 //
-// COPY … FROM STDIN and the INSERTBULK of go-mssqldb, alone in their text, are a
-// [Plan.Load]: rows are the executions of the prepared text, and get their keys
-// as arguments. Options of COPY that change how a value is read that lib/pq has
-// written make it one of the following.
+// COPY … FROM STDIN and the INSERTBULK of go-mssqldb, alone in their text, open a
+// bulk load: rows are the executions of the prepared text, and get their keys as
+// arguments. A COPY with options that change how the values of lib/pq are read is
+// treated as the following.
 //
-// An INSERT in a block of Transact-SQL or PL/SQL, behind IF and in TRY, runs once
-// or not at all: it is filled, and [Insert].Branched. Behind the beginning of a loop
-// and beside GOTO it is refused.
+// Transact-SQL and PL/SQL run an INSERT in a block, behind IF and in TRY, once or
+// not at all: it is filled. Behind the beginning of a loop and beside GOTO it is
+// refused.
 //
-// Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a
-// query, PREPARE, OUTPUT … INTO and other blocks are refused on a configured table
-// unless the INSERT in them brings its keys: names their columns, and no
-// placeholder, NULL or DEFAULT stands there.
+// Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a query, PREPARE,
+// OUTPUT … INTO and other blocks are refused on a configured table unless the
+// INSERT in them brings its keys: it names their columns, and no placeholder,
+// NULL or DEFAULT stands there.
 //
 // # Rows of a query
 //
-// A SELECT without FROM, or FROM DUAL, is a row as one of VALUES is, and gets its key
-// as one more item. Its WHERE may leave it out: [Insert].Conditional.
+// A SELECT without FROM, or FROM DUAL, is a row as one of VALUES is, and gets its
+// key as one more item. Its WHERE may leave the row out.
 //
-// How many keys any other INSERT … SELECT takes is not known from its text. Where the
-// source counts, the query becomes a common table expression, the engine adds its
-// row numbers to a first key, and [Plan.Count] gives the query for how many there
-// are. Where the engine has a function that makes such a key, it is called for
-// each row. A query that changes something or sets variables is refused, and a
-// counted one beside other statements. In PostgreSQL such an INSERT may stand in a
-// WITH clause, and what its definitions change is changed by the count, too.
+// The text does not say how many keys any other INSERT … SELECT takes. If the
+// source counts, the query becomes a common table expression, and the engine adds
+// its row numbers to a first key; keyfill counts the rows before. If the engine has
+// a function that makes such a key, it calls the function for each row. A query
+// that changes something or sets variables is refused, and so is a counted one
+// beside other statements. In PostgreSQL such an INSERT may stand in a WITH clause;
+// the count then changes what the definitions of the clause change, too.
 //
 // # Keys within a parent
 //
-// A key with a [Key].Scope is numbered within the values of other columns of its
-// row, which [Plan.Scopes] gives: the values of arguments and of literals in VALUES
-// and SET. What only the engine knows is [ErrScope], when the text shows that the
-// key is to be filled, else when [Plan.Holes] finds that it is: an expression, a
-// cast that may change the value, DEFAULT, NULL, a column that is left out or is
-// itself filled, the rows of a query, of MERGE and of a bulk load. A trigger that
-// gives the row another parent is not seen.
+// A key may be numbered within the values of other columns of its row. These
+// values are arguments, or literals in VALUES and SET. The INSERT is refused with
+// [ErrScope] if only the engine knows such a value: an expression, a cast that may
+// change the value, DEFAULT, NULL, a column that is left out or is itself filled,
+// the rows of a query, of MERGE and of a bulk load. keyfill does not see a trigger
+// that gives the row another parent.
 //
 // # Placeholders
 //
-// A placeholder that is added has the caller's style: the next highest number, or a
-// name that is free. In SQLite $n is a name, which some drivers number by its digits
-// and others by where it first stands in the text: there the caller's own behind the
-// key get new numbers too, so that $1, $2 … keep this order. Where they are not in
-// it before, keys are literals, and the text cannot be prepared.
+// A placeholder that is added has the caller's style: the next highest number, or
+// a name that is free. In SQLite $n is a name, which some drivers number by its
+// digits and others by where it first stands in the text: there the caller's own
+// behind the key get new numbers too, so that $1, $2 … keep this order. If they do
+// not have it before, keys are literals, and the text cannot be prepared.
 //
 // # Several statements
 //
 // A text is filled as a whole or refused. An INSERT is refused behind a statement
-// that may change how it is read or whether it runs, and how often: one that is
-// not known, SET sql_mode and character sets, QUOTED_IDENTIFIER and a
-// block of MySQL. Arguments are counted over the whole text; SQLite's drivers do not
-// agree on that, so there keys are literals, and such a text cannot be prepared:
-// [Plan.Unbound]. What the engine answers belongs to an INSERT that is
-// [Plan.Alone].
+// that may change how the INSERT is read or whether it runs, and how often: an
+// unknown one, SET sql_mode and character sets, QUOTED_IDENTIFIER and a block of
+// MySQL. Arguments are counted over the whole text; SQLite's drivers do not agree
+// on that, so there keys are literals, and such a text cannot be prepared.
 //
-// Behind EXPLAIN an INSERT is [Insert].Explained: any value does for its key,
-// none has to be drawn. One that runs, behind ANALYZE, is an INSERT like others.
+// An INSERT behind EXPLAIN gets any value for its key, and none is drawn. One that
+// runs, behind ANALYZE, is an INSERT like others.
 //
 // # Filled twice
 //
 // A filled text that comes through again, as with two mounts one above the other,
 // is kept. Its bound keys are looked at when it is executed, as the caller's own
-// would be, and are none of the things that count as "no key"; they are not
-// looked at where they stand in LAST_INSERT_ID(key), where neither NULL nor zero
-// counts as "no key", and where a query or MERGE gives them as a column.
+// would be, and none of them counts as "no key"; they are not looked at in
+// LAST_INSERT_ID(key), where neither NULL nor zero counts as "no key", and where a
+// query or MERGE gives them as a column.
 //
 // # Caveats
 //
 // The bodies of CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT and RULE are passed,
 // and so is SQL in strings (EXECUTE, DO), but for MySQL's PREPARE. A name is
-// compared as it stands: a view, a synonym or a partition is another table, and
-// a temporary table of the same name is not, unless the text itself has made it,
-// or the caller of [CompileBeside] knows it.
+// compared as it stands: a view, a synonym or a partition is another table.
 //
-// # Settings of the session
-//
-// sql_mode, standard_conforming_strings and QUOTED_IDENTIFIER change where
-// strings and names end. [Compile] reads a text under the settings of the dialect that
-// it is given: see [dialect.Dialect.With]. Where they are not known, [Readings]
-// tells the texts that need them from those that do not, and [TransactionOfAny]
-// takes no side.
+// sql_mode, standard_conforming_strings and QUOTED_IDENTIFIER change where strings
+// and names end. If keyfill does not know them, it refuses the texts that need them
+// with [ErrSettings].
 package rewrite

@@ -1,10 +1,5 @@
 package rewrite
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Reason is why an INSERT on a configured table is refused, as a short word that
 // will not change, for counters. It is an error and comparable, so that
 // errors.Is(err, rewrite.ErrSelect) asks for the cause.
@@ -218,57 +213,3 @@ var texts = map[Reason]string{
 	ErrArray:             "an argument is a list that stands for several rows: send one row at a time",
 	ErrOption:            "the first argument is an option of the driver, or rewrites the query, so that the key's place among the arguments is not known: leave it out, and set it for the connection",
 }
-
-// Refusal says which INSERT cannot be filled, and why.
-type Refusal struct {
-	Target *Target
-	Table  string // as the rule names it
-	Column string // the key column, where one is concerned
-	Offset int    // bytes from the start of the text
-	Reason Reason
-	Others []*Target // of the other INSERTs of the text, which is not sent either
-	Detail string    // numbers that help, "" for none; never a value
-
-	ofValues bool // what follows VALUES is the reason
-}
-
-func (r *Refusal) Error() string {
-	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
-}
-
-// scopeTexts are the reasons that read otherwise for a key that is numbered within other
-// columns, which has no other transaction.
-var scopeTexts = map[Reason]string{
-	ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
-}
-
-// valuesTexts are the reasons that read otherwise where VALUES is a part of a query.
-var valuesTexts = map[Reason]string{
-	ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
-}
-
-// worded is a reason with another text.
-type worded struct {
-	Reason
-	text string
-}
-
-func (w worded) Error() string { return w.text }
-func (w worded) Unwrap() error { return w.Reason }
-
-// Cause returns the reason, with the detail if there is one.
-func (r *Refusal) Cause() error {
-	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
-		return worded{r.Reason, text}
-	}
-	if text := valuesTexts[r.Reason]; text != "" && r.ofValues {
-		return worded{r.Reason, text}
-	}
-	if r.Detail == "" {
-		return r.Reason
-	}
-	return fmt.Errorf("%w: %s", r.Reason, r.Detail)
-}
-
-// Unwrap returns the reason.
-func (r *Refusal) Unwrap() error { return r.Reason }

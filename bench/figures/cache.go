@@ -8,8 +8,9 @@ import (
 
 	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/stats"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // The bounds of a database's cache of plans, see internal/keys/engine.go.
@@ -78,7 +79,7 @@ func cacheTime(r Run) (Figure, error) {
 		return Figure{}, err
 	}
 	d := dialect.MySQL()
-	lookup, cache, used := ordersLookup(d), rewrite.NewCache(cacheEntries, cacheBytes), 0
+	lookup, cache, used := ordersLookup(d), plans.NewCache(cacheEntries, cacheBytes), 0
 	var texts []string
 	write := func(n int) error {
 		texts = texts[:0]
@@ -88,13 +89,13 @@ func cacheTime(r Run) (Figure, error) {
 		}
 		return nil
 	}
-	compiled := func(cache *rewrite.Cache) func(int) error {
+	compiled := func(cache *plans.Cache) func(int) error {
 		return func(int) error {
 			for _, text := range texts {
 				if _, ok := cache.Get(text); ok {
 					return fmt.Errorf("figures: a text came twice")
 				}
-				cache.Put(text, rewrite.Compile(d, lookup, text))
+				cache.Put(text, compile.Query(d, lookup, text))
 			}
 			return nil
 		}
@@ -111,7 +112,7 @@ func cacheTime(r Run) (Figure, error) {
 		{Name: "cached", Setup: write, Run: compiled(cache)},
 		{Name: "compiled", Setup: write, Run: func(int) error {
 			for _, text := range texts {
-				rewrite.Compile(d, lookup, text)
+				compile.Query(d, lookup, text)
 			}
 			return nil
 		}},

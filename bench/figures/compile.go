@@ -12,9 +12,11 @@ import (
 	"github.com/keyfill/keyfill/bench/nulldriver"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/stats"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // compiled are INSERTs of one row.
@@ -37,15 +39,15 @@ func numberedColumns(n int) string {
 const tidb = "TiDB's parser"
 
 // ordersLookup finds the key of orders and nothing else.
-func ordersLookup(d *dialect.Dialect) rewrite.Lookup {
-	target := &rewrite.Target{
+func ordersLookup(d *dialect.Dialect) plans.Lookup {
+	target := &plans.Target{
 		Table: "orders",
-		Keys: []rewrite.Key{{
+		Keys: []plans.Key{{
 			Column: d.Fold("id", false),
-			Fill:   rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault,
+			Fill:   plans.FillMissing | plans.FillNull | plans.FillDefault,
 		}},
 	}
-	return func(_, table string) *rewrite.Target {
+	return func(_, table string) *plans.Target {
 		if table == "orders" {
 			return target
 		}
@@ -60,7 +62,7 @@ func compiling(text string) (compiled, parse func(n int) error) {
 	lookup := ordersLookup(d)
 	compiled = func(n int) error {
 		for range n {
-			if plan := rewrite.Compile(d, lookup, text); plan.Action != rewrite.Fill {
+			if plan := compile.Query(d, lookup, text); plan.Action != plans.Fill {
 				return fmt.Errorf("figures: a statement is not filled: %v", plan.Action)
 			}
 		}
@@ -96,10 +98,10 @@ func reading(d *dialect.Dialect) (func(n int) error, error) {
 	conn.Columns.Keep("orders", []string{"id", "customer"})
 	return func(n int) error {
 		for range n {
-			if rewrite.Concerns(d, readText) != rewrite.ConcernsInsert {
+			if words.Concerns(d, readText) != words.ConcernsInsert {
 				return errors.New("figures: a statement does not concern an INSERT alone")
 			}
-			if plan := rewrite.Compile(d, lookup, readText); plan.Action != rewrite.Fill {
+			if plan := compile.Query(d, lookup, readText); plan.Action != plans.Fill {
 				return fmt.Errorf("figures: a statement is not filled: %v", plan.Action)
 			}
 			if _, err := conn.ExecContext(context.Background(), readText, nil); err != nil {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/internal/sqllog"
 	"github.com/keyfill/keyfill/internal/testdb"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // lastMark is in the last statement that a test executes: when it is in the log, all are.
@@ -228,7 +228,7 @@ func TestMariaDB(t *testing.T) {
 			t.Fatalf("%s: %d statements, want %d:\n%q", format, len(got), len(want), got)
 		}
 		for i := range want {
-			if rewrite.Shape(d, got[i]) != rewrite.Shape(d, want[i]) {
+			if effects.Shape(d, got[i]) != effects.Shape(d, want[i]) {
 				t.Errorf("%s: %q, want the shape of %q", format, got[i], want[i])
 			}
 			if !strings.Contains(want[i], "?") && got[i] != want[i] {

@@ -46,7 +46,7 @@ func adopting(t *testing.T, p *place, name string) {
 // what the page says on PostgreSQL and SQLite, with the driver's name alone replaced.
 func TestAdoptingCommands(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	for name := range adoptingOrders {
 		if name == "mariadb" {
 			continue // TestCommands runs them as they are

@@ -195,7 +195,7 @@ var storyBegins = regexp.MustCompile(`^docs/simulator\.md: (World \d+ of the tri
 // why.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	seen := map[string]bool{}
 	count := 0
 	for _, page := range pages(t) {

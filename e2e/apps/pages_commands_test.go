@@ -23,7 +23,7 @@ var notRun = map[string]string{
 	"go tool pprof":                                    "it reads what a measurement has written",
 	"go install github.com/keyfill/keyfill/keyfillvet": "it waits for the first release",
 	"go vet -vettool=":                                 "TestVetTool of the module keyfillvet runs it",
-	"GOMAXPROCS=1 go test ./rewrite":                   "it measures",
+	"GOMAXPROCS=1 go test ./internal/rewrite/compile":  "it measures",
 
 	"go run .":              "TestFrameworks builds and runs the programs",
 	"go get entgo.io/ent":   "TestFrameworks takes the code of examples/ent",
@@ -96,7 +96,7 @@ func (p *place) database(t *testing.T, name, variable, tables string) string {
 // there: targets of make, tests, folders.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	here := map[string]*place{}
 	used := map[string]bool{}
 	ran := 0

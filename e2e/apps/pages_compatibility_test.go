@@ -56,7 +56,7 @@ var examplesOwn = []string{"github.com/google/uuid", "github.com/jackc/pgx/v5"}
 // the page's is logged; it is an error if KEYFILL_COMPATIBILITY=1, which "make tag" sets.
 func TestCompatibility(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	const begin, end = "<!-- compatibility: cd e2e && go test -run TestCompatibility ./apps -update -->\n", "<!-- end of compatibility -->"
 	shown := sectionOf(t, "compatibility.md", begin, end)
 	versions := map[string]string{}

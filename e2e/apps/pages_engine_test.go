@@ -76,7 +76,7 @@ func builtCommand(t *testing.T) string {
 // the words after its fence name.
 func TestStatements(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	for _, b := range blocks(t, "sql") {
 		if b.isOfRecipe() {
 			continue

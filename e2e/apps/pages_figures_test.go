@@ -27,7 +27,7 @@ var shownKeys = []struct{ key, source string }{
 // TestFigures: docs/sources.md shows the figures that docs/performance.md has.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	const begin, end = "<!-- figures: cd e2e && go test -run TestFigures ./apps -update -->\n", "<!-- end of figures -->"
 	shown, want := sectionOf(t, "sources.md", begin, end), figures(t)
 	if *harness.UpdateDocs {

@@ -204,7 +204,7 @@ func (r *recipe) place(t *testing.T, w *workspace, engine string) placed {
 // modules.
 func TestFrameworks(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	w := newWorkspace(t)
 	var all []placed
 	imports, calls := "", ""

@@ -94,7 +94,7 @@ func policyOf(t *testing.T, page string) block {
 // the names that its page has introduced, a difference on both sides.
 func TestGo(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	w := newWorkspace(t)
 	number := 0
 	for _, b := range blocks(t, "go", "diff") {
@@ -118,7 +118,7 @@ func TestGo(t *testing.T) {
 // TestGoIsCompiled: a block with a mistake is an error that names the line of its page.
 func TestGoIsCompiled(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	w := newWorkspace(t)
 	b := block{page: "p.md", line: 7, language: "go"}
 	for i, text := range []string{"a := 1\nb := a + ctx\n", "var a int = dsn\n"} {

@@ -23,7 +23,7 @@ const schemaFile = "policy/keyfill.schema.json"
 // "version: 1" stands before it.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	if _, err := os.Stat(filepath.Join(root, schemaFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func namesSchemaBeside(name, text string) bool {
 // TestSchemaIsNamed: the README and the reference name the schema, which is there.
 func TestSchemaIsNamed(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	for page, link := range map[string]string{"README.md": "](" + schemaFile + ")", "docs/reference.md": schemaFile} {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		if err != nil {
@@ -117,7 +117,7 @@ var notPolicies = map[string]string{
 // TestPolicyFiles: the policies of the repository's programs name the schema too.
 func TestPolicyFiles(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "*.yaml", "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "*.yaml", "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	found, others := 0, 0
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		base := filepath.Base(name)

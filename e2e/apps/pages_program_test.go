@@ -18,7 +18,7 @@ import (
 // and run. It stores its row with a key of keyfill's.
 func TestProgram(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	const page, address = "docs/setup.md", `"postgres://localhost/shop"`
 	db, dsn := engines["postgres"].empty(t)
 	folder := t.TempDir()
@@ -49,7 +49,7 @@ func TestProgram(t *testing.T) {
 // command. The programs of the other pages are built in one module: see TestFrameworks.
 func TestEmptyFolder(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	r := recipeOf(t, frameworks+"database-sql.md")
 	folder := t.TempDir()
 	for name, text := range r.files {

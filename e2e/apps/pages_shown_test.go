@@ -16,7 +16,7 @@ func isShown(b block) bool { return strings.HasPrefix(b.text, "written ") }
 // TestShown: keyfill explain says of a statement what the page says.
 func TestShown(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	compared := 0
 	for _, b := range blocks(t, "text") {
 		if !isShown(b) {

@@ -20,7 +20,7 @@ var cell = regexp.MustCompile("^`([^`]+)`(?:; `([^`]+)`)?$")
 // the head of its column, and nothing in keyfill's check is an error about it.
 func TestTypes(t *testing.T) {
 	t.Parallel()
-	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "dialect/", "e2e/apps/")
+	testturn.WhenChanged(t, "README.md", "docs/", "examples/", "cmd/keyfill/", "policy/", "rewrite/", "internal/rewrite/", "dialect/", "e2e/apps/")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "layouts.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/draft"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // corpusSizes are how many INSERTs of a corpus are tried on each engine: SQLite takes all in
@@ -103,8 +104,8 @@ func corpusExplained(t *testing.T, s *harness.Scratch, in corpusInsert, kind str
 	if after := everythingIn(t, s); after != before {
 		t.Errorf("%s, %s: the explanation has changed the database from\n%s\nto\n%s", in.id, kind, before, after)
 	}
-	p := rewrite.Compile(s.Dialect, func(_, name string) *rewrite.Target {
-		return &rewrite.Target{Table: name, Keys: []rewrite.Key{{Column: corpusUUID, Fill: rewrite.FillMissing, Integer: true, Counted: true}}}
+	p := compile.Query(s.Dialect, func(_, name string) *plans.Target {
+		return &plans.Target{Table: name, Keys: []plans.Key{{Column: corpusUUID, Fill: plans.FillMissing, Integer: true, Counted: true}}}
 	}, in.text)
 	d := drive(t, s, cfg)
 	compared := compareExplained(t, s, goldenCase{name: in.id, in: in.text}, kind, p, ex, d)

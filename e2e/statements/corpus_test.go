@@ -14,6 +14,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/corpus"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/sqlscript"
 	"github.com/keyfill/keyfill/internal/wordplaces"
 	"github.com/keyfill/keyfill/rewrite"
@@ -85,14 +88,14 @@ func (c *corpusTexts) add(s corpus.Statement, text string) {
 	switch {
 	case wordplaces.IsInsert(c.d, text):
 		in := corpusInsert{id: s.ID, source: s.Source, text: text}
-		p := rewrite.Compile(c.d, func(_, name string) *rewrite.Target {
+		p := compile.Query(c.d, func(_, name string) *plans.Target {
 			if in.table == "" {
 				in.table = name
 			}
-			return &rewrite.Target{Table: name, Keys: []rewrite.Key{{Column: corpusUUID}}}
+			return &plans.Target{Table: name, Keys: []plans.Key{{Column: corpusUUID}}}
 		}, text)
-		in.listed = p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList
-		if i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, in.table) }); i >= 0 && p.Action != rewrite.Pass {
+		in.listed = p.Action != plans.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList
+		if i := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, in.table) }); i >= 0 && p.Action != plans.Pass {
 			in.table = words[i]
 			c.inserts = append(c.inserts, in)
 		}
@@ -115,8 +118,8 @@ func (c *corpusTexts) add(s corpus.Statement, text string) {
 // corpusWords returns the words and names of a text, without quotes.
 func corpusWords(d *dialect.Dialect, text string) (words []string) {
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(d, text, at)
-		if kind == rewrite.TokenWord || kind == rewrite.TokenQuoted {
+		kind, end := scan.NextToken(d, text, at)
+		if kind == scan.Word || kind == scan.Quoted {
 			words = append(words, strings.Trim(text[at:end], "\"`[]"))
 		}
 		at = end
@@ -270,7 +273,7 @@ func firstName(d *dialect.Dialect, text string) string {
 func partsOf(d *dialect.Dialect, text string) (parts []string) {
 	begin, depth := 0, 0
 	for at := 0; at < len(text); {
-		_, end := rewrite.NextToken(d, text, at)
+		_, end := scan.NextToken(d, text, at)
 		sign := text[at:end]
 		switch {
 		case sign == "(":

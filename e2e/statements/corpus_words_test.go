@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/wordplaces"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // corpusTries are how many texts with a word more are tried of an INSERT.
@@ -68,8 +69,8 @@ func (w *corpusWorded) insert(t *testing.T, in corpusInsert, tables corpusTables
 		target[0].columns = append(slices.Clone(tables.columns), corpusUUID, corpusInteger)
 	}
 	lookup := goldenLookup(w.Dialect, target)
-	p := rewrite.Compile(w.Dialect, lookup, in.text)
-	if p.Action != rewrite.Fill || corpusBeside.MatchString(in.text) {
+	p := compile.Query(w.Dialect, lookup, in.text)
+	if p.Action != plans.Fill || corpusBeside.MatchString(in.text) {
 		return
 	}
 	w.look(t, tables)
@@ -95,7 +96,7 @@ func (w *corpusWorded) insert(t *testing.T, in corpusInsert, tables corpusTables
 	for range corpusTries[w.Dialect.Name] {
 		word := expressionWords[random.IntN(len(expressionWords))]
 		text := wordplaces.With(in.text, places[random.IntN(len(places))], word)
-		if p := rewrite.Compile(w.Dialect, lookup, text); p.Action == rewrite.Fill {
+		if p := compile.Query(w.Dialect, lookup, text); p.Action == plans.Fill {
 			w.texts++
 			w.compare(t, db, in, text, word, args, p)
 		}
@@ -103,7 +104,7 @@ func (w *corpusWorded) insert(t *testing.T, in corpusInsert, tables corpusTables
 }
 
 // compare compares what a text stores with and without keyfill.
-func (w *corpusWorded) compare(t *testing.T, db *sql.DB, in corpusInsert, text, word string, args []any, p *rewrite.Plan) {
+func (w *corpusWorded) compare(t *testing.T, db *sql.DB, in corpusInsert, text, word string, args []any, p *plans.Plan) {
 	t.Helper()
 	if prepare(w.Raw, text) != nil {
 		return

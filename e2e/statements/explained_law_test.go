@@ -17,6 +17,9 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
@@ -123,7 +126,7 @@ func explainedAsDriven(t *testing.T, s *harness.Scratch, a goldenArchive, kind s
 	}
 	driven := drive(t, s, explainedPolicy(s.Dialect, targets, kind))
 	for i, one := range cases {
-		p := rewrite.Compile(s.Dialect, goldenLookup(s.Dialect, targets), one.in)
+		p := compile.Query(s.Dialect, goldenLookup(s.Dialect, targets), one.in)
 		setUp(t, s, one.name, func() { compareExplained(t, s, one, kind, p, explained[i], driven) })
 	}
 	driven.db.Close()
@@ -133,7 +136,7 @@ func explainedAsDriven(t *testing.T, s *harness.Scratch, a goldenArchive, kind s
 
 // compareExplained compares an explanation with what the driver does. It returns false where
 // the driver asks for what an explanation does not have.
-func compareExplained(t *testing.T, s *harness.Scratch, c goldenCase, kind string, p *rewrite.Plan, ex explain.Explanation, driven *drivenDatabase) bool {
+func compareExplained(t *testing.T, s *harness.Scratch, c goldenCase, kind string, p *plans.Plan, ex explain.Explanation, driven *drivenDatabase) bool {
 	t.Helper()
 	if p.Parts != nil && kind == "joined" {
 		return false // each part would have to store as many rows as were counted
@@ -220,9 +223,9 @@ func (d *drivenDatabase) send(query string, parts bool, args []any) (got driven)
 func maskedKeys(d *dialect.Dialect, text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(d, text, at)
+		kind, end := scan.NextToken(d, text, at)
 		switch piece := text[at:end]; {
-		case kind == rewrite.TokenString, kind == rewrite.TokenOther && piece[0] >= '0' && piece[0] <= '9':
+		case kind == scan.String, kind.IsOther() && piece[0] >= '0' && piece[0] <= '9':
 			b.WriteString("0")
 		default:
 			b.WriteString(piece)

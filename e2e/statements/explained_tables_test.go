@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // explainedTables are tables of each engine that decide what the text leaves open, with
@@ -109,7 +109,7 @@ func TestExplainedTables(t *testing.T) {
 				if err != nil || ex.Action != want {
 					t.Errorf("%s: explained as %+v, %v; want %s", text, ex, err, want)
 				}
-				compareExplained(t, s, goldenCase{name: text, in: text}, "", &rewrite.Plan{}, ex, d)
+				compareExplained(t, s, goldenCase{name: text, in: text}, "", &plans.Plan{}, ex, d)
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
 )
 
 // copyNotHere are the golden cases of COPY that this server does not take, by
@@ -51,7 +51,7 @@ func goldenLoad(t *testing.T, s *harness.Scratch, c goldenCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := rewrite.Compile(s.Dialect, goldenLookup(s.Dialect, targets), c.in)
+	p := compile.Query(s.Dialect, goldenLookup(s.Dialect, targets), c.in)
 	db, _ := s.OpenWith(t, goldenOptions(s.Dialect, targets, false))
 	row := make([]any, p.Placeholders())
 	if !p.AtExecution {

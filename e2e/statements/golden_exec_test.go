@@ -12,7 +12,8 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
 )
 
 // TestGoldenStores executes the golden cases in two databases and compares all
@@ -262,7 +263,7 @@ func (j *judge) zeros(c goldenCase) (kinds []argKind) {
 // choose returns the first choice of arguments that the engine takes, and what it
 // stores.
 func (j *judge) choose(c goldenCase) ([]argKind, goldenStored, error) {
-	p := rewrite.Compile(j.hand.Dialect, goldenLookup(j.hand.Dialect, j.targets), c.in)
+	p := compile.Query(j.hand.Dialect, goldenLookup(j.hand.Dialect, j.targets), c.in)
 	var first error
 	for kinds := range argChoices(p.Placeholders()) {
 		want, err := j.byHand(c, argsOf(kinds, c.names()))
@@ -296,7 +297,7 @@ func (j *judge) compare(t *testing.T, c goldenCase, args []any, want goldenStore
 		var own *keyfill.Error
 		got, err := j.fill(c, args, way)
 		if errors.As(err, &own) && way.prepared && c.several() && j.filled.Dialect.Name == "sqlite" {
-			continue // a text of several statements is refused there: rewrite.Plan.Unbound
+			continue // a text of several statements is refused there: compile.Plan.Unbound
 		}
 		j.report(t, c, way.name, args, want, got, err)
 	}
@@ -363,12 +364,12 @@ func (j *judge) fill(c goldenCase, args []any, way goldenWay) (goldenStored, err
 // inline executes the text with all keys as literals, which an application's
 // statement gets where there would be too many arguments.
 func (j *judge) inline(c goldenCase, args []any) (goldenStored, error) {
-	p := rewrite.Compile(j.filled.Dialect, goldenLookup(j.filled.Dialect, j.targets), c.in)
+	p := compile.Query(j.filled.Dialect, goldenLookup(j.filled.Dialect, j.targets), c.in)
 	values := make([]driver.NamedValue, len(args))
 	for i, a := range args {
 		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	h, err := p.Holes(values)
+	h, err := bind.FindHoles(p, values)
 	if err != nil {
 		return goldenStored{}, err
 	}
@@ -398,7 +399,7 @@ func (j *judge) inline(c goldenCase, args []any) (goldenStored, error) {
 		return keys
 	}
 	text := goldenText{goldenCase: c, next: func() (string, []any) {
-		query, rest := p.Inline(values, h, take(), false)
+		query, rest := bind.Inline(p, values, h, take(), false)
 		var left []any
 		for _, a := range rest {
 			left = append(left, a.Value)

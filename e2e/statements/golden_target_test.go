@@ -12,9 +12,9 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // goldenTarget is a target line of a golden archive, whose form is
@@ -70,7 +70,7 @@ func goldenTargets(a *txtar.Archive) ([]goldenTarget, error) {
 	return targets, nil
 }
 
-// fillBits returns what counts as "no key", as package rewrite and package
+// fillBits returns what counts as "no key", as package plans and package
 // policy have it.
 func (t goldenTarget) fillBits() (bits uint8) {
 	if t.fill == nil {
@@ -85,11 +85,11 @@ func (t goldenTarget) fillBits() (bits uint8) {
 // fillsZero reports whether a zero is no key.
 func (t goldenTarget) fillsZero() bool { return slices.Contains(t.fill, "zero") }
 
-// goldenLookup returns the targets as package rewrite has them.
-func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
-	byName := map[string]*rewrite.Target{}
+// goldenLookup returns the targets as package plans has them.
+func goldenLookup(d *dialect.Dialect, targets []goldenTarget) plans.Lookup {
+	byName := map[string]*plans.Target{}
 	for _, g := range targets {
-		t := &rewrite.Target{Table: g.table}
+		t := &plans.Target{Table: g.table}
 		for _, k := range g.keys {
 			kind := "uuid"
 			if k.integer {
@@ -99,8 +99,8 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 			for _, c := range k.scope {
 				scope = append(scope, d.Fold(c, false))
 			}
-			t.Keys = append(t.Keys, rewrite.Key{
-				Tail: k.tailOn(d), Scope: scope, Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: rewrite.FillOn(g.fillBits()), Type: kind,
+			t.Keys = append(t.Keys, plans.Key{
+				Tail: k.tailOn(d), Scope: scope, Column: d.Fold(k.column, false), Integer: k.integer && !k.decimal, Counted: k.integer, Session: k.session, Fill: plans.FillOn(g.fillBits()), Type: kind,
 			})
 		}
 		for _, c := range g.columns {
@@ -108,7 +108,7 @@ func goldenLookup(d *dialect.Dialect, targets []goldenTarget) rewrite.Lookup {
 		}
 		byName[d.Fold(g.table, false)] = t
 	}
-	return func(schema, table string) *rewrite.Target {
+	return func(schema, table string) *plans.Target {
 		if t := byName[schema+"."+table]; t != nil {
 			return t
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/e2e/internal/harness"
 )
 
-// goldenDir holds the golden cases of package rewrite: see its README.md.
+// goldenDir holds the golden cases of package compile: see its README.md.
 const goldenDir = "../../testdata"
 
 // goldenEngines are the engines on which golden cases are tried.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
 // goldenText is a text of a golden case on its way to an engine.
@@ -166,7 +166,7 @@ func (c goldenCase) topic() string {
 // ends reports whether the text may end a transaction.
 func (c goldenCase) ends() bool {
 	for _, name := range c.dialects {
-		if d, err := dialect.ByName(name); err == nil && rewrite.TransactionOf(d, c.in) != rewrite.TxUnchanged {
+		if d, err := dialect.ByName(name); err == nil && effects.TransactionOf(d, c.in) != effects.TxUnchanged {
 			return true
 		}
 	}

@@ -12,9 +12,11 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/testturn"
 	"github.com/keyfill/keyfill/internal/wordplaces"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // expressionWords are put into the golden cases: words that no engine knows, that one
@@ -85,8 +87,8 @@ func (w *worded) insert(t *testing.T, c goldenCase, words []string) {
 		for _, at := range wordplaces.Between(c.in) {
 			changed := c
 			changed.in = wordplaces.With(c.in, at, word)
-			p := rewrite.Compile(w.hand.Dialect, lookup, changed.in)
-			if p.Action != rewrite.Fill && !p.AtExecution {
+			p := compile.Query(w.hand.Dialect, lookup, changed.in)
+			if p.Action != plans.Fill && !p.AtExecution {
 				continue
 			}
 			w.texts++
@@ -151,7 +153,7 @@ func (w *worded) vacuum(t *testing.T) {
 
 // knownOfWords reports whether a text that is executed by hand may be an error with keyfill: one
 // of its own, or one that docs/deviations.md names.
-func knownOfWords(p *rewrite.Plan, err error) bool {
+func knownOfWords(p *plans.Plan, err error) bool {
 	var own *keyfill.Error
 	if errors.As(err, &own) {
 		return true
@@ -160,7 +162,7 @@ func knownOfWords(p *rewrite.Plan, err error) bool {
 		my *mysql.MySQLError
 		pg *pgconn.PgError
 
-		numbered   = slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil })
+		numbered   = slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Query != nil })
 		null, keys = false, 0
 	)
 	for _, in := range p.Inserts {
@@ -181,5 +183,5 @@ func knownOfWords(p *rewrite.Plan, err error) bool {
 		null = strings.Contains(err.Error(), "NOT NULL constraint failed")
 	}
 	// An expression in the key's place that is NULL is filled by the triggers alone.
-	return null && len(p.Places(false)) < keys
+	return null && len(bind.Places(p, false)) < keys
 }

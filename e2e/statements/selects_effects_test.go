@@ -11,8 +11,8 @@ import (
 
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // countedT opens the database with integer keys for t.
@@ -181,7 +181,7 @@ func TestSelectArguments(t *testing.T) {
 				t.Errorf("%T: stored %q, by hand %q", arg, got, want)
 			}
 		}
-		var r *rewrite.Refusal
+		var r *plans.Refusal
 		if _, err := db.Exec("INSERT INTO t (b) SELECT $1 FROM s", "x", "y"); !errors.As(err, &r) && err == nil {
 			t.Error("an argument too many is taken")
 		}

@@ -8,8 +8,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/e2e/internal/harness"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/testturn"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // carriedColumns are columns of every type, in carriedRows.
@@ -63,7 +64,7 @@ var carriedFunctions = map[string]string{
 func isIntegers(t *testing.T, s *harness.Scratch, query string) bool {
 	t.Helper()
 	pl := survivalPlan(query)
-	if pl.Action != rewrite.Fill || pl.Doubts(0) == nil {
+	if pl.Action != plans.Fill || pl.Doubts(0) == nil {
 		return false
 	}
 	rows, err := s.Raw.Query("WITH kf (c1) AS (" + query + ") SELECT * FROM kf LIMIT 0")
@@ -92,7 +93,7 @@ var carriedShapes = map[string]string{
 // carriedTypes are the types of the columns that items are stored in.
 var carriedTypes = []string{"DOUBLE", "DECIMAL(40,18)", "TEXT", "BIGINT", "DATETIME(6)", "FLOAT", "DATE", "VARBINARY(200)"}
 
-// TestSurvives: an item of a select list of which package rewrite says that it survives
+// TestSurvives: an item of a select list of which package selects says that it survives
 // a temporary table is stored alike with and without ROW_NUMBER(), in columns of eight
 // types. Some of the others are not, in each shape of a query.
 func TestSurvives(t *testing.T) {
@@ -161,19 +162,19 @@ func TestSurvives(t *testing.T) {
 	}
 }
 
-// surviving reports whether package rewrite says so of a query.
+// surviving reports whether package selects says so of a query.
 func surviving(t *testing.T, query string) bool {
 	t.Helper()
 	pl := survivalPlan(query)
-	if pl.Action != rewrite.Fill {
+	if pl.Action != plans.Fill {
 		t.Fatalf("%s: %v", query, pl.Refusal)
 	}
 	return pl.Inserts[0].Query.Survives
 }
 
-func survivalPlan(query string) *rewrite.Plan {
-	target := &rewrite.Target{Table: "t", Keys: []rewrite.Key{{Column: "id", Fill: rewrite.FillMissing, Integer: true, Counted: true}}}
-	return rewrite.Compile(dialect.MariaDB(), func(_, name string) *rewrite.Target {
+func survivalPlan(query string) *plans.Plan {
+	target := &plans.Target{Table: "t", Keys: []plans.Key{{Column: "id", Fill: plans.FillMissing, Integer: true, Counted: true}}}
+	return compile.Query(dialect.MariaDB(), func(_, name string) *plans.Target {
 		if name == "t" {
 			return target
 		}

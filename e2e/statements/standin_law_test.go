@@ -12,6 +12,7 @@ import (
 	"github.com/keyfill/keyfill"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
 	"github.com/keyfill/keyfill/keyfilltest"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -49,7 +50,7 @@ func TestStandInRefuses(t *testing.T) {
 						continue
 					}
 					one := goldenCase{name: a.topic + "/" + name, archive: a.Archive, in: query}
-					p := rewrite.Compile(d, goldenLookup(d, targets), query)
+					p := compile.Query(d, goldenLookup(d, targets), query)
 					if p.Load {
 						continue // which is prepared
 					}

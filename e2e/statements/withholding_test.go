@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // errWithheld is the answer to an INSERT that is not executed.
@@ -64,14 +65,14 @@ func (w *withheldText) holds(query string) bool {
 	if strings.Contains(query, ") SELECT COUNT(*) FROM kf") {
 		return false
 	}
-	every := &rewrite.Target{Table: "t", Keys: []rewrite.Key{{Column: "no such column"}}}
-	p := rewrite.Compile(w.dialect, func(_, name string) *rewrite.Target {
+	every := &plans.Target{Table: "t", Keys: []plans.Key{{Column: "no such column"}}}
+	p := compile.Query(w.dialect, func(_, name string) *plans.Target {
 		if strings.HasPrefix(name, "keyfill_") {
 			return nil
 		}
 		return every
 	}, query)
-	return p.Action != rewrite.Pass
+	return p.Action != plans.Pass
 }
 
 // Connect opens a connection.

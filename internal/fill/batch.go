@@ -10,6 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -32,8 +35,8 @@ type Batch struct {
 // queuedText is one text of a batch.
 type queuedText struct {
 	query   string
-	concern rewrite.Concern
-	effect  rewrite.Transaction
+	concern words.Concern
+	effect  effects.Transaction
 	x       *execution.Execution // nil where the text gets no keys, and brings none that are followed
 	event   execution.Event      // the event of the text then
 	read    bool                 // its answer was read, as result or as rows
@@ -48,7 +51,7 @@ func (c *Conn) NewBatch(queries []string) *Batch {
 	c.Numbers.Last = nil // the texts are not read for it
 	for _, query := range queries {
 		concern, _, _ := c.DB.Seen.See(query, nil)
-		b.controls = b.controls || concern&rewrite.ConcernsTransaction != 0
+		b.controls = b.controls || concern&words.ConcernsTransaction != 0
 	}
 	return b
 }
@@ -67,7 +70,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	}
 	c.NoteTemporary(query, concern)
 	q.effect = c.DB.TransactionEffect(query, concern)
-	if concern&rewrite.ConcernsInsert != 0 {
+	if concern&words.ConcernsInsert != 0 {
 		if err := b.follow(ctx); err != nil {
 			return "", nil, err
 		}
@@ -138,7 +141,7 @@ func (b *Batch) admitJoined(ctx context.Context, x *execution.Execution) error {
 }
 
 // together is the refusal of a text that has to be sent alone.
-func (b *Batch) together(p *rewrite.Plan, detail string) error {
+func (b *Batch) together(p *plans.Plan, detail string) error {
 	r := p.Refused(rewrite.ErrTogether)
 	r.Detail = detail
 	return r
@@ -284,7 +287,7 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 		outcome.Record(x, nil)
 	default:
 		outcome.DoubtNames(x, failed)
-		outcome.Account{X: x}.CountAs(func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: report.CauseText} })
+		outcome.Account{X: x}.CountAs(func(*plans.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: report.CauseText} })
 		outcome.Record(x, nil)
 		outcome.Suspect(ctx, x, failed) // which may be stored, and is not to be sent again
 		return

@@ -4,30 +4,31 @@ import (
 	"context"
 
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // passes notes a text of the batch, after which the next one runs.
 func (b *Batch) passes(q *queuedText) {
 	d, f := b.conn.DB.Dialect(), &b.front
-	left := rewrite.Leaves(d, q.query)
-	const place = rewrite.PlaceLeft | rewrite.NamesLeft
+	left := effects.Leaves(d, q.query)
+	const place = words.PlaceLeft | words.NamesLeft
 	moves := left&place != place
 	switch {
 	case left&session.Quiet == session.Quiet:
 		return
-	case q.effect != rewrite.TxUnchanged && !moves:
-		f.Begun = q.effect == rewrite.TxBegins || f.Begun && q.effect != rewrite.TxEnds
+	case q.effect != effects.TxUnchanged && !moves:
+		f.Begun = q.effect == effects.TxBegins || f.Begun && q.effect != effects.TxEnds
 		return // which ends or begins a transaction, and no more
 	}
 	if moves {
 		f.Place, f.Path = true, nil
 		f.Texts = append(f.Texts, q.query)
 	}
-	f.Columns = f.Columns || left&rewrite.TablesLeft == 0
-	f.Settings = f.Settings || left&rewrite.SettingsLeft == 0
-	if names, local, ok := rewrite.SetsSearchPath(d, q.query); ok && (!local || f.Begun || b.conn.Tx == session.Inside) {
+	f.Columns = f.Columns || left&words.TablesLeft == 0
+	f.Settings = f.Settings || left&words.SettingsLeft == 0
+	if names, local, ok := effects.SetsSearchPath(d, q.query); ok && (!local || f.Begun || b.conn.Tx == session.Inside) {
 		f.Path = names
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -45,7 +46,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	}
 	e := l.conn.DB.AnyEngine()
 	found, err := bulkColumns(ctx, l.conn, in.BulkTable, func(name string) bool {
-		return slices.ContainsFunc(in.Target.Keys, func(k rewrite.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
+		return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	for _, c := range found {
 		names = append(names, c.name)
 	}
-	only := table.Naming{Lookup: func(_, _ string) *rewrite.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
+	only := table.Naming{Lookup: func(_, _ string) *plans.Target { return in.Target }, Key: "bulk\x00" + in.Target.Table + "\x00"}
 	l.plan = e.ListedPlan(only, l.plan.Dialect, l.query, in.Target, names)
 	t := table.Of(in)
 	l.forms = make([]keyForm, len(t.KeyColumns))

@@ -10,6 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -23,9 +25,9 @@ import (
 
 // loadDirectly decides a bulk load that is not prepared: its rows come from
 // elsewhere, if there are any.
-func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *rewrite.Plan) (execution.Event, error) {
-	if p.Action == rewrite.Keep {
-		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}, nil
+func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *plans.Plan) (execution.Event, error) {
+	if p.Action == plans.Keep {
+		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}, nil
 	}
 	return s.Refusal(ctx, query, p.Refused(rewrite.ErrBulk))
 }
@@ -117,7 +119,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 // row makes the execution of one row.
 func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	db := l.conn.DB
-	h, err := l.plan.Holes(args)
+	h, err := bind.FindHoles(l.plan, args)
 	if err != nil {
 		return nil, db.Stats.RefuseBound(ctx, l.query, err)
 	}
@@ -141,7 +143,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	if err != nil {
 		return nil, err
 	}
-	x.Sent = l.plan.Bind(args, h, sent, false)
+	x.Sent = bind.Arguments(l.plan, args, h, sent, false)
 	return x, nil
 }
 
@@ -213,7 +215,7 @@ func (l *bulkLoad) countLate(v outcome.Verdict) {
 		t := table.Of(&l.plan.Inserts[0])
 		v.AddTo(&t.TallyIn(&l.conn.DB.Tally).Late, uint64(l.filled))
 		load := &execution.Execution{Conn: l.conn, Plan: l.plan, Trace: execution.Tracing{To: l.trace}}
-		outcome.Account{X: load}.Tell(&execution.Event{Table: t.Table, Owner: t, Action: rewrite.Fill, Keys: l.filled}, &l.plan.Inserts[0], v)
+		outcome.Account{X: load}.Tell(&execution.Event{Table: t.Table, Owner: t, Action: plans.Fill, Keys: l.filled}, &l.plan.Inserts[0], v)
 	}
 	l.filled = 0
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/report"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // BeginTx begins a transaction, for an attempt where the context has one.
@@ -43,7 +43,7 @@ func (c *Conn) Begin() (driver.Tx, error) {
 // Close closes the connection, and counts the rows that the caller has left open.
 func (c *Conn) Close() error {
 	for len(c.Unread) > 0 {
-		outcome.CountUnread(c.Unread[0], func(*rewrite.Insert) outcome.Verdict { return outcome.Verdict{Cause: report.CauseUnended} })
+		outcome.CountUnread(c.Unread[0], func(*plans.Insert) outcome.Verdict { return outcome.Verdict{Cause: report.CauseUnended} })
 	}
 	return c.Conn.Close()
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // unprepared is both for a text that could not be prepared, since its name is looked up there.
-func unprepared(c *execution.Conn, p *rewrite.Plan, err error) error {
+func unprepared(c *execution.Conn, p *plans.Plan, err error) error {
 	x := &execution.Execution{Conn: c, Plan: p}
 	outcome.DoubtNames(x, err)
 	return outcome.Meant(x, err)

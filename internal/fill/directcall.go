@@ -8,6 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -101,8 +103,8 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 	case p.Load:
 		e, err := loadDirectly(ctx, d.query, &db.Stats, p)
 		return nil, e, err
-	case p.Action == rewrite.Keep && !p.AtExecution:
-		return d.keep(ctx, p, rewrite.Holes{}, e)
+	case p.Action == plans.Keep && !p.AtExecution:
+		return d.keep(ctx, p, bind.Holes{}, e)
 	}
 	inline := p.TooMany() || p.Placeholders() == 0 && len(d.args) == 0 &&
 		!(d.by == session.ByQuery && db.Driver.CachesQueries)
@@ -144,7 +146,7 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 }
 
 // fill returns the execution of a text that gets keys.
-func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, inline bool) (*execution.Execution, execution.Event, error) {
+func (d *directCall) fill(ctx context.Context, p *plans.Plan, h bind.Holes, inline bool) (*execution.Execution, execution.Event, error) {
 	x := d.conn.NewExecution(ctx, p, d.query, d.args, h)
 	x.Inline = inline
 	var err error
@@ -172,7 +174,7 @@ func (d *directCall) fill(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 // keep returns the execution of a text that gets no keys, and brings keys that are
 // followed; nil if it brings none. A text without an execution counts as the given event;
 // a refusal gets an event of its own.
-func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
+func (d *directCall) keep(ctx context.Context, p *plans.Plan, h bind.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {
 		e, err = d.conn.DB.Stats.Refusal(ctx, d.query, err)
@@ -181,7 +183,7 @@ func (d *directCall) keep(ctx context.Context, p *rewrite.Plan, h rewrite.Holes,
 	return x, e, nil
 }
 
-func (d *directCall) kept(ctx context.Context, p *rewrite.Plan, h rewrite.Holes) (*execution.Execution, error) {
+func (d *directCall) kept(ctx context.Context, p *plans.Plan, h bind.Holes) (*execution.Execution, error) {
 	follows, err := executor.NewFollowing(ctx, &d.conn.Conn, p, d.args, h)
 	if !follows.Any() || err != nil {
 		return nil, err

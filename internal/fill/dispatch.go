@@ -8,14 +8,16 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/relation"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Passes returns what a query concerns, whether it is passed to the driver unchanged, and
 // whether it is counted then.
-func (c *Conn) Passes(query string) (concern rewrite.Concern, pass, counts bool) {
-	if c.Numbers.Last != nil && rewrite.EndsSession(c.DB.Dialect(), query) {
+func (c *Conn) Passes(query string) (concern words.Concern, pass, counts bool) {
+	if c.Numbers.Last != nil && effects.EndsSession(c.DB.Dialect(), query) {
 		c.Numbers.Last = nil
 	}
 	concern, passed, seen := c.DB.Seen.See(query, c.Seen)
@@ -100,12 +102,12 @@ func (c *Conn) CountPassed(ctx context.Context, err error) {
 	if c.DB.Tally.Passed.Add(1)%relation.NoteEvery == 0 {
 		relation.NoteInserts(ctx, c.DB.Tables)
 	}
-	execution.WatchOf(ctx).Tracer.Event(execution.Event{Action: rewrite.Pass}, err)
+	execution.WatchOf(ctx).Tracer.Event(execution.Event{Action: plans.Pass}, err)
 }
 
 // ExecText executes a text that may be an INSERT, or begin or end a
 // transaction.
-func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Result, error) {
+func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Result, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
@@ -117,7 +119,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 	c.NoteTemporary(query, concern)
 	effect := c.DB.TransactionEffect(query, concern)
 	res, err := driver.Result(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
+	if concern&words.ConcernsInsert != 0 {
 		res, err = (&directCall{conn: c, query: query, args: args, by: session.ByExec}).Exec(ctx)
 	} else {
 		c.Attempt.NoteOther(query)
@@ -129,7 +131,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 }
 
 // QueryText is ExecText for a text that gives rows.
-func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern rewrite.Concern) (driver.Rows, error) {
+func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Rows, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
 			return nil, err
@@ -141,7 +143,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	c.NoteTemporary(query, concern)
 	effect := c.DB.TransactionEffect(query, concern)
 	rows, err := driver.Rows(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
+	if concern&words.ConcernsInsert != 0 {
 		rows, err = (&directCall{conn: c, query: query, args: args, by: session.ByQuery}).queryRows(ctx)
 	} else {
 		c.Attempt.NoteOther(query)
@@ -154,24 +156,24 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 
 // PrepareText prepares a text that may be an INSERT, or begin or end a transaction
 // when it is executed.
-func (c *Conn) PrepareText(ctx context.Context, query string, concern rewrite.Concern) (driver.Stmt, error) {
+func (c *Conn) PrepareText(ctx context.Context, query string, concern words.Concern) (driver.Stmt, error) {
 	if stmt, done, err := preparePlain(ctx, &c.Conn, c.Seen); done {
 		return stmt, err
 	}
 	c.NoteTemporary(query, concern)
 	stmt, err := driver.Stmt(nil), error(nil)
-	if concern&rewrite.ConcernsInsert != 0 {
+	if concern&words.ConcernsInsert != 0 {
 		stmt, err = (&preparation{&c.Conn, query}).prepare(ctx)
 	} else {
 		c.Attempt.NoteOther(query)
 		stmt, err = c.PrepareContext(ctx, query)
 	}
-	if err != nil || concern&(rewrite.ConcernsTransaction|rewrite.ConcernsNames) == 0 {
+	if err != nil || concern&(words.ConcernsTransaction|words.ConcernsNames) == 0 {
 		return stmt, err
 	}
 	effect := c.DB.TransactionEffect(query, concern)
-	if c.DB.Dialect().Family == dialect.FamilySQLite && effect != rewrite.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
-		effect = rewrite.TxUnknown // some drivers for SQLite prepare the first statement alone
+	if c.DB.Dialect().Family == dialect.FamilySQLite && effect != effects.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
+		effect = effects.TxUnknown // some drivers for SQLite prepare the first statement alone
 	}
 	return c.FollowStmt(stmt, effect, concern), nil
 }

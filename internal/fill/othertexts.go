@@ -5,7 +5,8 @@ import (
 	"database/sql/driver"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // otherTexts are the driver's statements for the texts that a prepared statement has in
@@ -17,11 +18,11 @@ const maxOtherTexts = 16
 
 // preparedText returns the text that is prepared for a plan. Without an engine there is
 // nothing to prove.
-func preparedText(c *execution.Conn, p *rewrite.Plan, session bool) string {
+func preparedText(c *execution.Conn, p *plans.Plan, session bool) string {
 	if c.DB.Detached {
-		return p.BoundText(session)
+		return bind.Text(p, session)
 	}
-	return p.ProvenText(session)
+	return bind.ProvenText(p, session)
 }
 
 // turnTo makes the driver's statement for another text of a prepared statement the one
@@ -35,7 +36,7 @@ func turnTo(ctx context.Context, s *statement, to string) error {
 		return nil
 	}
 	stmt := s.others[to]
-	if stmt == nil && s.unproven != nil && to == s.plan.BoundText(s.session) {
+	if stmt == nil && s.unproven != nil && to == bind.Text(s.plan, s.session) {
 		stmt, s.unproven = s.unproven, nil
 	}
 	if stmt == nil {

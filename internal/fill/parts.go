@@ -6,6 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -20,7 +21,7 @@ import (
 // divide decides that the text of a plan is executed in parts, unless one of them would
 // be refused when sent alone. A part that returns rows, or that has to be prepared, is
 // refused: drivers differ in how much of it they would execute.
-func (d *directCall) divide(ctx context.Context, p *rewrite.Plan) (*execution.Execution, execution.Event, error) {
+func (d *directCall) divide(ctx context.Context, p *plans.Plan) (*execution.Execution, execution.Event, error) {
 	var refusal error
 	if d.by != session.ByExec || !d.conn.Can(d.by) {
 		refusal = p.Refused(rewrite.ErrSelectSeveral)

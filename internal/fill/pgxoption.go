@@ -6,17 +6,19 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// holesOf is [rewrite.Plan.Holes] for arguments of which the driver may take the
+// holesOf is [bind.FindHoles] for arguments of which the driver may take the
 // first for an option of its own: the places of the others, and of the key, are
 // not those that the text says then.
-func holesOf(p *rewrite.Plan, args []driver.NamedValue) (rewrite.Holes, error) {
+func holesOf(p *plans.Plan, args []driver.NamedValue) (bind.Holes, error) {
 	if len(args) > 0 && isOption(args[0].Value) {
-		return rewrite.Holes{}, p.Refused(rewrite.ErrOption)
+		return bind.Holes{}, p.Refused(rewrite.ErrOption)
 	}
-	return p.Holes(args)
+	return bind.FindHoles(p, args)
 }
 
 // pgxOptions are types of pgx whose values are options where they come first;

@@ -12,9 +12,11 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // plainOn returns the plain executor of a text on the connection, nil where the text
@@ -24,7 +26,7 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 		return nil
 	}
 	f := s.Plain.Load()
-	if f == nil && s.Concern != rewrite.ConcernsInsert {
+	if f == nil && s.Concern != words.ConcernsInsert {
 		return nil
 	}
 	if f == nil {
@@ -61,7 +63,7 @@ type plainRun struct {
 	query   string
 	args    []driver.NamedValue
 	sent    []driver.NamedValue
-	holes   rewrite.Holes
+	holes   bind.Holes
 	facts   *table.Facts
 	session bool // the first key goes as LAST_INSERT_ID(key)
 	first   driver.Value
@@ -75,7 +77,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	if len(r.args) > 0 && !driver.IsValue(r.args[0].Value) && isOption(r.args[0].Value) {
 		return false, nil
 	}
-	if r.holes, err = r.Plan.Holes(r.args); err != nil {
+	if r.holes, err = bind.FindHoles(r.Plan, r.args); err != nil {
 		return false, nil
 	}
 	n := r.holes.Counts[0]
@@ -95,7 +97,7 @@ func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	if r.first = drawn[0]; n > 1 {
 		r.keys = drawn
 	}
-	r.sent = r.Plan.Bind(r.args, r.holes, [][]driver.Value{drawn}, r.session)
+	r.sent = bind.Arguments(r.Plan, r.args, r.holes, [][]driver.Value{drawn}, r.session)
 	return true, nil
 }
 
@@ -123,7 +125,7 @@ func (r *plainRun) execution() *execution.Execution {
 	x := r.conn.EmptyExecution()
 	x.Conn, x.Plan, x.Query, x.Args, x.Holes = r.conn, r.Plan, r.query, r.args, r.holes
 	x.Keys, x.Session = [][]driver.Value{drawn}, r.session
-	x.Text, x.Sent = r.Plan.BoundText(r.session), r.sent
+	x.Text, x.Sent = bind.Text(r.Plan, r.session), r.sent
 	return x
 }
 
@@ -197,7 +199,7 @@ func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int
 		return res, affected
 	}
 	id, isInteger := r.first.(int64)
-	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Conflict != rewrite.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
+	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Conflict != plans.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
 		return nil, affected
 	}
 	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id}), affected
@@ -225,7 +227,7 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 // can have been left out or replaced, all keys are stored.
 func (r *plainRun) countOther(res driver.Result, affected int64) {
 	t := r.counts()
-	if r.In.Conflict == rewrite.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
+	if r.In.Conflict == plans.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
 		t.Ended.Stored.Add(1)
 		return
 	}

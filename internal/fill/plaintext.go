@@ -5,15 +5,16 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // newPlain returns the plain executor of a plan, nil where another one is needed. The
 // answer depends on the plan and the policy alone.
-func newPlain(tables *relation.Tables, p *rewrite.Plan) *execution.Plain {
-	if p.Action != rewrite.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
+func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
+	if p.Action != plans.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
 		return nil
 	}
@@ -25,7 +26,7 @@ func newPlain(tables *relation.Tables, p *rewrite.Plan) *execution.Plain {
 		return nil
 	}
 	for j := range t.KeyColumns {
-		if p.Explicit(nil, rewrite.Holes{}, 0, j).Any() {
+		if bind.ExplicitKeys(p, nil, bind.Holes{}, 0, j).Any() {
 			return nil // which may raise a numbering
 		}
 	}
@@ -33,7 +34,7 @@ func newPlain(tables *relation.Tables, p *rewrite.Plan) *execution.Plain {
 		return nil
 	}
 	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect.Grammar.ValueSets,
-		IsOne: in.Rows == 1 && in.Conflict == rewrite.ConflictError}
+		IsOne: in.Rows == 1 && in.Conflict == plans.ConflictError}
 }
 
 // newPlainText returns the plain executor of a text. One without plain means that the
@@ -52,7 +53,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	}
 	f = &execution.PlainText{Plain: one}
 	for i, asSession := range []bool{false, true} {
-		text := p.BoundText(asSession)
+		text := bind.Text(p, asSession)
 		f.Bound[i] = execution.BoundText{Text: text, Leaves: session.IsQuiet(p.Dialect, text)}
 	}
 	t := one.Table

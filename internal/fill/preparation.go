@@ -8,6 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -33,7 +35,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 		return r.asItIs(ctx, e)
 	case p.Load:
 		return r.load(ctx, p)
-	case p.Action == rewrite.Keep && !p.AtExecution:
+	case p.Action == plans.Keep && !p.AtExecution:
 		return r.kept(ctx, p, e)
 	}
 	s := &statement{conn: c, plan: p, query: r.query}
@@ -69,7 +71,7 @@ func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, err
 	if reason := p.Unbound(); reason != "" {
 		return r.refuse(ctx, p.Refused(reason))
 	}
-	if reason := executor.Unsuited(c.DB.Tables, p, r.query); p.Action == rewrite.Fill && reason != "" {
+	if reason := executor.Unsuited(c.DB.Tables, p, r.query); p.Action == plans.Fill && reason != "" {
 		return r.refuse(ctx, p.Refused(reason))
 	}
 	var err error
@@ -103,8 +105,8 @@ func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, e
 }
 
 // kept prepares a statement whose text may bring keys that are followed.
-func (r *preparation) kept(ctx context.Context, p *rewrite.Plan, e execution.Event) (driver.Stmt, error) {
-	follows, err := executor.NewFollowing(ctx, r.conn, p, nil, rewrite.Holes{})
+func (r *preparation) kept(ctx context.Context, p *plans.Plan, e execution.Event) (driver.Stmt, error) {
+	follows, err := executor.NewFollowing(ctx, r.conn, p, nil, bind.Holes{})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +131,7 @@ func (r *preparation) asItIs(ctx context.Context, e execution.Event) (driver.Stm
 
 // load prepares a bulk load. Where the driver does not take rows as executions, one that
 // lacks a key is refused.
-func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+func (r *preparation) load(ctx context.Context, p *plans.Plan) (driver.Stmt, error) {
 	c := r.conn
 	c.Numbers.Last = nil
 	if !c.DB.Driver.TakesRows() {
@@ -146,7 +148,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 		if err := l.ask(ctx); err != nil {
 			return r.refuse(ctx, err)
 		}
-		text = l.plan.BoundText(false)
+		text = bind.Text(l.plan, false)
 	}
 	stmt, err := c.PrepareContext(ctx, text)
 	if err != nil {
@@ -163,7 +165,7 @@ func (r *preparation) load(ctx context.Context, p *rewrite.Plan) (driver.Stmt, e
 
 // withoutRows prepares a bulk load whose rows do not come as executions: it is kept when
 // it brings its keys, else refused.
-func (r *preparation) withoutRows(ctx context.Context, p *rewrite.Plan) (driver.Stmt, error) {
+func (r *preparation) withoutRows(ctx context.Context, p *plans.Plan) (driver.Stmt, error) {
 	e, err := loadDirectly(ctx, r.query, &r.conn.DB.Stats, p)
 	if err != nil {
 		return nil, err

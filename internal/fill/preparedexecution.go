@@ -10,6 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -68,15 +70,15 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 }
 
 // bindsBytes reports whether a plan has keys that are bytes.
-func bindsBytes(p *rewrite.Plan) bool {
-	return slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+func bindsBytes(p *plans.Plan) bool {
+	return slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
 		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }
 
 // beginKept is begin for a text that brings keys which are followed.
 func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
-	x := s.execution(ctx, args, rewrite.Holes{})
+	x := s.execution(ctx, args, bind.Holes{})
 	x.Kept = true
 	var err error
 	if x.Follows, err = executor.NewFollowing(ctx, s.conn, s.plan, args, x.Holes); err != nil {
@@ -142,7 +144,7 @@ func (s *statement) move(ctx context.Context) error {
 	if err := turnTo(ctx, s, preparedText(c, p, session)); err != nil {
 		return unprepared(c, p, err)
 	}
-	if unproven := s.plan.BoundText(s.session); s.unproven != nil && unproven != p.BoundText(session) {
+	if unproven := bind.Text(s.plan, s.session); s.unproven != nil && unproven != bind.Text(p, session) {
 		s.others[unproven], s.unproven = s.unproven, nil
 	}
 	s.found, s.asItIs = foundIn(c, at), false
@@ -169,7 +171,7 @@ func isElsewhere(s *statement, at *session.Location) bool {
 	return s.found != foundIn(s.conn, at) || s.asItIs
 }
 
-func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h rewrite.Holes) *execution.Execution {
+func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h bind.Holes) *execution.Execution {
 	x := s.conn.NewExecution(ctx, s.plan, s.query, args, h)
 	x.Session = s.sends && h.Any()
 	s.conn.Brings.Note(s.plan, s.query, args)
@@ -227,7 +229,7 @@ func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt
 	case executor.Proves(x), !s.plan.Proves(), s.conn.DB.Detached:
 		return s.Stmt, nil
 	case s.unproven == nil:
-		stmt, err := s.conn.PrepareContext(ctx, s.plan.BoundText(s.session))
+		stmt, err := s.conn.PrepareContext(ctx, bind.Text(s.plan, s.session))
 		if err != nil {
 			return nil, err
 		}

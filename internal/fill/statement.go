@@ -11,16 +11,17 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // statement is a prepared statement whose executions get keys.
 type statement struct {
 	driver.Stmt // the driver's, of the changed text
 	conn        *execution.Conn
-	plan        *rewrite.Plan
+	plan        *plans.Plan
 	query       string
 	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)
 	session     bool // the driver's statement has that text
@@ -86,7 +87,7 @@ func (s *statement) NumInput() int {
 	if n < 0 || isOwnText(s) {
 		return n
 	}
-	return n - s.plan.Added(s.session)
+	return n - bind.Added(s.plan, s.session)
 }
 
 // isOwnText reports whether the driver's statement takes the arguments of the application
@@ -213,9 +214,9 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 		db.Stats.Note(ctx, s.query, execution.Withheld(s.plan, h, policy.ModeDryRun), nil)
 		return
 	}
-	var r *rewrite.Refusal
+	var r *plans.Refusal
 	if errors.As(err, &r) {
-		db.Stats.Note(ctx, s.query, execution.Event{Counts: true, Table: r.Table, Owner: r.Target.Owner.(*table.Table), Action: rewrite.Refuse, Reason: r.Reason,
+		db.Stats.Note(ctx, s.query, execution.Event{Counts: true, Table: r.Table, Owner: r.Target.Owner.(*table.Table), Action: plans.Refuse, Reason: r.Reason,
 			Offset: r.Offset, Mode: policy.ModeDryRun, Withheld: true}, nil)
 	}
 }
@@ -258,5 +259,5 @@ func (s *statement) final(index int) int {
 	if isOwnText(s) {
 		return index
 	}
-	return s.plan.Final(index, s.session)
+	return bind.FinalIndex(s.plan, index, s.session)
 }

@@ -7,9 +7,10 @@ import (
 	"strconv"
 
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Giver gives keys. [Conn] draws them on a connection, [Examples] makes them for an
@@ -31,7 +32,7 @@ type Giver interface {
 // execution has already. rows holds the number of rows of each INSERT … SELECT, by the
 // index of the INSERT; where the rows were not counted yet, no keys are drawn. room may
 // be nil.
-func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes, rows map[int]int64, drawn [][]driver.Value, from Giver, room *Room) ([][]driver.Value, error) {
+func Draw(ctx context.Context, p *plans.Plan, args []driver.NamedValue, h bind.Holes, rows map[int]int64, drawn [][]driver.Value, from Giver, room *Room) ([][]driver.Value, error) {
 	keys, values := room.of(p)
 	copy(keys, drawn)
 	for i, d := range p.Draws {
@@ -56,7 +57,7 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			drawn, err = block(ctx, t, d.Key, n, from)
 		case in.Target.Keys[d.Key].Scope != nil:
 			drawn, err = from.GiveWithin(ctx, t, d.Key, h.Counts[i], func() ([][]driver.Value, error) {
-				return p.Scopes(args, h, d.Insert, d.Key)
+				return bind.Scopes(p, args, h, d.Insert, d.Key)
 			})
 		default:
 			n := h.Counts[i]
@@ -65,7 +66,7 @@ func Draw(ctx context.Context, p *rewrite.Plan, args []driver.NamedValue, h rewr
 			}
 			var own []int64
 			if in.Target.Keys[d.Key].Follow {
-				own = p.ExplicitIntegers(args, h, d.Insert, d.Key)
+				own = bind.ExplicitIntegers(p, args, h, d.Insert, d.Key)
 			}
 			if drawn, err = beside(ctx, values, t, d.Key, n, own, from); err == nil {
 				drawn = drawn[:h.Counts[i]]
@@ -87,7 +88,7 @@ type Room struct {
 
 // of returns empty lists for the keys of a plan, and the memory for their values. Keys
 // of an attempt before are forgotten: its transaction was undone.
-func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value) {
+func (r *Room) of(p *plans.Plan) (keys [][]driver.Value, values []driver.Value) {
 	if r == nil || len(p.Draws) != 1 {
 		return make([][]driver.Value, len(p.Draws)), nil
 	}
@@ -98,12 +99,12 @@ func (r *Room) of(p *rewrite.Plan) (keys [][]driver.Value, values []driver.Value
 // SpareKeys returns how many keys are drawn in addition for a statement of n rows that may
 // not store its first row, and that answers with the first key that it has stored: see
 // spares in fill/lastid.go.
-func SpareKeys(p *rewrite.Plan, d rewrite.Draw, n int) int {
+func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := table.Of(in)
 	k := &t.KeyColumns[d.Key]
 	if n < 2 || t.LastIDKey != d.Key || p.Dialect.LastRowID || !p.Alone() || in.Returning ||
-		in.Conflict != rewrite.ConflictSkip && (in.Conflict != rewrite.ConflictUpdate || in.Idiom || in.UpdatesKey) {
+		in.Conflict != plans.ConflictSkip && (in.Conflict != plans.ConflictUpdate || in.Idiom || in.UpdatesKey) {
 		return 0
 	}
 	if k.Source != nil || !k.IsAdjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
@@ -151,7 +152,7 @@ func isAmong(v driver.Value, all []int64) bool {
 
 // tail returns the values from which the engine makes the keys of a query's rows, in as
 // many places: each query has a prefix of its own.
-func tail(ctx context.Context, in *rewrite.Insert, i, places int) ([]driver.Value, error) {
+func tail(ctx context.Context, in *plans.Insert, i, places int) ([]driver.Value, error) {
 	k := &table.Of(in).KeyColumns[i]
 	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // drawError is the error that the application gets for a key that could not be made.
@@ -118,17 +119,17 @@ func TestDraw(t *testing.T) {
 }
 
 // planned returns the plan of a query and what its arguments leave open.
-func planned(t *testing.T, db *relation.Tables, query string, values []any) (*rewrite.Plan, rewrite.Holes, []driver.NamedValue) {
+func planned(t *testing.T, db *relation.Tables, query string, values []any) (*plans.Plan, bind.Holes, []driver.NamedValue) {
 	t.Helper()
 	var args []driver.NamedValue
 	for i, v := range values {
 		args = append(args, driver.NamedValue{Ordinal: i + 1, Value: v})
 	}
 	p := db.AnyEngine().Plan(query)
-	if p.Action != rewrite.Fill {
+	if p.Action != plans.Fill {
 		t.Fatalf("the plan of %s is %v, want to fill it", query, p.Action)
 	}
-	h, err := p.Holes(args)
+	h, err := bind.FindHoles(p, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +152,10 @@ func TestDrawnAlready(t *testing.T) {
 // has rows, and none before these are counted.
 func TestDrawQueried(t *testing.T) {
 	p := tablesOf(t, numbered).AnyEngine().Plan("INSERT INTO orders (a) SELECT a FROM others")
-	if p.Action != rewrite.Fill {
+	if p.Action != plans.Fill {
 		t.Fatalf("the plan is %v, want to fill it", p.Action)
 	}
-	h, err := p.Holes(nil)
+	h, err := bind.FindHoles(p, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // column reads a column with its constraints, and adds it to the table.
@@ -34,7 +34,7 @@ var attributeWords = []string{
 func (r *reader) typeOf(c *catalog.Declared, s *statement) {
 	var words []string
 	if s.isName() && !s.isAny(attributeWords...) || s.isAny("character") {
-		if s.tokens[s.at].kind == rewrite.TokenWord {
+		if s.tokens[s.at].kind == scan.Word {
 			words = append(words, s.word())
 			for s.accept(".") { // pg_catalog.int4
 				words = []string{strings.ToLower(s.name())}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // create reads a statement after its word CREATE. It reports whether the reader
@@ -219,7 +219,7 @@ func (s *statement) isColumnNamed() bool {
 		return true
 	}
 	after := s.tokens[s.at+1]
-	if after.kind != rewrite.TokenWord {
+	if after.kind != scan.Word {
 		return false
 	}
 	switch strings.ToLower(after.text) {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // createTrigger reads a CREATE TRIGGER after these words, and keeps a trigger that runs
@@ -62,7 +62,7 @@ func (r *reader) createFunction(s *statement) {
 	}
 	_, name := s.qualified()
 	for !s.isEnd() {
-		if s.accept("as") && !s.isEnd() && s.tokens[s.at].kind == rewrite.TokenString {
+		if s.accept("as") && !s.isEnd() && s.tokens[s.at].kind == scan.String {
 			r.bodies[name] = strings.Trim(s.next().text, "$'")
 			return
 		}

@@ -4,12 +4,12 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // token is a piece of a statement that is neither space nor a comment.
 type token struct {
-	kind rewrite.TokenKind
+	kind scan.Kind
 	text string // as it is written
 }
 
@@ -17,12 +17,12 @@ type token struct {
 // runs counts as if it were outside of it.
 func tokensOf(d *dialect.Dialect, text string) (all []token) {
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(d, text, at)
+		kind, end := scan.NextToken(d, text, at)
 		piece := text[at:end]
 		at = end
 		switch kind {
-		case rewrite.TokenSpace, rewrite.TokenComment:
-		case rewrite.TokenExecutable:
+		case scan.Space, scan.Comment:
+		case scan.Executable:
 			_, inner, _ := strings.Cut(strings.TrimSuffix(piece, "*/"), "!")
 			all = append(all, tokensOf(d, strings.TrimLeft(inner, "0123456789"))...)
 		default:
@@ -50,7 +50,7 @@ func (s *statement) is(words ...string) bool {
 			return false
 		}
 		t := s.tokens[s.at+i]
-		if t.kind != rewrite.TokenWord && t.kind != rewrite.TokenOther || !strings.EqualFold(t.text, word) {
+		if t.kind != scan.Word && !t.kind.IsOther() || !strings.EqualFold(t.text, word) {
 			return false
 		}
 	}
@@ -88,7 +88,7 @@ func (s *statement) next() token {
 // word consumes and returns the next word in lower case; empty if the next token is no
 // word.
 func (s *statement) word() string {
-	if s.isEnd() || s.tokens[s.at].kind != rewrite.TokenWord {
+	if s.isEnd() || s.tokens[s.at].kind != scan.Word {
 		return ""
 	}
 	return strings.ToLower(s.next().text)
@@ -100,9 +100,9 @@ func (s *statement) isName() bool {
 		return false
 	}
 	switch t := s.tokens[s.at]; t.kind {
-	case rewrite.TokenWord, rewrite.TokenQuoted:
+	case scan.Word, scan.Quoted:
 		return true
-	case rewrite.TokenString:
+	case scan.String:
 		return t.text[0] == '"' || s.d.Grammar.StringNames && t.text[0] == '\''
 	}
 	return false
@@ -115,7 +115,7 @@ func (s *statement) name() string {
 		return ""
 	}
 	t := s.next()
-	if t.kind != rewrite.TokenWord {
+	if t.kind != scan.Word {
 		end := t.text[len(t.text)-1:]
 		inner := t.text[1 : len(t.text)-1]
 		return strings.ReplaceAll(inner, end+end, end)
@@ -145,7 +145,7 @@ func (s *statement) brackets() ([]token, bool) {
 	begin, depth := s.at, 1
 	for !s.isEnd() {
 		switch t := s.next(); {
-		case t.kind != rewrite.TokenOther:
+		case !t.kind.IsOther():
 		case t.text == "(":
 			depth++
 		case t.text == ")":
@@ -168,7 +168,7 @@ func (s *statement) skip() {
 func parts(tokens []token) (all [][]token) {
 	begin, depth := 0, 0
 	for i, t := range tokens {
-		if t.kind != rewrite.TokenOther {
+		if !t.kind.IsOther() {
 			continue
 		}
 		switch t.text {
@@ -193,7 +193,7 @@ func parts(tokens []token) (all [][]token) {
 func textOf(tokens []token) string {
 	var b strings.Builder
 	for i, t := range tokens {
-		if i > 0 && t.kind != rewrite.TokenOther && tokens[i-1].kind != rewrite.TokenOther {
+		if i > 0 && !t.kind.IsOther() && !tokens[i-1].kind.IsOther() {
 			b.WriteByte(' ')
 		}
 		b.WriteString(t.text)

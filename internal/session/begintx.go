@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
 // Begin is BeginTx for callers that use driver.Conn without contexts.
@@ -21,7 +21,7 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	}
 	// Where one was open already, the engine has refused, or counts them.
 	c.begun, c.nested = true, c.Tx != Outside
-	c.follow(rewrite.TxBegins, nil)
+	c.follow(effects.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
 }
 

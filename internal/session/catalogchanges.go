@@ -1,6 +1,6 @@
 package session
 
-import "github.com/keyfill/keyfill/rewrite"
+import "github.com/keyfill/keyfill/internal/rewrite/words"
 
 // A transaction of PostgreSQL may make tables and change them. No other connection sees
 // that before the transaction commits, or another connection waits for its locks.
@@ -18,7 +18,7 @@ type catalogChanges struct {
 
 // sends notes that a text is executed in a transaction, or may be.
 func (a *catalogChanges) sends(t *text) {
-	if !t.leaves(rewrite.CatalogLeft) {
+	if !t.leaves(words.CatalogLeft) {
 		a.Note()
 	}
 }

@@ -1,6 +1,6 @@
 package session
 
-import "github.com/keyfill/keyfill/rewrite"
+import "github.com/keyfill/keyfill/internal/rewrite/words"
 
 // An INSERT without a column list gets a list with its key, so that each value stays in
 // the column for which it was judged. Where the policy does not name the columns, the
@@ -53,7 +53,7 @@ func (k *knownColumns) forget() {
 
 // sends notes that a text is about to be executed.
 func (k *knownColumns) sends(t *text) {
-	if (k.byName != nil || k.asked) && (k.unsure || !t.leaves(rewrite.TablesLeft)) {
+	if (k.byName != nil || k.asked) && (k.unsure || !t.leaves(words.TablesLeft)) {
 		k.forget()
 	}
 }
@@ -64,7 +64,7 @@ func (k *knownColumns) prepares(t *text) {
 		k.forget()
 		return
 	}
-	if !t.leaves(rewrite.TablesLeft) {
+	if !t.leaves(words.TablesLeft) {
 		k.forget()
 		k.unsure = true
 	}

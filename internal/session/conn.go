@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Conn is one connection of the driver, with the known state of its session. It has every
@@ -76,7 +76,7 @@ func (c *Conn) prepares(query string) {
 
 // NoteTemporary notes the temporary tables that a text may make, before it is sent or
 // prepared.
-func (c *Conn) NoteTemporary(query string, what rewrite.Concern) {
+func (c *Conn) NoteTemporary(query string, what words.Concern) {
 	c.Temporary.makes(c.dialect(), query, what)
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // MySQL and MariaDB convert each argument of a prepared statement from the session's
@@ -47,7 +47,7 @@ var settersOfCharacters = []string{"names", "char", "coll", "call", "execute"}
 
 // maySetCharacters reports whether a text may set a character set of the session.
 func maySetCharacters(t *text) bool {
-	if t.dialect.Conversion == "" || t.leaves(rewrite.SettingsLeft) {
+	if t.dialect.Conversion == "" || t.leaves(words.SettingsLeft) {
 		return false
 	}
 	query := strings.ToLower(t.query)

@@ -9,7 +9,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // fakeConn is a driver's connection with answers that a test sets. It notes the texts
@@ -101,8 +102,8 @@ func run(t *testing.T, c *Conn, f *fakeConn, tx *driver.Tx, step string) {
 	default:
 		d := c.dialect()
 		f.answer = func(string) ([]driver.Value, error) { return nil, failed }
-		c.NoteTemporary(step, rewrite.Concerns(d, step))
+		c.NoteTemporary(step, words.Concerns(d, step))
 		_, err := c.ExecContext(ctx, step, nil)
-		c.NoteRan(rewrite.TransactionOf(d, step), rewrite.Concerns(d, step), err)
+		c.NoteRan(effects.TransactionOf(d, step), words.Concerns(d, step), err)
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // followedStmt is a prepared statement that may begin or end a transaction, or give a
@@ -12,8 +13,8 @@ import (
 type followedStmt struct {
 	driver.Stmt
 	session *Conn
-	effect  rewrite.Transaction
-	what    rewrite.Concern
+	effect  effects.Transaction
+	what    words.Concern
 }
 
 var (
@@ -24,7 +25,7 @@ var (
 )
 
 // FollowStmt returns a prepared statement whose executions the transaction follows.
-func (c *Conn) FollowStmt(stmt driver.Stmt, effect rewrite.Transaction, what rewrite.Concern) driver.Stmt {
+func (c *Conn) FollowStmt(stmt driver.Stmt, effect effects.Transaction, what words.Concern) driver.Stmt {
 	return &followedStmt{stmt, c, effect, what}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/dbconn"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // A session of MySQL or MariaDB may SET INSERT_ID, which is the number of the next row that
@@ -37,7 +37,7 @@ func (i *insertID) prepares(t *text) {
 
 // mayPend reports whether a number may be pending after a text.
 func mayPend(t *text) bool {
-	return t.dialect.Family == dialect.FamilyMySQL && namesInsertID(t.query) && !t.leaves(rewrite.SettingsLeft)
+	return t.dialect.Family == dialect.FamilyMySQL && namesInsertID(t.query) && !t.leaves(words.SettingsLeft)
 }
 
 // namesInsertID reports whether a text has insert_id as a name, and not as the end of

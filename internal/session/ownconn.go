@@ -8,8 +8,8 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // pgx prepares a text once and remembers that by the text. DEALLOCATE ALL and DISCARD ALL
@@ -77,7 +77,7 @@ func (l *link) Own() driver.Conn {
 
 // sends notes that a text of the application is executed or prepared.
 func (o *ownConn) sends(t *text) {
-	if o != nil && !t.leaves(rewrite.CatalogLeft) && forgetsPrepared(t.query) {
+	if o != nil && !t.leaves(words.CatalogLeft) && forgetsPrepared(t.query) {
 		o.forget()
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Which table a name means depends on the session: on its current database or schema,
@@ -223,17 +224,17 @@ func (k *knownPlace) Proves(at *Location) bool {
 // sends notes that a text is about to be executed.
 func (k *knownPlace) sends(t *text) {
 	hides := t.dialect.Place.Tables != "" // a temporary table may be made without its name
-	leaves := !k.Asked && (k.unnamed || !hides) || t.leaves(rewrite.PlaceLeft)
+	leaves := !k.Asked && (k.unnamed || !hides) || t.leaves(words.PlaceLeft)
 	if hides {
 		k.unnamed = k.unnamed || !leaves && !isSet(t.dialect, t.query)
-		k.Moved = k.Moved || !leaves || !t.leaves(rewrite.NamesLeft)
+		k.Moved = k.Moved || !leaves || !t.leaves(words.NamesLeft)
 	}
 	switch {
 	case !k.Asked:
 		k.Changed = true // the setting before is not known
 	case !leaves:
 		k.Asked, k.Changed = false, true
-	case k.Changed && !t.leaves(rewrite.TransactionLeft):
+	case k.Changed && !t.leaves(words.TransactionLeft):
 		k.ends()
 	}
 }
@@ -249,10 +250,10 @@ func (k *knownPlace) prepares(t *text) {
 	if k.unsure {
 		return
 	}
-	if !t.leaves(rewrite.PlaceLeft) {
+	if !t.leaves(words.PlaceLeft) {
 		k.Asked, k.unsure, k.Moved = false, true, true
 	}
-	k.Moved = k.Moved || t.dialect.Place.Tables != "" && !t.leaves(rewrite.NamesLeft)
+	k.Moved = k.Moved || t.dialect.Place.Tables != "" && !t.leaves(words.NamesLeft)
 }
 
 // ends notes that a transaction has ended, or may have: PostgreSQL undoes a SET in a
@@ -279,7 +280,7 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 // tables. Where a transaction may be open, others see that when it ends.
 func (k *knownPlace) makesNames(all *places, t *text, inside bool) {
 	d, query := t.dialect, t.query
-	if !d.Place.Path || t.leaves(rewrite.NamesLeft) || len(rewrite.TemporaryOfAny(d, query)) > 0 {
+	if !d.Place.Path || t.leaves(words.NamesLeft) || len(effects.TemporaryOfAny(d, query)) > 0 {
 		return
 	}
 	all.forgetNamed(d, query)

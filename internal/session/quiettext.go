@@ -2,20 +2,21 @@ package session
 
 import (
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Quiet are the parts of a session's state that a quiet text leaves unchanged: the
 // columns of tables and what their names mean, the settings, the place, the catalog.
-const Quiet = rewrite.TablesLeft | rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.CatalogLeft | rewrite.TransactionLeft | rewrite.RowsLeft
+const Quiet = words.TablesLeft | words.PlaceLeft | words.SettingsLeft | words.CatalogLeft | words.TransactionLeft | words.RowsLeft
 
 // IsQuiet reports whether a text changes nothing that is known of a session, whenever it
 // runs. The answer depends on the text alone, so that it is remembered for texts that
 // are sent again and again: ExecQuiet, QueryQuiet and PrepareQuiet do not search them.
-func IsQuiet(d *dialect.Dialect, text string) bool { return rewrite.Leaves(d, text)&Quiet == Quiet }
+func IsQuiet(d *dialect.Dialect, text string) bool { return effects.Leaves(d, text)&Quiet == Quiet }
 
 // LeavesSettings reports whether a text leaves the settings of the session. After any other
 // text the session is asked again, which costs one question.
 func LeavesSettings(d *dialect.Dialect, query string) bool {
-	return rewrite.Leaves(d, query)&rewrite.SettingsLeft != 0
+	return effects.Leaves(d, query)&words.SettingsLeft != 0
 }

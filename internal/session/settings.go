@@ -6,7 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Some settings of a session decide where a string ends, such as sql_mode's
@@ -34,19 +34,19 @@ type knownSettings struct {
 
 // sends notes that a text is about to be executed.
 func (k *knownSettings) sends(t *text) {
-	if k.begins.asked && !t.leaves(rewrite.SettingsLeft) {
+	if k.begins.asked && !t.leaves(words.SettingsLeft) {
 		k.begins.asked, k.changed = false, true
 	}
 	if !k.Asked {
 		k.changed = true // the settings before are not known
-	} else if !t.leaves(rewrite.SettingsLeft) {
+	} else if !t.leaves(words.SettingsLeft) {
 		k.Asked, k.changed = false, true
 	}
 }
 
 // prepares notes that a text is about to be prepared.
 func (k *knownSettings) prepares(t *text) {
-	if !k.unsure && t.dialect.Setting != nil && !t.leaves(rewrite.SettingsLeft) {
+	if !k.unsure && t.dialect.Setting != nil && !t.leaves(words.SettingsLeft) {
 		k.Asked, k.unsure = false, true
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/drivers"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
 // TestCatalogChanges: the changes of a transaction of PostgreSQL besides rows, by its
@@ -291,7 +291,7 @@ func TestPassedAllocations(t *testing.T) {
 	for _, query := range []string{"SELECT a FROM t WHERE b = $1", "UPDATE t SET a = 1 WHERE b = $1"} {
 		if n := testing.AllocsPerRun(100, func() {
 			conn.sends(query)
-			conn.NoteRan(rewrite.TxUnchanged, 0, nil)
+			conn.NoteRan(effects.TxUnchanged, 0, nil)
 		}); n != 0 {
 			t.Errorf("%q: %v allocations", query, n)
 		}

@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // A connection may create a temporary table that hides a configured one.
@@ -33,7 +34,7 @@ func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 
 // add notes the names that a text makes.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
-	for _, name := range rewrite.TemporaryOfAny(d, query) {
+	for _, name := range effects.TemporaryOfAny(d, query) {
 		n.note(d.Fold(name, true)) // which may match a name that hides no table
 	}
 }
@@ -54,7 +55,7 @@ func (n *temporaryNames) note(name string) {
 // sends notes that a text is sent, or prepared: it may give a temporary table
 // another name.
 func (n *temporaryNames) sends(t *text) {
-	if n.Any() && !t.leaves(rewrite.RowsLeft) {
+	if n.Any() && !t.leaves(words.RowsLeft) {
 		n.add(t.dialect, t.query)
 	}
 }
@@ -66,8 +67,8 @@ func containsFold(text, word string) bool {
 
 // makes notes that a text is sent, or prepared, which may make temporary
 // tables.
-func (n *temporaryNames) makes(d *dialect.Dialect, query string, what rewrite.Concern) {
-	if what&rewrite.ConcernsTemporary == 0 {
+func (n *temporaryNames) makes(d *dialect.Dialect, query string, what words.Concern) {
+	if what&words.ConcernsTemporary == 0 {
 		t := text{dialect: d, query: query}
 		n.sends(&t)
 		return

@@ -2,7 +2,8 @@ package session
 
 import (
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // text is a text that is about to be sent, or prepared. Its effects are computed once,
@@ -10,14 +11,14 @@ import (
 type text struct {
 	dialect *dialect.Dialect
 	query   string
-	left    rewrite.Left
+	left    words.Left
 	read    bool
 }
 
 // leaves reports whether the text leaves something.
-func (t *text) leaves(what rewrite.Left) bool {
+func (t *text) leaves(what words.Left) bool {
 	if !t.read {
-		t.left, t.read = rewrite.Leaves(t.dialect, t.query), true
+		t.left, t.read = effects.Leaves(t.dialect, t.query), true
 	}
 	return t.left&what == what
 }

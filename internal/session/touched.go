@@ -1,12 +1,12 @@
 package session
 
 import (
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // untouched are the parts of a session that a text must leave unchanged for touched:
 // settings, the role, what names mean, temporary tables.
-const untouched = rewrite.PlaceLeft | rewrite.SettingsLeft | rewrite.NamesLeft | rewrite.RowsLeft
+const untouched = words.PlaceLeft | words.SettingsLeft | words.NamesLeft | words.RowsLeft
 
 // touched reports whether a text was sent or prepared that may have changed the session
 // since the driver opened it. It is not followed where nothing asks for it.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/rewrite"
@@ -67,30 +69,30 @@ type transaction struct {
 }
 
 // follow notes that a text with this effect has run, or has failed with err.
-func (t *transaction) follow(effect rewrite.Transaction, err error) {
-	if effect == rewrite.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
+func (t *transaction) follow(effect effects.Transaction, err error) {
+	if effect == effects.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
 		err = nil // SQLite had ended it: an INSERT that is interrupted does
 	}
 	switch {
-	case effect == rewrite.TxUnchanged:
-	case effect == rewrite.TxCommits && t.Tx != Unknown,
-		effect == rewrite.TxEnds && err != nil && t.server.IsUndone(err):
+	case effect == effects.TxUnchanged:
+	case effect == effects.TxCommits && t.Tx != Unknown,
+		effect == effects.TxEnds && err != nil && t.server.IsUndone(err):
 		t.Tx = Unasked
-	case err != nil, effect == rewrite.TxUnknown:
+	case err != nil, effect == effects.TxUnknown:
 		// A COMMIT that fails leaves the transaction open on some engines.
 		t.Tx = Unknown
-	case effect == rewrite.TxBegins:
+	case effect == effects.TxBegins:
 		t.Tx, t.saved, t.Ended = Inside, false, false
 		t.Begins++
-	case effect == rewrite.TxSaves && t.Tx != Inside:
+	case effect == effects.TxSaves && t.Tx != Inside:
 		t.Tx, t.saved = Inside, true
 		t.Begins++
-	case effect == rewrite.TxReleases && (t.Tx != Inside || t.saved):
+	case effect == effects.TxReleases && (t.Tx != Inside || t.saved):
 		t.Tx = Unknown
-	case effect == rewrite.TxEnds:
+	case effect == effects.TxEnds:
 		t.Tx, t.Ended = Outside, false
 	}
-	if (effect == rewrite.TxEnds || effect == rewrite.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
+	if (effect == effects.TxEnds || effect == effects.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
 		t.Ended = false // the application has ended it, and the engine is asked whether one is open
 	}
 	if t.Tx == Outside {
@@ -102,13 +104,13 @@ func (t *transaction) follow(effect rewrite.Transaction, err error) {
 	if t.Tx == Unknown {
 		t.MarkMaybeEnded()
 	}
-	if effect != rewrite.TxUnchanged {
+	if effect != effects.TxUnchanged {
 		t.Ongoing = store.Ongoing{}
 		t.Undos++
 		t.Losses++
 	}
 	switch effect {
-	case rewrite.TxUnchanged, rewrite.TxSaves, rewrite.TxReleases:
+	case effects.TxUnchanged, effects.TxSaves, effects.TxReleases:
 	default:
 		t.Ends++
 	}
@@ -129,7 +131,7 @@ type Ending interface {
 func (t *transaction) ends(err error) {
 	nested := t.nested && t.dialect().Transactions.Open != ""
 	t.begun, t.nested = false, false
-	t.follow(rewrite.TxEnds, err)
+	t.follow(effects.TxEnds, err)
 	if nested {
 		t.MarkUnknown()
 	}
@@ -147,17 +149,17 @@ func (t *transaction) resets() {
 
 // NoteRan notes that a text of the application has run, or has failed with err. A text
 // that was refused, or that the driver takes only when it is prepared, has not run.
-func (t *transaction) NoteRan(effect rewrite.Transaction, what rewrite.Concern, err error) {
+func (t *transaction) NoteRan(effect effects.Transaction, what words.Concern, err error) {
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
 		t.controlled(what)
-		if err != nil || what&rewrite.ConcernsTransaction != 0 {
+		if err != nil || what&words.ConcernsTransaction != 0 {
 			t.Losses++
 		}
-		if effect == rewrite.TxUnchanged && what&rewrite.ConcernsTransaction != 0 {
+		if effect == effects.TxUnchanged && what&words.ConcernsTransaction != 0 {
 			conflicts(t, err)
 		}
-		if what&rewrite.ConcernsNames != 0 {
+		if what&words.ConcernsNames != 0 {
 			t.renames()
 		}
 	}
@@ -166,12 +168,12 @@ func (t *transaction) NoteRan(effect rewrite.Transaction, what rewrite.Concern, 
 // followText is follow for a text of the application. On an engine whose driver opens and
 // ends transactions itself (Transactions.Driver), texts do not show whether one is open;
 // they only count as a possible undo.
-func (t *transaction) followText(effect rewrite.Transaction, err error) {
-	t.nested = t.nested || effect != rewrite.TxUnchanged
-	t.left = t.left && (effect != rewrite.TxEnds || err != nil)
+func (t *transaction) followText(effect effects.Transaction, err error) {
+	t.nested = t.nested || effect != effects.TxUnchanged
+	t.left = t.left && (effect != effects.TxEnds || err != nil)
 	if !t.dialect().Transactions.Driver {
 		t.follow(effect, err)
-	} else if effect != rewrite.TxUnchanged {
+	} else if effect != effects.TxUnchanged {
 		t.Undos++
 	}
 }
@@ -187,8 +189,8 @@ func (t *transaction) renames() {
 
 // controlled notes that a text has run which may have undone a reservation, such as a
 // rollback to a savepoint.
-func (t *transaction) controlled(what rewrite.Concern) {
-	if what&rewrite.ConcernsTransaction != 0 {
+func (t *transaction) controlled(what words.Concern) {
+	if what&words.ConcernsTransaction != 0 {
 		if !t.Ongoing.Ours {
 			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
 		}

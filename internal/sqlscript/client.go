@@ -6,7 +6,7 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // mostDelimiter is how many bytes DELIMITER names at most: DELIMITER_NAME in
@@ -77,14 +77,14 @@ func sqlcmdCommand(s *splitter, word string, c byte) (bool, error) {
 		return s.skipLine()
 	}
 	if s.lineStart && word == s.client.end {
-		return s.clientLine(rewrite.TokenWord, len(word))
+		return s.clientLine(scan.Word, len(word))
 	}
 	return false, nil
 }
 
 func plusCommand(s *splitter, word string, c byte) (bool, error) {
 	if s.lineStart && c == '/' {
-		return s.clientLine(rewrite.TokenOther, 1)
+		return s.clientLine(scan.Punct, 1)
 	}
 	if s.lineStart && (c == '@' || c == '!' || s.isPlusCommand(word)) {
 		return s.skipLine()
@@ -171,9 +171,9 @@ func (s *splitter) isPlusCommand(word string) bool {
 
 // clientLine reads a line that consists of the end of a statement, and whose first token
 // is at pos: GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
-func (s *splitter) clientLine(kind rewrite.TokenKind, n int) (bool, error) {
+func (s *splitter) clientLine(kind scan.Kind, n int) (bool, error) {
 	end := s.client.end
-	if end == "" || !strings.EqualFold(s.text[s.pos:s.pos+n], end) || s.client.isWord && kind != rewrite.TokenWord {
+	if end == "" || !strings.EqualFold(s.text[s.pos:s.pos+n], end) || s.client.isWord && kind != scan.Word {
 		return false, nil
 	}
 	if alone, err := s.isLine(n); !alone || err != nil {
@@ -193,13 +193,13 @@ func (s *splitter) isSend() bool {
 func (s *splitter) isCopy(text string) bool {
 	depth, from := 0, false
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(s.d, text, at)
+		kind, end := scan.NextToken(s.d, text, at)
 		switch piece := text[at:end]; {
 		case piece == "(":
 			depth++
 		case piece == ")":
 			depth--
-		case kind != rewrite.TokenSpace && kind != rewrite.TokenComment && depth == 0:
+		case kind != scan.Space && kind != scan.Comment && depth == 0:
 			if from && strings.EqualFold(piece, "stdin") {
 				return true
 			}

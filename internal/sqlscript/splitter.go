@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // splitter finds the statements of one script.
@@ -79,7 +80,7 @@ func (s *splitter) next() (Statement, error) {
 
 // token returns the kind and the length of the token at pos. At the end of the script the
 // length is 0.
-func (s *splitter) token() (rewrite.TokenKind, int, error) {
+func (s *splitter) token() (scan.Kind, int, error) {
 	for {
 		if s.start >= 0 && s.pos-s.start > s.most {
 			return 0, 0, s.tooLong()
@@ -88,7 +89,7 @@ func (s *splitter) token() (rewrite.TokenKind, int, error) {
 			return 0, 0, nil
 		}
 		if s.pos < len(s.text) {
-			kind, end := rewrite.NextToken(s.d, s.text, s.pos)
+			kind, end := scan.NextToken(s.d, s.text, s.pos)
 			if open := s.isOpen(kind, end); open && (s.done || s.text[s.pos] == 0 || end-s.pos > s.most) {
 				return 0, 0, s.unclosed()
 			} else if !open && (s.done || s.isWhole(kind, end)) {
@@ -105,14 +106,14 @@ func (s *splitter) token() (rewrite.TokenKind, int, error) {
 }
 
 // isOpen reports whether the token at pos has no end in the text that was read.
-func (s *splitter) isOpen(kind rewrite.TokenKind, end int) bool {
-	return kind == rewrite.TokenOpen || kind == rewrite.TokenExecutable && !strings.HasSuffix(s.text[s.pos:end], "*/")
+func (s *splitter) isOpen(kind scan.Kind, end int) bool {
+	return kind == scan.Broken || kind == scan.Executable && !strings.HasSuffix(s.text[s.pos:end], "*/")
 }
 
 // isWhole reports whether the token at pos is the same whatever text follows.
-func (s *splitter) isWhole(kind rewrite.TokenKind, end int) bool {
+func (s *splitter) isWhole(kind scan.Kind, end int) bool {
 	left := len(s.text) - end
-	return kind == rewrite.TokenSpace || left >= stringMargin || left >= signMargin && kind != rewrite.TokenString
+	return kind == scan.Space || left >= stringMargin || left >= signMargin && kind != scan.String
 }
 
 // between reads one token between statements, and reports whether a statement begins
@@ -124,10 +125,10 @@ func (s *splitter) between() (begun bool, err error) {
 		return false, err
 	case n == 0:
 		return false, io.EOF
-	case kind == rewrite.TokenSpace:
+	case kind == scan.Space:
 		s.consume(n)
 		return false, nil
-	case kind == rewrite.TokenComment:
+	case kind == scan.Comment:
 		s.annotated(s.text[s.pos : s.pos+n])
 		s.keep(s.text[s.pos : s.pos+n])
 		s.consume(n)
@@ -191,8 +192,8 @@ func (s *splitter) statement() (Statement, error) {
 			}
 			break
 		}
-		if kind == rewrite.TokenSpace || kind == rewrite.TokenComment {
-			if kind == rewrite.TokenComment && s.annotated(s.text[s.pos:s.pos+n]) {
+		if kind == scan.Space || kind == scan.Comment {
+			if kind == scan.Comment && s.annotated(s.text[s.pos:s.pos+n]) {
 				break
 			}
 			s.consume(n)
@@ -219,7 +220,7 @@ func (s *splitter) atEnd() error {
 	switch {
 	case s.depth > 0 && s.bracketed():
 		return s.openBrackets()
-	case s.body && !s.block && rewrite.EndsInBody(s.d, s.text[s.start:s.start+s.end]):
+	case s.body && !s.block && effects.EndsInBody(s.d, s.text[s.start:s.start+s.end]):
 		return s.openBody()
 	}
 	return nil
@@ -227,7 +228,7 @@ func (s *splitter) atEnd() error {
 
 // ends reads a token of the statement that is neither white space nor a comment. It
 // reports whether the statement ends before the token, and consumes the delimiter.
-func (s *splitter) ends(kind rewrite.TokenKind, n int) (bool, error) {
+func (s *splitter) ends(kind scan.Kind, n int) (bool, error) {
 	if s.lineStart && !s.whole {
 		if own, err := s.clientLine(kind, n); own || err != nil {
 			return own, err
@@ -267,8 +268,8 @@ func (s *splitter) ends(kind rewrite.TokenKind, n int) (bool, error) {
 // delimiterIn returns where what DELIMITER has named begins in the token at pos, -1 where
 // it does not. The client of MySQL looks for it everywhere outside of strings, quoted
 // names and comments.
-func (s *splitter) delimiterIn(kind rewrite.TokenKind, n int) int {
-	if kind != rewrite.TokenOther && kind != rewrite.TokenWord {
+func (s *splitter) delimiterIn(kind scan.Kind, n int) int {
+	if !kind.IsOther() && kind != scan.Word {
 		return -1
 	}
 	end := min(s.pos+n+len(s.delimiter)-1, len(s.text))
@@ -286,7 +287,7 @@ func (s *splitter) inside() (bool, error) {
 	if s.checks++; s.checks > mostChecks {
 		return false, s.openBody()
 	}
-	s.body = rewrite.EndsInBody(s.d, s.text[s.start:s.pos+1])
+	s.body = effects.EndsInBody(s.d, s.text[s.start:s.pos+1])
 	s.block = s.body && s.d.Grammar.RoutineIsRest
 	return s.body, nil
 }
@@ -313,7 +314,7 @@ func (s *splitter) closes() bool {
 }
 
 // note notes a token of the statement.
-func (s *splitter) note(kind rewrite.TokenKind, piece string) {
+func (s *splitter) note(kind scan.Kind, piece string) {
 	switch piece {
 	case "(":
 		s.depth++
@@ -321,7 +322,7 @@ func (s *splitter) note(kind rewrite.TokenKind, piece string) {
 		s.depth = max(s.depth-1, 0)
 	}
 	word := ""
-	if kind == rewrite.TokenWord {
+	if kind == scan.Word {
 		word = lower(piece)
 		if len(s.last) == 0 {
 			s.first = word

@@ -60,7 +60,7 @@ var applications = []application{
 // far as it is theirs, of Go, or the query builder; of the rest nothing is known, as in a
 // source with mistakes.
 func TestApplications(t *testing.T) {
-	testturn.WhenChanged(t, "internal/vet/", "internal/gosql/", "rewrite/", "dialect/")
+	testturn.WhenChanged(t, "internal/vet/", "internal/gosql/", "rewrite/", "internal/rewrite/", "dialect/")
 	if testing.Short() && os.Getenv("KEYFILL_TEST_REQUIRE") != "1" {
 		t.Skip("modules are loaded")
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/gosql"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Outcome is how keyfill treats a text with an INSERT in it.
@@ -48,7 +48,7 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 // Reads returns the finding of a text that asks the session for a number which keyfill makes,
 // and false where it does not.
 func (j *Judge) Reads(query string) (Finding, bool) {
-	if !rewrite.MayReadSession(j.dialect, query) {
+	if !effects.MayReadSession(j.dialect, query) {
 		return Finding{}, false
 	}
 	ex, err := j.explainer.Explain(query)

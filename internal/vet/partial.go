@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/gosql"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // standIn stands for an unknown part where a name or a value may stand.
@@ -19,7 +19,7 @@ var completions = []string{
 
 // complete finds the INSERT that a text is a part of.
 func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
-	if rewrite.Concerns(j.dialect, t.SQL())&rewrite.ConcernsInsert == 0 {
+	if words.Concerns(j.dialect, t.SQL())&words.ConcernsInsert == 0 {
 		return inserts{}, false
 	}
 	var mistake inserts

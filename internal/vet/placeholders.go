@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // foreigns are the signs that begin a placeholder of a library, and none of the engine. SQLite
@@ -25,15 +25,15 @@ func (j *Judge) bound(query string) string {
 	var b strings.Builder
 	starts := false // a value starts here
 	for at := 0; at < len(query); {
-		kind, end := rewrite.NextToken(j.dialect, query, at)
+		kind, end := scan.NextToken(j.dialect, query, at)
 		end = max(end, at+1)
-		if n := j.foreign(query[at:]); n > 0 && starts && kind == rewrite.TokenOther {
+		if n := j.foreign(query[at:]); n > 0 && starts && kind.IsOther() {
 			b.WriteString(own)
 			at, starts = at+n, false
 			continue
 		}
-		if kind != rewrite.TokenSpace && kind != rewrite.TokenComment {
-			starts = kind == rewrite.TokenOther && strings.IndexByte("(,=", query[end-1]) >= 0
+		if kind != scan.Space && kind != scan.Comment {
+			starts = kind.IsOther() && strings.IndexByte("(,=", query[end-1]) >= 0
 		}
 		b.WriteString(query[at:end])
 		at = end

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -70,18 +73,18 @@ const probeColumn = "keyfill probe"
 
 // probe reads a text as if every table were configured, so that each INSERT is seen.
 func (j *Judge) probe(query string) (found inserts) {
-	if rewrite.Concerns(j.dialect, query)&rewrite.ConcernsInsert == 0 {
+	if words.Concerns(j.dialect, query)&words.ConcernsInsert == 0 {
 		return found
 	}
-	lookup := func(schema, name string) *rewrite.Target {
+	lookup := func(schema, name string) *plans.Target {
 		rule := j.policy.Match(schema, name)
-		return &rewrite.Target{
+		return &plans.Target{
 			Table: name, Owner: table{schema, name, rule != nil && !rule.Identity},
-			Keys: []rewrite.Key{{Column: probeColumn, Fill: rewrite.FillMissing, Integer: true, Counted: true, Type: "bigint"}},
+			Keys: []plans.Key{{Column: probeColumn, Fill: plans.FillMissing, Integer: true, Counted: true, Type: "bigint"}},
 		}
 	}
-	plan := rewrite.Compile(j.dialect, lookup, query)
-	note := func(t *rewrite.Target) {
+	plan := compile.Query(j.dialect, lookup, query)
+	note := func(t *plans.Target) {
 		if t == nil {
 			return
 		}

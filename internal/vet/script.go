@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/sqlscript"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Script is the content of a file of SQL.
@@ -93,14 +93,14 @@ func QueryName(text string) string {
 func (j *Judge) withoutSqlc(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(j.dialect, text, at)
+		kind, end := scan.NextToken(j.dialect, text, at)
 		if end <= at {
 			b.WriteString(text[at:])
 			break
 		}
 		length := 0
 		switch {
-		case kind == rewrite.TokenWord:
+		case kind == scan.Word:
 			length = len(sqlcCall.FindString(text[at:]))
 		case text[at] == '@' && !j.dialect.Lexis.UserVariables:
 			length = len(sqlcAt.FindString(text[at:]))

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/internal/gosql"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // gap finds the parts of a template that are known when the program runs: an action of
@@ -23,13 +24,13 @@ func (j *Judge) template(t *gosql.Text) *gosql.Text {
 		return nil
 	}
 	query := t.SQL()
-	if !strings.Contains(query, "{{") && (t.Sent || !strings.Contains(query, "%")) || rewrite.Concerns(j.dialect, query)&rewrite.ConcernsInsert == 0 {
+	if !strings.Contains(query, "{{") && (t.Sent || !strings.Contains(query, "%")) || words.Concerns(j.dialect, query)&words.ConcernsInsert == 0 {
 		return nil
 	}
 	found := &gosql.Text{Expr: t.Expr, Sent: t.Sent}
 	known := 0 // where the part that is known begins
 	for at := 0; at < len(query); {
-		kind, end := rewrite.NextToken(j.dialect, query, at)
+		kind, end := scan.NextToken(j.dialect, query, at)
 		gap := gapOf(query[at:], query[at:end], kind, t.Sent)
 		if gap == 0 {
 			at = max(end, at+1)
@@ -53,16 +54,16 @@ func (j *Judge) template(t *gosql.Text) *gosql.Text {
 
 // gapOf returns how many bytes a gap has at the start of a text, whose first token is
 // given; 0 if there is none. A quoted name with a gap in it is one.
-func gapOf(text, token string, kind rewrite.TokenKind, sent bool) int {
+func gapOf(text, token string, kind scan.Kind, sent bool) int {
 	switch kind {
-	case rewrite.TokenOther, rewrite.TokenOpen:
+	case scan.Number, scan.Placeholder, scan.Variable, scan.Punct, scan.Broken:
 		if found := action.FindString(text); found != "" {
 			return len(found)
 		}
 		if !sent {
 			return len(verb.FindString(text))
 		}
-	case rewrite.TokenQuoted:
+	case scan.Quoted:
 		if strings.Contains(token, "{{") || !sent && strings.ContainsRune(token, '%') {
 			return len(token)
 		}

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // The laws put these into texts: no text with an unknown word counts as harmless.
@@ -19,15 +19,15 @@ const (
 func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 	begins, creates := true, false
 	for start, end := 0, 0; start < len(text); start = end {
-		var kind rewrite.TokenKind
-		kind, end = rewrite.NextToken(d, text, start)
-		number := kind == rewrite.TokenOther && (isDigit(text[start]) || text[start] == '.' && end > start+1)
+		var kind scan.Kind
+		kind, end = scan.NextToken(d, text, start)
+		number := kind.IsOther() && (isDigit(text[start]) || text[start] == '.' && end > start+1)
 		switch {
-		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+		case kind == scan.Space, kind == scan.Comment:
 			continue
 		case begins:
 			creates = strings.EqualFold(text[start:end], "create")
-		case !creates && (number || kind == rewrite.TokenString && text[start] != '"'):
+		case !creates && (number || kind == scan.String && text[start] != '"'):
 			texts = append(texts, text[:start]+unknownCall+text[end:])
 		}
 		begins = text[start:end] == ";"
@@ -42,15 +42,15 @@ func UnknownCalls(d *dialect.Dialect, text string) (texts []string) {
 func UnknownStatements(d *dialect.Dialect, text string) (texts []string) {
 	begins := true
 	for start, end := 0, 0; start < len(text); start = end {
-		var kind rewrite.TokenKind
-		kind, end = rewrite.NextToken(d, text, start)
+		var kind scan.Kind
+		kind, end = scan.NextToken(d, text, start)
 		word := text[start:end]
 		switch {
-		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+		case kind == scan.Space, kind == scan.Comment:
 			continue
 		case strings.EqualFold(word, "create") && begins:
 			return texts
-		case kind == rewrite.TokenWord && begins:
+		case kind == scan.Word && begins:
 			texts = append(texts, text[:start]+unknownWord+text[end:])
 		}
 		if begins = word == ";"; d.Grammar.NoSemicolon && !begins {

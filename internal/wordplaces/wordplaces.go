@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // clauseWords are the words at whose places a clause of an INSERT begins or goes on.
@@ -24,8 +24,8 @@ func With(text string, offset int, word string) string {
 // IsInsert reports whether the first word of a text begins an INSERT.
 func IsInsert(d *dialect.Dialect, text string) bool {
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(d, text, at)
-		if kind != rewrite.TokenSpace && kind != rewrite.TokenComment {
+		kind, end := scan.NextToken(d, text, at)
+		if kind != scan.Space && kind != scan.Comment {
 			word := text[at:end]
 			return strings.EqualFold(word, "insert") && !strings.HasPrefix(strings.ToLower(text[end:]), " bulk") || strings.EqualFold(word, "replace")
 		}
@@ -40,13 +40,13 @@ func IsInsert(d *dialect.Dialect, text string) bool {
 func OfClauses(d *dialect.Dialect, insert string) (offsets []int) {
 	depth, expression, query, last, on := 0, false, false, 0, false
 	for start, end := 0, 0; start < len(insert); start = end {
-		var kind rewrite.TokenKind
-		kind, end = rewrite.NextToken(d, insert, start)
+		var kind scan.Kind
+		kind, end = scan.NextToken(d, insert, start)
 		text := insert[start:end]
 		word := strings.ToLower(text)
 		upsert := on && (word == "conflict" || word == "duplicate") && !strings.HasPrefix(insert[end:], ".")
 		switch {
-		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
+		case kind == scan.Space, kind == scan.Comment:
 			continue
 		case text == "(":
 			depth++

@@ -7,9 +7,10 @@ import (
 	"io"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/wordplaces"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Report counts the texts of a dialect that were judged.
@@ -45,8 +46,8 @@ func (r *Report) Add(id, text string) {
 		calls      bool // what functions change counts
 		statements bool
 	}{
-		{"tables", rewrite.LeavesTables, d.Numbering.Writing, true},
-		{"place", rewrite.LeavesPlace, d.Family == dialect.FamilyPostgreSQL, true},
+		{"tables", effects.LeavesTables, d.Numbering.Writing, true},
+		{"place", effects.LeavesPlace, d.Family == dialect.FamilyPostgreSQL, true},
 		{"settings", session.LeavesSettings, d.Family == dialect.FamilyPostgreSQL, true},
 		{"everything", session.IsQuiet, d.Numbering.Writing, true},
 		{"transaction", leavesTransaction, false, true},
@@ -73,7 +74,7 @@ func (r *Report) Add(id, text string) {
 // leavesTransaction reports whether a text leaves the transaction as it is, or does not
 // concern it.
 func leavesTransaction(d *dialect.Dialect, text string) bool {
-	return rewrite.Concerns(d, text)&rewrite.ConcernsTransaction == 0 || rewrite.TransactionOf(d, text) == rewrite.TxUnchanged
+	return words.Concerns(d, text)&words.ConcernsTransaction == 0 || effects.TransactionOf(d, text) == effects.TxUnchanged
 }
 
 // Print writes how many texts were judged, and some of those that break the law.

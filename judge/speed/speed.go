@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // The bar for compiling one INSERT: a fixed part, and a part for each byte of
@@ -38,7 +39,7 @@ func (s Sample) Above() bool { return s.Over() > PerByte }
 // Stopwatch measures in one dialect, with a key in every table.
 type Stopwatch struct {
 	dialect *dialect.Dialect
-	target  *rewrite.Target
+	target  *plans.Target
 }
 
 // New returns a stopwatch for a dialect, with UUIDs as keys or with integers,
@@ -48,15 +49,15 @@ func New(dialectName, column string, integers bool) (*Stopwatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := rewrite.Key{
+	key := plans.Key{
 		Column: d.Fold(column, false),
-		Fill:   rewrite.FillMissing | rewrite.FillNull | rewrite.FillDefault,
+		Fill:   plans.FillMissing | plans.FillNull | plans.FillDefault,
 		Type:   "uuid",
 	}
 	if integers {
 		key.Integer, key.Counted, key.Type = true, true, "bigint"
 	}
-	return &Stopwatch{d, &rewrite.Target{Table: "t", Keys: []rewrite.Key{key}}}, nil
+	return &Stopwatch{d, &plans.Target{Table: "t", Keys: []plans.Key{key}}}, nil
 }
 
 // How often a text is compiled: the best of batches of calls, each long enough
@@ -70,14 +71,14 @@ const (
 // Measure compiles a text and says how long it takes at best, which is what it
 // takes when nothing else runs. It reports false for a text that is passed.
 func (s *Stopwatch) Measure(id, query string) (Sample, bool) {
-	lookup := func(_, _ string) *rewrite.Target { return s.target }
-	if rewrite.Compile(s.dialect, lookup, query).Action == rewrite.Pass {
+	lookup := func(_, _ string) *plans.Target { return s.target }
+	if compile.Query(s.dialect, lookup, query).Action == plans.Pass {
 		return Sample{}, false
 	}
 	took := func(n int) time.Duration {
 		start := time.Now()
 		for range n {
-			rewrite.Compile(s.dialect, lookup, query)
+			compile.Query(s.dialect, lookup, query)
 		}
 		return time.Since(start) / time.Duration(n)
 	}

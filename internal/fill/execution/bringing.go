@@ -3,7 +3,8 @@ package execution
 import (
 	"database/sql/driver"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // bringing records whether the executions of a text, whose arguments decide it, bring its
@@ -15,15 +16,15 @@ type bringing struct {
 }
 
 // Note notes whether the arguments of an execution bring its keys.
-func (b *bringing) Note(p *rewrite.Plan, query string, args []driver.NamedValue) {
+func (b *bringing) Note(p *plans.Plan, query string, args []driver.NamedValue) {
 	if !p.AtExecution || !p.Session() {
 		return
 	}
-	h, err := p.Holes(args)
+	h, err := bind.FindHoles(p, args)
 	*b = bringing{query, err == nil && h.Any()}
 }
 
 // Fills reports whether the next execution of a text probably fills a key.
-func (b *bringing) Fills(p *rewrite.Plan, query string) bool {
-	return !p.AtExecution || p.Action == rewrite.Fill || b.query == query && b.filled
+func (b *bringing) Fills(p *plans.Plan, query string) bool {
+	return !p.AtExecution || p.Action == plans.Fill || b.query == query && b.filled
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Conn is the state of a connection: its session, the keys that are drawn on it, and
@@ -67,7 +67,7 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 
 // SendsLastInsertID queries the facts about the tables of a plan, and reports whether an
 // execution that fills a key has the text with LAST_INSERT_ID(key).
-func (c *Conn) SendsLastInsertID(ctx context.Context, p *rewrite.Plan) (bool, error) {
+func (c *Conn) SendsLastInsertID(ctx context.Context, p *plans.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
 		t := table.Of(&p.Inserts[i])

@@ -7,14 +7,15 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Decide returns the plan of a statement that may get keys, or may bring some that are
 // followed. It is nil if the statement is sent unchanged, which then counts as the event.
 // prepares reports whether the plan is one of a prepared statement.
-func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrite.Plan, Event, error) {
+func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*plans.Plan, Event, error) {
 	db := c.DB
 	engine := db.Engine.Load()
 	if engine == nil {
@@ -34,14 +35,14 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrit
 	switch {
 	case err != nil:
 		return nil, Event{}, report.Stopped(err)
-	case p.Action == rewrite.Pass:
+	case p.Action == plans.Pass:
 		return nil, Event{Counts: true}, nil
-	case p.Action == rewrite.Refuse:
+	case p.Action == plans.Refuse:
 		e, err := db.Stats.Refusal(ctx, query, p.Refusal)
 		return nil, e, err
-	case p.Action == rewrite.Keep && !p.AtExecution:
-		e := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}
-		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Worked }) {
+	case p.Action == plans.Keep && !p.AtExecution:
+		e := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}
+		if slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Worked }) {
 			e.Worked = p
 		}
 		if p.Follows() && !p.Load {
@@ -56,7 +57,7 @@ func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*rewrit
 func isIndifferent(engines []*table.Engine, query string) bool {
 	for _, e := range engines {
 		p := e.Plan(query)
-		if p.Ambiguous() || p.Action != rewrite.Pass && (p.Action != rewrite.Keep || p.AtExecution) {
+		if p.Ambiguous() || p.Action != plans.Pass && (p.Action != plans.Keep || p.AtExecution) {
 			return false
 		}
 	}
@@ -66,7 +67,7 @@ func isIndifferent(engines []*table.Engine, query string) bool {
 // Settle reports whether a statement whose holes are known is filled. If not, it returns
 // what the statement counts as: kept because no place takes a key, or withheld because of
 // the mode.
-func Settle(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (e Event, fills bool) {
+func Settle(tables *relation.Tables, p *plans.Plan, h bind.Holes) (e Event, fills bool) {
 	mode := Cautious(tables, p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {
 		return Event{}, true

@@ -6,6 +6,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -16,7 +18,7 @@ type Event struct {
 	Counts   bool // false: there is nothing to count
 	Table    string
 	Owner    *table.Table
-	Action   rewrite.Action
+	Action   plans.Action
 	Keys     int
 	Reason   rewrite.Reason
 	Offset   int
@@ -26,23 +28,23 @@ type Event struct {
 
 	// worked is the plan of an INSERT that is kept for an expression in a key's
 	// place, which an option of the driver may change.
-	Worked *rewrite.Plan
+	Worked *plans.Plan
 }
 
 // Events returns the event of a text: filled if it takes keys, else kept. The event is
 // about the first INSERT, and its rest about the others. rows is as for keys.Draw.
-func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
-	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: rewrite.Keep}
+func Events(p *plans.Plan, h bind.Holes, rows map[int]int64) Event {
+	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}
 	for i := range p.Inserts[1:] {
-		first.Rest = append(first.Rest, Event{Counts: true, Table: p.Inserts[i+1].Target.Table, Owner: table.Of(&p.Inserts[i+1]), Action: rewrite.Keep})
+		first.Rest = append(first.Rest, Event{Counts: true, Table: p.Inserts[i+1].Target.Table, Owner: table.Of(&p.Inserts[i+1]), Action: plans.Keep})
 	}
 	for i := range p.Inserts {
 		if in := &p.Inserts[i]; in.Query == nil {
 			continue
 		} else if i == 0 {
-			first.Action = rewrite.Fill
+			first.Action = plans.Fill
 		} else {
-			first.Rest[i-1].Action = rewrite.Fill
+			first.Rest[i-1].Action = plans.Fill
 		}
 	}
 	for i, d := range p.Draws {
@@ -53,7 +55,7 @@ func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
 		if d.Insert > 0 {
 			e = &first.Rest[d.Insert-1]
 		}
-		e.Action = rewrite.Fill
+		e.Action = plans.Fill
 		switch in := &p.Inserts[d.Insert]; {
 		case in.Explained:
 		case in.Query != nil:
@@ -67,7 +69,7 @@ func Events(p *rewrite.Plan, h rewrite.Holes, rows map[int]int64) Event {
 
 // Withheld returns the event of a text that is sent unchanged because of a mode, or
 // because it takes no key.
-func Withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) Event {
+func Withheld(p *plans.Plan, h bind.Holes, mode policy.Mode) Event {
 	first := Events(p, h, nil)
 	first.withhold(mode)
 	for i := range first.Rest {
@@ -77,24 +79,24 @@ func Withheld(p *rewrite.Plan, h rewrite.Holes, mode policy.Mode) Event {
 }
 
 func (e *Event) withhold(mode policy.Mode) {
-	if e.Action == rewrite.Fill {
+	if e.Action == plans.Fill {
 		e.Keys, e.Mode, e.Withheld = 0, mode, mode != policy.ModeFill
 	}
 }
 
 // addAlone counts the event of the first INSERT of the text, which got no key.
 func (e *Event) addAlone(c *report.Tally) {
-	if e.Action == rewrite.Pass {
+	if e.Action == plans.Pass {
 		c.Passed.Add(1)
 		return
 	}
 	t := e.Owner.TallyIn(c)
 	switch e.Action {
-	case rewrite.Fill:
+	case plans.Fill:
 		t.WouldFill.Add(1)
-	case rewrite.Keep:
+	case plans.Keep:
 		t.Kept.Add(1)
-	case rewrite.Refuse:
+	case plans.Refuse:
 		t.Refuse(e.Reason)
 	}
 	if e.Withheld {

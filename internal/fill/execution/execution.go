@@ -7,7 +7,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // HasNumbers reports whether the execution has keys that a duplicate may be about.
@@ -33,10 +34,10 @@ func (x *Execution) OwnConflicts() bool {
 // sends it.
 type Execution struct {
 	Conn      *Conn
-	Plan      *rewrite.Plan
+	Plan      *plans.Plan
 	Query     string              // as the application sent it
 	Args      []driver.NamedValue // as the application sent them
-	Holes     rewrite.Holes
+	Holes     bind.Holes
 	Keys      [][]driver.Value
 	Room      keys.Room
 	Rows      map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
@@ -73,7 +74,7 @@ type fate struct {
 
 // NewExecution returns an execution without keys. It reuses the memory of the last one
 // that was released.
-func (c *Conn) NewExecution(ctx context.Context, p *rewrite.Plan, query string, args []driver.NamedValue, h rewrite.Holes) *Execution {
+func (c *Conn) NewExecution(ctx context.Context, p *plans.Plan, query string, args []driver.NamedValue, h bind.Holes) *Execution {
 	x := c.EmptyExecution()
 	x.Conn, x.Plan, x.Query, x.Args, x.Holes = c, p, query, args, h
 	x.Values = ValuesFor(ctx, p)
@@ -107,7 +108,7 @@ func (x *Execution) Release(err error) {
 
 // ValuesFor returns what names the states of a plan's keys besides the policy:
 // two executions with other values draw from other states.
-func ValuesFor(ctx context.Context, p *rewrite.Plan) string {
+func ValuesFor(ctx context.Context, p *plans.Plan) string {
 	values := ""
 	for _, d := range p.Draws {
 		k := &table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key]

@@ -6,8 +6,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys/numbering"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Brought holds the keys that an execution brings for a column that is followed.
@@ -15,7 +15,7 @@ type Brought struct {
 	Table    *table.Table
 	Key      int
 	Numbers  numbering.Follower
-	Explicit rewrite.Explicit
+	Explicit plans.Explicit
 	Told     bool  // the policy says follow_explicit
 	Raised   int64 // the key above which a bulk load, or later rows, have raised it already
 }
@@ -60,7 +60,7 @@ func (f *Following) Any() bool { return len(f.After) > 0 }
 // IsBefore reports whether the numberings that belong to transactions are raised in the
 // transaction of the INSERT; else they are raised after it, in a transaction of their
 // own.
-func (f *Following) IsBefore(p *rewrite.Plan) bool {
+func (f *Following) IsBefore(p *plans.Plan) bool {
 	return !f.Apart && slices.ContainsFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
 		f.Conn.Tx != session.Unknown && p.Statements == 1
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // maxParked bounds the executions that a long transaction can leave in memory because
@@ -59,7 +59,7 @@ func (p *parked) AnyInline() bool {
 // TakeInline removes and returns the oldest execution of a text whose keys are literals:
 // they have to be in the text that is prepared. It returns nil if there is no such
 // execution.
-func (p *parked) TakeInline(query string, plan *rewrite.Plan) *Execution {
+func (p *parked) TakeInline(query string, plan *plans.Plan) *Execution {
 	return p.take(func(x *Execution) bool {
 		return x.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
 	})
@@ -67,7 +67,7 @@ func (p *parked) TakeInline(query string, plan *rewrite.Plan) *Execution {
 
 // TakeBound removes and returns the oldest execution of a prepared text with equal
 // arguments. It returns nil if there is no such execution.
-func (p *parked) TakeBound(query string, plan *rewrite.Plan, args []driver.NamedValue, values string) *Execution {
+func (p *parked) TakeBound(query string, plan *plans.Plan, args []driver.NamedValue, values string) *Execution {
 	return p.take(func(x *Execution) bool {
 		return !x.Inline && x.Query == query && x.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
 	})

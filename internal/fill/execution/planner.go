@@ -8,6 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -16,22 +19,22 @@ import (
 // PlanOn returns the plan of a query on a connection, by its text and the state of the
 // connection. prepares reports whether it is the plan of a prepared statement, which may
 // be executed when the session has moved.
-func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepares bool) (*rewrite.Plan, error) {
+func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepares bool) (*plans.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
 		return nil, err
 	}
 	c.AlteredTables.Created = nil
-	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != rewrite.Pass {
-		c.AlteredTables.Created = rewrite.Made(e.Dialect, query)
+	if e.Dialect.Transactions.DDL && p.Statements > 1 && p.Action != plans.Pass {
+		c.AlteredTables.Created = effects.Made(e.Dialect, query)
 	}
 	on := planner{conn: c, engine: e, query: query}
 	p, err = on.settled(ctx, p)
-	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
+	if err != nil || p.Action == plans.Refuse && p.Refusal.Reason == rewrite.ErrSettings {
 		return p, err
 	}
 	p, on.naming, err = c.PlanByPlace(ctx, e, query, p)
-	if err != nil || p.Action == rewrite.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
+	if err != nil || p.Action == plans.Refuse && p.Refusal.Reason == rewrite.ErrPlace {
 		return p, err
 	}
 	if moved := c.Place.Moved || c.Front.mayMove(); moved && p.Load {
@@ -79,7 +82,7 @@ type planner struct {
 // the refusal where they cannot be asked for, and the plan that there is where
 // that does not matter: with mode off, and with stand-ins for the database. An
 // error is the driver's own.
-func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	if !p.Ambiguous() || on.conn.DB.Detached {
 		return p, nil
 	}
@@ -90,7 +93,7 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 	switch {
 	case mode == policy.ModeOff:
 		return p, nil
-	case !on.conn.Settings.Asked && p.ReadsAny()&rewrite.ReadsCount != 0:
+	case !on.conn.Settings.Asked && p.ReadsAny()&effects.ReadsCount != 0:
 		return p.Unsettled(), nil // the question would change the answer that the statement reads
 	case on.conn.Front.maySet():
 		return p.Unsettled(), nil // the later settings are not known yet
@@ -112,9 +115,9 @@ func (on *planner) settled(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan,
 // where they may not be asked for, or the table is not found: with mode off,
 // and for a text that asks for the number of rows that the statement before it
 // changed. An error is the driver's own.
-func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	in := Unlisted(p)
-	if in == nil || on.conn.DB.Detached || p.Reads()&rewrite.ReadsCount != 0 || on.conn.Front.mayAlter() {
+	if in == nil || on.conn.DB.Detached || p.Reads()&effects.ReadsCount != 0 || on.conn.Front.mayAlter() {
 		return p, nil
 	}
 	t := table.Of(in)
@@ -144,14 +147,14 @@ func (on *planner) listed(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, 
 // besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE: without that
 // clause where it can be about a key without gaps alone, since the table has no other unique
 // index. It is the plan that there is where that is not known.
-func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.Plan {
-	if p.Action != rewrite.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Conflict != rewrite.ConflictUpdate || on.conn.DB.Detached {
+func (on *planner) besideSoleKey(ctx context.Context, p *plans.Plan) *plans.Plan {
+	if p.Action != plans.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Conflict != plans.ConflictUpdate || on.conn.DB.Detached {
 		return p
 	}
 	target := p.Inserts[0].Target
 	t := table.Of(&p.Inserts[0])
-	k := slices.IndexFunc(target.Keys, func(k rewrite.Key) bool { return k.Gapless })
-	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&rewrite.ReadsCount != 0 {
+	k := slices.IndexFunc(target.Keys, func(k plans.Key) bool { return k.Gapless })
+	if k < 0 || on.conn.DB.ModeOf(t) != policy.ModeFill || p.Reads()&effects.ReadsCount != 0 {
 		return p
 	}
 	if f, err := on.conn.DB.Facts(ctx, &on.conn.Session, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
@@ -163,8 +166,8 @@ func (on *planner) besideSoleKey(ctx context.Context, p *rewrite.Plan) *rewrite.
 // Unlisted returns the INSERT of a plan that was refused only because it has no column
 // list; nil if the plan has other statements, which may change the columns. A name of
 // three parts may be of another database, whose catalog is not asked.
-func Unlisted(p *rewrite.Plan) *rewrite.Insert {
-	if p.Action != rewrite.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
+func Unlisted(p *plans.Plan) *plans.Insert {
+	if p.Action != plans.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
 		return nil
 	}
 	in := &p.Inserts[0]
@@ -177,23 +180,23 @@ func Unlisted(p *rewrite.Plan) *rewrite.Insert {
 // besideTemporary returns the plan of a query on a connection that has temporary tables:
 // p, unless a table that it takes for a configured one is a temporary one, or may
 // be one when the INSERT runs. An error is the driver's own.
-func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
+func (on *planner) besideTemporary(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	names := &on.conn.Temporary
-	if p.Action == rewrite.Pass && !names.Every || on.conn.DB.Detached || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
+	if p.Action == plans.Pass && !names.Every || on.conn.DB.Detached || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
 		return p, nil
 	}
 	var (
 		d      = on.engine.Dialect
 		ask    = catalog.Conn(on.conn.Own())
 		failed error
-		known  = map[rewrite.TableName]rewrite.Standing{}
+		known  = map[plans.TableName]plans.Standing{}
 		hides  = false
-		counts = p.Reads()&rewrite.ReadsCount != 0
+		counts = p.Reads()&effects.ReadsCount != 0
 	)
-	standing := func(n rewrite.TableName) rewrite.Standing {
+	standing := func(n plans.TableName) plans.Standing {
 		named := names.Names[d.Fold(n.Table, true)]
 		if failed != nil || !named && !names.Every {
-			return rewrite.IsConfigured
+			return plans.IsConfigured
 		}
 		s, asked := known[n]
 		if asked {
@@ -209,26 +212,26 @@ func (on *planner) besideTemporary(ctx context.Context, p *rewrite.Plan) (*rewri
 		}
 		switch {
 		case counts:
-			s = rewrite.Unasked
+			s = plans.Unasked
 		case is:
-			s = rewrite.IsTemporary
+			s = plans.IsTemporary
 		case names.Every:
-			s = rewrite.ByPath
+			s = plans.ByPath
 		default:
-			s = rewrite.WasTemporary
+			s = plans.WasTemporary
 		}
 		hides = hides || is || counts
 		known[n] = s
 		return s
 	}
-	beside := rewrite.CompileBeside(p.Dialect, on.naming.Lookup, on.query, standing)
+	beside := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, on.query, standing)
 	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
 		// They have not run yet, and are compiled as the statements of one text.
-		behind := rewrite.CompileBeside(p.Dialect, on.naming.Lookup, text, standing)
+		behind := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, text, standing)
 		switch {
-		case behind.Action == rewrite.Pass:
+		case behind.Action == plans.Pass:
 			beside = behind
-		case behind.Action == rewrite.Refuse && beside.Action == rewrite.Pass:
+		case behind.Action == plans.Refuse && beside.Action == plans.Pass:
 			beside = p.Withheld(rewrite.ErrSeveral)
 		}
 	}

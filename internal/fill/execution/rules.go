@@ -7,6 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -18,8 +19,8 @@ import (
 // besideRules returns the plan of a query: p, unless a row of VALUES would be filled as a
 // query and a rule would write something else for that, or a row constructor of the row
 // would lose the type of its column. An error is the driver's own.
-func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	if p.Action != rewrite.Fill || on.conn.DB.Detached {
+func (on *planner) besideRules(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
+	if p.Action != plans.Fill || on.conn.DB.Detached {
 		return p, nil
 	}
 	for i := range p.Inserts {
@@ -50,7 +51,7 @@ func (on *planner) besideRules(ctx context.Context, p *rewrite.Plan) (*rewrite.P
 
 // setRefused returns why the only row of VALUES cannot be filled as the query that is
 // given, and the detail that prevents it; both are empty if it can.
-func (on *planner) setRefused(ctx context.Context, t *table.Table, q *rewrite.Query) (reason rewrite.Reason, detail string, err error) {
+func (on *planner) setRefused(ctx context.Context, t *table.Table, q *plans.Query) (reason rewrite.Reason, detail string, err error) {
 	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 		return "", "", err
 	}

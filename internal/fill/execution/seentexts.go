@@ -9,8 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Plain executes an INSERT whose only key needs nothing of the transaction, which is
@@ -18,8 +20,8 @@ import (
 // when the driver answers with driver.ErrSkip or an error, and when a caller asks
 // which rows were stored.
 type Plain struct {
-	Plan  *rewrite.Plan
-	In    *rewrite.Insert
+	Plan  *plans.Plan
+	In    *plans.Insert
 	Table *table.Table
 	Key   int // the index of the key column among the table's
 
@@ -76,7 +78,7 @@ type seenSlot struct {
 type SeenText struct {
 	Query   string
 	Engine  *table.Engine
-	Concern rewrite.Concern
+	Concern words.Concern
 	passed  bool // it has an INSERT, and is passed on a connection that knows nothing else
 
 	Leaves bool // it leaves the known state of the session unchanged: see [session.IsQuiet]
@@ -96,7 +98,7 @@ func NewSeenTexts(tables *relation.Tables) *SeenTexts {
 // connection that knows nothing else, and the facts that are remembered of it, or nil. A
 // text that is the last one of its connection again is known without its hash; last may
 // be nil.
-func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, passed bool, known *SeenText) {
+func (s *SeenTexts) See(query string, last *SeenText) (concern words.Concern, passed bool, known *SeenText) {
 	e := s.tables.Engine.Load()
 	if e == nil {
 		// The last one of a family runs comments that the first one takes for comments.
@@ -107,7 +109,7 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, 
 	}
 	if len(query) > longestSeen {
 		concern = concernOf(e.Dialect, query)
-		return concern, concern == rewrite.ConcernsInsert && e.PassesAtSight(query), nil
+		return concern, concern == words.ConcernsInsert && e.PassesAtSight(query), nil
 	}
 	hash := maphash.String(s.seed, query)
 	slot := &s.slots[hash%uint64(len(s.slots))]
@@ -115,14 +117,14 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, 
 		return t.Concern, t.passed, t
 	}
 	concern = concernOf(e.Dialect, query)
-	passed = concern == rewrite.ConcernsInsert && e.PassesAtSight(query)
+	passed = concern == words.ConcernsInsert && e.PassesAtSight(query)
 	if slot.last.Load() != hash {
 		slot.last.Store(hash)
 		return concern, passed, nil
 	}
 	// The caller's string may be a piece of a large one, or memory that changes.
 	t := &SeenText{Query: strings.Clone(query), Engine: e, Concern: concern}
-	t.passed = passed || concern == rewrite.ConcernsInsert && e.Passes(t.Query)
+	t.passed = passed || concern == words.ConcernsInsert && e.Passes(t.Query)
 	t.Leaves = session.IsQuiet(e.Dialect, t.Query)
 	slot.text.Store(t)
 	return concern, t.passed, t
@@ -130,10 +132,10 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern rewrite.Concern, 
 
 // concernOf returns what a query concerns, and of names only where it may really give a
 // table another one.
-func concernOf(d *dialect.Dialect, query string) rewrite.Concern {
-	concern := rewrite.Concerns(d, query)
-	if concern&rewrite.ConcernsNames != 0 && !rewrite.Renames(d, query) {
-		concern &^= rewrite.ConcernsNames
+func concernOf(d *dialect.Dialect, query string) words.Concern {
+	concern := words.Concerns(d, query)
+	if concern&words.ConcernsNames != 0 && !effects.Renames(d, query) {
+		concern &^= words.ConcernsNames
 	}
 	return concern
 }

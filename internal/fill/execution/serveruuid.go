@@ -8,6 +8,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,13 +22,13 @@ import (
 // byServerUUID returns the plan of an INSERT … SELECT whose UUIDs keyfill would make, or
 // could not make, with the server's functions for its keys. It is the plan that there
 // is where the server has none. An error is the driver's own.
-func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.Plan, error) {
-	refused := p.Action == rewrite.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrSelectValues)
+func (on *planner) byServerUUID(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
+	refused := p.Action == plans.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrSelectValues)
 	if !refused && !p.Tails() || !on.hasFunctions(p) || on.conn.DB.Detached ||
-		p.Reads()&rewrite.ReadsCount != 0 { // which the question would change
+		p.Reads()&effects.ReadsCount != 0 { // which the question would change
 		return p, nil
 	}
-	made := map[*rewrite.Target]*rewrite.Target{}
+	made := map[*plans.Target]*plans.Target{}
 	key := on.naming.Key + "\x00" + string(rune(p.Dialect.Settings))
 	for i := range p.Inserts {
 		target, t := p.Inserts[i].Target, table.Of(&p.Inserts[i])
@@ -47,7 +50,7 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 		return p, nil
 	}
 	lookup := on.naming.Lookup
-	p = rewrite.Compile(p.Dialect, func(schema, name string) *rewrite.Target {
+	p = compile.Query(p.Dialect, func(schema, name string) *plans.Target {
 		found := lookup(schema, name)
 		for target, with := range made {
 			if found != nil && found.Owner == target.Owner {
@@ -62,8 +65,8 @@ func (on *planner) byServerUUID(ctx context.Context, p *rewrite.Plan) (*rewrite.
 
 // hasFunctions reports whether a version of the engine has a function for a key of the
 // plan.
-func (on *planner) hasFunctions(p *rewrite.Plan) bool {
-	return slices.ContainsFunc(p.Targets(), func(target *rewrite.Target) bool {
+func (on *planner) hasFunctions(p *plans.Plan) bool {
+	return slices.ContainsFunc(p.Targets(), func(target *plans.Target) bool {
 		columns := target.Owner.(*table.Table).KeyColumns
 		return slices.ContainsFunc(columns, func(k table.Column) bool { return k.EngineFunction(on.engine.Dialect).Text != "" })
 	})
@@ -71,9 +74,9 @@ func (on *planner) hasFunctions(p *rewrite.Plan) bool {
 
 // withFunctions returns a table's target with the functions that the server has for
 // its keys.
-func (on *planner) withFunctions(ctx context.Context, target *rewrite.Target, t *table.Table) (*rewrite.Target, error) {
+func (on *planner) withFunctions(ctx context.Context, target *plans.Target, t *table.Table) (*plans.Target, error) {
 	made := *target
-	made.Keys = append([]rewrite.Key(nil), target.Keys...)
+	made.Keys = append([]plans.Key(nil), target.Keys...)
 	for i := range made.Keys {
 		f := t.KeyColumns[i].EngineFunction(on.engine.Dialect)
 		if f.Text == "" {

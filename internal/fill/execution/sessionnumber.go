@@ -8,8 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // The engine remembers for a session which number it has given last: lastval(), currval
@@ -52,11 +53,11 @@ type SessionNumbers struct {
 // last.
 func (s *SessionNumbers) Check(ctx context.Context, query string) error {
 	db := s.conn.DB
-	if rewrite.EndsSession(db.Dialect(), query) {
+	if effects.EndsSession(db.Dialect(), query) {
 		s.Last = nil
 		return nil
 	}
-	for _, step := range rewrite.SessionSteps(db.Dialect(), query) {
+	for _, step := range effects.SessionSteps(db.Dialect(), query) {
 		if err := db.judgeReads(ctx, s.Last, step.Reads); err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (s *SessionNumbers) Check(ctx context.Context, query string) error {
 }
 
 // judgeReads returns the error of the first of some reads that asks for a number of keyfill's.
-func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []rewrite.SessionRead) error {
+func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []effects.SessionRead) error {
 	i := slices.IndexFunc(reads, n.isAsked)
 	if i < 0 {
 		return nil
@@ -86,7 +87,7 @@ func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []re
 }
 
 // isAsked reports whether a read asks for the number.
-func (n *sessionNumber) isAsked(r rewrite.SessionRead) bool {
+func (n *sessionNumber) isAsked(r effects.SessionRead) bool {
 	switch {
 	case r.Unknown:
 		return false
@@ -105,7 +106,7 @@ func isName(name, full []string) bool {
 }
 
 // Note notes that an INSERT has got its keys, and was sent.
-func (s *SessionNumbers) Note(p *rewrite.Plan, f *table.Facts) {
+func (s *SessionNumbers) Note(p *plans.Plan, f *table.Facts) {
 	s.Last = nil
 	if !s.unseen && p.Statements == 1 && s.conn.DB.watchesNumbers() && !s.conn.Unwrapped {
 		n, remembers := numberOf(p, 0, f)
@@ -120,14 +121,14 @@ func (s *SessionNumbers) Note(p *rewrite.Plan, f *table.Facts) {
 
 // numberOf returns the number that an INSERT of a plan gives a row, and whether the engine
 // would remember it.
-func numberOf(p *rewrite.Plan, insert int, f *table.Facts) (n sessionNumber, remembers bool) {
+func numberOf(p *plans.Plan, insert int, f *table.Facts) (n sessionNumber, remembers bool) {
 	in := &p.Inserts[insert]
-	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Conflict == rewrite.ConflictUpdate || !in.Counts() {
+	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Conflict == plans.ConflictUpdate || !in.Counts() {
 		return n, false
 	}
 	t := table.Of(in)
 	for i := range t.KeyColumns {
-		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool { return d.Insert == insert && d.Key == i }) {
+		if t.KeyColumns[i].IsInteger() && f.Columns[i].Counter != nil && slices.ContainsFunc(p.Draws, func(d plans.Draw) bool { return d.Insert == insert && d.Key == i }) {
 			return sessionNumber{table: t, key: i, counter: f.Columns[i].Counter}, true
 		}
 	}
@@ -136,13 +137,13 @@ func numberOf(p *rewrite.Plan, insert int, f *table.Facts) (n sessionNumber, rem
 
 // CheckSteps returns an error where a text of several statements asks for a number that one of
 // its INSERTs gets, by their order.
-func (s *SessionNumbers) CheckSteps(ctx context.Context, p *rewrite.Plan, query string) error {
+func (s *SessionNumbers) CheckSteps(ctx context.Context, p *plans.Plan, query string) error {
 	if p.Statements == 1 || !s.conn.DB.watchesNumbers() {
 		return nil
 	}
 	var n sessionNumber
 	marked := false
-	for _, step := range rewrite.SessionSteps(p.Dialect, query) {
+	for _, step := range effects.SessionSteps(p.Dialect, query) {
 		if marked {
 			if err := s.conn.DB.judgeReads(ctx, &n, step.Reads); err != nil {
 				return err
@@ -167,7 +168,7 @@ func (s *SessionNumbers) Prepared(query string) {
 	if s.unseen || s.Direct == query || !s.conn.DB.watchesNumbers() {
 		return
 	}
-	s.unseen = slices.ContainsFunc(rewrite.SessionSteps(s.conn.DB.Dialect(), query), func(s rewrite.SessionStep) bool { return !s.Keeps })
+	s.unseen = slices.ContainsFunc(effects.SessionSteps(s.conn.DB.Dialect(), query), func(s effects.SessionStep) bool { return !s.Keeps })
 	if s.unseen {
 		s.Last = nil
 	}

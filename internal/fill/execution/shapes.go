@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -33,7 +34,7 @@ type shapeKey struct {
 // shape, the 10th, the 100th, the 1,000th and so on. So a line shows how many there were
 // without a timer, and a statement that is sent often does not fill the log.
 func (s *shapes) count(d *dialect.Dialect, query string, k shapeKey) (shape string, n uint64, now bool) {
-	k.shape = rewrite.Shape(d, query)
+	k.shape = effects.Shape(d, query)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.counts == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // A text may hold several INSERTs, and other statements beside them, which all get their
@@ -17,7 +17,7 @@ import (
 
 // Cautious returns the mode for a text: the most cautious of its tables' modes, since the
 // text is sent either unchanged or filled as a whole.
-func Cautious(tables *relation.Tables, p *rewrite.Plan) policy.Mode {
+func Cautious(tables *relation.Tables, p *plans.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
 		mode = policy.MoreCautious(mode, tables.ModeOf(table.Of(&p.Inserts[i])))
@@ -59,14 +59,14 @@ func (s *Statistics) logUnfilled(ctx context.Context, query string, e Event) {
 		return
 	}
 	var reason, remedy, offset any
-	if e.Action == rewrite.Refuse {
+	if e.Action == plans.Refuse {
 		reason, remedy, offset = string(e.Reason), e.Reason.Error(), e.Offset
 	}
 	s.Tables.Log.Write(ctx, report.MessageUnfilled, e.Table, e.Action.String(), e.Mode.String(), reason, remedy, offset, shape, count)
 }
 
 // logRefused logs a statement that was not sent, and reports it to a tracer.
-func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Refusal) {
+func (s *Statistics) logRefused(ctx context.Context, query string, r *plans.Refusal) {
 	relation.NoteInserts(ctx, s.Tables)
 	WatchOf(ctx).Tracer.refused(r)
 	shape, count, now := s.shapes.count(s.Tables.AnyEngine().Dialect, query, shapeKey{table: r.Table, reason: r.Reason})
@@ -79,12 +79,12 @@ func (s *Statistics) logRefused(ctx context.Context, query string, r *rewrite.Re
 // or the mode lets it be sent unchanged, the error is nil and the event is what to count
 // then. An error that is no refusal is returned as it is.
 func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Event, error) {
-	var r *rewrite.Refusal
+	var r *plans.Refusal
 	if !errors.As(err, &r) {
 		return Event{}, err
 	}
 	t := r.Target.Owner.(*table.Table)
-	e := Event{Counts: true, Table: r.Table, Owner: t, Action: rewrite.Refuse, Reason: r.Reason, Offset: r.Offset, Mode: s.Tables.ModeOf(t)}
+	e := Event{Counts: true, Table: r.Table, Owner: t, Action: plans.Refuse, Reason: r.Reason, Offset: r.Offset, Mode: s.Tables.ModeOf(t)}
 	unfilled := t.Rule.Unsupported == policy.Unfilled
 	for _, other := range r.Others {
 		t := other.Owner.(*table.Table)
@@ -103,7 +103,7 @@ func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Even
 // RefuseBound counts and returns the refusal of an execution whose text is changed
 // already, so that it cannot be sent unchanged.
 func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) error {
-	var r *rewrite.Refusal
+	var r *plans.Refusal
 	if !errors.As(err, &r) {
 		return err
 	}
@@ -113,6 +113,6 @@ func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) e
 }
 
 // refused returns the error for a refusal of the rewriter.
-func refused(r *rewrite.Refusal) error {
+func refused(r *plans.Refusal) error {
 	return r.Target.Owner.(*table.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Traced has the fields of the public Event, which describes them.
 type Traced struct {
 	Entry, Table string
-	Action       rewrite.Action
+	Action       plans.Action
 	Withheld     bool
 	Reason       rewrite.Reason
 	Offset       int
@@ -115,7 +116,7 @@ func (t *Tracer) Event(e Event, err error) {
 	if e.Owner != nil {
 		told.Entry = e.Owner.Rule.Entry
 	}
-	if e.Action == rewrite.Refuse {
+	if e.Action == plans.Refuse {
 		told.Reason, told.Offset = e.Reason, e.Offset
 	}
 	if err != nil {
@@ -125,12 +126,12 @@ func (t *Tracer) Event(e Event, err error) {
 }
 
 // refused reports a statement that is not sent.
-func (t *Tracer) refused(r *rewrite.Refusal) {
+func (t *Tracer) refused(r *plans.Refusal) {
 	if t == nil {
 		return
 	}
 	t.Say(Traced{
-		Entry: r.Target.Owner.(*table.Table).Rule.Entry, Table: r.Table, Action: rewrite.Refuse,
+		Entry: r.Target.Owner.(*table.Table).Rule.Entry, Table: r.Table, Action: plans.Refuse,
 		Reason: r.Reason, Offset: r.Offset, Outcome: OutcomeNotStored, Failed: true,
 	})
 }
@@ -165,7 +166,7 @@ func (x *Execution) Way() string {
 }
 
 // SourceOf returns the first key column of an INSERT that gets keys.
-func (x *Execution) SourceOf(in *rewrite.Insert) *table.Column {
+func (x *Execution) SourceOf(in *plans.Insert) *table.Column {
 	t := table.Of(in)
 	for i, d := range x.Plan.Draws {
 		if &x.Plan.Inserts[d.Insert] == in && (i >= len(x.Holes.Counts) || x.Holes.Counts[i] > 0) {

@@ -10,9 +10,10 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // countedWithin counts the rows of an INSERT … SELECT in the transaction that its keys
@@ -37,26 +38,26 @@ var errMiscounted = anchor.New("rows", "its rows were not as many as counted, th
 
 // CountsInTransaction reports whether the rows of a plan are counted in the transaction
 // of its keys. Without a database it returns false.
-func CountsInTransaction(p *rewrite.Plan) bool {
+func CountsInTransaction(p *plans.Plan) bool {
 	return countsJoined(p) && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
 }
 
 // countsJoined reports whether a key of the rows that are counted belongs to their
 // transaction by the policy.
-func countsJoined(p *rewrite.Plan) bool {
+func countsJoined(p *plans.Plan) bool {
 	return len(p.Inserts) == 1 && p.Counts() && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
 }
 
 // isCountable reports whether the rows of the plan's query can be counted in the
 // transaction of its keys, and none of them is left out.
-func isCountable(p *rewrite.Plan) bool {
+func isCountable(p *plans.Plan) bool {
 	in := &p.Inserts[0]
 	switch p.Dialect.Family {
 	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL, dialect.FamilySQLite:
 	default:
 		return false // none was there to try it
 	}
-	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == rewrite.ConflictError
+	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == plans.ConflictError
 }
 
 // count counts the rows. c may be nil, as for the other methods.
@@ -108,7 +109,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 // are undone.
 func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	conn := c.x.Conn
-	query, args := c.x.Plan.Count(0, c.x.Args, c.x.Holes, nil)
+	query, args := rowcount.CountQuery(c.x.Plan, 0, c.x.Args, c.x.Holes, nil)
 	if !c.x.Plan.Inserts[0].Query.Unsure {
 		return conn.QueryRow(ctx, query, args)
 	}

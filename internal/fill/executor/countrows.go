@@ -14,6 +14,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
@@ -73,8 +76,8 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 // readsAhead reports whether a query reads the last key of its connection, and the engine
 // works out a row of the query before it stores the one before: SQLite does so for a window
 // function, and without one stores each row first.
-func readsAhead(p *rewrite.Plan) bool {
-	return p.Dialect.Family == dialect.FamilySQLite && p.Reads()&rewrite.ReadsLastKey != 0
+func readsAhead(p *plans.Plan) bool {
+	return p.Dialect.Family == dialect.FamilySQLite && p.Reads()&effects.ReadsLastKey != 0
 }
 
 // KeepsValues returns a refusal where the engine may change the values of a query while it
@@ -118,7 +121,7 @@ func KeepsValues(ctx context.Context, x *execution.Execution) error {
 // operandTypes returns the types of the columns in the exact arithmetic of a query, or none
 // where the engine cannot be asked.
 func operandTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
-	query := x.Plan.Operands(0)
+	query := rowcount.OperandsQuery(x.Plan, 0)
 	if query == "" {
 		return nil, nil
 	}
@@ -136,7 +139,7 @@ func areExact(types []string) bool {
 
 // notByEngine adds to a refusal of values why the engine does not number the rows itself
 // this time, if it does otherwise.
-func notByEngine(ctx context.Context, x *execution.Execution, r *rewrite.Refusal) *rewrite.Refusal {
+func notByEngine(ctx context.Context, x *execution.Execution, r *plans.Refusal) *plans.Refusal {
 	switch takes, err := TakesFirst(ctx, x); {
 	case err != nil || !takes:
 	case x.Conn.Tx == session.Inside:
@@ -171,7 +174,7 @@ func KeepsViews(ctx context.Context, x *execution.Execution, answers []any) erro
 
 // columnTypes returns the types of the columns of the query of the execution's INSERT.
 func columnTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
-	query, args := x.Plan.Columns(0, x.Args, x.Holes, nil)
+	query, args := rowcount.ColumnsQuery(x.Plan, 0, x.Args, x.Holes, nil)
 	given := make([]any, len(args))
 	for i := range args {
 		given[i] = args[i]
@@ -233,7 +236,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 			return 0, err
 		}
 	}
-	query, args := s.X.Plan.Count(i, s.X.Args, s.X.Holes, s.X.Keys)
+	query, args := rowcount.CountQuery(s.X.Plan, i, s.X.Args, s.X.Holes, s.X.Keys)
 	row, err := c.QueryRow(ctx, query, args)
 	switch {
 	case own != nil:
@@ -357,7 +360,7 @@ func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 // UnlessOld turns an error of a statement that numbers rows into a refusal if the server
 // is too old for it. Such a server may lack WITH, and then cannot answer the question
 // for its version that stands after one.
-func UnlessOld(ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error) error {
+func UnlessOld(ctx context.Context, c *execution.Conn, p *plans.Plan, err error) error {
 	d := p.Dialect
 	n := &d.Numbering
 	if err == nil || !p.Counts() || n.Major == 0 || d.Family != dialect.FamilyMySQL || !sqlcode.Answered(err) {

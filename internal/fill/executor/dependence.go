@@ -8,24 +8,25 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Dependence names the facts of the database on which a plan depends that was made from
 // the text and the policy alone: see [explain.Explanation]. The version of the server
 // counts only if it is not known: two zeros.
-func Dependence(p *rewrite.Plan, server [2]int) string {
+func Dependence(p *plans.Plan, server [2]int) string {
 	var on []string
 	switch {
-	case p.Action == rewrite.Fill:
+	case p.Action == plans.Fill:
 		if server == [2]int{} {
 			on = append(on, versionOf(p))
 		}
 		on = append(on, numbersOf(p)...)
-		if slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil && in.Query.SetRow }) {
+		if slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Query != nil && in.Query.SetRow }) {
 			on = append(on, "the table, since the INSERT is refused if it has a rule, or a composite column here")
 		}
-	case p.Action != rewrite.Refuse:
+	case p.Action != plans.Refuse:
 	case execution.Unlisted(p) != nil:
 		on = append(on, "the columns of the table")
 	case p.Refusal.Reason == rewrite.ErrSettings:
@@ -35,7 +36,7 @@ func Dependence(p *rewrite.Plan, server [2]int) string {
 }
 
 // versionOf names how a query's rows depend on the version of the server.
-func versionOf(p *rewrite.Plan) string {
+func versionOf(p *plans.Plan) string {
 	d := p.Dialect
 	n := &d.Numbering
 	for i := range p.Inserts {
@@ -65,7 +66,7 @@ func version(d *dialect.Dialect, can string, major, minor int) string {
 }
 
 // numbersOf names the other facts on which the numbering of a query's rows depends.
-func numbersOf(p *rewrite.Plan) (on []string) {
+func numbersOf(p *plans.Plan) (on []string) {
 	n := &p.Dialect.Numbering
 	if !n.Carries || !p.Counts() && !p.Tails() {
 		return nil

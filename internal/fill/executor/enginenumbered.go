@@ -14,14 +14,15 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // engineNumbered executes an INSERT whose rows come from a query, and whose key MariaDB
-// numbers itself from the first one that was reserved: see [rewrite.Plan.TextFrom]. The
+// numbers itself from the first one that was reserved: see [rowcount.TextFrom]. The
 // rows are counted first, and that many keys are reserved.
 //
 // The engine does not stop at the last key that was reserved, and a function that the
@@ -45,7 +46,7 @@ var errOtherNumber = anchor.New("rows", "a function or trigger took its first nu
 func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 	c := x.Conn
 	in := &x.Plan.Inserts[0]
-	if !x.Plan.TakesFirst() || c.DB.Detached || in.Conflict != rewrite.ConflictError {
+	if !x.Plan.TakesFirst() || c.DB.Detached || in.Conflict != plans.ConflictError {
 		// With IGNORE and REPLACE a row too many would be left out without an error, or take
 		// the place of another, if its number were taken.
 		return false, nil
@@ -101,7 +102,7 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 // statements (Knowledge Base, "BEGIN NOT ATOMIC").
 func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	c := n.x.Conn
-	query, args := n.x.Plan.Count(0, n.x.Args, n.x.Holes, nil)
+	query, args := rowcount.CountQuery(n.x.Plan, 0, n.x.Args, n.x.Holes, nil)
 	begin := strings.Replace(n.x.Plan.Dialect.Transactions.Set, "%", rowsSavepoint, 1)
 	if c.Tx == session.Outside {
 		c.EnsureStates(ctx)

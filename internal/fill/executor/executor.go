@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Direct sends executions to the driver's connection.
@@ -40,7 +40,7 @@ func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.R
 // its cache: without keyfill, each INSERT is one step, and meets no open transaction of
 // another one. A text of several statements is not sent again, since SQLite has committed
 // those before the one that it refuses.
-func SentAgain[T any](ctx context.Context, c *execution.Conn, p *rewrite.Plan, err error, send func() (T, error)) (answer T, _ error) {
+func SentAgain[T any](ctx context.Context, c *execution.Conn, p *plans.Plan, err error, send func() (T, error)) (answer T, _ error) {
 	if p.Statements != 1 {
 		return answer, err
 	}
@@ -108,7 +108,7 @@ func choose(ctx context.Context, x *execution.Execution) error {
 
 // unfitStandIn returns the refusal that an execution gets where its keys belong to a
 // transaction, and there is no database.
-func unfitStandIn(x *execution.Execution) *rewrite.Refusal {
+func unfitStandIn(x *execution.Execution) *plans.Refusal {
 	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
 	if !t.Needs.Any {
 		return nil

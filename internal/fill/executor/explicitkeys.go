@@ -8,13 +8,14 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // newBrought returns the keys that are brought for one column. Its numbers are nil where
 // the column is not followed.
-func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int, explicit rewrite.Explicit) (execution.Brought, error) {
+func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int, explicit plans.Explicit) (execution.Brought, error) {
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
 	switch {
@@ -37,7 +38,7 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 
 // NewFollowing returns the keys that an execution brings for columns that are followed. A
 // source that cannot be used is an error if the policy says follow_explicit.
-func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args []driver.NamedValue, h rewrite.Holes) (execution.Following, error) {
+func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []driver.NamedValue, h bind.Holes) (execution.Following, error) {
 	f := execution.Following{Conn: c}
 	if !p.Follows() {
 		return f, nil
@@ -55,9 +56,9 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *rewrite.Plan, args 
 			}
 		}
 		for j := range t.KeyColumns {
-			explicit := p.Explicit(args, h, i, j)
+			explicit := bind.ExplicitKeys(p, args, h, i, j)
 			if k := &t.KeyColumns[j]; !k.Gives(max(explicit.Sure, explicit.Guess, 1)) {
-				explicit.Sure, explicit.Guess = greatestOf(k, p.ExplicitIntegers(args, h, i, j)), 0
+				explicit.Sure, explicit.Guess = greatestOf(k, bind.ExplicitIntegers(p, args, h, i, j)), 0
 			}
 			b, err := newBrought(ctx, c, t, j, explicit)
 			if err != nil {
@@ -93,9 +94,9 @@ func greatestOf(k *table.Column, integers []int64) int64 {
 // numbering goes to stored as well if only the engine can read the key, or if a row may
 // be left out: then it is raised after the INSERT, above the keys that the INSERT has
 // stored.
-func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
-	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
-		return in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace
+func split(f *execution.Following, c *execution.Conn, p *plans.Plan) {
+	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
+		return in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace
 	})
 	for _, b := range f.After {
 		if !b.Numbers.IsJoined() {
@@ -105,7 +106,7 @@ func split(f *execution.Following, c *execution.Conn, p *rewrite.Plan) {
 			f.Stored = append(f.Stored, b)
 		}
 		if skips {
-			b.Explicit = rewrite.Explicit{}
+			b.Explicit = plans.Explicit{}
 		}
 		f.Before = append(f.Before, b)
 	}

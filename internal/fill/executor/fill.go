@@ -7,6 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 )
 
 // Fill gives the execution its keys: the keys of an attempt that has stored nothing, or
@@ -45,15 +47,15 @@ func Place(x *execution.Execution) {
 	case x.Kept:
 		x.Text, x.Sent = x.Query, x.Args
 	case x.FromFirst:
-		x.Text, x.Sent = x.Plan.TextFrom(firstNumber(x)), x.Args
+		x.Text, x.Sent = rowcount.TextFrom(x.Plan, firstNumber(x)), x.Args
 	case x.Inline && Proves(x):
-		x.Text, x.Sent = x.Plan.InlineProven(x.Args, x.Holes, x.Keys, x.Session)
+		x.Text, x.Sent = bind.InlineProven(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
 	case x.Inline:
-		x.Text, x.Sent = x.Plan.Inline(x.Args, x.Holes, x.Keys, x.Session)
+		x.Text, x.Sent = bind.Inline(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
 	case Proves(x):
-		x.Text, x.Sent = x.Plan.ProvenText(x.Session), x.Plan.Bind(x.Args, x.Holes, x.Keys, x.Session)
+		x.Text, x.Sent = bind.ProvenText(x.Plan, x.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
 	default:
-		x.Text, x.Sent = x.Plan.BoundText(x.Session), x.Plan.Bind(x.Args, x.Holes, x.Keys, x.Session)
+		x.Text, x.Sent = bind.Text(x.Plan, x.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
 	}
 }
 
@@ -61,7 +63,7 @@ func Place(x *execution.Execution) {
 // arguments: its decisions are made again, since the caller's []byte may have changed in
 // between, and the arguments sent are this caller's.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
-	h, err := x.Plan.Holes(args)
+	h, err := bind.FindHoles(x.Plan, args)
 	if err != nil || !x.Holes.Equal(h) || x.Values != execution.ValuesFor(ctx, x.Plan) {
 		return false
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
@@ -123,7 +124,7 @@ func (t *Transactional) join(ctx context.Context) error {
 // Unfit returns a refusal if the execution does not suit the transaction that its keys
 // belong to, nil if it does. inside reports whether the application has begun that
 // transaction.
-func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
+func (t *Transactional) Unfit(inside bool) *plans.Refusal {
 	switch p := t.X.Plan; {
 	case t.Needs.whole && leavesOut(t.X.Conn, p):
 		return p.Refused(rewrite.ErrGap)
@@ -134,7 +135,7 @@ func (t *Transactional) Unfit(inside bool) *rewrite.Refusal {
 }
 
 // leavesOut reports whether a trigger or constraint of a table may drop rows silently.
-func leavesOut(c *execution.Conn, p *rewrite.Plan) bool {
+func leavesOut(c *execution.Conn, p *plans.Plan) bool {
 	for i := range p.Inserts {
 		if f := execution.FactsOf(c, table.Of(&p.Inserts[i])); f != nil && f.OwnConflicts {
 			return true

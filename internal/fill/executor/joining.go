@@ -6,6 +6,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -28,7 +31,7 @@ type Joining struct {
 
 // JoiningOf returns which guarantees the keys that an execution draws need from its
 // transaction.
-func JoiningOf(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joining) {
+func JoiningOf(tables *relation.Tables, p *plans.Plan, h bind.Holes) (j Joining) {
 	if tables.Detached {
 		return j
 	}
@@ -36,7 +39,7 @@ func JoiningOf(tables *relation.Tables, p *rewrite.Plan, h rewrite.Holes) (j Joi
 }
 
 // joiningByPolicy is joiningOf, also where there is no database.
-func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
+func joiningByPolicy(p *plans.Plan, h bind.Holes) (j Joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
 			continue
@@ -57,11 +60,11 @@ func joiningByPolicy(p *rewrite.Plan, h rewrite.Holes) (j Joining) {
 // Unsuited returns why a statement cannot be filled because of what drawing its keys does
 // on its connection; empty if it can. The answer depends on the text and the policy
 // alone, so that a statement that is filled today is filled tomorrow.
-func Unsuited(tables *relation.Tables, p *rewrite.Plan, query string) rewrite.Reason {
+func Unsuited(tables *relation.Tables, p *plans.Plan, query string) rewrite.Reason {
 	switch {
 	case Miscounts(tables, p):
 		return rewrite.ErrReadsCount
-	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool { return in.Query != nil }):
+	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Query != nil }):
 		return rewrite.ErrReadsKey // how many rows there are is not asked
 	}
 	return UnsuitedByText(tables.AnyEngine(), p, query)
@@ -69,25 +72,25 @@ func Unsuited(tables *relation.Tables, p *rewrite.Plan, query string) rewrite.Re
 
 // UnsuitedByText returns why drawing keys in a transaction rules the statement out. It
 // checks what depends on the engine and the plan.
-func UnsuitedByText(e *table.Engine, p *rewrite.Plan, query string) rewrite.Reason {
+func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
 		k := &table.Of(in).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined || in.Explained:
-		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != rewrite.ConflictError:
+		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != plans.ConflictError:
 			return rewrite.ErrGap
 		case p.Counts() && !isCountable(p):
 			return rewrite.ErrTogether // it is counted before the transaction is entered
-		case p.Reads()&rewrite.ReadsCount != 0:
+		case p.Reads()&effects.ReadsCount != 0:
 			return rewrite.ErrReadsCount
-		case p.Reads()&rewrite.ReadsLastKey != 0:
+		case p.Reads()&effects.ReadsLastKey != 0:
 			return rewrite.ErrReadsKey
-		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != rewrite.TxUnchanged):
+		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != effects.TxUnchanged):
 			return rewrite.ErrTogether
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
 			return rewrite.ErrTogether // both would get the same keys
-		case k.GapFree() && in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace:
+		case k.GapFree() && in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace:
 			return rewrite.ErrGap
 		}
 	}
@@ -96,8 +99,8 @@ func UnsuitedByText(e *table.Engine, p *rewrite.Plan, query string) rewrite.Reas
 
 // alsoInto reports whether another INSERT of the text draws keys for a table that
 // may be the same.
-func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
-	return slices.ContainsFunc(p.Draws, func(o rewrite.Draw) bool {
+func alsoInto(p *plans.Plan, d plans.Draw) bool {
+	return slices.ContainsFunc(p.Draws, func(o plans.Draw) bool {
 		return o.Insert != d.Insert && table.Of(&p.Inserts[o.Insert]).Rule.Name == table.Of(&p.Inserts[d.Insert]).Rule.Name
 	})
 }
@@ -105,13 +108,13 @@ func alsoInto(p *rewrite.Plan, d rewrite.Draw) bool {
 // Waits reports whether keys are drawn when database/sql comes back with the
 // prepared statement: keys of a transaction are not kept for a driver that may
 // want the text to be prepared.
-func Waits(c *execution.Conn, p *rewrite.Plan, h rewrite.Holes, by session.Route, args int) bool {
+func Waits(c *execution.Conn, p *plans.Plan, h bind.Holes, by session.Route, args int) bool {
 	return (p.TakesFirst() || JoiningOf(c.DB.Tables, p, h).Any) && c.PreparesFirst(by, args)
 }
 
 // UnsuitedParts returns the refusal of the first part of a text that would be refused
 // when sent alone, nil if no part would be.
-func UnsuitedParts(tables *relation.Tables, p *rewrite.Plan) *rewrite.Refusal {
+func UnsuitedParts(tables *relation.Tables, p *plans.Plan) *plans.Refusal {
 	at := 0 // where the part begins in the text
 	for _, text := range p.Parts {
 		part := tables.AnyEngine().Plan(text)

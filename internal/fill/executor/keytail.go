@@ -9,6 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -19,7 +21,7 @@ import (
 
 // CountsKeys returns a refusal where the server cannot make the keys of a plan. An error
 // is the driver's own.
-func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
+func CountsKeys(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	n := &p.Dialect.Numbering
 	switch {
 	case !p.Tails() || c.DB.Detached:
@@ -31,7 +33,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 	}
 	query := "SELECT " + strings.Join(n.Server, ", ")
 	if p.Merges() {
-		query += ", " + p.Views()
+		query += ", " + rowcount.Views(p)
 	}
 	row, err := c.QueryRow(ctx, query, nil)
 	if err != nil {
@@ -54,7 +56,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 }
 
 // isLater returns a refusal if the server is older than the functions that keys call.
-func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
+func isLater(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	n := &p.Dialect.Numbering
 	version := c.DB.ServerVersion.Load()
 	if version == nil {
@@ -73,8 +75,8 @@ func isLater(ctx context.Context, c *execution.Conn, p *rewrite.Plan) error {
 }
 
 // CallsLater reports whether an expression of a key calls a function of a later version.
-func CallsLater(p *rewrite.Plan) bool {
-	return p.Tails() && slices.ContainsFunc(p.Draws, func(d rewrite.Draw) bool {
+func CallsLater(p *plans.Plan) bool {
+	return p.Tails() && slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
 		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // In a statement of several rows, of which some bring keys that are followed, the rows after
@@ -53,8 +53,8 @@ func (m mixed) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 	if len(m.x.Plan.Inserts) != 1 || t.KeyColumns[i].Source != nil {
 		return m.Conn.Give(ctx, room, t, i, n)
 	}
-	own := m.x.Plan.Brought(m.x.Args, m.x.Holes, 0, i)
-	if f := execution.FactsOf(m.x.Conn, t); f != nil && f.Columns[i].OthersNumber && slices.ContainsFunc(own, func(o rewrite.Brought) bool { return o.Integer == 0 }) {
+	own := bind.BroughtKeys(m.x.Plan, m.x.Args, m.x.Holes, 0, i)
+	if f := execution.FactsOf(m.x.Conn, t); f != nil && f.Columns[i].OthersNumber && slices.ContainsFunc(own, func(o bind.Brought) bool { return o.Integer == 0 }) {
 		m.raiseToCounter(ctx, t, i)
 	}
 	if b := m.x.Follows.Of(t, i); b != nil {
@@ -84,7 +84,7 @@ func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 }
 
 // giveBetween draws all numbers at once, and leaves out those that the engine may give.
-func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
+func (m mixed) giveBetween(ctx context.Context, own []bind.Brought, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	filled, f := filledBy(m.x, i), execution.FactsOf(m.x.Conn, t)
 	var left []int // the places of the numbers that are left out
 	for at, o := range own {
@@ -104,7 +104,7 @@ func (m mixed) giveBetween(ctx context.Context, own []rewrite.Brought, room []dr
 
 // giveAbove draws the numbers in parts, and raises the numbering above the keys that stand
 // between.
-func (m mixed) giveAbove(ctx context.Context, b *execution.Brought, own []rewrite.Brought, room []driver.Value, n int) ([]driver.Value, error) {
+func (m mixed) giveAbove(ctx context.Context, b *execution.Brought, own []bind.Brought, room []driver.Value, n int) ([]driver.Value, error) {
 	filled, f := filledBy(m.x, b.Key), execution.FactsOf(m.x.Conn, b.Table)
 	drawn := room
 	for at, o := range own {

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // A number that keyfill draws may belong to a row that another program has numbered: the
@@ -58,9 +58,9 @@ func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 
 // MayLeaveOut reports whether the INSERT of a plan leaves out rows of VALUES that are there
 // already, and may have numbers for them.
-func MayLeaveOut(p *rewrite.Plan) bool {
+func MayLeaveOut(p *plans.Plan) bool {
 	in := &p.Inserts[0]
-	return len(p.Inserts) == 1 && p.Alone() && in.Conflict == rewrite.ConflictSkip && !in.Conditional && in.Query == nil && !in.Explained && in.Rows > 0
+	return len(p.Inserts) == 1 && p.Alone() && in.Conflict == plans.ConflictSkip && !in.Conditional && in.Query == nil && !in.Explained && in.Rows > 0
 }
 
 func (s skipping) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {

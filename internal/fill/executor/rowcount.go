@@ -3,7 +3,8 @@ package executor
 import (
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Miscounts reports whether a statement asks for the number of rows that the one before
@@ -12,11 +13,11 @@ import (
 // text and the policy alone, so that a statement that is filled today is filled tomorrow.
 //
 // SQLite's last_insert_rowid() stays: the tables of states are WITHOUT ROWID.
-func Miscounts(tables *relation.Tables, p *rewrite.Plan) bool {
+func Miscounts(tables *relation.Tables, p *plans.Plan) bool {
 	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // whose log is asked for
-		return p.Reads()&rewrite.ReadsCount != 0
+		return p.Reads()&effects.ReadsCount != 0
 	}
-	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&rewrite.ReadsCount == 0 {
+	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&effects.ReadsCount == 0 {
 		return false
 	}
 	for _, d := range p.Draws {

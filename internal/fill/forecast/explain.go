@@ -10,6 +10,10 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -25,17 +29,17 @@ func ExplainOn(db *execution.Database, query string, version [2]int) (explain.Ex
 }
 
 func explained(e *table.Engine, query string, version [2]int) (explain.Explanation, error) {
-	if rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
-		ex, err := explanation(&rewrite.Plan{}, query, nil, foresight{})
+	if words.Concerns(e.Dialect, query)&words.ConcernsInsert == 0 {
+		ex, err := explanation(&plans.Plan{}, query, nil, foresight{})
 		ex.Reads = e.SessionReads(query)
 		return ex, err
 	}
 	p := e.PlanOn(query, version)
-	if p.Ambiguous() && p.Action != rewrite.Refuse {
+	if p.Ambiguous() && p.Action != plans.Refuse {
 		p = p.Unsettled()
 	}
 	var refused error
-	if p.Action == rewrite.Fill {
+	if p.Action == plans.Fill {
 		n := &e.Dialect.Numbering.Tails
 		if executor.CallsLater(p) && table.IsBefore(version, n.Major, n.Minor) {
 			refused = p.Refused(rewrite.ErrOldServer)
@@ -53,25 +57,25 @@ func explained(e *table.Engine, query string, version [2]int) (explain.Explanati
 
 // explanation returns what is done with a query by its plan. refused is why it is not
 // sent although the plan is to fill it, nil if it is sent as foreseen.
-func explanation(p *rewrite.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
+func explanation(p *plans.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
-	if p.Action == rewrite.Refuse && refused == nil {
+	if p.Action == plans.Refuse && refused == nil {
 		refused = p.Refusal
 	}
 	switch {
 	case refused != nil:
-		ex.Action = rewrite.Refuse.String()
+		ex.Action = plans.Refuse.String()
 		refusal(&ex, p, refused)
 		ex.Inserts = refusedBeside(p, ex)
 		return ex, nil
-	case p.Action == rewrite.Pass:
+	case p.Action == plans.Pass:
 		return ex, nil
 	}
 	describe(&ex, p)
 	if len(p.Inserts) > 1 {
 		ex.Inserts = several(p)
 	}
-	if p.Action == rewrite.Keep {
+	if p.Action == plans.Keep {
 		if p.AtExecution {
 			ex.Reason = reasonAtExecution
 		}
@@ -81,35 +85,35 @@ func explanation(p *rewrite.Plan, query string, refused error, f foresight) (exp
 }
 
 // sent fills in the text that is sent, and where its keys are.
-func sent(ex *explain.Explanation, p *rewrite.Plan, f foresight) error {
+func sent(ex *explain.Explanation, p *plans.Plan, f foresight) error {
 	switch {
 	case f.fromFirst:
-		ex.SQL, ex.Literal = p.TextFrom(1), true
+		ex.SQL, ex.Literal = rowcount.TextFrom(p, 1), true
 		return nil
 	case p.Placeholders() > 0 && !p.TooMany():
-		ex.SQL = p.BoundText(f.session)
+		ex.SQL = bind.Text(p, f.session)
 		if f.joined {
-			ex.SQL = p.ProvenText(f.session)
+			ex.SQL = bind.ProvenText(p, f.session)
 		}
 		ex.Slots = slotsOf(p, f.session)
 		return nil
 	}
-	h := p.Assumed()
+	h := bind.AssumedHoles(p)
 	drawn, err := keys.Draw(context.Background(), p, nil, h, oneRow(p), nil, keys.Examples{}, nil)
 	if err != nil {
 		return err
 	}
 	ex.Literal = true
-	if ex.SQL = p.InlineAssumed(h, drawn, f.session); f.joined && p.Placeholders() == 0 {
-		ex.SQL, _ = p.InlineProven(nil, h, drawn, f.session)
+	if ex.SQL = bind.InlineAssumed(p, h, drawn, f.session); f.joined && p.Placeholders() == 0 {
+		ex.SQL, _ = bind.InlineProven(p, nil, h, drawn, f.session)
 	}
 	return nil
 }
 
 // slotsOf returns the places of the keys among the arguments.
-func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
+func slotsOf(p *plans.Plan, session bool) []explain.Slot {
 	slots := []explain.Slot{}
-	for _, place := range p.Places(session) {
+	for _, place := range bind.Places(p, session) {
 		s := explain.Slot{Arg: place.Arg, Row: place.Row + 1}
 		if p.Inserts[place.Insert].Query != nil {
 			s.Row = 0
@@ -127,8 +131,8 @@ func slotsOf(p *rewrite.Plan, session bool) []explain.Slot {
 
 // refusal fills in why the query is refused, or the error of the driver before it sends
 // anything.
-func refusal(ex *explain.Explanation, p *rewrite.Plan, err error) {
-	var r *rewrite.Refusal
+func refusal(ex *explain.Explanation, p *plans.Plan, err error) {
+	var r *plans.Refusal
 	if errors.As(err, &r) {
 		err = r.Cause()
 	} else {
@@ -156,7 +160,7 @@ const reasonBeside = "another INSERT of the text is refused, and a text is fille
 
 // refusedBeside returns what is done with the INSERTs of a text of which one is refused, nil
 // where it has no other.
-func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.Insert) {
+func refusedBeside(p *plans.Plan, refused explain.Explanation) (all []explain.Insert) {
 	own := explain.Insert{
 		Action: refused.Action, Table: refused.Table, Column: refused.Column, Reason: refused.Reason, Offset: refused.Offset,
 	}
@@ -189,25 +193,25 @@ func refusedBeside(p *rewrite.Plan, refused explain.Explanation) (all []explain.
 }
 
 // several returns what is done with each of several INSERTs.
-func several(p *rewrite.Plan) []explain.Insert {
+func several(p *plans.Plan) []explain.Insert {
 	all := make([]explain.Insert, len(p.Inserts))
 	for i := range p.Inserts {
 		all[i] = insertOf(&p.Inserts[i])
-		all[i].Action = rewrite.Keep.String()
+		all[i].Action = plans.Keep.String()
 		if p.Inserts[i].Query != nil {
-			all[i].Action = rewrite.Fill.String()
+			all[i].Action = plans.Fill.String()
 		}
 	}
-	for i, n := range p.Assumed().Counts {
+	for i, n := range bind.AssumedHoles(p).Counts {
 		one := &all[p.Draws[i].Insert]
 		if n > 0 {
-			one.Action = rewrite.Fill.String()
-		} else if one.Action == rewrite.Keep.String() {
+			one.Action = plans.Fill.String()
+		} else if one.Action == plans.Keep.String() {
 			one.Reason = reasonAtExecution
 		}
 	}
 	for i := range all {
-		if all[i].Action == rewrite.Fill.String() {
+		if all[i].Action == plans.Fill.String() {
 			all[i].Reason = ""
 			all[i].End = table.Of(&p.Inserts[i]).EndOfKeys()
 		}
@@ -216,7 +220,7 @@ func several(p *rewrite.Plan) []explain.Insert {
 }
 
 // insertOf describes an INSERT.
-func insertOf(in *rewrite.Insert) explain.Insert {
+func insertOf(in *plans.Insert) explain.Insert {
 	one := explain.Insert{Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset}
 	if in.Rows >= 0 {
 		one.Rows = new(in.Rows)
@@ -225,7 +229,7 @@ func insertOf(in *rewrite.Insert) explain.Insert {
 }
 
 // describe fills in the descriptions of the INSERTs.
-func describe(ex *explain.Explanation, p *rewrite.Plan) {
+func describe(ex *explain.Explanation, p *plans.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
 	ex.End = table.Of(in).EndOfKeys()
@@ -240,7 +244,7 @@ func describe(ex *explain.Explanation, p *rewrite.Plan) {
 }
 
 // oneRow is the number of rows that a query is taken to have.
-func oneRow(p *rewrite.Plan) map[int]int64 {
+func oneRow(p *plans.Plan) map[int]int64 {
 	rows := map[int]int64{}
 	for _, i := range p.Counted() {
 		rows[i] = 1

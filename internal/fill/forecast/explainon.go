@@ -10,8 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Explainer explains queries on a connection of its own, which asks the database all that
@@ -61,7 +62,7 @@ func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 	defer cancel()
 	e := x.conn.DB.AnyEngine()
 	alone, err := explained(e, query, [2]int{})
-	if err != nil || rewrite.Concerns(e.Dialect, query)&rewrite.ConcernsInsert == 0 {
+	if err != nil || words.Concerns(e.Dialect, query)&words.ConcernsInsert == 0 {
 		return alone, err
 	}
 	ex, missing, err := x.onDatabase(ctx, e, query)
@@ -90,7 +91,7 @@ func (x *Explainer) onDatabase(ctx context.Context, e *table.Engine, query strin
 		p = e.Plan(query)
 	}
 	var f foresight
-	if err == nil && p.Action == rewrite.Fill {
+	if err == nil && p.Action == plans.Fill {
 		f, err = foresee(ctx, x.conn, p, query)
 	}
 	if err != nil && (unanswered(ctx, err) || p.Refusal == nil && len(p.Inserts) == 0) {

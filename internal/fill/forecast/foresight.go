@@ -9,6 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/fill/executor"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -23,10 +26,10 @@ type foresight struct {
 
 // foresee decides how an INSERT is sent, as [fill.directCall.decide] and
 // [executor.choose] do, but draws no key, counts no row and begins no transaction. Its
-// error is a [rewrite.Refusal] if the INSERT is refused, or the error that the driver
+// error is a [plans.Refusal] if the INSERT is refused, or the error that the driver
 // would return before it sends the INSERT. No transaction is taken to be open.
-func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query string) (foresight, error) {
-	h := p.Assumed()
+func foresee(ctx context.Context, c *execution.Conn, p *plans.Plan, query string) (foresight, error) {
+	h := bind.AssumedHoles(p)
 	switch {
 	case p.Load:
 		return foresight{}, foreseeLoad(c, p)
@@ -45,7 +48,7 @@ func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query stri
 		err = foreseeExecutor(ctx, x)
 	}
 	f := foresight{session: x.Session, joined: x.Joined, fromFirst: x.FromFirst}
-	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in rewrite.Insert) bool {
+	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
 		facts, err := c.DB.Facts(ctx, &c.Session, table.Of(&in))
 		return err == nil && facts.IsUnseen()
 	})
@@ -54,7 +57,7 @@ func foresee(ctx context.Context, c *execution.Conn, p *rewrite.Plan, query stri
 
 // foreseeLoad returns a refusal of a bulk load whose rows the driver does not take one by
 // one, or whose keys belong to its transaction.
-func foreseeLoad(c *execution.Conn, p *rewrite.Plan) error {
+func foreseeLoad(c *execution.Conn, p *plans.Plan) error {
 	for _, d := range p.Draws {
 		if !c.DB.Driver.TakesRows() || table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
 			return p.Refused(rewrite.ErrBulk)
@@ -117,7 +120,7 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 	}
 	query := "SELECT " + strings.Join(n.Server, ", ")
 	if n.Carries {
-		query += ", " + x.Plan.Views()
+		query += ", " + rowcount.Views(x.Plan)
 	}
 	row, err := x.Conn.QueryRow(ctx, query, nil)
 	if err != nil {
@@ -134,7 +137,7 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 
 // unknownArguments returns arguments for the questions about a query, whose values the
 // caller of an explanation does not have.
-func unknownArguments(p *rewrite.Plan) []driver.NamedValue {
+func unknownArguments(p *plans.Plan) []driver.NamedValue {
 	args := make([]driver.NamedValue, p.Placeholders())
 	for i := range args {
 		args[i].Ordinal = i + 1

@@ -5,13 +5,13 @@ import (
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Answer is the driver's answer to an execution, read for the first INSERT of its text.
 type Answer struct {
 	x     *execution.Execution
-	in    *rewrite.Insert
+	in    *plans.Insert
 	table *table.Table
 	res   driver.Result
 }
@@ -34,7 +34,7 @@ func (a Answer) idiomTells() bool {
 
 // isOpen reports whether success leaves open how many rows were stored.
 func (a Answer) isOpen() bool {
-	return a.in.Conflict == rewrite.ConflictSkip || a.in.Conflict == rewrite.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
+	return a.in.Conflict == plans.ConflictSkip || a.in.Conflict == plans.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
 }
 
 // tellsID reports whether the result's LastInsertId is to be one of our keys.
@@ -65,6 +65,6 @@ func (a Answer) affected() int64 {
 // rowid.
 func (a Answer) rowIDTells() bool {
 	f := execution.FactsOf(a.x.Conn, a.table)
-	return a.x.Plan.Dialect.LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == rewrite.ConflictSkip &&
+	return a.x.Plan.Dialect.LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == plans.ConflictSkip &&
 		!a.in.Replaces && !f.OwnConflicts && a.affected() > 0
 }

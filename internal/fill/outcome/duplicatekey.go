@@ -10,8 +10,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Duplicate is the error of a statement that has failed because a key, or another value
@@ -53,9 +54,9 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 // suspectParents is giveUpBlocks for a column that is numbered within others. The index
 // that the error names is not looked at: the next draw finds out whether the numbers of
 // a parent are in use, which costs one query.
-func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw rewrite.Draw) {
+func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw plans.Draw) {
 	x := d.X
-	rows, err := x.Plan.Scopes(x.Args, x.Holes, draw.Insert, draw.Key)
+	rows, err := bind.Scopes(x.Plan, x.Args, x.Holes, draw.Insert, draw.Key)
 	if err != nil {
 		return
 	}

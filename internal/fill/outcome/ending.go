@@ -2,9 +2,9 @@ package outcome
 
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // ending is the error or success of a text of an execution. Without an error it has run
@@ -26,7 +26,7 @@ func (e ending) outcome() execution.Outcome {
 	}
 	// ErrBadConn proves nothing: drivers also return it for a connection that broke after
 	// the send.
-	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Conflict != rewrite.ConflictSkip && !x.OwnConflicts()
+	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Conflict != plans.ConflictSkip && !x.OwnConflicts()
 	if atomic && sqlcode.Answered(e.err) {
 		return execution.OutcomeNotStored
 	}
@@ -41,7 +41,7 @@ func (e ending) isUndone() bool {
 }
 
 // outcomeOf returns the outcome of the rows of one INSERT of the text, by the error.
-func (e ending) outcomeOf(in *rewrite.Insert) execution.Outcome {
+func (e ending) outcomeOf(in *plans.Insert) execution.Outcome {
 	if e.x.Plan.Alone() {
 		return e.outcome()
 	}

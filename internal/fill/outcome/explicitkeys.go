@@ -11,10 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // raiseAbove raises a numbering above the keys that were brought. On the connection of
@@ -129,13 +129,13 @@ func RaiseAfter(ctx context.Context, f *execution.Following) error {
 
 // raiseKept raises the numberings above the rows that an INSERT has stored before the one
 // that it failed at: OR FAIL keeps them.
-func raiseKept(ctx context.Context, f *execution.Following, p *rewrite.Plan) {
-	if in := &p.Inserts[0]; in.Conflict != rewrite.ConflictSkip || in.Rows == 1 || !p.Dialect.LastRowID {
+func raiseKept(ctx context.Context, f *execution.Following, p *plans.Plan) {
+	if in := &p.Inserts[0]; in.Conflict != plans.ConflictSkip || in.Rows == 1 || !p.Dialect.LastRowID {
 		return
 	}
 	kept := execution.Following{Conn: f.Conn}
 	for _, b := range f.After {
-		b.Explicit = rewrite.Explicit{Open: true}
+		b.Explicit = plans.Explicit{Open: true}
 		kept.After = append(kept.After, b)
 	}
 	_ = RaiseAfter(ctx, &kept) // the error of the INSERT shows that the transaction has ended

@@ -15,6 +15,7 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
@@ -76,7 +77,7 @@ func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, 
 // group puts the keys of the same parent together.
 func (q *Inquiry) group(draw, n int) bool {
 	x := q.x
-	parents, err := x.Plan.Scopes(x.Args, x.Holes, x.Plan.Draws[draw].Insert, x.Plan.Draws[draw].Key)
+	parents, err := bind.Scopes(x.Plan, x.Args, x.Holes, x.Plan.Draws[draw].Insert, x.Plan.Draws[draw].Key)
 	if err != nil {
 		return false
 	}

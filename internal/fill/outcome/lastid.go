@@ -11,8 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // lastID finds what LastInsertId is to say of an execution that has succeeded.
@@ -64,7 +65,7 @@ func (l lastID) result() driver.Result {
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
 	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
-		in.Conflict != rewrite.ConflictError && in.Conflict != rewrite.ConflictReplace {
+		in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace {
 		return false
 	}
 	own, err := l.res.LastInsertId()
@@ -72,7 +73,7 @@ func (l lastID) engineNumberedFirst(ids []filledID) bool {
 		return false
 	}
 	first := false
-	for _, o := range l.x.Plan.Brought(l.x.Args, l.x.Holes, 0, l.table.LastIDKey) {
+	for _, o := range bind.BroughtKeys(l.x.Plan, l.x.Args, l.x.Holes, 0, l.table.LastIDKey) {
 		switch {
 		case o.Integer == own:
 			return false
@@ -90,7 +91,7 @@ func (l lastID) engineNumberedFirst(ids []filledID) bool {
 // order.
 func (l lastID) filledIDs(i int) []filledID {
 	var ids []filledID
-	for n, p := range l.x.Plan.Filled(l.x.Holes) {
+	for n, p := range bind.FilledPlaces(l.x.Plan, l.x.Holes) {
 		if p.Insert != 0 || p.Key != i {
 			continue
 		}
@@ -110,11 +111,11 @@ func (l lastID) filledIDs(i int) []filledID {
 
 // firstRow returns the first key if it is known to be stored. affected is -1 if the
 // driver does not return it.
-func firstRow(in *rewrite.Insert, first, affected int64) int64 {
+func firstRow(in *plans.Insert, first, affected int64) int64 {
 	switch {
-	case in.Conflict == rewrite.ConflictSkip && affected != int64(in.Rows),
-		in.Conflict == rewrite.ConflictError && affected >= 0 && affected < int64(in.Rows),
-		in.Conflict == rewrite.ConflictUpdate, affected == 0:
+	case in.Conflict == plans.ConflictSkip && affected != int64(in.Rows),
+		in.Conflict == plans.ConflictError && affected >= 0 && affected < int64(in.Rows),
+		in.Conflict == plans.ConflictUpdate, affected == 0:
 		return 0
 	}
 	return first
@@ -130,7 +131,7 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	f := execution.FactsOf(l.x.Conn, l.table)
 	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
 	switch {
-	case l.in.Conflict == rewrite.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
+	case l.in.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
 		return OwnResult{l.res, 0}
 	case last.row != l.in.Rows-1 && isRowID:
 		// The last row has brought its own key.
@@ -149,9 +150,9 @@ func (l lastID) isLastRowID() bool {
 		return false
 	}
 	switch affected := l.affected(); {
-	case l.in.Conflict != rewrite.ConflictUpdate && affected > 0:
+	case l.in.Conflict != plans.ConflictUpdate && affected > 0:
 		return true // each row that is counted is stored
-	case l.in.Returning && (l.in.Conflict == rewrite.ConflictError || l.in.Conflict == rewrite.ConflictReplace) && !l.x.OwnConflicts():
+	case l.in.Returning && (l.in.Conflict == plans.ConflictError || l.in.Conflict == plans.ConflictReplace) && !l.x.OwnConflicts():
 		return true // each row is stored
 	}
 	return slices.Contains(l.x.Fate.Rows, execution.OutcomeStored)
@@ -202,7 +203,7 @@ func (l lastID) lastStoredID(ids []filledID) int64 {
 // caller such as GORM, which counts up from LastInsertId for each row, then never
 // reaches keys of other statements.
 func (l lastID) spares(id filledID) bool {
-	draw := l.x.Plan.Filled(l.x.Holes)[id.place].Draw
+	draw := bind.FilledPlaces(l.x.Plan, l.x.Holes)[id.place].Draw
 	return keys.SpareKeys(l.x.Plan, l.x.Plan.Draws[draw], l.x.Holes.Counts[draw]) > 0
 }
 
@@ -210,16 +211,16 @@ func (l lastID) spares(id filledID) bool {
 // its last one, if every row that was counted is stored, or the table has said which
 // are.
 func (l lastID) numberedResult() driver.Result {
-	d := slices.IndexFunc(l.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == l.table.LastIDKey })
+	d := slices.IndexFunc(l.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == l.table.LastIDKey })
 	if d < 0 {
 		return l.res
 	}
 	affected, err := l.res.RowsAffected()
 	f := execution.FactsOf(l.x.Conn, l.table)
 	switch {
-	case l.x.Plan.Dialect.LastRowID && l.in.Conflict != rewrite.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
+	case l.x.Plan.Dialect.LastRowID && l.in.Conflict != plans.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
 		return l.res // the rowid of the last row, which is its key
-	case l.in.Conflict != rewrite.ConflictError:
+	case l.in.Conflict != plans.ConflictError:
 		return OwnResult{l.res, l.x.Fate.Changed}
 	case err != nil, affected != l.x.Rows[0], affected == 0:
 		return OwnResult{l.res, 0}
@@ -233,8 +234,8 @@ func (l lastID) numberedResult() driver.Result {
 // the last one, if its rows need not all be stored; 0 if the table has none or no caller
 // reads it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
-	d := slices.IndexFunc(a.x.Plan.Draws, func(d rewrite.Draw) bool { return d.Key == a.table.LastIDKey })
-	if d < 0 || !a.tellsID() || a.in.Conflict == rewrite.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
+	d := slices.IndexFunc(a.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == a.table.LastIDKey })
+	if d < 0 || !a.tellsID() || a.in.Conflict == plans.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
 		return 0
 	}
 	f := RowFactsOf(ctx, a.x)

@@ -2,12 +2,13 @@ package outcome
 
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // together is the outcome of an INSERT that is not alone in its text.
-func (e ending) together(in *rewrite.Insert) execution.Outcome {
+func (e ending) together(in *plans.Insert) execution.Outcome {
 	p, err := e.x.Plan, e.err
 	switch {
 	case err != nil && p.Statements == 1 && p.Dialect.AtomicStatements && sqlcode.Answered(err):
@@ -18,7 +19,7 @@ func (e ending) together(in *rewrite.Insert) execution.Outcome {
 	if in.Branched {
 		return execution.OutcomeUnknown
 	}
-	if in.Conflict != rewrite.ConflictError || p.Statements > 1 && p.MayConflict() {
+	if in.Conflict != plans.ConflictError || p.Statements > 1 && p.MayConflict() {
 		return execution.OutcomeUnknown
 	}
 	return execution.OutcomeStored
@@ -29,7 +30,7 @@ func (e ending) together(in *rewrite.Insert) execution.Outcome {
 func (e ending) noteTogether(keys []execution.RecordedKey) {
 	x := e.x
 	i := 0
-	for _, p := range x.Plan.Filled(x.Holes) {
+	for _, p := range bind.FilledPlaces(x.Plan, x.Holes) {
 		if in := &x.Plan.Inserts[p.Insert]; !in.Explained {
 			keys[i].Outcome = e.together(in)
 			i++

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // The text of an execution may prove the meaning of its table's name: see
@@ -20,7 +20,7 @@ import (
 var ErrOtherTable = anchor.New("name-moved", "the name means another table now than when the key was drawn: run the transaction again, or write the schema in front of the name")
 
 // otherTable returns the proof that has failed with err, nil where none has.
-func otherTable(x *execution.Execution, err error) (insert *rewrite.Insert, proof *rewrite.Proof) {
+func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof *plans.Proof) {
 	if err == nil || !x.Plan.ProvesName() {
 		return nil, nil
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Which rows of an INSERT were stored is said by the statement itself where it
@@ -33,7 +34,7 @@ func (a Answer) Settle(ctx context.Context) {
 	}
 	affected := a.affected()
 	o, open := a.proven(affected)
-	a.x.Fate.Rows = slices.Repeat([]execution.Outcome{o}, len(a.x.Plan.Filled(a.x.Holes)))
+	a.x.Fate.Rows = slices.Repeat([]execution.Outcome{o}, len(bind.FilledPlaces(a.x.Plan, a.x.Holes)))
 	if !open {
 		a.recheck(ctx, o, affected)
 		return
@@ -82,21 +83,21 @@ func (a Answer) isWanted() bool {
 func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
-	case a.in.Conflict == rewrite.ConflictConditional:
+	case a.in.Conflict == plans.ConflictConditional:
 		return execution.OutcomeUnknown, false // the column may belong to the source of a MERGE
 	case a.x.OwnConflicts() && rows > 1:
 		return execution.OutcomeUnknown, true
-	case a.in.Conflict == rewrite.ConflictError && affected < 0 && !a.in.Returning:
+	case a.in.Conflict == plans.ConflictError && affected < 0 && !a.in.Returning:
 		return execution.OutcomeStored, false
-	case a.in.Conflict == rewrite.ConflictError && affected >= 0:
+	case a.in.Conflict == plans.ConflictError && affected >= 0:
 		if affected == rows {
 			return execution.OutcomeStored, false
 		}
 		// A trigger has stored the row elsewhere, or SET NOCOUNT is ON.
 		return execution.OutcomeUnknown, a.x.OwnConflicts()
-	case a.in.Conflict == rewrite.ConflictReplace && rows == 1 && affected > 0:
+	case a.in.Conflict == plans.ConflictReplace && rows == 1 && affected > 0:
 		return execution.OutcomeStored, false
-	case a.in.Conditional && a.in.Conflict == rewrite.ConflictSkip && affected == rows:
+	case a.in.Conditional && a.in.Conflict == plans.ConflictSkip && affected == rows:
 		return execution.OutcomeStored, false // each row has met its condition
 	}
 	return execution.OutcomeUnknown, true
@@ -109,30 +110,30 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 		return execution.OutcomeUnknown
 	}
 	switch a.in.Conflict {
-	case rewrite.ConflictError:
+	case plans.ConflictError:
 		if affected < 0 {
 			return execution.OutcomeStored // or it had failed
 		}
-	case rewrite.ConflictReplace:
+	case plans.ConflictReplace:
 		switch {
 		case a.in.Conditional && affected == 0:
 			return execution.OutcomeNotStored
 		case a.in.Rows == 1 && !a.in.Conditional:
 			return execution.OutcomeStored
 		}
-	case rewrite.ConflictSkip:
+	case plans.ConflictSkip:
 		if affected == 0 && a.x.Plan.Dialect.Family == dialect.FamilySQLServer {
 			return execution.OutcomeUnknown // SET NOCOUNT may be ON
 		}
 		return countedSkip(a.in, affected)
-	case rewrite.ConflictUpdate:
+	case plans.ConflictUpdate:
 		return a.countedUpsert(affected)
 	}
 	return execution.OutcomeUnknown
 }
 
 // countedSkip is byCount where rows may have been left out.
-func countedSkip(in *rewrite.Insert, affected int64) execution.Outcome {
+func countedSkip(in *plans.Insert, affected int64) execution.Outcome {
 	switch {
 	case affected == 0:
 		return execution.OutcomeNotStored
@@ -162,7 +163,7 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 
 // inTable returns the outcomes of the rows as read from the table.
 func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) []execution.Outcome {
-	places := a.x.Plan.Filled(a.x.Holes)
+	places := bind.FilledPlaces(a.x.Plan, a.x.Holes)
 	fates := make([]execution.Outcome, len(places))
 	for draw := range a.x.Plan.Draws {
 		found := presentKeys(ctx, a.x, f, draw, affected)
@@ -189,17 +190,17 @@ func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) 
 
 // believed returns the outcome of a row by the presence of its key, if stored of the keys
 // that were asked for were found.
-func believed(in *rewrite.Insert, f *table.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
+func believed(in *plans.Insert, f *table.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
 	switch {
 	case stored == asked && affected != 0:
 		return found
 	case !f.Stays:
 		return execution.OutcomeUnknown // another row of the statement may have the key: NEW.id + 1
-	case affected < 0 || in.Conflict == rewrite.ConflictReplace || in.Replaces:
+	case affected < 0 || in.Conflict == plans.ConflictReplace || in.Replaces:
 		return found
 	case stored > affected:
 		return execution.OutcomeUnknown // another statement has stored one of the keys
-	case in.Conflict == rewrite.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
+	case in.Conflict == plans.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
 		return execution.OutcomeUnknown // another one has removed it since
 	}
 	return found

@@ -3,6 +3,7 @@ package outcome
 import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
 	"github.com/keyfill/keyfill/keysource"
 )
 
@@ -54,7 +55,7 @@ func Record(x *execution.Execution, err error) {
 // RecordedKeys returns the keys that the execution drew, in row order.
 func RecordedKeys(x *execution.Execution) []execution.RecordedKey {
 	var recorded []execution.RecordedKey
-	for _, p := range x.Plan.Filled(x.Holes) {
+	for _, p := range bind.FilledPlaces(x.Plan, x.Holes) {
 		if x.Plan.Inserts[p.Insert].Explained {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // observedRows are the rows of an INSERT that is recorded: as the caller reads
@@ -119,7 +119,7 @@ func (o *observedRows) fail(err error) {
 			o.suspect(err)
 		}
 	}
-	o.countAs(func(in *rewrite.Insert) Verdict { return Account{o.x}.failure(in, err) })
+	o.countAs(func(in *plans.Insert) Verdict { return Account{o.x}.failure(in, err) })
 	if o.x.Plan.Alone() {
 		o.setAll(ending{o.x, err}.outcome())
 	} else if o.keys != nil {
@@ -183,7 +183,7 @@ func (o *observedRows) finish() {
 		}
 	default:
 		left := execution.OutcomeNotStored
-		if in.Conflict == rewrite.ConflictError || in.Conflict == rewrite.ConflictConditional {
+		if in.Conflict == plans.ConflictError || in.Conflict == plans.ConflictConditional {
 			// A trigger took the row, perhaps to another table, or the column is
 			// of the source of a MERGE.
 			left = execution.OutcomeUnknown
@@ -214,15 +214,15 @@ func (o *observedRows) setAll(outcome execution.Outcome) {
 
 // counted is the outcome when the rows lack the key's column: their number
 // decides.
-func (o *observedRows) counted(in *rewrite.Insert) execution.Outcome {
+func (o *observedRows) counted(in *plans.Insert) execution.Outcome {
 	switch {
 	case in.Query != nil:
-	case in.Conflict == rewrite.ConflictUpdate:
-	case in.Returning && o.rows == 0 && in.Conflict == rewrite.ConflictSkip:
+	case in.Conflict == plans.ConflictUpdate:
+	case in.Returning && o.rows == 0 && in.Conflict == plans.ConflictSkip:
 		return execution.OutcomeNotStored
 	case in.Returning && o.rows == in.Rows && !o.isTriggered():
 		return execution.OutcomeStored
-	case !in.Returning && in.Conflict == rewrite.ConflictError && o.keepsRows():
+	case !in.Returning && in.Conflict == plans.ConflictError && o.keepsRows():
 		return execution.OutcomeStored
 	}
 	return execution.OutcomeUnknown
@@ -249,25 +249,25 @@ func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
 // countEnded counts the outcome of each INSERT at the end of the rows.
 func (o *observedRows) countEnded() {
 	x := o.x
-	o.countAs(func(in *rewrite.Insert) Verdict {
+	o.countAs(func(in *plans.Insert) Verdict {
 		v := Verdict{Cause: report.CauseCount}
 		switch {
 		case !x.Plan.Alone():
 			return Account{x}.Verdict(in, nil)
 		case o.undoesRows():
 			v.Cause = report.CauseConflict
-		case in.Conflict == rewrite.ConflictUpdate:
+		case in.Conflict == plans.ConflictUpdate:
 			// What came back may be the key of a row that was there.
 		case len(o.keys) > 0 && !x.Plan.Counts():
 			return settledKeys(in, o.keys)
 		case in.Query != nil:
-			if in.Returning && in.Conflict == rewrite.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Rows[0] {
+			if in.Returning && in.Conflict == plans.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Rows[0] {
 				v.Outcome = execution.OutcomeStored
 			}
 		default:
 			v.Outcome = o.counted(in)
 		}
-		if in.Conflict != rewrite.ConflictError {
+		if in.Conflict != plans.ConflictError {
 			v.Cause = report.CauseConflict
 		}
 		return v
@@ -275,7 +275,7 @@ func (o *observedRows) countEnded() {
 }
 
 // settledKeys is settled for the keys of a recorder.
-func settledKeys(in *rewrite.Insert, keys []execution.RecordedKey) Verdict {
+func settledKeys(in *plans.Insert, keys []execution.RecordedKey) Verdict {
 	rows := make([]execution.Outcome, len(keys))
 	for i := range keys {
 		rows[i] = keys[i].Outcome
@@ -285,17 +285,17 @@ func settledKeys(in *rewrite.Insert, keys []execution.RecordedKey) Verdict {
 
 // count counts the INSERTs as not known.
 func (o *observedRows) count(cause report.Cause) {
-	o.countAs(func(*rewrite.Insert) Verdict { return Verdict{Cause: cause} })
+	o.countAs(func(*plans.Insert) Verdict { return Verdict{Cause: cause} })
 }
 
 // countAs counts the INSERTs by a verdict on each, once.
-func (o *observedRows) countAs(on func(*rewrite.Insert) Verdict) {
+func (o *observedRows) countAs(on func(*plans.Insert) Verdict) {
 	CountUnread(o.x, on)
 }
 
 // CountUnread counts the INSERTs of an execution whose rows have ended, unless that was
 // done before.
-func CountUnread(x *execution.Execution, on func(*rewrite.Insert) Verdict) {
+func CountUnread(x *execution.Execution, on func(*plans.Insert) Verdict) {
 	unread := &x.Conn.Unread
 	if i := slices.Index(*unread, x); i >= 0 {
 		*unread = slices.Delete(*unread, i, i+1)

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"github.com/keyfill/keyfill/internal/fill/execution"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // noteAttempt notes an execution that was sent, with the driver's answer. a may be nil.
@@ -33,7 +33,7 @@ func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 // that an execution has stored each of its rows; -1 if there is no such draw.
 func KeyedBy(x *execution.Execution) int {
 	in := &x.Plan.Inserts[0]
-	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Conflict != rewrite.ConflictError {
+	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Conflict != plans.ConflictError {
 		return -1
 	}
 	for i, d := range x.Plan.Draws {

@@ -6,11 +6,11 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Tell reports the outcome of one INSERT of the execution to the tracer.
-func (a Account) Tell(e *execution.Event, in *rewrite.Insert, v Verdict) {
+func (a Account) Tell(e *execution.Event, in *plans.Insert, v Verdict) {
 	if a.X.Trace.To != nil {
 		a.X.Trace.To.Say(a.traced(e, in, v))
 	}
@@ -28,14 +28,14 @@ func (a Account) tellRows(rows driver.Rows) {
 			_ = rows.Close() // it is gone with the panic
 		}
 	}()
-	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
 		a.X.Trace.To.SayTo(true, a.traced(e, in, Verdict{Cause: report.CauseRows}))
 	})
 	told = true
 }
 
 // traced returns the report about one INSERT of the execution.
-func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execution.Traced {
+func (a Account) traced(e *execution.Event, in *plans.Insert, v Verdict) execution.Traced {
 	x := a.X
 	told := execution.Traced{
 		Entry: e.Owner.Rule.Entry, Table: e.Table, Action: e.Action, Offset: -1, Keys: e.Keys,
@@ -44,7 +44,7 @@ func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execu
 	if v.Failed || v.Outcome == execution.OutcomeUnknown {
 		told.Cause = v.Cause.String()
 	}
-	if e.Action == rewrite.Fill {
+	if e.Action == plans.Fill {
 		k := x.SourceOf(in)
 		told.Kind, told.Source = k.Rule.Source.Kind, table.SourceName(e.Owner.Rule.Entry, &k.Rule)
 		if x.Trace.Waits != nil {
@@ -55,7 +55,7 @@ func (a Account) traced(e *execution.Event, in *rewrite.Insert, v Verdict) execu
 }
 
 // traceFailure reports an INSERT that got no key, and is not sent.
-func (a Account) traceFailure(e *execution.Event, in *rewrite.Insert, cause report.Cause) {
+func (a Account) traceFailure(e *execution.Event, in *plans.Insert, cause report.Cause) {
 	e.Keys = 0
 	a.Tell(e, in, Verdict{execution.OutcomeNotStored, true, cause})
 }

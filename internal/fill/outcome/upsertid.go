@@ -10,8 +10,10 @@ import (
 	"github.com/keyfill/keyfill/internal/dbconn"
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/bind"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // changedID returns the id of the row that an upsert of one row has changed, as MySQL and
@@ -20,7 +22,7 @@ import (
 // found by the values that the statement has for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
-	if !a.x.Plan.Dialect.FirstID || a.in.Conflict != rewrite.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+	if !a.x.Plan.Dialect.FirstID || a.in.Conflict != plans.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
 		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -54,15 +56,15 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 		slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
-	brought := a.x.Plan.Brought(a.x.Args, a.x.Holes, 0, t.LastIDKey)
+	brought := bind.BroughtKeys(a.x.Plan, a.x.Args, a.x.Holes, 0, t.LastIDKey)
 	if len(brought) != others || brought[others-1].Row != a.in.Rows-1 || brought[others-1].Integer == 0 {
 		return 0
 	}
 	key := brought[others-1].Integer
 	switch all := affected == int64(others); {
-	case a.in.Conflict == rewrite.ConflictSkip && all, a.in.LeavesRow && all && !a.x.Conn.DB.Found.Counts():
+	case a.in.Conflict == plans.ConflictSkip && all, a.in.LeavesRow && all && !a.x.Conn.DB.Found.Counts():
 		return key
-	case a.in.Conflict != rewrite.ConflictUpdate:
+	case a.in.Conflict != plans.ConflictUpdate:
 		return 0
 	}
 	column := f.Columns[t.LastIDKey]
@@ -77,7 +79,7 @@ func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()
 	if err != nil || own == 0 || !f.Stays || a.in.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.Conn, t) || slices.Contains(a.x.Fate.Rows, execution.OutcomeStored) ||
-		!slices.ContainsFunc(a.x.Plan.Brought(a.x.Args, a.x.Holes, 0, t.LastIDKey), func(b rewrite.Brought) bool { return b.Integer == own }) {
+		!slices.ContainsFunc(bind.BroughtKeys(a.x.Plan, a.x.Args, a.x.Holes, 0, t.LastIDKey), func(b bind.Brought) bool { return b.Integer == own }) {
 		return 0
 	}
 	column := f.Columns[t.LastIDKey]
@@ -101,7 +103,7 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 		}
 		// Values of a row are read for keys that are numbered within its columns.
 		target.Keys[t.LastIDKey].Scope = folded
-		p = rewrite.Compile(d, func(schema, name string) *rewrite.Target {
+		p = compile.Query(d, func(schema, name string) *plans.Target {
 			if name != t.Rule.Name {
 				return nil
 			}
@@ -109,14 +111,14 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 		}, a.x.Query)
 		t.Gate.Values.Put(a.x.Query, p)
 	}
-	if p.Action != rewrite.Fill && !p.AtExecution || len(p.Inserts) != 1 {
+	if p.Action != plans.Fill && !p.AtExecution || len(p.Inserts) != 1 {
 		return nil, false
 	}
-	h, err := p.Holes(a.x.Args)
+	h, err := bind.FindHoles(p, a.x.Args)
 	if err != nil {
 		return nil, false
 	}
-	rows, err := p.Scopes(a.x.Args, h, 0, t.LastIDKey)
+	rows, err := bind.Scopes(p, a.x.Args, h, 0, t.LastIDKey)
 	if err != nil || len(rows) != 1 {
 		return nil, false
 	}

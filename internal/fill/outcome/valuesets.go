@@ -7,16 +7,17 @@ import (
 
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Where a value of the only row of VALUES is a set, PostgreSQL stores several rows.
-// The values are written so that the engine refuses one: see rewrite.Plan.GuardsSets.
+// The values are written so that the engine refuses one: see plans.Plan.GuardsSets.
 
 // SetRefused returns err, or the refusal that it means where the engine found that a
 // value is a set.
-func SetRefused(p *rewrite.Plan, err error) error {
+func SetRefused(p *plans.Plan, err error) error {
 	if err == nil || !p.GuardsSets() {
 		return err
 	}
@@ -35,7 +36,7 @@ var errStoredMore = anchor.New("rows", "more rows were stored than the statement
 // has. It gives up the integers that are reserved for its keys.
 func (a Answer) storedMore(ctx context.Context) error {
 	p, c := a.x.Plan, a.x.Conn
-	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == rewrite.ConflictConditional {
+	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == plans.ConflictConditional {
 		return nil
 	}
 	if n, err := a.res.RowsAffected(); err != nil || n <= int64(a.in.Rows) {

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 	"github.com/keyfill/keyfill/internal/keys/relation"
 	"github.com/keyfill/keyfill/internal/keys/report"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Verdict is the outcome of a filled INSERT, as it is counted: all of its keys are
@@ -37,7 +37,7 @@ func (v Verdict) AddTo(o *report.Outcomes, n uint64) {
 type Account struct{ X *execution.Execution }
 
 // failure is the verdict of an execution whose statement has ended in err.
-func (a Account) failure(in *rewrite.Insert, err error) Verdict {
+func (a Account) failure(in *plans.Insert, err error) Verdict {
 	return Verdict{ending{a.X, err}.outcomeOf(in), true, a.causeOf(err)}
 }
 
@@ -55,7 +55,7 @@ func (a Account) causeOf(err error) report.Cause {
 
 // Verdict returns the outcome of one INSERT of an execution that has succeeded. The result is
 // nil where the statement gives rows, which are not read here.
-func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
+func (a Account) Verdict(in *plans.Insert, res driver.Result) Verdict {
 	switch {
 	case in.Explained:
 		return Verdict{Outcome: execution.OutcomeNotStored}
@@ -81,9 +81,9 @@ func (a Account) Verdict(in *rewrite.Insert, res driver.Result) Verdict {
 }
 
 // settled is the verdict of an INSERT whose rows were looked at.
-func settled(in *rewrite.Insert, rows []execution.Outcome) Verdict {
+func settled(in *plans.Insert, rows []execution.Outcome) Verdict {
 	v := Verdict{Outcome: execution.OutcomeStored, Cause: report.CauseCount}
-	if in.Conflict != rewrite.ConflictError {
+	if in.Conflict != plans.ConflictError {
 		v.Cause = report.CauseConflict
 	}
 	for i, o := range rows {
@@ -115,7 +115,7 @@ func (a Answer) selected(affected int64) Verdict {
 // causeOpen returns why the answer does not show which rows were stored.
 func (a Answer) causeOpen(affected int64) report.Cause {
 	switch {
-	case a.in.Conflict != rewrite.ConflictError || a.x.OwnConflicts():
+	case a.in.Conflict != plans.ConflictError || a.x.OwnConflicts():
 		return report.CauseConflict
 	case a.in.Returning && affected < 0:
 		return report.CauseRows
@@ -134,7 +134,7 @@ func (a Account) Count(res driver.Result, err error) {
 		a.X.Conn.DB.Stats.Note(execution.WithTracer(context.Background(), a.X.Trace.To.Say), a.X.Query, *a.X.Refused, err)
 		return
 	}
-	a.CountAs(func(in *rewrite.Insert) Verdict {
+	a.CountAs(func(in *plans.Insert) Verdict {
 		if err != nil {
 			return a.failure(in, err)
 		}
@@ -143,7 +143,7 @@ func (a Account) Count(res driver.Result, err error) {
 }
 
 // eachInsert calls a function for each INSERT of the execution, with its event.
-func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
+func (a Account) eachInsert(f func(e *execution.Event, in *plans.Insert)) {
 	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Rows)
 	f(&first, &a.X.Plan.Inserts[0])
@@ -154,10 +154,10 @@ func (a Account) eachInsert(f func(e *execution.Event, in *rewrite.Insert)) {
 
 // CountAs counts the execution, which has ended, by the verdict on each INSERT that got
 // keys.
-func (a Account) CountAs(on func(*rewrite.Insert) Verdict) {
-	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
+func (a Account) CountAs(on func(*plans.Insert) Verdict) {
+	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
-		if e.Action != rewrite.Fill {
+		if e.Action != plans.Fill {
 			t.Kept.Add(1)
 			if a.X.Trace.To != nil {
 				a.Tell(e, in, on(in))
@@ -173,9 +173,9 @@ func (a Account) CountAs(on func(*rewrite.Insert) Verdict) {
 
 // CountBegun counts the execution, whose outcome is counted by countLate.
 func (a Account) CountBegun() {
-	a.eachInsert(func(e *execution.Event, _ *rewrite.Insert) {
+	a.eachInsert(func(e *execution.Event, _ *plans.Insert) {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
-		if e.Action != rewrite.Fill {
+		if e.Action != plans.Fill {
 			t.Kept.Add(1)
 			return
 		}
@@ -185,13 +185,13 @@ func (a Account) CountBegun() {
 }
 
 // countLate counts the outcome of an execution that was counted as begun.
-func (a Account) countLate(on func(*rewrite.Insert) Verdict) {
-	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
-		if e.Action != rewrite.Fill && a.X.Trace.To == nil {
+func (a Account) countLate(on func(*plans.Insert) Verdict) {
+	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
+		if e.Action != plans.Fill && a.X.Trace.To == nil {
 			return
 		}
 		v := on(in)
-		if e.Action == rewrite.Fill {
+		if e.Action == plans.Fill {
 			v.AddTo(&e.Owner.TallyIn(&a.X.Conn.DB.Tally).Late, 1)
 		}
 		a.Tell(e, in, v)
@@ -201,13 +201,13 @@ func (a Account) countLate(on func(*rewrite.Insert) Verdict) {
 // CountNoKey counts the INSERTs of an execution that is not sent, since it got no key. A
 // refusal is counted as such, and what ends in driver.ErrBadConn is sent again.
 func (a Account) CountNoKey(err error) {
-	var r *rewrite.Refusal
+	var r *plans.Refusal
 	if err == nil || err == driver.ErrSkip || execution.IsBadConn(err) || errors.As(err, &r) {
 		return
 	}
 	cause := report.CauseOfNoKey(err)
-	a.eachInsert(func(e *execution.Event, in *rewrite.Insert) {
-		if e.Action == rewrite.Fill {
+	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
+		if e.Action == plans.Fill {
 			e.Owner.TallyIn(&a.X.Conn.DB.Tally).AddNoKey(cause)
 			a.traceFailure(e, in, cause)
 		}

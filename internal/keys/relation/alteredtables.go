@@ -6,11 +6,11 @@ import (
 
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/native"
 	"github.com/keyfill/keyfill/internal/store/sequence"
 	"github.com/keyfill/keyfill/keysource"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // AlteredTables holds what a transaction knows of tables after it has changed some, or
@@ -23,7 +23,7 @@ type AlteredTables struct {
 	Reset     []*keysource.Sequence                // that were used after the transaction may have reset them
 
 	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
-	plans   *rewrite.Cache    // that depend on these
+	plans   *plans.Cache      // that depend on these
 
 	// Created names the tables that the text about to be sent creates.
 	Created []string
@@ -55,7 +55,7 @@ func (a *AlteredTables) Here(g *Session) *AlteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
 		a.at, a.schemas, a.Sequences = g.Altered.Times, map[string]string{}, map[*keysource.Sequence]SequenceHere{}
-		a.plans = rewrite.NewCache(table.CacheEntries/64, table.CacheBytes/64)
+		a.plans = plans.NewCache(table.CacheEntries/64, table.CacheBytes/64)
 	}
 	return a
 }

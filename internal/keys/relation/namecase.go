@@ -5,6 +5,8 @@ import (
 
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -13,12 +15,12 @@ import (
 // PlanByCase returns the plan of a query. Where the plan depends on whether the case of
 // tables' names counts, it asks the server once, and returns the engine to use from then
 // on.
-func (g *Session) PlanByCase(ctx context.Context, e *table.Engine, query string) (*table.Engine, *rewrite.Plan, error) {
+func (g *Session) PlanByCase(ctx context.Context, e *table.Engine, query string) (*table.Engine, *plans.Plan, error) {
 	p := e.Plan(query)
 	if g.Tables.Casing.Load() != session.CasingUnknown || g.Tables.ExactCandidates == nil || policy.Mode(g.Tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
 		return e, p, nil
 	}
-	if p.Reads()&rewrite.ReadsCount != 0 && p.Action != rewrite.Refuse {
+	if p.Reads()&effects.ReadsCount != 0 && p.Action != plans.Refuse {
 		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
 	}
 	exact, err := catalog.Exact(ctx, catalog.Conn(g.Own()))

@@ -9,10 +9,11 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // What a name without a schema means is followed by the texts of a session, and asked
@@ -26,15 +27,15 @@ import (
 // mean where the connection is, and the plan of a query by it. It is what was given where
 // nothing has to be proven, or can be. Where asks is false, only those names are proven
 // whose schemas are known already. An error is the driver's own, or a store's.
-func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *rewrite.Plan, asks bool) (*rewrite.Plan, table.Naming, error) {
+func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan, asks bool) (*plans.Plan, table.Naming, error) {
 	at := g.Place.At
-	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != rewrite.Refuse || p.Load || !g.Tables.PlaceMatters(e, query, p) {
+	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != plans.Refuse || p.Load || !g.Tables.PlaceMatters(e, query, p) {
 		return p, n, nil
 	}
 	if !asks {
 		knowHome(ctx, g, at, p)
 	}
-	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*plans.Target{}}
 	plans, altered := e.Cache, g.IsAltered()
 	if altered {
 		plans = g.AlteredTables.Here(g).plans
@@ -49,7 +50,7 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 		proven.Key = n.Key + "\x00proven\x00" + at.Answer + "\x00" + strconv.Itoa(at.Version()) + "\x00" + string(rune(p.Dialect.Settings)) + table.KeyOfNow(g.AlteredTables.schemas)
 		known, ok := plans.Get(proven.Key + query)
 		if !ok {
-			known = rewrite.Compile(p.Dialect, r.lookup, query)
+			known = compile.Query(p.Dialect, r.lookup, query)
 			if len(r.targets) == 0 {
 				known = p
 			}
@@ -80,19 +81,19 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 // AskNames asks what the bare names of a text mean that has no place for a proof, such as
 // COPY, and reports whether one means another table than was thought, which is forgotten
 // then. An error is the driver's own, or a store's.
-func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *rewrite.Plan) (other bool, err error) {
+func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan) (other bool, err error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.IsAltered() || !g.Tables.PlaceMatters(e, query, p) {
 		return false, nil
 	}
-	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*rewrite.Target{}}
-	rewrite.Compile(p.Dialect, r.lookup, query)
+	r := &provenNames{naming: n, dialect: e.Dialect, schemaOf: at.SchemaOf, targets: map[string]*plans.Target{}}
+	compile.Query(p.Dialect, r.lookup, query)
 	for _, name := range r.unknown {
 		if _, err := findProven(ctx, g, at, name); err != nil {
 			return false, g.Held(err)
 		}
 	}
-	rewrite.Compile(p.Dialect, r.lookup, query)
+	compile.Query(p.Dialect, r.lookup, query)
 	for name := range r.targets {
 		row, err := g.QueryRow(ctx, proofNames(e.Dialect, at.SchemaOf(name), name).Replace(e.Dialect.Place.Proof.Asks), nil)
 		if err != nil {
@@ -109,7 +110,7 @@ func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, 
 // knowHome notes, for a place that is home, the schemas in which the tables of a plan were
 // found when the catalog was asked about their columns. What cannot be asked is told where
 // it matters.
-func knowHome(ctx context.Context, g *Session, at *session.Location, p *rewrite.Plan) {
+func knowHome(ctx context.Context, g *Session, at *session.Location, p *plans.Plan) {
 	if at != g.Tables.Places.Home.Load() || g.IsAltered() || g.Tables.StatesOnConnection() {
 		return
 	}
@@ -143,13 +144,13 @@ func findProven(ctx context.Context, g *Session, at *session.Location, name stri
 type provenNames struct {
 	naming   table.Naming
 	dialect  *dialect.Dialect
-	schemaOf func(name string) string   // "" where it is not known
-	targets  map[string]*rewrite.Target // by name, where the schema is known
-	unknown  []string                   // names of which it is not
+	schemaOf func(name string) string // "" where it is not known
+	targets  map[string]*plans.Target // by name, where the schema is known
+	unknown  []string                 // names of which it is not
 }
 
 // lookup is the rewriter's view of the policy.
-func (r *provenNames) lookup(schema, name string) *rewrite.Target {
+func (r *provenNames) lookup(schema, name string) *plans.Target {
 	found := r.naming.Lookup(schema, name)
 	if found == nil || schema != "" {
 		return found
@@ -173,7 +174,7 @@ func (r *provenNames) lookup(schema, name string) *rewrite.Target {
 
 // ProofOf returns the proof that a name means the table of the name in a schema, for keys
 // of a type.
-func ProofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
+func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	proof := d.Place.Proof
 	in := proofNames(d, schema, name)
 	shut := func(typ string) string {
@@ -182,7 +183,7 @@ func ProofOf(d *dialect.Dialect, schema, name, typ string) rewrite.Proof {
 		}
 		return in.Replace(proof.Shut[""])
 	}
-	return rewrite.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
+	return plans.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
 }
 
 // proofNames returns what stands for the names in the parts of a dialect's proof.

@@ -9,6 +9,9 @@ import (
 
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
@@ -16,14 +19,14 @@ import (
 
 // PlaceMatters reports whether the place of the session matters to the tables of a
 // plan: to their facts and states, or to which entry of the policy is theirs.
-func (db *Tables) PlaceMatters(e *table.Engine, query string, p *rewrite.Plan) bool {
+func (db *Tables) PlaceMatters(e *table.Engine, query string, p *plans.Plan) bool {
 	if !e.AsksPlace || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return false
 	}
 	switch {
-	case p.Action == rewrite.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
+	case p.Action == plans.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
 		return false // it says itself what is stored
-	case p.Action == rewrite.Pass:
+	case p.Action == plans.Pass:
 		return e.Policy.HasDefaultSchema() && e.MayMean(p, query)
 	}
 	return outside(p) || e.UsesPlace && mean(p, func(t *table.Table) bool {
@@ -32,7 +35,7 @@ func (db *Tables) PlaceMatters(e *table.Engine, query string, p *rewrite.Plan) b
 }
 
 // mean reports whether holds is true of a table into which a plan may insert.
-func mean(p *rewrite.Plan, holds func(*table.Table) bool) bool {
+func mean(p *plans.Plan, holds func(*table.Table) bool) bool {
 	for i := range p.Inserts {
 		if holds(table.Of(&p.Inserts[i])) {
 			return true
@@ -42,12 +45,12 @@ func mean(p *rewrite.Plan, holds func(*table.Table) bool) bool {
 		return false
 	}
 	return holds(p.Refusal.Target.Owner.(*table.Table)) ||
-		slices.ContainsFunc(p.Refusal.Others, func(o *rewrite.Target) bool { return holds(o.Owner.(*table.Table)) })
+		slices.ContainsFunc(p.Refusal.Others, func(o *plans.Target) bool { return holds(o.Owner.(*table.Table)) })
 }
 
 // outside reports whether a table's name has a database in front, on an engine whose
 // sessions are in one database of several.
-func outside(p *rewrite.Plan) bool {
+func outside(p *plans.Plan) bool {
 	for i := range p.Inserts {
 		if p.Inserts[i].Database != "" && p.Dialect.Place.Database {
 			return true
@@ -59,7 +62,7 @@ func outside(p *rewrite.Plan) bool {
 // PlanByPlace returns the plan of a query for the tables that its names mean on the
 // connection, and the naming there. p is the plan of the text alone. An error is the
 // driver's own, or a store's.
-func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *rewrite.Plan) (*rewrite.Plan, table.Naming, error) {
+func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	plain := e.Names
 	if !g.Tables.PlaceMatters(e, query, p) {
 		return p, plain, nil
@@ -67,7 +70,7 @@ func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string
 	if moves(g, p, query) {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
-	if !g.Place.Asked && p.Reads()&rewrite.ReadsCount != 0 && len(p.Inserts) > 0 {
+	if !g.Place.Asked && p.Reads()&effects.ReadsCount != 0 && len(p.Inserts) > 0 {
 		return p.Withheld(rewrite.ErrPlace), plain, nil
 	}
 	at, err := g.PlaceNow(ctx)
@@ -93,7 +96,7 @@ func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string
 
 // moves reports whether a text of several statements may change the place before one of
 // its INSERTs.
-func moves(g *Session, p *rewrite.Plan, query string) bool {
+func moves(g *Session, p *plans.Plan, query string) bool {
 	if p.Statements < 2 || len(p.Inserts) == 0 {
 		return false
 	}
@@ -101,12 +104,12 @@ func moves(g *Session, p *rewrite.Plan, query string) bool {
 	for i := range p.Inserts {
 		last = max(last, p.Inserts[i].Offset)
 	}
-	return rewrite.MovesPlace(p.Dialect, query[:last], g.Place.Changed)
+	return effects.MovesPlace(p.Dialect, query[:last], g.Place.Changed)
 }
 
 // elsewhere reports whether a table's name has another database in front than the
 // session's.
-func elsewhere(e *table.Engine, p *rewrite.Plan, at *session.Location) bool {
+func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 	database, _, _ := strings.Cut(at.Answer, "\n")
 	for i := range p.Inserts {
 		if d := p.Inserts[i].Database; d != "" && d != e.Dialect.Fold(database, true) {
@@ -167,14 +170,14 @@ type wanted struct {
 
 // plan returns the plan of a query in the place, and keeps it where every table that it
 // names is there. p is the plan of the text alone.
-func (r *reading) plan(ctx context.Context, g *Session, query string, p *rewrite.Plan) (*rewrite.Plan, table.Naming, error) {
+func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	e := r.engine
 	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect.Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
 	if known, ok := e.Cache.Get(n.Key + query); ok && !r.altered {
 		return known, n, nil
 	}
 	for {
-		read := rewrite.Compile(p.Dialect, r.lookup, query)
+		read := compile.Query(p.Dialect, r.lookup, query)
 		if len(r.missing) == 0 {
 			if len(r.now) == 0 {
 				e.Cache.Put(n.Key+query, read)
@@ -209,7 +212,7 @@ func doubtsOf(at, home *session.Location) string {
 }
 
 // lookup is the rewriter's view of the policy in the place.
-func (r *reading) lookup(schema, name string) *rewrite.Target {
+func (r *reading) lookup(schema, name string) *plans.Target {
 	e := r.engine
 	if !e.Policy.Anywhere(name) {
 		return nil

@@ -11,10 +11,11 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/keys/statestore"
 	"github.com/keyfill/keyfill/internal/keys/table"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Tables are the configured tables of one database: what the policy and the catalog say of
@@ -123,15 +124,15 @@ func (db *Tables) AnyEngine() *table.Engine {
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.
-func (db *Tables) TransactionEffect(query string, what rewrite.Concern) rewrite.Transaction {
-	if what&rewrite.ConcernsTransaction == 0 {
-		return rewrite.TxUnchanged
+func (db *Tables) TransactionEffect(query string, what words.Concern) effects.Transaction {
+	if what&words.ConcernsTransaction == 0 {
+		return effects.TxUnchanged
 	}
 	effect := db.AnyEngine().TransactionEffect(query)
 	if db.Engine.Load() == nil {
 		for _, e := range db.Candidates[1:] {
 			if e.TransactionEffect(query) != effect {
-				return rewrite.TxUnknown
+				return effects.TxUnknown
 			}
 		}
 	}

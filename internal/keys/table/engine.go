@@ -12,6 +12,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/keys/report"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
 	"github.com/keyfill/keyfill/rewrite"
 )
@@ -25,8 +28,8 @@ type Engine struct {
 	Policy      *policy.Policy
 	NewError    errorMaker
 	stateless   *StatelessSources
-	Cache       *rewrite.Cache
-	ListedPlans *rewrite.Cache // plans whose columns a connection was asked for
+	Cache       *plans.Cache
+	ListedPlans *plans.Cache // plans whose columns a connection was asked for
 
 	Names     Naming // by the text alone
 	AsksPlace bool   // the place of a session can be asked
@@ -63,8 +66,8 @@ func NewEngine(a Options, d *dialect.Dialect, s *StatelessSources, columns *atom
 		NewError:    a.NewError,
 		Policy:      p,
 		stateless:   s,
-		Cache:       rewrite.NewCache(CacheEntries, CacheBytes),
-		ListedPlans: rewrite.NewCache(listedEntries, listedBytes),
+		Cache:       plans.NewCache(CacheEntries, CacheBytes),
+		ListedPlans: plans.NewCache(listedEntries, listedBytes),
 		tables:      map[string]*Table{},
 		columns:     columns,
 		AsksPlace:   d.Place.Query != "" && a.Reservers == nil,
@@ -75,7 +78,7 @@ func NewEngine(a Options, d *dialect.Dialect, s *StatelessSources, columns *atom
 }
 
 // Plan returns the plan of a query.
-func (e *Engine) Plan(query string) *rewrite.Plan {
+func (e *Engine) Plan(query string) *plans.Plan {
 	if p, ok := e.Cache.Get(query); ok {
 		return p
 	}
@@ -85,23 +88,23 @@ func (e *Engine) Plan(query string) *rewrite.Plan {
 }
 
 // read makes the plan of a query, under all settings of the session that are in question.
-func (e *Engine) read(lookup rewrite.Lookup, query string) *rewrite.Plan {
+func (e *Engine) read(lookup plans.Lookup, query string) *plans.Plan {
 	if e.certain {
-		return rewrite.Compile(e.Dialect, lookup, query)
+		return compile.Query(e.Dialect, lookup, query)
 	}
-	return rewrite.Readings(e.Dialect, lookup, query)
+	return compile.Readings(e.Dialect, lookup, query)
 }
 
 // PlanOn returns the plan of a query for a version of the engine, which may have functions
 // that make UUIDs for the rows of a query; for two zeros, the newest version, which has
 // each of them. An execution asks its server.
-func (e *Engine) PlanOn(query string, version [2]int) *rewrite.Plan {
+func (e *Engine) PlanOn(query string, version [2]int) *plans.Plan {
 	p := e.Plan(query)
-	refused := p.Action == rewrite.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrSelectValues))
-	if !refused && !p.Tails() || e.detached || p.Reads()&rewrite.ReadsCount != 0 {
+	refused := p.Action == plans.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrSelectValues))
+	if !refused && !p.Tails() || e.detached || p.Reads()&effects.ReadsCount != 0 {
 		return p
 	}
-	return e.read(func(schema, name string) *rewrite.Target {
+	return e.read(func(schema, name string) *plans.Target {
 		t := e.table(schema, name)
 		if t == nil {
 			return nil
@@ -123,15 +126,15 @@ func IsBefore(version [2]int, major, minor int) bool {
 }
 
 // TransactionEffect returns what a text does to the transaction of its connection.
-func (e *Engine) TransactionEffect(query string) rewrite.Transaction {
+func (e *Engine) TransactionEffect(query string) effects.Transaction {
 	if e.certain {
-		return rewrite.TransactionOf(e.Dialect, query)
+		return effects.TransactionOf(e.Dialect, query)
 	}
-	return rewrite.TransactionOfAny(e.Dialect, query)
+	return effects.TransactionOfAny(e.Dialect, query)
 }
 
 // lookup is the rewriter's view of the policy.
-func (e *Engine) lookup(schema, name string) *rewrite.Target {
+func (e *Engine) lookup(schema, name string) *plans.Target {
 	if t := e.table(schema, name); t != nil {
 		return &t.Target
 	}
@@ -210,7 +213,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 			t.AsksCatalog = true
 		}
 		t.KeyColumns = append(t.KeyColumns, key)
-		t.Keys = append(t.Keys, rewrite.Key{
+		t.Keys = append(t.Keys, plans.Key{
 			Column: k.Column, Fill: fillOn(k.Fill), Integer: key.IsInteger(), Counted: k.Contiguous, Session: session,
 			Follow: k.Source.FollowExplicit || MayFollow(k.Source, e.Dialect), Type: key.sqlType(), Scope: scope,
 			Tail:    key.tail(e.Dialect),
@@ -256,16 +259,16 @@ func (e *Engine) filled() []string {
 	return names
 }
 
-func fillOn(f policy.Fill) rewrite.FillOn {
-	var on rewrite.FillOn
+func fillOn(f policy.Fill) plans.FillOn {
+	var on plans.FillOn
 	for _, pair := range []struct {
 		has  policy.Fill
-		gets rewrite.FillOn
+		gets plans.FillOn
 	}{
-		{policy.FillMissing, rewrite.FillMissing},
-		{policy.FillNull, rewrite.FillNull},
-		{policy.FillDefault, rewrite.FillDefault},
-		{policy.FillZero, rewrite.FillZero},
+		{policy.FillMissing, plans.FillMissing},
+		{policy.FillNull, plans.FillNull},
+		{policy.FillDefault, plans.FillDefault},
+		{policy.FillZero, plans.FillZero},
 	} {
 		if f.Has(pair.has) {
 			on |= pair.gets

@@ -5,9 +5,9 @@ import (
 
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Facts are the catalog's facts about a table that matter for its keys.
@@ -91,16 +91,16 @@ func CounterOf(d *dialect.Dialect, t *catalog.Table, c *catalog.Column) *OwnCoun
 	if t.View || t.InsertTriggers != catalog.No || t.KeyTriggers == catalog.Yes || c.Generated || c.Identity == "" || c.IdentityAlways {
 		return nil
 	}
-	o := &OwnCounter{Table: []string{t.Schema, t.Name}, Column: c.Name, Alone: true, Sequence: rewrite.NameOf(d, c.Sequence)}
+	o := &OwnCounter{Table: []string{t.Schema, t.Name}, Column: c.Name, Alone: true, Sequence: effects.NameOf(d, c.Sequence)}
 	if o.Sequence == nil {
-		o.Sequence = rewrite.DrawnFrom(d, c.Default)
+		o.Sequence = effects.DrawnFrom(d, c.Default)
 	}
 	if o.Sequence == nil {
 		return nil
 	}
 	for i := range t.Columns {
 		other := &t.Columns[i]
-		if other.Name != c.Name && !other.Generated && (other.Identity != "" || other.Default != "" && !rewrite.DrawsNothing(d, other.Default)) {
+		if other.Name != c.Name && !other.Generated && (other.Identity != "" || other.Default != "" && !effects.DrawsNothing(d, other.Default)) {
 			o.Alone = false
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Gate asks the catalog once for a table, before its first fill.
@@ -30,7 +30,7 @@ type Gate struct {
 
 	// Values keeps plans that read the values of a row: see valuesOf in
 	// fill/upsertid.go.
-	Values *rewrite.Cache
+	Values *plans.Cache
 
 	mu      sync.Mutex
 	missing *Facts    // of a table that is not there
@@ -90,7 +90,7 @@ func (g *Gate) TakeTurn(ctx context.Context, wait time.Duration) (left time.Dura
 func (g *Gate) EndTurn() { <-g.turn }
 
 // newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.
-func newValues() *rewrite.Cache { return rewrite.NewCache(CacheEntries/32, CacheBytes/32) }
+func newValues() *plans.Cache { return plans.NewCache(CacheEntries/32, CacheBytes/32) }
 
 // TemporaryGates are the gates of names that have meant temporary tables of the
 // connection, while the tables are as they were.

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/compile"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
 // Naming says which configured table a name of a text means.
 type Naming struct {
-	Lookup rewrite.Lookup
+	Lookup plans.Lookup
 
 	// Key tells plans of this naming from plans of others in a cache; "" where the
 	// text alone says what names mean.
@@ -33,15 +35,15 @@ func KeyOfNow(now map[string]string) string {
 }
 
 // anyTable stands for a table that is configured in some schema.
-var anyTable = &rewrite.Target{Table: "?", Keys: []rewrite.Key{{Column: "?"}}}
+var anyTable = &plans.Target{Table: "?", Keys: []plans.Key{{Column: "?"}}}
 
 // MayMean reports whether a text that is passed may insert into a configured table in
 // another place.
-func (e *Engine) MayMean(p *rewrite.Plan, query string) bool {
+func (e *Engine) MayMean(p *plans.Plan, query string) bool {
 	key := string(rune(p.Dialect.Settings)) + "\x00any\x00" + query
 	any, ok := e.ListedPlans.Get(key)
 	if !ok {
-		any = rewrite.Compile(p.Dialect, func(schema, name string) *rewrite.Target {
+		any = compile.Query(p.Dialect, func(schema, name string) *plans.Target {
 			if schema == "" && e.Policy.Anywhere(name) {
 				return anyTable
 			}
@@ -49,20 +51,20 @@ func (e *Engine) MayMean(p *rewrite.Plan, query string) bool {
 		}, query)
 		e.ListedPlans.Put(key, any)
 	}
-	return any.Action != rewrite.Pass
+	return any.Action != plans.Pass
 }
 
 // Passes reports whether a query is passed whatever the settings of the session and
 // its place are.
 func (e *Engine) Passes(query string) bool {
 	p := e.Plan(query)
-	return p.Action == rewrite.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.MayMean(p, query))
+	return p.Action == plans.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.MayMean(p, query))
 }
 
 // CaseMatters reports whether the names of a plan may mean other tables where their case
 // counts.
-func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
-	if p.Action == rewrite.Pass {
+func (e *Engine) CaseMatters(p *plans.Plan) bool {
+	if p.Action == plans.Pass {
 		return false
 	}
 	if e.Policy.Cased() {
@@ -79,7 +81,7 @@ func (e *Engine) CaseMatters(p *rewrite.Plan) bool {
 // PassesAtSight reports whether the first words of a query tell that it is passed. Where
 // they do not, ask Passes.
 func (e *Engine) PassesAtSight(query string) bool {
-	name, ok := rewrite.SoleTable(e.Dialect, query)
+	name, ok := words.SoleTable(e.Dialect, query)
 	if !ok {
 		return false
 	}

@@ -5,17 +5,17 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // SessionReads returns the places of a text that ask the session for a number which keyfill
 // may have made in the place of the engine, each as it is spelled and once.
 func (e *Engine) SessionReads(query string) (reads []string) {
-	if !rewrite.MayReadSession(e.Dialect, query) {
+	if !effects.MayReadSession(e.Dialect, query) {
 		return nil
 	}
-	for _, step := range rewrite.SessionSteps(e.Dialect, query) {
+	for _, step := range effects.SessionSteps(e.Dialect, query) {
 		for _, r := range step.Reads {
 			if !slices.Contains(reads, r.Text) && e.mayMake(r) {
 				reads = append(reads, r.Text)
@@ -27,7 +27,7 @@ func (e *Engine) SessionReads(query string) (reads []string) {
 
 // mayMake reports whether the policy may make the number that is asked for. A sequence is told
 // by the name that PostgreSQL gives it: table_column_seq. Elsewhere any may be meant.
-func (e *Engine) mayMake(r rewrite.SessionRead) bool {
+func (e *Engine) mayMake(r effects.SessionRead) bool {
 	p := e.Policy
 	switch {
 	case r.Of == nil || r.Unknown || !r.Table && e.Dialect.Family != dialect.FamilyPostgreSQL:

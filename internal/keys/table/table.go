@@ -13,16 +13,16 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/report"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/keysource"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Table is a configured table.
 type Table struct {
-	rewrite.Target
+	plans.Target
 	Rule       *policy.Rule
 	Mode       policy.Mode
 	KeyColumns []Column
@@ -87,7 +87,7 @@ func (t *Table) TallyIn(c *report.Tally) *report.TableTally {
 }
 
 // Of returns the table of an INSERT of a plan.
-func Of(in *rewrite.Insert) *Table { return in.Target.Owner.(*Table) }
+func Of(in *plans.Insert) *Table { return in.Target.Owner.(*Table) }
 
 // KeyError returns the error of a key that could not be made. An error of the driver on
 // the statement's own connection is returned unchanged, but where it is [report.Stopped].

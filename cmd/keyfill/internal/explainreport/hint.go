@@ -8,38 +8,40 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/explain"
 	"github.com/keyfill/keyfill/internal/nearest"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // insertTarget returns the table of the first INSERT of a text, as the text writes it. It is
 // empty if the text has no INSERT, or defines or permits something.
 func (p *Policy) insertTarget(text string) string {
-	if rewrite.Concerns(p.dialect, text)&rewrite.ConcernsInsert == 0 {
+	if words.Concerns(p.dialect, text)&words.ConcernsInsert == 0 {
 		return ""
 	}
 	first, verb, into, name, ready := true, false, false, "", false
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(p.dialect, text, at)
+		kind, end := scan.NextToken(p.dialect, text, at)
 		piece := text[at:end]
 		at = end
 		switch {
-		case kind == rewrite.TokenSpace, kind == rewrite.TokenComment:
-		case kind == rewrite.TokenOpen, kind == rewrite.TokenExecutable:
+		case kind == scan.Space, kind == scan.Comment:
+		case kind == scan.Broken, kind == scan.Executable:
 			return ""
 		case first && isDefinition(piece):
 			return "" // a trigger's INSERT, or the body of a routine
 		case !verb:
 			first = false
-			verb = kind == rewrite.TokenWord && (strings.EqualFold(piece, "insert") || p.dialect.Grammar.Replace && strings.EqualFold(piece, "replace"))
-		case !into && kind == rewrite.TokenWord && strings.EqualFold(piece, "into"):
+			verb = kind == scan.Word && (strings.EqualFold(piece, "insert") || p.dialect.Grammar.Replace && strings.EqualFold(piece, "replace"))
+		case !into && kind == scan.Word && strings.EqualFold(piece, "into"):
 			into = true
-		case !into && kind == rewrite.TokenWord && p.isModifier(piece):
+		case !into && kind == scan.Word && p.isModifier(piece):
 		case !into && !p.dialect.Grammar.IntoOptional:
 			return ""
 		case piece == ".":
 			into, ready, name = true, false, name+"."
-		case !ready && (kind == rewrite.TokenWord || kind == rewrite.TokenQuoted):
+		case !ready && (kind == scan.Word || kind == scan.Quoted):
 			into, ready, name = true, true, name+piece
 		default:
 			return name
@@ -74,7 +76,7 @@ func (p *Policy) onSibling(text string) string {
 		return ""
 	}
 	ex, err := p.sibling.Explain(text)
-	if err != nil || ex.Action == rewrite.Refuse.String() || ex.Action == rewrite.Pass.String() {
+	if err != nil || ex.Action == plans.Refuse.String() || ex.Action == plans.Pass.String() {
 		return ""
 	}
 	d := siblings[p.dialect.Name]

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
 // maskedText returns a statement without what users have written into it: strings and
@@ -13,19 +13,19 @@ import (
 func maskedText(d *dialect.Dialect, text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
-		kind, end := rewrite.NextToken(d, text, at)
+		kind, end := scan.NextToken(d, text, at)
 		switch piece := text[at:end]; kind {
-		case rewrite.TokenString:
+		case scan.String:
 			b.WriteString("'…'")
-		case rewrite.TokenComment:
+		case scan.Comment:
 			b.WriteByte(' ')
-		case rewrite.TokenExecutable, rewrite.TokenOpen:
+		case scan.Executable, scan.Broken:
 			b.WriteString("…")
-		case rewrite.TokenSpace:
+		case scan.Space:
 			b.WriteByte(' ')
-		case rewrite.TokenQuoted:
+		case scan.Quoted:
 			b.WriteString(piece)
-		case rewrite.TokenWord:
+		case scan.Word:
 			if piece[0] >= '0' && piece[0] <= '9' {
 				piece = "0" // a number of a form that this engine has not
 			}

@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/database"
 	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/explain"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/policy"
-	"github.com/keyfill/keyfill/rewrite"
 )
 
 // Actions are the outcomes of statements, the most serious first.
-var Actions = []string{rewrite.Refuse.String(), rewrite.Keep.String(), rewrite.Fill.String(), rewrite.Pass.String()}
+var Actions = []string{plans.Refuse.String(), plans.Keep.String(), plans.Fill.String(), plans.Pass.String()}
 
 // Policy is a policy by which statements are explained.
 type Policy struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/usage"
 	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // Options select the statements to explain, and the form of the output.
@@ -151,7 +151,7 @@ func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *expl
 // block prints one of several statements, after its place.
 func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
 	hint := r.summary.hint(one.text, ex)
-	if ex.Action == rewrite.Pass.String() && hint == "" {
+	if ex.Action == plans.Pass.String() && hint == "" {
 		return
 	}
 	fmt.Fprintf(r.out, "%s\n", one.where())

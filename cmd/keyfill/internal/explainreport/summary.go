@@ -10,7 +10,8 @@ import (
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // The summary is bounded whatever the input is.
@@ -66,7 +67,7 @@ func (s *Summary) add(one *inputStatement, ex *explain.Explanation) {
 
 func (s *Summary) count(one *inputStatement, key groupKey) {
 	hint := ""
-	if key.action == rewrite.Pass.String() {
+	if key.action == plans.Pass.String() {
 		if key.table = s.policy.insertTarget(one.text); key.table != "" {
 			hint = s.hintFor(key.table)
 		}
@@ -78,7 +79,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 			g = s.groups[key]
 		}
 		if g == nil {
-			if key.action == rewrite.Refuse.String() {
+			if key.action == plans.Refuse.String() {
 				hint = s.policy.onSibling(one.text)
 			}
 			key.table = strings.Clone(key.table) // which may be a piece of a long text
@@ -87,10 +88,10 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 		}
 	}
 	g.statements++
-	if key.action == rewrite.Pass.String() && key.table == "" {
+	if key.action == plans.Pass.String() && key.table == "" {
 		return // a text without an INSERT needs no example
 	}
-	fingerprint := rewrite.Shape(s.policy.dialect, one.text)
+	fingerprint := effects.Shape(s.policy.dialect, one.text)
 	found := g.shapes[fingerprint]
 	if found == nil {
 		if s.shapes >= maxShapes {
@@ -109,9 +110,9 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 // hint returns a hint for a text that is passed or refused, empty if there is none.
 func (s *Summary) hint(text string, ex *explain.Explanation) string {
 	switch ex.Action {
-	case rewrite.Refuse.String():
+	case plans.Refuse.String():
 		return s.policy.onSibling(text)
-	case rewrite.Pass.String():
+	case plans.Pass.String():
 	default:
 		return ""
 	}

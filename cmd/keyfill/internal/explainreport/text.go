@@ -7,7 +7,7 @@ import (
 
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 	"github.com/keyfill/keyfill/internal/explain"
-	"github.com/keyfill/keyfill/rewrite"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
 // maxPlaces is how many places of keys the readable form names.
@@ -45,7 +45,7 @@ func (p printer) print(query string, at *inputStatement, ex *explain.Explanation
 	if hint != "" {
 		p.line("hint", "%s", hint)
 	}
-	if ex.Action == rewrite.Refuse.String() && !unfilled(ex.Reason) {
+	if ex.Action == plans.Refuse.String() && !unfilled(ex.Reason) {
 		p.line("sent", "nothing")
 		return
 	}
@@ -74,7 +74,7 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	if in.Rows != nil {
 		p.line("rows", "%d", *in.Rows)
 	}
-	if in.Action == rewrite.Fill.String() {
+	if in.Action == plans.Fill.String() {
 		p.line("keys", "%s", places(ex, number))
 	}
 	if in.End != "" {
@@ -83,7 +83,7 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	if in.Reason != "" {
 		p.line("reason", "%s", in.Reason)
 	}
-	if in.Action == rewrite.Refuse.String() {
+	if in.Action == plans.Refuse.String() {
 		p.line("at", "%s", positionIn(query, in.Offset, at))
 	}
 }

@@ -1,0 +1,310 @@
+package bind
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Holes says which places of a plan take a key in one execution.
+type Holes struct {
+	Counts []int  // how many keys each of the plan's Draws takes; not to be changed
+	Fill   []bool // for each slot; nil when all do
+}
+
+// isHole reports whether the place of a slot takes a key.
+func (h Holes) isHole(slot int) bool { return h.Fill == nil || h.Fill[slot] }
+
+// Any reports whether there is a place to fill.
+func (h Holes) Any() bool {
+	for _, n := range h.Counts {
+		if n > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// AssumedHoles returns the holes that are known without arguments: every
+// placeholder in a key's place is taken for a key.
+func AssumedHoles(pl *plans.Plan) Holes {
+	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Slots))}
+	for i := range pl.Slots {
+		if s := &pl.Slots[i]; s.Kind == plans.SlotKey {
+			h.Fill[i] = true
+			h.Counts[s.Draw]++
+		}
+	}
+	return h
+}
+
+// FindHoles decides which places take a key, given the arguments of an execution.
+// It fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] when the arguments
+// are not those that the placeholders ask for; then nothing may be sent, since
+// a key could end in another column. It fails with [rewrite.ErrScope] when a key is
+// numbered within a column whose value is not known.
+func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
+	if err := check(pl, args); err != nil {
+		return Holes{}, err
+	}
+	if !pl.AtExecution {
+		return orScopeless(pl, args, Holes{Counts: pl.KeyCounts})
+	}
+	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Slots))}
+	given := Given{List: args}
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		if s.Kind != plans.SlotKey {
+			at, err := IndexOf(pl, s, &given)
+			if err != nil {
+				return Holes{}, err
+			}
+			if !isHole(pl, args[at].Value, &pl.Inserts[s.Insert].Target.Keys[s.Key]) {
+				continue
+			}
+		}
+		h.Fill[i] = true
+		h.Counts[s.Draw]++
+	}
+	return orScopeless(pl, args, h)
+}
+
+// orScopeless returns the holes, or the error of checkScopes.
+func orScopeless(pl *plans.Plan, args []driver.NamedValue, h Holes) (Holes, error) {
+	if !pl.Scoped {
+		return h, nil
+	}
+	if err := checkScopes(pl, args, h); err != nil {
+		return Holes{}, err
+	}
+	return h, nil
+}
+
+// Equal reports whether the same places take a key.
+func (h Holes) Equal(o Holes) bool {
+	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.Fill, o.Fill)
+}
+
+// check compares the arguments with the placeholders.
+func check(pl *plans.Plan, args []driver.NamedValue) error {
+	if pl.Dialect.Params.Arrays {
+		for i := range args {
+			if isList(args[i].Value) {
+				return pl.Refused(rewrite.ErrArray)
+			}
+		}
+	}
+	if pl.LiteralReason != "" && !pl.AtExecution && !pl.Scoped {
+		return nil // no key depends on an argument
+	}
+	named := 0
+	for i := range args {
+		if args[i].Name != "" {
+			named++
+		}
+	}
+	switch {
+	case pl.Params.Styles&reader.StyleName != 0 && named > 0:
+		if named != len(args) {
+			return pl.Refused(rewrite.ErrNamed)
+		}
+	case named > 0:
+		return pl.Refused(rewrite.ErrNamed)
+	case pl.Params.Styles == reader.StyleName:
+		return pl.Refused(rewrite.ErrNamed)
+	case len(args) != pl.Placeholders():
+		r := pl.Refused(rewrite.ErrArguments)
+		r.Detail = fmt.Sprintf("expected %d, got %d", pl.Placeholders(), len(args))
+		return r
+	}
+	return nil
+}
+
+// isList reports whether v is a list other than []byte. The drivers that take
+// one take lists of every type, so there is no list of types to ask for.
+func isList(v driver.Value) bool {
+	if v == nil {
+		return false
+	}
+	if _, ok := v.([]byte); ok {
+		return false
+	}
+	k := reflect.TypeOf(v).Kind()
+	return k == reflect.Slice || k == reflect.Array && reflect.TypeOf(v).Elem().Kind() != reflect.Uint8
+}
+
+// isHole reports whether a bound value is no key.
+func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
+	null, zero := k.Fill&plans.FillNull != 0, k.Fill&plans.FillZero != 0
+	switch v := v.(type) {
+	case nil:
+		return null
+	case string:
+		return zero && plans.ZeroValue(v, k.Integer) || null && v == "" && pl.Dialect.EmptyIsNull
+	case []byte:
+		if v == nil {
+			return null
+		}
+		return zero && (plans.ZeroValue(string(v), k.Integer) || len(v) == 16 && isZero(v)) ||
+			null && len(v) == 0 && pl.Dialect.EmptyIsNull
+	case int64:
+		return v == 0 && k.Integer && zero
+	case float64:
+		return v == 0 && k.Integer && zero
+	}
+	if driver.IsValue(v) {
+		return false
+	}
+	// Drivers that take every type (pgx, go-ora) get values that are not
+	// resolved yet: Valuers, pointers, named types, UUIDs as arrays.
+	if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
+		return isHole(pl, r, k)
+	}
+	t := reflect.TypeOf(v)
+	return zero && t.Kind() == reflect.Array && t.Len() == 16 &&
+		t.Elem().Kind() == reflect.Uint8 && reflect.ValueOf(v).IsZero()
+}
+
+// isZero reports whether all bytes are zero.
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Arguments returns the arguments for [Text]: the caller's with the keys
+// at the places that the text demands. keys holds, for each draw, as many keys
+// as the holes count. The caller's slice is not written to.
+func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
+	if session && pl.Listed != nil {
+		return bindListed(pl, args, h, keys)
+	}
+	out := bind(pl, args, h, keys)
+	if !session || len(pl.LastKeys) == 0 {
+		if pl.DroppedArgs == nil {
+			return out
+		}
+		return without(pl, out, func(index int) int { return placed(pl, index, false) })
+	}
+	for _, l := range slices.Backward(pl.LastKeys) {
+		at := l.Placeholder + before(pl, l.Placeholder)
+		out = slices.Insert(out, at, driver.NamedValue{Value: keys[l.Draw][0]}, out[at])
+	}
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return without(pl, out, func(index int) int { return placed(pl, index, true) })
+}
+
+// bind returns the arguments for the text without session.
+func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
+	own, added := assign(pl, args, h, keys)
+	if pl.Spelling.Style&reader.StylePosition == 0 || len(args) > 0 && args[0].Name != "" {
+		out := make([]driver.NamedValue, 0, len(args)+pl.Added)
+		out = append(out, own...)
+		for n, v := range added {
+			a := driver.NamedValue{Ordinal: len(args) + n + 1, Value: v}
+			if pl.Params.Styles&reader.StyleName != 0 {
+				a.Name = pl.Spelling.Name(n + 1)
+			}
+			out = append(out, a)
+		}
+		return out
+	}
+	out := make([]driver.NamedValue, len(own)+pl.Added)
+	at := 0 // of the caller's arguments
+	for n := range pl.Added {
+		if before := before(pl, n); before > at {
+			copy(out[at+n:], own[at:before])
+			at = before
+		}
+		out[at+n].Value = added[n]
+	}
+	copy(out[at+pl.Added:], own[at:])
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return out
+}
+
+// before returns how many of the caller's arguments stand in front of the n-th placeholder
+// that is added, counted from 0.
+func before(pl *plans.Plan, n int) int {
+	if pl.ArgsBefore == nil {
+		return 0 // the caller has none
+	}
+	return pl.ArgsBefore[n]
+}
+
+// assign gives each slot its key. own are the caller's arguments, in which keys replace
+// some; added are the values of the placeholders that are added, in the order of the text.
+func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
+	if h.Fill == nil && len(pl.Draws) == 1 {
+		// Every place takes a key, and there is one draw: its keys are in order.
+		return args, keys[0]
+	}
+	own = args
+	added = make([]driver.Value, 0, pl.Added)
+	used := make([]int, len(pl.Draws))
+	given := Given{List: args}
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		var key driver.Value
+		hole := h.Fill == nil || h.Fill[i]
+		if hole {
+			key = keys[s.Draw][used[s.Draw]]
+			used[s.Draw]++
+		}
+		if s.Kind == plans.SlotKey {
+			added = append(added, key)
+			continue
+		}
+		at, err := IndexOf(pl, s, &given)
+		if err != nil {
+			panic(fmt.Sprintf("rewrite: slot %d has no argument that Holes did not miss: %v", i, err))
+		}
+		if !hole {
+			key = args[at].Value
+		}
+		switch {
+		case s.Kind == plans.SlotTwo:
+			added = append(added, key)
+		case hole:
+			if &own[0] == &args[0] {
+				own = slices.Clone(args)
+			}
+			own[at].Value = key
+		}
+	}
+	return own, added
+}
+
+// without returns the arguments that are sent: those of clauses that were cut from the
+// text are left out. at returns the index of one of the caller's arguments among args.
+func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
+	if len(pl.DroppedArgs) == 0 {
+		return args
+	}
+	args = slices.Clone(args)
+	for _, index := range slices.Backward(pl.DroppedArgs) {
+		args = slices.Delete(args, at(index), at(index)+1)
+	}
+	for i := range args {
+		args[i].Ordinal = i + 1
+	}
+	return args
+}
+
+// droppedBefore returns how many of the caller's arguments in front of one are not sent.
+func droppedBefore(pl *plans.Plan, index int) int {
+	n, _ := slices.BinarySearch(pl.DroppedArgs, index)
+	return n
+}

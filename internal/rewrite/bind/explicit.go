@@ -1,0 +1,46 @@
+package bind
+
+import (
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// ExplicitKeys returns what an execution brings itself for a key of an INSERT that is
+// followed.
+func ExplicitKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) plans.Explicit {
+	var e plans.Explicit
+	if l := pl.Inserts[insert].Explicit; l != nil {
+		e = l[key].Explicit
+	}
+	ownValues(pl, args, h, insert, key, func(v driver.Value) { e.Take(plans.IntegerOf(v)) })
+	return e
+}
+
+// ExplicitIntegers returns the integers that can be read among the keys of [ExplicitKeys].
+func ExplicitIntegers(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) []int64 {
+	var all []int64
+	if l := pl.Inserts[insert].Explicit; l != nil {
+		all = append(all, l[key].Integers...)
+	}
+	ownValues(pl, args, h, insert, key, func(v driver.Value) {
+		if n, _ := plans.IntegerOf(v); n > 0 {
+			all = append(all, n)
+		}
+	})
+	return all
+}
+
+// ownValues calls f with the arguments that are keys of an INSERT.
+func ownValues(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int, f func(driver.Value)) {
+	given := Given{List: args}
+	for _, i := range pl.SlotsOf(insert) {
+		s := &pl.Slots[i]
+		if s.Kind == plans.SlotKey || int(s.Key) != key || h.Fill == nil || h.Fill[i] {
+			continue
+		}
+		if at, err := IndexOf(pl, s, &given); err == nil {
+			f(args[at].Value)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package bind
+
+import (
+	"database/sql/driver"
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// addedListed returns how many placeholders the session's text has more than the query.
+func addedListed(pl *plans.Plan) (n int) {
+	for i := range pl.Listed {
+		if n -= pl.Listed[i].Params; pl.Listed[i].Slot >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// writeListed writes the session's text. key returns what stands in the place of an edit's
+// key.
+func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
+	b := make([]byte, 0, len(pl.Query)+16*len(pl.Listed))
+	at := 0
+	for i := range pl.Listed {
+		e := &pl.Listed[i]
+		b = append(append(b, pl.Query[at:e.Start]...), e.Text...)
+		if at = e.End; e.Slot >= 0 {
+			b = append(b, key(e)...)
+		}
+	}
+	return string(append(b, pl.Query[at:]...))
+}
+
+// inCall returns the text of an edit's key, in LAST_INSERT_ID( ) where it stands there.
+func inCall(e *plans.SessionEdit, key string) string {
+	if e.Call {
+		return plans.SessionOpen + key + plans.SessionClose
+	}
+	return key
+}
+
+// listedValues returns the value of each slot, a key or the caller's, and the first key of
+// each draw.
+func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.Value {
+	values := make([]driver.Value, len(pl.Slots))
+	used := make([]int, len(pl.Draws))
+	given := Given{List: args}
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		if h.isHole(i) {
+			values[i] = keys[s.Draw][used[s.Draw]]
+			used[s.Draw]++
+			continue
+		}
+		if at, err := IndexOf(pl, s, &given); err == nil {
+			values[i] = args[at].Value
+		}
+	}
+	return values
+}
+
+// listedValue returns the value of an edit's key.
+func listedValue(pl *plans.Plan, e *plans.SessionEdit, values []driver.Value, keys [][]driver.Value) driver.Value {
+	if e.First {
+		return keys[pl.Slots[e.Slot].Draw][0]
+	}
+	return values[e.Slot]
+}
+
+// bindListed returns the arguments for the session's text.
+func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
+	values := listedValues(pl, args, h, keys)
+	out := make([]driver.NamedValue, 0, len(args)+addedListed(pl))
+	at := 0
+	for i := range pl.Listed {
+		e := &pl.Listed[i]
+		if e.Slot >= 0 || e.Params > 0 {
+			out = append(out, args[at:e.Before]...)
+			at = e.Before + e.Params
+		}
+		if e.Slot >= 0 {
+			out = append(out, driver.NamedValue{Value: listedValue(pl, e, values, keys)})
+		}
+	}
+	out = append(out, args[at:]...)
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return out
+}
+
+// inlineListed is Inline for the session's text. write writes a key as a literal, with
+// what the key proves; the caller's own keys stay arguments.
+func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, write func(e *plans.SessionEdit, key string) string) (string, []driver.NamedValue) {
+	values := listedValues(pl, args, h, keys)
+	var out []driver.NamedValue
+	at := 0
+	text := writeListed(pl, func(e *plans.SessionEdit) string {
+		if e.First || h.isHole(e.Slot) {
+			return write(e, string(pl.Dialect.AppendLiteral(nil, listedValue(pl, e, values, keys))))
+		}
+		return write(e, pl.Slots[e.Slot].Text)
+	})
+	for i := range pl.Listed {
+		e := &pl.Listed[i]
+		own := e.Slot >= 0 && !e.First && !h.isHole(e.Slot)
+		if before := min(e.Before, len(args)); own || e.Params > 0 {
+			out = append(out, args[at:before]...)
+			at = min(before+e.Params, len(args))
+		}
+		if own {
+			out = append(out, driver.NamedValue{Value: values[e.Slot]})
+		}
+	}
+	if at == 0 && out == nil {
+		return text, args
+	}
+	out = append(out, args[at:]...)
+	for i := range out {
+		out[i].Ordinal = i + 1
+	}
+	return text, out
+}
+
+// finalListed is FinalIndex for the session's text. An argument in the place of a key goes
+// where its key stands.
+func finalListed(pl *plans.Plan, index int) int {
+	own := slices.IndexFunc(pl.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
+	at, n := 0, 0 // of the caller's, and of those that are sent
+	for i := range pl.Listed {
+		e := &pl.Listed[i]
+		if e.Slot < 0 && e.Params == 0 {
+			continue
+		}
+		if own < 0 && index < e.Before {
+			break
+		}
+		n += e.Before - at
+		at = e.Before + e.Params
+		if e.Slot < 0 {
+			continue
+		}
+		if own >= 0 && e.Slot == own && !e.First {
+			return n
+		}
+		n++
+	}
+	return n + index - at
+}
+
+// placesListed is Places for the session's text.
+func placesListed(pl *plans.Plan) []Place {
+	var places []Place
+	arg, at, last := 0, 0, -1
+	for i := range pl.Listed {
+		e := &pl.Listed[i]
+		if e.Slot < 0 && e.Params == 0 {
+			continue
+		}
+		arg += e.Before - at
+		if at = e.Before + e.Params; e.Slot < 0 {
+			continue
+		}
+		arg++
+		if s := &pl.Slots[e.Slot]; !e.First && e.Slot != last && s.Kind == plans.SlotKey {
+			places = append(places, Place{Arg: arg, Row: int(s.Row), Insert: int(s.Insert), Key: int(s.Key)})
+		}
+		if !e.First {
+			last = e.Slot
+		}
+	}
+	return places
+}

@@ -1,0 +1,116 @@
+package bind
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+)
+
+// FinalIndex returns the index that one of the caller's arguments has in the result of
+// [Arguments].
+func FinalIndex(pl *plans.Plan, index int, session bool) int {
+	return max(0, placed(pl, index, session)-droppedBefore(pl, index))
+}
+
+// placed is FinalIndex as if all of the caller's arguments were sent.
+func placed(pl *plans.Plan, index int, session bool) int {
+	switch {
+	case session && pl.Listed != nil:
+		return finalListed(pl, index)
+	case pl.Spelling.Style&reader.StylePosition == 0:
+		return index
+	}
+	// database/sql asks for every argument of a batch.
+	n, _ := slices.BinarySearch(pl.ArgsBefore, index+1)
+	more := 0
+	for session && more < len(pl.LastKeys) && pl.LastKeys[more].Placeholder < n {
+		more++
+	}
+	return index + n + 2*more
+}
+
+// Added returns how many placeholders the bound text has more than the query. session is as
+// for [Text].
+func Added(pl *plans.Plan, session bool) int {
+	switch {
+	case !session || !pl.Session():
+		return pl.Added - len(pl.DroppedArgs)
+	case pl.Listed != nil:
+		return addedListed(pl)
+	}
+	return pl.Added + 2*len(pl.LastKeys) - len(pl.DroppedArgs)
+}
+
+// Place is where a key travels: the ordinal of its argument, from 1.
+type Place struct {
+	Arg    int
+	Row    int // from 0
+	Insert int
+	Key    int
+}
+
+// Places returns where the keys travel among the final arguments when the text
+// decides alone: placeholders in a key's place are taken for keys. It applies
+// to nameless arguments where the dialect takes both kinds. session is as for
+// [Text].
+func Places(pl *plans.Plan, session bool) []Place {
+	if session && pl.Listed != nil {
+		return placesListed(pl)
+	}
+	var places []Place
+	n := 0
+	for _, e := range pl.Edits {
+		if e.Slot < 0 {
+			continue
+		}
+		s := &pl.Slots[e.Slot]
+		n++
+		if s.Kind != plans.SlotKey {
+			continue
+		}
+		if session && s.Wrap == plans.WrapLast {
+			n++ // behind the first key
+		}
+		arg := int(s.Before) + n
+		switch pl.Spelling.Style {
+		case reader.StyleNumber:
+			arg = pl.Spelling.Base + n
+		case reader.StyleName:
+			arg = pl.Params.Names + n
+		}
+		places = append(places, Place{Arg: arg, Row: int(s.Row), Insert: int(s.Insert), Key: int(s.Key)})
+		if session && s.Wrap == plans.WrapLast {
+			n++
+		}
+	}
+	return places
+}
+
+// Filled is one place that takes a key in an execution: the N-th key of a draw.
+type Filled struct {
+	Row    int // from 0
+	Insert int
+	Key    int
+	Draw   int
+	N      int
+}
+
+// FilledPlaces returns the places that take a key, in the order of the text. An INSERT
+// with a [plans.Query] has none: its rows are not known.
+func FilledPlaces(pl *plans.Plan, h Holes) []Filled {
+	var places []Filled
+	used := make([]int, len(pl.Draws))
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		if h.Fill != nil && !h.Fill[i] {
+			continue
+		}
+		if pl.Inserts[s.Insert].Query != nil {
+			continue
+		}
+		places = append(places, Filled{Row: int(s.Row), Insert: int(s.Insert), Key: int(s.Key), Draw: int(s.Draw), N: used[s.Draw]})
+		used[s.Draw]++
+	}
+	return places
+}

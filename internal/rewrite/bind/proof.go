@@ -1,0 +1,132 @@
+package bind
+
+import (
+	"database/sql/driver"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// ProvenText is [Text] with the proof, for executions that draw keys of
+// their transaction. It has the same placeholders. Where the plan does not
+// [plans.Plan.Proves] it is [Text].
+func ProvenText(pl *plans.Plan, session bool) string {
+	if pl.Proof == nil {
+		return Text(pl, session)
+	}
+	session = session && pl.Session()
+	t := &pl.Proof.Bound
+	if session {
+		t = &pl.Proof.Session
+	}
+	return t.Get(func() string {
+		w := newProofWriter(pl)
+		if session && pl.Listed != nil {
+			mark := pl.Spelling.Text(1)
+			return writeListed(pl, func(e *plans.SessionEdit) string { return w.listed(e, mark) })
+		}
+		n := 0
+		for _, e := range pl.Proof.Edits {
+			w.edit(e, func(s *plans.Slot) {
+				n++
+				mark := pl.Spelling.Text(n)
+				w.b.WriteString(around(wrapIn(s, session), mark, mark))
+			})
+		}
+		return w.text()
+	})
+}
+
+// InlineProven is [Inline] with the proof.
+func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
+	if pl.Proof == nil {
+		return Inline(pl, args, h, keys, session)
+	}
+	w := newProofWriter(pl)
+	if session && pl.Listed != nil {
+		return inlineListed(pl, args, h, keys, w.listed)
+	}
+	own, added := assign(pl, args, h, keys)
+	n := 0
+	for _, e := range pl.Proof.Edits {
+		if e.Slot >= 0 && pl.Slots[e.Slot].Kind != plans.SlotOwn && h.Fill != nil && !h.Fill[e.Slot] {
+			n++
+			continue
+		}
+		w.edit(e, func(s *plans.Slot) {
+			w.b.Write(literal(pl, nil, keys[s.Draw], added[n], wrapIn(s, session)))
+			n++
+		})
+	}
+	return writeByteKeys(pl, w.text(), without(pl, own, sameIndex), keys)
+}
+
+// proofWriter writes a text with proofs.
+type proofWriter struct {
+	pl     *plans.Plan
+	b      strings.Builder
+	at     int    // how far the query is written
+	proved []bool // by draw
+	named  []bool // by INSERT
+}
+
+// newProofWriter returns a writer of a text with proofs.
+func newProofWriter(pl *plans.Plan) *proofWriter {
+	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws)), named: make([]bool, len(pl.Inserts))}
+	w.b.Grow(len(pl.Query) + 192*len(pl.Draws) + 32*len(pl.Proof.Edits))
+	return w
+}
+
+// edit writes an edit; key writes the key of a slot that is not the caller's
+// placeholder, which stays.
+func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
+	pl := w.pl
+	w.b.WriteString(pl.Query[w.at:e.Start])
+	w.at = e.End
+	w.b.WriteString(e.Text)
+	if e.Slot < 0 {
+		return
+	}
+	s := &pl.Slots[e.Slot]
+	shut := w.opens(s)
+	if s.Kind == plans.SlotOwn {
+		w.b.WriteString(pl.Query[e.Start:e.End])
+	} else {
+		key(s)
+	}
+	w.b.WriteString(shut)
+}
+
+// opens writes what stands in front of the key of a slot, and returns what stands behind it.
+func (w *proofWriter) opens(s *plans.Slot) (shut string) {
+	pl := w.pl
+	d := pl.Draws[s.Draw]
+	if pl.DrawProvesName(d) && !w.named[d.Insert] {
+		w.named[d.Insert] = true
+		in := &pl.Inserts[d.Insert]
+		proof := &in.Target.Keys[d.Key].Proof
+		w.b.WriteString(proof.Open)
+		if shut = proof.Shut; in.Query != nil {
+			shut = proof.Counted
+		}
+	}
+	if pl.DrawProvesOpen(d) && !w.proved[s.Draw] {
+		w.b.WriteString(pl.Dialect.Transactions.KeyOpen)
+		shut = pl.Dialect.Transactions.KeyShut + shut
+	}
+	w.proved[s.Draw] = true
+	return shut
+}
+
+// listed returns the text of a key in the session's text.
+func (w *proofWriter) listed(e *plans.SessionEdit, key string) string {
+	at := w.b.Len()
+	shut := w.opens(&w.pl.Slots[e.Slot])
+	return w.b.String()[at:] + inCall(e, key) + shut
+}
+
+// text returns the text that was written, and the rest of the query.
+func (w *proofWriter) text() string {
+	w.b.WriteString(w.pl.Query[w.at:])
+	return w.b.String()
+}

@@ -1,0 +1,148 @@
+package bind
+
+import (
+	"database/sql/driver"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// Text returns the text with a placeholder for every key: the text to
+// prepare. It is the same for every execution. With session it is the text with
+// LAST_INSERT_ID(?), for executions that fill a key; without effect unless
+// [plans.Plan.Session]. [Arguments] gives the arguments of both texts.
+func Text(pl *plans.Plan, session bool) string {
+	session = session && pl.Session()
+	b := &pl.Bound
+	if session {
+		b = &pl.BoundSession
+	}
+	return b.Get(func() string { return writeText(pl, session) })
+}
+
+// writeText writes the text that Text keeps.
+func writeText(pl *plans.Plan, session bool) string {
+	if session && pl.Listed != nil {
+		mark := pl.Spelling.Text(1)
+		return writeListed(pl, func(e *plans.SessionEdit) string { return inCall(e, mark) })
+	}
+	if len(pl.Edits) == 0 {
+		return pl.Query
+	}
+	edits := OfBound(pl)
+	b := make([]byte, 0, len(pl.Query)+16*len(edits))
+	at, n := 0, 0
+	for _, e := range edits {
+		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, e.Text...)
+		if e.Slot >= 0 {
+			n++
+			mark := pl.Spelling.Text(Number(pl, e.Slot, n))
+			b = append(b, around(wrapIn(&pl.Slots[e.Slot], session), mark, mark)...)
+		}
+		at = e.End
+	}
+	return string(append(b, pl.Query[at:]...))
+}
+
+// wrapIn returns how the key of a slot is written.
+func wrapIn(s *plans.Slot, session bool) plans.Wrap {
+	if !session {
+		return plans.WrapNone
+	}
+	return s.Wrap
+}
+
+// around returns the text of a key. first is the text of the first key of its statement.
+func around(w plans.Wrap, first, key string) string {
+	switch w {
+	case plans.WrapKey:
+		return plans.SessionOpen + key + plans.SessionClose
+	case plans.WrapLast:
+		return "IF(" + plans.SessionOpen + first + plans.SessionClose + ", " + key + ", " + key + ")"
+	}
+	return key
+}
+
+// OfBound returns the edits of the bound text.
+func OfBound(pl *plans.Plan) []plans.Edit {
+	if pl.BoundEdits != nil {
+		return pl.BoundEdits
+	}
+	return pl.Edits
+}
+
+// Number returns by how much the number of a slot's placeholder, the n-th that is added,
+// exceeds the base.
+func Number(pl *plans.Plan, slot, n int) int {
+	if pl.Spelling.Renumbers {
+		return int(pl.Slots[slot].Before) + n
+	}
+	return n
+}
+
+// Inline returns the text with the keys as literals, and the arguments, in
+// which a key replaces the caller's value where the place is a placeholder of
+// its own and the key is no []byte. It is for texts without placeholders and for those with too many;
+// it must not be prepared for more than one execution. session is as for
+// [Text].
+func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
+	if session && pl.Listed != nil {
+		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
+	}
+	own, added := assign(pl, args, h, keys)
+	b := make([]byte, 0, len(pl.Query)+48*len(pl.Edits))
+	at, n := 0, 0
+	for _, e := range pl.Edits {
+		if e.Slot >= 0 && h.Fill != nil && !h.Fill[e.Slot] {
+			n++
+			continue
+		}
+		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, e.Text...)
+		if e.Slot >= 0 {
+			b = literal(pl, b, keys[pl.Slots[e.Slot].Draw], added[n], wrapIn(&pl.Slots[e.Slot], session))
+			n++
+		}
+		at = e.End
+	}
+	return writeByteKeys(pl, string(append(b, pl.Query[at:]...)), without(pl, own, sameIndex), keys)
+}
+
+// sameIndex returns where an argument stands in a text whose keys are literals: where it
+// was.
+func sameIndex(index int) int { return index }
+
+// InlineAssumed is [Inline] for the holes that [AssumedHoles] returns: no
+// arguments are needed, and the caller's placeholders stay. session is as for
+// [Text].
+func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
+	if session && pl.Listed != nil && !pl.AtExecution {
+		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
+		return text
+	}
+	b := make([]byte, 0, len(pl.Query)+48*len(pl.Edits))
+	at := 0
+	used := make([]int, len(pl.Draws))
+	for _, e := range pl.Edits {
+		if e.Slot >= 0 && !h.Fill[e.Slot] {
+			continue
+		}
+		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, e.Text...)
+		if e.Slot >= 0 {
+			d := pl.Slots[e.Slot].Draw
+			b = literal(pl, b, keys[d], keys[d][used[d]], wrapIn(&pl.Slots[e.Slot], session))
+			used[d]++
+		}
+		at = e.End
+	}
+	return string(append(b, pl.Query[at:]...))
+}
+
+// literal appends a key of a draw as a literal.
+func literal(pl *plans.Plan, b []byte, drawn []driver.Value, key driver.Value, how plans.Wrap) []byte {
+	if how == plans.WrapNone {
+		return pl.Dialect.AppendLiteral(b, key)
+	}
+	return append(b, around(how, string(pl.Dialect.AppendLiteral(nil, drawn[0])), string(pl.Dialect.AppendLiteral(nil, key)))...)
+}

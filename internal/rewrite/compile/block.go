@@ -1,0 +1,89 @@
+package compile
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/inserts"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// block reads a statement that may open a block of statements.
+func block(p *plans.Draft) {
+	g := &p.Dialect.Grammar
+	switch {
+	case g.PLSQL:
+		anonymous(p)
+		return
+	case g.NoSemicolon:
+		if !p.IsWord("declare") {
+			inserts.NotePassed(p)
+			p.Advance()
+		}
+	case p.Accept("begin") && (p.AtEnd() || p.IsWord("work")):
+	default:
+		p.SeveralReason = rewrite.ErrBlock
+	}
+	inserts.Skip(p, p.SeveralReason)
+}
+
+// anonymous reads the beginning of a block of PL/SQL up to its first statement:
+// Oracle Database PL/SQL Language Reference 23ai, "Block". The statements of a
+// routine that is declared in it run any number of times.
+func anonymous(p *plans.Draft) {
+	p.Procedural, p.Branched = true, true
+	for p.Token.Kind != scan.End && !p.IsWord("begin") {
+		if p.IsAny("procedure", "function") {
+			p.SeveralReason = rewrite.ErrBlock
+		}
+		inserts.JudgeInner(p, inserts.InnerReason(p))
+		p.Advance()
+	}
+	p.Accept("begin")
+}
+
+// controls moves past the words that control the statements of a block of PL/SQL,
+// up to the next statement, and reports whether such words stood here.
+func controls(p *plans.Draft) bool {
+	switch {
+	case p.IsAny("loop", "while", "for", "forall"):
+		p.SeveralReason = rewrite.ErrLoop
+		p.Advance()
+	case p.IsWord("goto"):
+		p.MayRepeat = true
+		p.Advance()
+	case p.IsAny("begin", "declare"):
+		anonymous(p)
+	case p.IsAny("else", "exception", "then"):
+		p.Advance()
+	case p.IsAny("if", "elsif", "when", "case"):
+		for p.Advance(); !p.AtEnd() && !p.IsAny("then", "when"); p.Advance() {
+			inserts.JudgeInner(p, inserts.InnerReason(p))
+		}
+	case p.IsWord("end"):
+		inserts.Skip(p, inserts.InnerReason(p))
+	default:
+		return label(&p.Reader)
+	}
+	return true
+}
+
+// label moves past <<name>>, if it stands here.
+func label(p *reader.Reader) bool {
+	q := *p
+	if !acceptTwice(&q, '<') {
+		return false
+	}
+	if q.Advance(); !acceptTwice(&q, '>') {
+		return false
+	}
+	*p = q
+	return true
+}
+
+// acceptTwice moves past a punctuation mark that stands twice, and reports
+// whether it does. It also moves past a mark that stands once.
+func acceptTwice(p *reader.Reader, c byte) bool {
+	first := p.AcceptPunct(c)
+	return first && p.AcceptPunct(c)
+}

@@ -1,0 +1,166 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/inserts"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// copy reads PostgreSQL's COPY t (a, b) FROM: PostgreSQL 18, "COPY". From STDIN
+// the rows come as the executions of the prepared text, which is how lib/pq has
+// it, and get keys there. Other rows are kept when the column list names the
+// keys.
+func copy(p *plans.Draft) {
+	at := p.Token.Start
+	p.Advance()
+	binary := p.Accept("binary")
+	if n, ok := p.TableName(); ok {
+		t, _ := inserts.Target(p, n)
+		q := p.Reader
+		if q.Brackets(); t != nil && q.IsWord("from") {
+			in := inserts.NewState(inserts.Head{Target: t, Name: n}, at)
+			copied(p, &in, binary)
+		}
+	}
+	inserts.Skip(p, inserts.InnerReason(p))
+}
+
+// copied reads a COPY into a configured table from behind the table's name.
+func copied(p *plans.Draft, in *inserts.State, binary bool) {
+	in.ListAt = p.PrevEnd
+	if p.IsPunct('(') {
+		if reason := inserts.ColumnList(&p.Reader, in); reason != "" {
+			p.Refuse(in.Target, p.Token.Start, reason)
+			return
+		}
+	}
+	if binary || !fromStdin(p) {
+		elsewhere(p, in)
+		return
+	}
+	var columns []string
+	width := in.Columns
+	if in.Columns < 0 {
+		// Every row has all columns.
+		var reason rewrite.Reason
+		if columns, reason = inserts.Implied(&p.Reader, in, max(len(in.Target.Columns), 1)); reason != "" {
+			p.Refuse(in.Target, p.Token.Start, reason)
+			p.Inserts = append(p.Inserts, in.Insert)
+			return
+		}
+		width = len(columns)
+	}
+	missing := in.Missing(nil)
+	inserts.List(p, in, columns, missing)
+	end := in.ListEnd
+	if in.Columns < 0 {
+		end = in.ListAt
+	}
+	stream(p, in, end, width, missing)
+}
+
+// elsewhere keeps a bulk load whose column list names the keys, and refuses any other.
+func elsewhere(p *plans.Draft, in *inserts.State) {
+	if in.Lacks() {
+		p.Refuse(in.Target, in.Offset, rewrite.ErrBulk)
+		return
+	}
+	p.Inserts = append(p.Inserts, in.Insert)
+}
+
+// stream queues the keys of rows that come one by one as the executions of the
+// text, each with a value for every one of its width columns. at is where the
+// text has the column list's end; no placeholder stands there.
+func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
+	p.Streams = true
+	if in.LacksScope(missing) {
+		p.Refuse(in.Target, in.Offset, rewrite.ErrScope)
+	}
+	for k := range in.Target.Keys {
+		column := in.Listed.Of(k)
+		key := &in.Target.Keys[k]
+		if column >= 0 && (key.Fill&(plans.FillNull|plans.FillZero) != 0 || key.Follow) {
+			p.Params.Count = column
+			p.Slot(at, at, "", plans.Slot{Kind: plans.SlotOwn, Key: int32(k)})
+		}
+	}
+	p.Params = reader.Params{Styles: reader.StylePosition, Count: width}
+	for _, k := range missing {
+		p.Slot(at, at, "", plans.Slot{Key: int32(k)})
+	}
+	p.Inserts = append(p.Inserts, in.Insert)
+}
+
+// fromStdin reports whether the FROM here is FROM STDIN in a text of its own,
+// and the rows are to look as lib/pq writes them.
+func fromStdin(p *plans.Draft) bool {
+	q := p.Reader
+	if q.Advance(); !q.Accept("stdin") {
+		return false
+	}
+	q.Accept("with")
+	if q.IsPunct('(') && !plainOptions(&q) {
+		return false
+	}
+	if q.IsWord("where") {
+		for !q.AtEnd() {
+			q.Advance()
+		}
+	}
+	if !q.AtEnd() {
+		return false
+	}
+	for q.AcceptPunct(';') {
+	}
+	return p.Statements == 1 && q.Token.Kind == scan.End && q.Params.Count == 0
+}
+
+// plainOptions moves past the options of a COPY in brackets. It reports false
+// when one of them changes how values are read that lib/pq has written: as text,
+// a tab behind each, \N for NULL.
+func plainOptions(p *reader.Reader) bool {
+	p.Advance()
+	for {
+		option := p.Token
+		if option.Kind != scan.Word {
+			return false
+		}
+		p.Advance()
+		value := ""
+		for !p.IsPunct(',') && !p.IsPunct(')') {
+			if p.Token.Kind == scan.End || p.Token.Kind == scan.Broken || p.IsPunct('(') {
+				return false
+			}
+			value += p.TextOf(p.Token)
+			p.Advance()
+		}
+		if !plainOption(p.TextOf(option), value) {
+			return false
+		}
+		if p.AcceptPunct(')') {
+			return true
+		}
+		p.Advance()
+	}
+}
+
+// plainOption reports whether an option of COPY leaves the key's value what it
+// is. A DEFAULT or another mark of NULL may be the text of a key, a HEADER is a
+// row of ours, and CSV reads \x otherwise.
+func plainOption(option, value string) bool {
+	switch strings.ToLower(option) {
+	case "format":
+		return strings.EqualFold(strings.Trim(value, `'"`), "text")
+	case "delimiter":
+		return value == "'\t'" || strings.EqualFold(value, `E'\t'`)
+	case "null":
+		return value == "''" || value == `'\N'` || value == `E'\\N'` || value == `e'\\N'`
+	case "freeze", "encoding", "on_error", "log_verbosity", "reject_limit":
+		return true
+	}
+	return false
+}

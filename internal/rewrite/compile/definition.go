@@ -1,0 +1,61 @@
+package compile
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/inserts"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// definition passes a statement that defines or permits something: the body of
+// a routine or trigger is not executed now. It reports whether the text ends
+// inside of one.
+func definition(p *plans.Draft) (open bool) {
+	switch {
+	case !p.IsAny("create", "alter") || !p.Defines():
+		defined(p)
+	case p.Dialect.Grammar.RoutineIsRest:
+		for p.Token.Kind != scan.End {
+			p.Advance()
+		}
+	default:
+		return routine(p)
+	}
+	return false
+}
+
+// defined reads a definition without a body. The query of CREATE TABLE AS runs
+// now, with what its WITH clause modifies: see modifies for which engine has that.
+func defined(p *plans.Draft) {
+	g := &p.Dialect.Grammar
+	for depth := 0; !(p.Token.Kind == scan.End || depth <= 0 && p.IsPunct(';')); p.Advance() {
+		if depth <= 0 && p.SeveralReason == rewrite.ErrSeveral && (inserts.BeginsInsert(p) || inserts.OpensBlock(&p.Reader) != inserts.Unbranched) {
+			return
+		}
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case g.NoSemicolon, g.Copy && depth > 0, p.Token.Kind == scan.Executable:
+			inserts.JudgeInner(p, inserts.InnerReason(p))
+		}
+	}
+}
+
+// routine reads the definition of a routine or trigger to the semicolon behind
+// it, and reports whether the text ends before: where the body ends is not
+// certain then, and an INSERT behind its first semicolon is not passed.
+func routine(p *plans.Draft) (open bool) {
+	first, open := p.RoutineBody()
+	if !open {
+		if p.IsPunct(';') {
+			p.AfterBody = len(p.Inserts) + 1
+		}
+		return false
+	}
+	for p.Reader = *first; p.Token.Kind != scan.End; p.Advance() {
+		inserts.JudgeInner(p, rewrite.ErrBlock)
+	}
+	return true
+}

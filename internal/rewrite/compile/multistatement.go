@@ -1,0 +1,88 @@
+package compile
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/inserts"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// noteBeginning notes how a statement begins that others may follow: whether these can
+// still be read, and whether they run exactly once, since an INSERT among them is filled
+// only then. A statement that is not known may do anything.
+func noteBeginning(p *plans.Draft) {
+	keepsTables(p)
+	if p.IsVerb() {
+		return
+	}
+	e := words.EffectUnknown
+	if p.Token.Kind == scan.Word {
+		e = words.Of(p.Dialect).Word(p.TextOf(p.Token)).Effect
+	}
+	opens := inserts.OpensBlock(&p.Reader)
+	switch {
+	case opens != inserts.Unbranched:
+		p.Branched = true
+		if opens == inserts.Repeated {
+			p.SeveralReason = rewrite.ErrLoop
+		}
+	case p.Branched && p.IsAny("end", "else"), p.Procedural:
+	case e == words.EffectBlock && !p.Dialect.Grammar.PLSQL:
+		p.SeveralReason = rewrite.ErrBlock
+	case p.IsPunct('('), p.Dialect.Grammar.NoSemicolon && p.IsAny("exec", "execute"), p.IsWord("analyze"):
+	case e == words.EffectUnknown, e == words.EffectRun:
+		p.Unsettled = true
+		if p.IsAny("end", "until") {
+			stillInside(p)
+		}
+	case e == words.EffectSet:
+		q := p.Reader
+		p.Unsettled = p.Unsettled || setsCharacters(&q)
+	}
+}
+
+// stillInside refuses the INSERTs behind a routine, if they were filled: an END, or UNTIL,
+// where no statement begins with it says that they are part of its body, which
+// was an IF, a CASE or a loop without BEGIN.
+func stillInside(p *plans.Draft) {
+	if p.AfterBody == 0 {
+		return
+	}
+	first := p.AfterBody - 1
+	at := slices.IndexFunc(p.Inserts[first:], func(in plans.Insert) bool { return in.Query != nil })
+	if i := slices.IndexFunc(p.Slots, func(s plans.Slot) bool { return int(s.Insert) >= first }); i >= 0 {
+		at = int(p.Slots[i].Insert) - first
+	}
+	if at >= 0 {
+		in := &p.Inserts[first+at]
+		p.Refuse(in.Target, in.Offset, rewrite.ErrBlock)
+	}
+	p.AfterBody = 0
+}
+
+// safeCharacters are the character sets of MySQL and MariaDB in which no byte of
+// a longer character is a quote or a backslash: MySQL 8.4, section 12.10.
+const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
+
+// setsCharacters reports whether a SET makes the server read what follows in
+// another character set, in which other bytes end a string. Where the session's has
+// characters of two bytes, any other one does.
+func setsCharacters(p *reader.Reader) bool {
+	p.Advance()
+	switch {
+	case p.Accept("names"):
+	case p.IsWord("character"), p.IsWord("char"), p.IsWord("charset"):
+		if p.Advance(); !p.Accept("set") && p.AtEnd() {
+			return true
+		}
+	default:
+		return false
+	}
+	name := strings.ToLower(strings.Trim(p.TextOf(p.Token), "'\"`"))
+	return p.Dialect.Lexis.Wide != nil || !strings.Contains(safeCharacters, " "+name+" ")
+}

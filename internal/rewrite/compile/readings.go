@@ -1,0 +1,27 @@
+package compile
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// Readings is [Query] for a connection whose settings are not known. The plan
+// holds under the dialect's own settings. It is [plans.Plan.Ambiguous] where the
+// engine may run the text under other settings and the plan would be another one
+// under these.
+//
+// Not every text with a quote or a backslash is ambiguous: its tokens have to
+// differ, and then the plans. A setting under which the engine can only refuse
+// the text does not count: a string without an end, or a backslash outside of
+// strings, stays one when keys are added, whose quotes come in pairs.
+func Readings(d *dialect.Dialect, lookup plans.Lookup, query string) *plans.Plan {
+	p := Query(d, lookup, query)
+	for _, s := range effects.OtherSettings(d, query) {
+		o := Query(d.With(s), lookup, p.Query)
+		if !o.StringTarget() && !p.Same(o) {
+			p.Readings = append(p.Readings, plans.Reading{Settings: s, Plan: o})
+		}
+	}
+	return p
+}

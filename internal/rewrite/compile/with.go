@@ -1,0 +1,81 @@
+package compile
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/inserts"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/selects"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// with reads a statement that begins with WITH: its verb is the first one
+// outside of brackets that is not a name.
+func with(p *plans.Draft) {
+	outer := selects.With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: p.Params.Count}
+	p.Advance()
+	recursive := p.Accept("recursive")
+	as := false               // the word before opens a definition
+	earlier := selects.With{} // the definitions in front of the one that is read
+	for depth, named := 0, true; !p.AtEnd(); p.Advance() {
+		opens := as
+		as = p.IsAny("as", "materialized")
+		switch {
+		case p.IsPunct('('):
+			if depth == 0 && opens && modifies(p, earlier, recursive) {
+				continue
+			}
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case depth > 0:
+			inserts.JudgeInner(p, rewrite.ErrCTE)
+		case p.IsPunct(','):
+			named = true
+			earlier = selects.With{Span: scan.Span{Start: outer.Start, End: p.PrevEnd}, From: outer.From, To: p.Params.Count}
+		case named:
+			q := p.Reader
+			n, _, _ := q.Ident()
+			p.CTEs = append(p.CTEs, plans.CTE{Name: n, Body: p.Token.End})
+			named = false
+		case p.IsVerb():
+			outer.End, outer.To = p.PrevEnd, p.Params.Count
+			p.Outer = outer
+			insert(p)
+			return
+		case p.IsWord("merge") && p.Dialect.Grammar.Merge:
+			merge(p)
+			return
+		case p.IsAny("select", "update", "delete", "values", "table"):
+			inserts.Skip(p, inserts.InnerReason(p))
+			return
+		}
+	}
+}
+
+// modifies reads a definition that is an INSERT, from its bracket to the one that
+// closes it, and reports whether it is one: PostgreSQL 18, section 7.8.4,
+// "Data-Modifying Statements in WITH". No other engine has them, and COPY is the
+// mark of PostgreSQL's grammar. earlier are the definitions that it may name.
+func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
+	if !p.Dialect.Grammar.Copy {
+		return false
+	}
+	q := p.Reader
+	if q.Advance(); !q.IsVerb() && !q.IsWord("with") {
+		return false
+	}
+	end := p.Reader
+	if !end.Balanced('(', ')') {
+		return false
+	}
+	limit, outer := p.Limit, p.Outer
+	p.Limit, p.Outer, p.Enclosing, p.Recursive = end.PrevEnd-1, selects.With{}, earlier, recursive
+	p.Advance()
+	if p.IsVerb() {
+		insert(p)
+	} else {
+		with(p)
+	}
+	p.Limit, p.Outer, p.Enclosing, p.Recursive = limit, outer, selects.With{}, false
+	return true
+}

@@ -1,0 +1,147 @@
+package effects
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+)
+
+// LeavesPlace reports whether a text leaves where its session looks for tables
+// without a schema: the current database, schema or search path. It may say no
+// of a text that does, which costs the caller a question. It says no of what begins with a
+// word that is not known.
+//
+//	MySQL, MariaDB   USE, also in EXECUTE IMMEDIATE, and DROP DATABASE; procedures put it back
+//	PostgreSQL       all but what is known to leave it; any function may call set_config
+//	SQLite           ATTACH and DETACH
+//	SQL Server       USE, EXECUTE, REVERT
+//	Oracle           ALTER SESSION SET CURRENT_SCHEMA, and blocks
+//
+// Not seen are triggers, rules and views whose functions change it.
+func LeavesPlace(d *dialect.Dialect, query string) bool {
+	return Leaves(d, query)&words.PlaceLeft != 0
+}
+
+// SetsSearchPath returns the schemas that a text of PostgreSQL, which is one SET search_path
+// of names, gives the session or, with LOCAL, its transaction. ok is false for any other
+// text.
+func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok bool) {
+	if d.Family != dialect.FamilyPostgreSQL || !words.Mentions(query, "search_path") {
+		return nil, false, false
+	}
+	p := reader.New(d, query)
+	if !p.Accept("set") {
+		return nil, false, false
+	}
+	if local = p.Accept("local"); !local {
+		p.Accept("session")
+	}
+	if !p.Accept("search_path") || !p.AcceptPunct('=') && !p.Accept("to") {
+		return nil, false, false
+	}
+	for {
+		switch p.Token.Kind {
+		case scan.Word:
+			if p.IsWord("default") {
+				return nil, false, false
+			}
+			names = append(names, d.Fold(p.TextOf(p.Token), false))
+		case scan.Quoted, scan.String:
+			text := p.TextOf(p.Token)
+			if len(text) < 3 || text[0] != '"' && text[0] != '\'' || strings.Contains(text, `\`) {
+				return nil, false, false // an escape, or no name
+			}
+			quote := text[:1]
+			names = append(names, strings.ReplaceAll(text[1:len(text)-1], quote+quote, quote))
+		default:
+			return nil, false, false
+		}
+		if p.Advance(); !p.AcceptPunct(',') {
+			break
+		}
+	}
+	p.AcceptPunct(';')
+	return names, local, p.Token.Kind == scan.End
+}
+
+// MakesNames reports whether a text has a statement that may make, rename or drop a table:
+// one that begins with CREATE, ALTER or DROP. Not seen is what functions do.
+func MakesNames(d *dialect.Dialect, query string) bool {
+	return Leaves(d, query)&words.NamesLeft == 0
+}
+
+// MovesPlace reports whether the statements in a text may change where the ones behind
+// them look for tables without a schema. Where [LeavesPlace] says no of what costs a
+// question only, this is about INSERTs that could not be filled: a function of
+// PostgreSQL's whose name is not known to it is not taken for one that does.
+//
+//	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
+//	PostgreSQL       what is about search_path, schemas and roles; where the path was
+//	                 changed before in the transaction, its end
+//	SQL Server       USE, EXECUTE AS, REVERT and SETUSER, with any statement around them
+//	Oracle           ALTER SESSION SET CURRENT_SCHEMA
+//
+// SQLite looks in main first, which stays.
+func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
+	switch d.Family {
+	case dialect.FamilySQLite:
+		return false
+	case dialect.FamilyMySQL:
+		if !words.MentionsAny(text, words.MySQL.Moves) {
+			return false
+		}
+	case dialect.FamilyPostgreSQL:
+		if Leaves(d, text)&words.WayLeft != 0 && !changed {
+			return false
+		}
+		return words.MentionsAny(text, pathChanges) || changed && words.MentionsAny(text, pathEnds)
+	case dialect.FamilyOracle:
+		return words.Mentions(text, "current_schema")
+	}
+	p := reader.New(d, text)
+	begins := true // a statement
+	for ; p.Token.Kind != scan.End; p.Advance() {
+		switch {
+		case p.Token.Kind == scan.Broken:
+			return true
+		case p.Token.Kind == scan.Executable:
+			if words.MentionsAny(p.TextOf(p.Token), words.MySQL.Moves) {
+				return true
+			}
+			continue
+		case d.Grammar.NoSemicolon && movesHere(&p), !d.Grammar.NoSemicolon && begins && p.IsAny("use", "execute", "drop"):
+			return true
+		}
+		begins = p.IsPunct(';')
+	}
+	return false
+}
+
+// movesHere reports whether the word here changes the current database, or the user, of
+// a session of SQL Server. What EXECUTE changes otherwise ends with it.
+func movesHere(p *reader.Reader) bool {
+	switch {
+	case p.IsAny("revert", "setuser"):
+		return true
+	case p.IsWord("use"):
+		q := *p
+		q.Advance()
+		return !q.IsAny("hint", "plan") // OPTION (USE HINT ('…'))
+	case p.IsAny("exec", "execute"):
+		q := *p
+		q.Advance()
+		return q.IsWord("as")
+	}
+	return false
+}
+
+// pathChanges are the words without which no statement of PostgreSQL is known to change
+// the search path, or the schema that $user stands for in it. pathEnds are the first
+// words of the statements that take back what a transaction has changed.
+var (
+	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
+	pathEnds    = []string{"commit", "end", "rollback", "abort"}
+)

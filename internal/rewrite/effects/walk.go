@@ -1,0 +1,262 @@
+package effects
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+)
+
+// walk reads a text once, from its first token to its last one, for all questions about
+// what the text leaves as it is.
+type walk struct {
+	scan.Scanner
+	words *words.Vocabulary
+
+	tok          scan.Token // the current one; white space and comments are left out
+	before, last scan.Token // those in front of it
+	name         nameState
+
+	// touchy says that the text may be read in another way under other settings.
+	touchy bool
+	// broken says that a string or a comment does not end, so that the engine refuses the
+	// statement.
+	broken bool
+}
+
+// nameState says whether the name of a table, a type or an alias is being read, behind
+// which a bracket calls nothing.
+type nameState uint8
+
+const (
+	noName   nameState = iota
+	nameNext           // the next word is a part of it
+	nameRead           // it may end here
+)
+
+// read moves to the next token.
+func (w *walk) read() {
+	w.before, w.last = w.last, w.tok
+	w.tok = w.Following()
+}
+
+// text returns the text of a token.
+func (w *walk) text(t scan.Token) string { return w.Text[t.Start:t.End] }
+
+// isPunct reports whether the current token is the sign.
+func (w *walk) isPunct(c byte) bool { return w.tok.Kind == scan.Punct && w.Text[w.tok.Start] == c }
+
+// atEnd reports whether the statement ends here.
+func (w *walk) atEnd() bool { return w.tok.Kind == scan.End || w.isPunct(';') }
+
+// isAny reports whether the current token is one of the words.
+func (w *walk) isAny(words ...string) bool {
+	return w.tok.Kind == scan.Word && scan.EqualAny(w.text(w.tok), words...)
+}
+
+// accept moves past a word if the current token is one of these.
+func (w *walk) accept(words ...string) bool {
+	if w.isAny(words...) {
+		w.read()
+		return true
+	}
+	return false
+}
+
+// statement reads a statement, and returns what it leaves.
+func (w *walk) statement() words.Left {
+	left := words.AllLeft
+	for ; w.tok.Kind == scan.Executable; w.read() {
+		left &= w.executed(words.StatementOther)
+	}
+	for w.isPunct('(') {
+		w.read()
+	}
+	if w.atEnd() {
+		return left
+	}
+	is := words.Facts{}
+	if w.tok.Kind == scan.Word {
+		is = w.words.Word(w.text(w.tok))
+	}
+	left &= is.Leaves | words.UnknownLeft
+	if is.Marks&words.MarkNames != 0 {
+		left &^= words.NamesLeft
+	}
+	r := rest{walk: w, kind: is.Kind, calls: w.words.Calls}
+	left &= r.word(is.Marks)
+	w.read()
+	w.name = nameRead // a bracket behind the first word calls nothing
+	switch is.Kind {
+	case words.StatementInsert:
+		if w.Dialect.Grammar.IntoOptional {
+			for w.accept(w.Dialect.Grammar.Modifiers...) {
+			}
+			w.name = nameNext
+		}
+	case words.StatementNamed, words.StatementWith:
+		w.name = nameNext
+	case words.StatementBegin:
+		left &= w.begins()
+	case words.StatementSet:
+		left &= w.sets()
+	case words.StatementCreate:
+		r.calls = 0
+		left &= w.defines()
+	case words.StatementAlter, words.StatementDrop:
+		r.calls &^= words.WayLeft
+		left &= w.defines()
+	case words.StatementBlock:
+		left &= w.inner()
+	}
+	return left & r.leaves()
+}
+
+// rest is the rest of a statement, behind the words that it begins with.
+type rest struct {
+	*walk
+	kind  words.StatementKind
+	calls words.Left // what a function may change here that is not known
+}
+
+// leaves reads to the end of the statement, and returns what that leaves.
+func (r *rest) leaves() words.Left {
+	left := words.AllLeft
+	for ; !r.atEnd(); r.read() {
+		name := noName
+		switch r.tok.Kind {
+		case scan.Broken:
+			r.touchy, r.broken = true, true
+			r.read()
+			return left
+		case scan.Executable:
+			left &= r.executed(r.kind)
+		case scan.Word:
+			m := r.words.MarksOf(r.text(r.tok))
+			if r.name == nameNext {
+				name = nameRead
+			}
+			if m != 0 {
+				left &= r.word(m)
+				if m&words.MarkName != 0 {
+					name = nameNext
+				}
+			}
+			if r.kind == words.StatementExplain {
+				if of := r.words.Word(r.text(r.tok)).Kind; of.OfRows() {
+					r.kind = of
+				}
+			}
+		case scan.Quoted, scan.String, scan.Variable:
+			text := r.text(r.tok)
+			r.touchy = r.touchy || strings.IndexByte(text, '\\') >= 0
+			if r.name == nameNext && (r.tok.Kind == scan.Quoted || text[0] == '"') {
+				name = nameRead
+			}
+		case scan.Punct:
+			switch r.Text[r.tok.Start] {
+			case '(':
+				if r.name == noName && r.opensUnknown() {
+					left &^= r.calls
+				}
+			case '.':
+				if r.name != noName {
+					name = nameNext
+				}
+			case ':', '[':
+				r.touchy = r.touchy || r.Dialect.Family == dialect.FamilyMySQL
+			}
+		}
+		r.name = name
+	}
+	return left
+}
+
+// word returns what a word leaves that has marks.
+func (r *rest) word(m words.Marks) words.Left {
+	left := words.AllLeft
+	if m&words.MarkInto != 0 && !r.afterVerb() {
+		left &^= words.TablesLeft | words.CatalogLeft
+	}
+	if m&words.MarkMakes != 0 && r.kind == words.StatementExplain {
+		left &^= words.TablesLeft | words.CatalogLeft | r.calls&^words.WayLeft
+	}
+	if m&words.MarkRenames != 0 && !r.kind.OfRows() {
+		left &^= words.RowsLeft
+	}
+	if m&words.MarkMoves != 0 && !r.uses() || m&words.MarkDefines != 0 && r.kind.Defines() {
+		left &^= words.AnyWay
+	}
+	if m&words.MarkAlone != 0 {
+		left &^= words.OneLeft
+	}
+	if m&words.MarkFor != 0 && r.kind == words.StatementCreate {
+		r.calls = r.words.Calls &^ words.WayLeft // the bounds of a partition are computed at once
+	}
+	return left
+}
+
+// afterVerb reports whether the INTO here is that of an INSERT, and not of a query whose last
+// item is named so: SELECT a AS insert INTO b.
+func (r *rest) afterVerb() bool {
+	if r.last.Kind != scan.Word || r.words.Word(r.text(r.last)).Marks&words.MarkVerb == 0 {
+		return false
+	}
+	switch r.before.Kind {
+	case scan.End:
+		return true // the text begins so
+	case scan.Word:
+		return scan.EqualAny(r.text(r.before), "explain", "analyze", "analyse", "verbose")
+	case scan.Punct:
+		c := r.Text[r.before.Start]
+		return c == '(' || c == ';' || c == ')' && r.kind != words.StatementRows
+	}
+	return false
+}
+
+// uses reports whether the word here belongs to OPTION (USE HINT (…)) of SQL Server.
+func (w *walk) uses() bool {
+	if !w.isAny("use") {
+		return false
+	}
+	s := w.Scanner
+	return scan.EqualAny(w.text(s.Following()), "hint", "plan")
+}
+
+// opensUnknown reports whether the bracket here opens the arguments of a function that is
+// not known.
+func (w *walk) opensUnknown() bool {
+	switch w.last.Kind {
+	case scan.Word:
+		if w.before.Kind == scan.Punct && w.Text[w.before.Start] == '.' {
+			return true
+		}
+		m := w.words.Word(w.text(w.last)).Marks
+		// With a space before the bracket some of the names mean stored functions:
+		// MySQL 8.4, section 11.2.5.
+		return m&(words.MarkBracket|words.MarkFunction) == 0 && (m&words.MarkTouching == 0 || w.last.End != w.tok.Start)
+	case scan.Quoted, scan.Variable:
+		return true
+	case scan.String:
+		return w.Text[w.last.Start] == '"' // a name under other settings
+	}
+	return false
+}
+
+// dependsOnSettings reports whether a text that is not read may have other tokens under
+// other settings.
+func (w *walk) dependsOnSettings(text string) bool {
+	return w.Dialect.Setting != nil && w.Dialect.Setting.In(text) != 0
+}
+
+// executed returns what an executable comment leaves, in a statement of a kind.
+func (w *walk) executed(in words.StatementKind) words.Left {
+	text := w.text(w.tok)
+	w.touchy = w.touchy || w.dependsOnSettings(text)
+	left := w.words.Mentioned(text)
+	if in.OfRows() && !strings.Contains(text, ";") {
+		left |= words.SettingsLeft | words.CatalogLeft | words.TransactionLeft // it is a part of the statement
+	}
+	return left
+}

@@ -1,0 +1,95 @@
+package effects
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+)
+
+// begins reads the words after BEGIN and START, and returns what they leave. Words that do
+// not belong to a transaction begin a block, in engines that have blocks. After the
+// semicolons of a block, other statements of it begin, or go on.
+func (w *walk) begins() words.Left {
+	for ; !w.atEnd(); w.read() {
+		switch {
+		case w.tok.Kind == scan.Word && beginWords.Has(w.text(w.tok)), w.isPunct(','):
+		case w.Dialect.Grammar.Blocks:
+			return w.inner()
+		default:
+			return words.AllLeft &^ words.TablesLeft
+		}
+	}
+	return words.AllLeft
+}
+
+// beginWords are the words that BEGIN and START TRANSACTION may have, in all engines.
+var beginWords = scan.NewWordSet(`work transaction deferred immediate exclusive concurrent isolation level read write only
+	serializable repeatable committed uncommitted not deferrable with consistent snapshot`)
+
+// inner moves to the end of the statement, and returns what the statements leave that may
+// stand in it.
+func (w *walk) inner() words.Left {
+	start := w.tok.Start
+	for ; !w.atEnd(); w.read() {
+		w.broken = w.broken || w.tok.Kind == scan.Broken
+	}
+	text := w.Text[start:w.tok.Start]
+	w.touchy = w.touchy || w.dependsOnSettings(text)
+	return w.words.Mentioned(text)
+}
+
+// sets reads the words after SET that say what is set.
+func (w *walk) sets() words.Left {
+	switch w.Dialect.Family {
+	case dialect.FamilyMySQL:
+		if w.isAny("statement") {
+			return w.inner() // SET STATEMENT … FOR holds any statement
+		}
+	case dialect.FamilyPostgreSQL:
+		_ = w.accept("local") || w.accept("session")
+		if !w.isAny("transaction", "constraints", "characteristics", "timezone", "time", "names", "statement_timeout", "lock_timeout", "application_name") {
+			return words.AllLeft &^ words.AnyWay
+		}
+	}
+	return words.AllLeft
+}
+
+// defines reads the words that say what a CREATE, ALTER or DROP defines.
+func (w *walk) defines() words.Left {
+	left := words.AllLeft
+	switch w.Dialect.Family {
+	case dialect.FamilyMySQL:
+		if scan.EqualWord(w.text(w.last), "drop") && w.isAny("database", "schema") {
+			left &^= words.AnyWay
+		}
+	case dialect.FamilyOracle:
+		if w.isRoutine() {
+			// The rest of the text is its body, which does not run.
+			left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
+			w.Pos = len(w.Text)
+			w.read()
+		}
+	case dialect.FamilyPostgreSQL:
+		// What a table, an index or a type is made of calls nothing when it is made.
+		if !w.isAny("table", "index", "unique", "temp", "temporary", "view", "sequence", "type", "or") {
+			left &^= words.AnyWay
+		}
+		s := *w
+		if s.accept("unlogged", "unique"); !s.isAny("table", "index", "sequence", "view") {
+			left &^= words.OneLeft
+		}
+	}
+	return left
+}
+
+// isRoutine reports whether the definition here has a body of statements.
+func (w *walk) isRoutine() bool {
+	for s := *w; s.tok.Kind != scan.End && !s.isPunct(';') && !s.isPunct('('); s.read() {
+		if s.tok.Kind == scan.Word && slices.ContainsFunc(s.Dialect.Grammar.Routines, func(r string) bool { return s.isAny(r) }) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,171 @@
+package inserts
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// queryInBrackets reports whether the bracket here opens a query, not a column
+// list.
+func queryInBrackets(p *reader.Reader) bool {
+	next, _ := p.Peek()
+	switch {
+	case next.Kind == scan.Punct:
+		return p.Text[next.Start] == '('
+	case next.Kind != scan.Word || !scan.EqualAny(p.TextOf(next), "select", "with", "values", "table"):
+		return false
+	}
+	// With nothing behind it the word is a column's name.
+	q := *p
+	q.Advance()
+	q.Advance()
+	return !q.IsPunct(',') && !q.IsPunct(')') && !q.IsPunct('.')
+}
+
+// ColumnList reads "(a, b)" and notes where the keys stand in it.
+func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
+	p.Advance()
+	in.Columns, in.ListEnd = 0, p.PrevEnd
+	if p.AcceptPunct(')') {
+		if !p.Dialect.Grammar.EmptyLists {
+			return rewrite.ErrGrammar
+		}
+		return ""
+	}
+	for {
+		at := p.Token
+		if at.Kind == scan.Word && in.Scopes == nil && p.Single() {
+			if plainColumn(p, in, at) {
+				return rewrite.ErrGrammar
+			}
+			in.Columns++
+			in.ListEnd = p.PrevEnd
+			if p.AcceptPunct(')') {
+				return ""
+			}
+			p.Advance()
+			continue
+		}
+		column, plain, reason := p.Column()
+		if reason != "" {
+			return reason
+		}
+		for i := range in.Target.Keys {
+			if in.Target.Keys[i].Column == column {
+				if !plain {
+					return rewrite.ErrTarget
+				}
+				if in.Listed.Of(i) >= 0 {
+					return rewrite.ErrGrammar
+				}
+				in.Listed.Set(i, in.Columns)
+			}
+		}
+		if in.Scopes != nil {
+			in.Scopes.List(column, in.Columns, plain)
+		}
+		if slices.Contains(p.Dialect.Grammar.RowIDs, column) && !in.isKey(column) {
+			in.overruled, in.overruledAt = rewrite.ErrRowID, at
+		}
+		in.Columns++
+		in.ListEnd = p.PrevEnd
+		if p.AcceptPunct(')') {
+			return ""
+		}
+		if !p.AcceptPunct(',') {
+			return p.Grammar()
+		}
+	}
+}
+
+// plainColumn reads a column of a list that is one word and nothing else, and
+// reports whether it is a key that the list has already.
+func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
+	name, key := p.TextOf(t), false
+	for i := range in.Target.Keys {
+		if p.Dialect.Folds(name, false, in.Target.Keys[i].Column) {
+			if in.Listed.Of(i) >= 0 {
+				return true
+			}
+			in.Listed.Set(i, in.Columns)
+			key = true
+		}
+	}
+	for _, rowID := range p.Dialect.Grammar.RowIDs {
+		if !key && p.Dialect.Folds(name, false, rowID) {
+			in.overruled, in.overruledAt = rewrite.ErrRowID, t
+		}
+	}
+	return false
+}
+
+// isKey reports whether the column is a key by its own name.
+func (in *State) isKey(column string) bool {
+	return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == column })
+}
+
+// List writes a column list, or adds the missing keys to the one there is.
+func List(p *plans.Draft, in *State, columns []string, missing []int) {
+	if len(columns)+len(missing) == 0 {
+		return
+	}
+	var room [64]byte
+	b, at, sep := room[:0], in.ListEnd, ", "
+	switch {
+	case in.Columns < 0:
+		at, sep = in.ListAt, " ("
+	case in.Columns == 0:
+		sep = ""
+	}
+	for _, c := range columns {
+		b = p.Dialect.AppendIdent(append(b, sep...), c)
+		sep = ", "
+	}
+	for _, k := range missing {
+		b = p.Dialect.AppendIdent(append(b, sep...), in.Target.Keys[k].Column)
+		sep = ", "
+	}
+	if in.Columns < 0 {
+		b = append(b, ')')
+	}
+	if p.LastList != string(b) {
+		p.LastList = string(b)
+	}
+	p.Edit(at, at, p.LastList)
+}
+
+// Implied returns the columns that n values without a column list belong to,
+// and notes which of them are keys.
+func Implied(p *reader.Reader, in *State, n int) ([]string, rewrite.Reason) {
+	columns := in.Target.Columns
+	switch {
+	case n == 0 && p.Dialect.Grammar.EmptyLists:
+		return nil, ""
+	case n > 0 && columns == nil:
+		if !in.linked {
+			in.Unlisted = p.Text[in.name.Start:in.name.End]
+		}
+		return nil, rewrite.ErrNoColumnList
+	case n <= 0:
+		return nil, rewrite.ErrNoColumnList
+	case p.Dialect.Grammar.FirstColumns && n < len(columns):
+		columns = columns[:n]
+	case n != len(columns):
+		return nil, rewrite.ErrColumnCount
+	}
+	for i, c := range columns {
+		if in.Scopes != nil {
+			in.Scopes.List(p.Dialect.Fold(c, true), i, true)
+		}
+		for k := range in.Target.Keys {
+			if in.Target.Keys[k].Column == p.Dialect.Fold(c, true) {
+				in.Listed.Set(k, i)
+			}
+		}
+	}
+	return columns, ""
+}

@@ -1,0 +1,67 @@
+package inserts
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// defaultValues turns DEFAULT VALUES into a row with the keys, and a DEFAULT for
+// each column that is listed: the grammar of Transact-SQL has a column list in
+// front of it (Transact-SQL reference, "INSERT (Transact-SQL)").
+func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
+	word := p.Token
+	p.Advance()
+	if !p.IsWord("values") || in.Columns >= 0 && !p.Dialect.Grammar.DefaultList {
+		return p.Grammar()
+	}
+	p.Advance()
+	in.Rows = 1
+	var room [fewKeys]int
+	missing := in.Missing(room[:0])
+	filled := make([]int, 0, max(in.Columns, 0)+len(missing)) // the key of each place, -1 for DEFAULT
+	any := len(missing) > 0
+	for c := range max(in.Columns, 0) {
+		filled = append(filled, -1)
+		for i, k := range in.Target.Keys {
+			if in.Listed.Of(i) == c && k.Fill&plans.FillDefault != 0 {
+				filled[c], any = i, true
+			}
+		}
+	}
+	if !any {
+		return ""
+	}
+	if p.Dialect.Grammar.DefaultAlone && p.IsWord("on") {
+		return p.Grammar() // an invalid text would become a valid one
+	}
+	List(p, in, nil, missing)
+	// VALUES goes to the place of DEFAULT, so that a comment between them
+	// survives.
+	start, text, slots := word.Start, "VALUES (", len(p.Slots)
+	for i, k := range append(filled, missing...) {
+		if i > 0 {
+			text += ", "
+		}
+		if k < 0 {
+			text += "DEFAULT"
+			continue
+		}
+		p.Slot(start, word.End, text, plans.Slot{Key: int32(k)})
+		start, text = word.End, ""
+	}
+	p.Edit(start, word.End, text+")")
+	if in.Scopes != nil {
+		in.Scopes.Begin(word.Start)
+		if reason := scoped(p, in, slots); reason != "" {
+			return reason
+		}
+	}
+	from := p.PrevEnd - len("values")
+	if strings.Trim(p.Text[word.End:from], " \t\r\n") == "" {
+		from = word.End
+	}
+	p.Edit(from, p.PrevEnd, "")
+	return ""
+}

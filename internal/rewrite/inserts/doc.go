@@ -1,0 +1,18 @@
+// Package inserts reads one INSERT, and notes in a draft what has to change in it.
+// Each form has a file:
+//
+//	values.go          VALUES
+//	set.go             SET of MySQL
+//	defaultvalues.go   DEFAULT VALUES
+//	select.go          INSERT … SELECT, whose rows the engine numbers
+//	selectrows.go      SELECTs that are rows
+//	valuesquery.go     a row of VALUES that is a set
+//	columns.go         the column list
+//	clauses.go         upsert clauses, RETURNING and OPTION
+//	cutclause.go       upsert clauses that are cut from the text
+//	scope.go           keys that are numbered within other columns
+//	inner.go           an INSERT inside of another statement
+//	table.go           which table a name means
+//
+// It stands on packages plans, selects, effects and reader.
+package inserts

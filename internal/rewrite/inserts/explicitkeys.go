@@ -1,0 +1,31 @@
+package inserts
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// bring notes a literal that is a key.
+func (in *State) bring(key int, text string) {
+	n, sure := plans.IntegerIn(text)
+	l := in.Brings(key)
+	if l.Take(n, sure); n > 0 {
+		l.Integers = append(l.Integers, n)
+	}
+}
+
+// open notes that only the engine can read a value in a key's place.
+func (in *State) open(key int) {
+	if in.Target.Keys[key].Follow {
+		in.Brings(key).Open = true
+	}
+}
+
+// OpenMissing notes the keys that the INSERT leaves to the engine: it does not name them,
+// and the policy does not fill them then.
+func (in *State) OpenMissing() {
+	for key := range in.Target.Keys {
+		if in.Listed.Of(key) < 0 && in.Target.Keys[key].Fill&plans.FillMissing == 0 {
+			in.open(key)
+		}
+	}
+}

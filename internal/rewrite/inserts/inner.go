@@ -1,0 +1,273 @@
+package inserts
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// IsMulti reports whether the INSERT that begins here has several INTOs.
+func IsMulti(p *reader.Reader) bool {
+	if !p.Dialect.Grammar.MultiInsert {
+		return false
+	}
+	q := *p
+	q.Advance()
+	return q.IsAny("all", "first", "when")
+}
+
+// KeptBranches reads a multi-table INSERT, in outer or in a fork of it, and
+// refuses it for the reason unless every INTO brings its keys.
+func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
+	p.Advance()
+	for depth := 0; !p.AtEnd() && depth >= 0; p.Advance() {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case depth == 0 && p.IsAny("select", "with"):
+			// Behind the query only LOG ERRORS INTO may follow.
+			Skip(p, rewrite.ErrCTE)
+			return
+		case outer != p && p.IsWord("insert"):
+			return // outer reads it next
+		case depth == 0 && p.IsWord("into"):
+			keptBranch(p, outer, reason)
+		default:
+			JudgeInner(p, rewrite.ErrCTE)
+		}
+	}
+}
+
+// keptBranch is KeptBranches for one INTO.
+func keptBranch(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
+	at := p.Token.Start
+	q := Fork(p)
+	q.Advance()
+	var h Head
+	if Into(q, &h, true); h.Target != nil {
+		judgeInside(q, outer, h, at, reason)
+	}
+}
+
+// Loaded keeps an INSERT whose rows come from elsewhere if its columns name the keys, and
+// refuses it otherwise.
+func Loaded(p *plans.Draft, t *plans.Target, at int, columns []string, reason rewrite.Reason) {
+	for _, k := range t.Keys {
+		if k.Fill&plans.FillMissing != 0 && !slices.Contains(columns, k.Column) {
+			p.Refuse(t, at, reason)
+			return
+		}
+	}
+	in := State{Insert: plans.Insert{Target: t, Offset: at, Rows: -1}}
+	for key := range t.Keys {
+		in.open(key) // the engine numbers a row whose key is NULL
+	}
+	p.Inserts = append(p.Inserts, in.Insert)
+}
+
+// MergeHead reads a MERGE from its verb to its table's name.
+func MergeHead(p *plans.Draft, h *Head) {
+	p.Advance()
+	if p.Dialect.Grammar.Top && p.Accept("top") {
+		p.Brackets()
+		p.Accept("percent")
+	}
+	into := p.Accept("into")
+	p.Accept("only")
+	Into(p, h, into || p.IsPunct('('))
+}
+
+// MergeInto reads MERGE in a fork of outer: it is kept when every INSERT in it
+// names the keys of its target, and refused for the reason else.
+func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
+	var h Head
+	if MergeHead(p, &h); h.Target == nil {
+		return
+	}
+	for depth := 0; !p.AtEnd(); p.Advance() {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			if depth--; depth < 0 {
+				return
+			}
+		case depth > 0:
+		case p.IsWord("insert"):
+			judgeAction(p, outer, h, reason)
+		case AnotherMerge(&p.Reader):
+			return
+		}
+	}
+}
+
+// judgeAction judges the INSERT of a MERGE that begins here.
+func judgeAction(p *plans.Draft, outer *plans.Draft, h Head, reason rewrite.Reason) {
+	q := Fork(p)
+	q.Advance()
+	judgeInside(q, outer, h, p.Token.Start, reason)
+}
+
+// AnotherMerge reports whether the next MERGE begins here, which is read on its
+// own. Where INTO may be left out, the word behind MERGE begins the name of a
+// table, except in MERGE JOIN.
+func AnotherMerge(p *reader.Reader) bool {
+	return p.IsWord("merge") && (p.NextIs("into") || p.Dialect.Grammar.NoSemicolon && !p.NextIs("join"))
+}
+
+// JudgeInner judges an INSERT into a configured table that begins at the current
+// token, or lies in a comment that the engine runs: one that brings its keys
+// is kept, any other refused for the reason.
+func JudgeInner(p *plans.Draft, reason rewrite.Reason) {
+	switch {
+	case p.IsInner || p.Refusal != nil:
+	case p.Token.Kind == scan.Executable:
+		if t := hidden(p, p.Token); t != nil {
+			p.Refuse(t, p.Token.Start, rewrite.ErrExecutableComment)
+		}
+	case p.Token.Kind != scan.Word:
+	case p.IsVerb() && IsMulti(&p.Reader):
+		KeptBranches(Fork(p), p, reason)
+	case p.IsVerb():
+		q := Fork(p)
+		if h := ReadHead(q); h.Target != nil {
+			judgeInside(q, p, h, p.Token.Start, reason)
+		}
+	case p.Dialect.Grammar.Merge && p.IsWord("merge"):
+		if reason == rewrite.ErrSeveral {
+			reason = rewrite.ErrMerge
+		}
+		MergeInto(Fork(p), p, reason)
+	case p.Dialect.Grammar.Output && p.IsWord("output"):
+		outputInto(p)
+	}
+}
+
+// Value reads a value, and judges the INSERTs in its brackets.
+func Value(p *plans.Draft, clause func() bool) (reader.Value, rewrite.Reason) {
+	v, reason := p.Reader.Value(clause)
+	if v.Inner {
+		judgeInnerOf(p, v)
+	}
+	return v, reason
+}
+
+// judgeInnerOf judges the INSERTs in the brackets of a value that was read.
+func judgeInnerOf(p *plans.Draft, v reader.Value) {
+	behind := p.Reader
+	p.Pos, p.PrevEnd, p.Params.Count = v.Start, v.Start, v.Before
+	p.Read()
+	for depth := 0; p.Token.Start < behind.Token.Start; p.Advance() {
+		switch {
+		case p.IsPunct('('), p.IsPunct('['), p.IsPunct('{'):
+			depth++
+		case p.IsPunct(')'), p.IsPunct(']'), p.IsPunct('}'):
+			depth--
+		case depth > 0 && p.MayInsert():
+			JudgeInner(p, rewrite.ErrCTE)
+		}
+	}
+	p.Reader = behind
+}
+
+// Fork returns a draft at the same place, which reads on without changing p.
+func Fork(p *plans.Draft) *plans.Draft {
+	if p.Free == nil {
+		p.Free = &reader.FreeNames{}
+	}
+	q := *p
+	q.IsInner = true
+	q.Inserts, q.Edits, q.Slots, q.Refusal = nil, nil, nil, nil
+	return &q
+}
+
+// judgeInside reads the INSERT whose table's name the draft, a fork of outer,
+// has read.
+func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewrite.Reason) {
+	state := NewState(h, at)
+	in := &state
+	if h.unsure != "" {
+		reason = h.unsure
+	}
+	if h.Reason != "" {
+		reason = h.Reason
+	} else if Rest(p, in) == "" && !Lacks(p, reason) {
+		outer.Inserts = append(outer.Inserts, in.Insert)
+		return
+	}
+	outer.Refuse(h.Target, at, reason)
+}
+
+// Lacks reports whether an INSERT inside another statement may lack a key: a placeholder
+// may be bound to NULL. EXECUTE binds the placeholders of PREPARE, which keyfill does not
+// see.
+func Lacks(p *plans.Draft, reason rewrite.Reason) bool {
+	return slices.ContainsFunc(p.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotKey || reason != rewrite.ErrPrepare })
+}
+
+// hidden returns the configured table that an INSERT inside an executable
+// comment, or behind one whose end is not certain, may fill; nil where there
+// is none.
+func hidden(p *plans.Draft, t scan.Token) *plans.Target {
+	text := p.TextOf(t)
+	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
+	inner = strings.TrimSuffix(inner, "*/")
+	if strings.Contains(inner, "*/") {
+		// A server of another version goes on behind the first of them.
+		if words.HasVerb(p.Dialect, p.Text[t.Start:]) {
+			return mentionedAnywhere(p)
+		}
+		return nil
+	}
+	q := &plans.Draft{Reader: reader.At(p.Dialect, inner, 0), Lookup: p.Lookup, Standing: p.Standing}
+	for ; q.Token.Kind != scan.End; q.Advance() {
+		if !q.IsAny("insert", "replace", "load") {
+			continue
+		}
+		h := ReadHead(Fork(q))
+		if h.Target != nil {
+			return h.Target
+		}
+		if h.Name.Table == "" || q.IsWord("load") {
+			// The table's name may stand outside of the comment.
+			return mentionedAnywhere(p)
+		}
+	}
+	return nil
+}
+
+// outputInto judges OUTPUT … INTO t (a, b), which stores rows of its own:
+// Transact-SQL reference, "OUTPUT clause".
+func outputInto(p *plans.Draft) {
+	q := Fork(p)
+	for depth := 0; !q.AtEnd(); q.Advance() {
+		switch {
+		case q.IsPunct('('):
+			depth++
+		case q.IsPunct(')'):
+			depth--
+		case depth < 0 || q.IsAny("values", "select", "from", "where", "exec", "execute", "insert"):
+			return
+		case depth > 0 || !q.IsWord("into"):
+			continue
+		}
+		if !q.Accept("into") {
+			continue
+		}
+		n, ok := q.TableName()
+		if !ok {
+			return
+		}
+		if t := p.Lookup(n.Schema, n.Table); t != nil {
+			Loaded(p, t, n.Start, q.Names(), rewrite.ErrOutputInto)
+		}
+		return
+	}
+}

@@ -1,0 +1,292 @@
+package inserts
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Head is an INSERT up to its table's name.
+type Head struct {
+	Target   *plans.Target // nil where the table is not configured or none is named
+	Name     reader.Name
+	conflict plans.Conflict
+	replaces bool
+	delayed  bool           // a word says so, or an executable comment may
+	Reason   rewrite.Reason // why the target cannot be filled, whatever follows
+	unsure   rewrite.Reason // why it cannot unless the INSERT brings its keys
+	cased    bool           // the name is not in lower case
+}
+
+// isCased reports whether a name may have letters that are not in lower case.
+func isCased(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadHead reads verb, modifiers, INTO and the table's name.
+func ReadHead(p *plans.Draft) Head {
+	g := &p.Dialect.Grammar
+	var h Head
+	if p.IsWord("replace") {
+		h.conflict, h.replaces = plans.ConflictReplace, true
+	}
+	p.Advance()
+	if g.OrAction && p.Accept("or") {
+		switch {
+		case p.IsWord("ignore"), p.IsWord("fail"):
+			// FAIL keeps the rows before the one that failed.
+			h.conflict = plans.ConflictSkip
+		case p.IsWord("replace"):
+			h.conflict, h.replaces = plans.ConflictReplace, true
+		}
+		p.Advance()
+	}
+	if g.Top && p.Accept("top") {
+		p.Brackets()
+		p.Accept("percent")
+	}
+	for {
+		said := p.Hint()
+		if said == reader.NoHint && !p.IsAny(g.Modifiers...) || said == reader.SkipsHint && h.replaces {
+			break // REPLACE has no IGNORE
+		}
+		if said == reader.SkipsHint || p.IsWord("ignore") {
+			h.conflict = plans.ConflictSkip
+		}
+		h.delayed = h.delayed || said != reader.NoHint || p.IsWord("delayed")
+		p.Advance()
+	}
+	if g.Bulk && p.Accept("bulk") {
+		h.Reason = rewrite.ErrBulk
+	}
+	if into := p.Accept("into"); into || g.IntoOptional && !p.IsIn(notTables) {
+		Into(p, &h, into)
+	}
+	return h
+}
+
+// notTables are reserved words of MySQL, MariaDB and Transact-SQL, which name no table after
+// INSERT: the word stands in a GRANT, or in CREATE SECURITY POLICY … AFTER INSERT WITH.
+var notTables = scan.NewWordSet("values default select on to with from as for and or not by where group order set union is")
+
+// Into reads what stands in the place of the table's name, behind INTO or
+// where that is left out.
+func Into(p *plans.Draft, h *Head, into bool) {
+	g := &p.Dialect.Grammar
+	at := p.Token
+	switch {
+	case at.Kind == scan.Executable:
+		h.Target, h.Reason = Mentioned(p, p.Text[at.Start:]), rewrite.ErrExecutableComment
+		return
+	case p.IsAny(g.FunctionTargets...):
+		return
+	case into && (p.IsPunct('(') || p.IsAny(g.QueryTargets...)):
+		if !p.IsPunct('(') {
+			p.Advance()
+		}
+		p.Brackets()
+		h.Target, h.Reason = Mentioned(p, p.Text[at.Start:p.PrevEnd]), rewrite.ErrSubquery
+		return
+	}
+	n, ok := p.TableName()
+	if !ok {
+		return
+	}
+	h.Name, h.cased = n, g.TableCase && isCased(p.Text[n.Start:n.End])
+	if g.CallTargets && isCall(&p.Reader) {
+		return
+	}
+	if c, end := definedAs(p, n); c != nil {
+		h.Target, h.Reason = Mentioned(p, p.Text[c.Body:end]), rewrite.ErrSubquery
+		return
+	}
+	h.Target, h.unsure = Target(p, n)
+	if n.Quoted == scan.String && !g.StringNames {
+		h.Reason = rewrite.ErrDoubleQuotes
+	}
+}
+
+// isCall reports whether the bracket behind a name opens the arguments of a
+// function: no column list is empty or begins with a value.
+func isCall(p *reader.Reader) bool {
+	if !p.IsPunct('(') {
+		return false
+	}
+	q := *p
+	q.Advance()
+	return q.IsPunct(')') || q.Token.Kind == scan.Number || q.Token.Kind == scan.Placeholder || q.Token.Kind == scan.Variable
+}
+
+// definedAs returns the definition of a name in the statement's WITH clause
+// and where it ends, where an INSERT into the name goes through it.
+func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
+	if !p.Dialect.Grammar.CTETargets || n.Schema != "" {
+		return nil, 0
+	}
+	end := n.Start
+	for i := len(p.CTEs) - 1; i >= 0; i-- {
+		if p.CTEs[i].Name == n.Table {
+			return &p.CTEs[i], end
+		}
+		end = p.CTEs[i].Body
+	}
+	return nil, 0
+}
+
+// Condition settles what happens to rows that a condition may leave out.
+func (in *State) Condition() {
+	if !in.conditional {
+		return
+	}
+	switch in.Conflict {
+	case plans.ConflictError:
+		in.Conflict, in.Conditional = plans.ConflictSkip, true
+	case plans.ConflictReplace:
+		in.Conditional = true
+	}
+}
+
+// RefusedAt returns the offset that a refusal is about: of the current token, unless
+// another one was noted.
+func RefusedAt(p *plans.Draft) int {
+	if at := p.RefusalOffset; at > 0 {
+		p.RefusalOffset = 0
+		return at
+	}
+	return p.Token.Start
+}
+
+// MakeRoom makes room for what is found of the first INSERT that is read.
+func MakeRoom(p *plans.Draft) {
+	if p.Inserts != nil || p.Edits != nil || p.Slots != nil {
+		return
+	}
+	p.Memory = new(plans.PlanMemory)
+	p.Inserts, p.Edits, p.Slots = p.Memory.Inserts[:0], p.Memory.Edits[:0], p.Memory.Slots[:0]
+}
+
+// Note adds an INSERT whose slots begin with the m-th. Those that stand in its
+// values were added while it was read.
+func Note(p *plans.Draft, in *State, m int) {
+	if m < len(p.Slots) && int(p.Slots[m].Insert) != len(p.Inserts) {
+		for i := range p.Slots[m:] {
+			p.Slots[m+i].Insert = int32(len(p.Inserts))
+		}
+	}
+	if n := len(p.Inserts); n == cap(p.Inserts) && n > 0 {
+		// The rest of the text is likely like what was read.
+		more := n*(len(p.Text)-p.PrevEnd)/p.PrevEnd + 1
+		p.Inserts = slices.Grow(p.Inserts, more)
+		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
+		p.Slots = slices.Grow(p.Slots, more*len(p.Slots)/(n+1))
+	}
+	in.Branched = p.Branched
+	p.Inserts = append(p.Inserts, in.Insert)
+}
+
+// Rest reads an INSERT from behind its table's name up to the tail.
+func Rest(p *plans.Draft, in *State) rewrite.Reason {
+	in.linked = p.Dialect.Grammar.DBLink && p.IsPunct('@')
+	if reason := decoration(&p.Reader); reason != "" {
+		return reason
+	}
+	in.ListAt = p.PrevEnd
+	at, params := p.Token.Start, p.Params.Count
+	if p.IsPunct('(') && !queryInBrackets(&p.Reader) {
+		if reason := ColumnList(&p.Reader, in); reason != "" {
+			return reason
+		}
+	}
+	if p.Dialect.Grammar.Output && p.IsWord("output") {
+		output(p, in)
+	}
+	if p.Dialect.Grammar.Overriding && p.Accept("overriding") {
+		if p.IsWord("user") {
+			in.overruled, in.overruledAt = rewrite.ErrUserValue, p.Token
+		}
+		if !p.Accept("system") && !p.Accept("user") || !p.Accept("value") || p.IsWord("default") {
+			return p.Grammar()
+		}
+	}
+	slots := len(p.Slots)
+	reason := body(p, in)
+	if reason == "" && in.lists() && in.Query == nil && !in.Selects {
+		in.Listing = &plans.Listing{Rows: scan.Span{Start: at, End: p.PrevEnd}, Params: params}
+	}
+	if reason != "" || in.overruled == "" {
+		return reason
+	}
+	for _, s := range p.Slots[slots:] {
+		if in.overruled == rewrite.ErrUserValue || in.Target.Keys[s.Key].Integer {
+			p.RefusalOffset = in.overruledAt.Start
+			return in.overruled
+		}
+	}
+	return ""
+}
+
+// decoration reads what may stand between a table's name and the column list.
+func decoration(p *reader.Reader) rewrite.Reason {
+	g := &p.Dialect.Grammar
+	// Behind a second one stands the connection's name.
+	for g.DBLink && p.AcceptPunct('@') {
+		if _, ok := p.TableName(); !ok {
+			return p.Grammar()
+		}
+	}
+	if g.Partition && (p.Accept("partition") || p.Accept("subpartition")) {
+		p.Accept("for")
+		if !p.Balanced('(', ')') {
+			return p.Grammar()
+		}
+	}
+	if g.AliasAs && p.Accept("as") {
+		if _, _, ok := p.Ident(); !ok {
+			return p.Grammar()
+		}
+	}
+	if g.TableHints && p.IsWord("with") {
+		q := *p
+		if q.Advance(); q.IsPunct('(') {
+			p.Advance()
+			p.Brackets()
+		}
+	}
+	if g.AliasBare && (p.Token.Kind == scan.Quoted || p.Token.Kind == scan.Word &&
+		!p.IsAny("values", "select", "with", "set", "by", "table")) {
+		p.Advance()
+	}
+	return ""
+}
+
+// output moves past SQL Server's OUTPUT clauses: Transact-SQL reference,
+// "OUTPUT clause".
+func output(p *plans.Draft, in *State) {
+	in.Returning = true
+	into := false
+	for depth := 0; !p.AtEnd(); p.Advance() {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case depth > 0 || p.Token.Kind != scan.Word:
+		case p.IsAny("values", "default", "select", "exec", "execute", "with"):
+			return
+		case p.IsWord("into"):
+			into = true
+			in.Returning = false
+		case p.IsWord("output"):
+			JudgeInner(p, rewrite.ErrSelect)
+			in.Returning = into || in.Returning
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package inserts
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// numbersGivenTo returns where the INSERT, from whose column list these keys are
+// missing, is given the number of its first row.
+func numbersGivenTo(p *plans.Draft, in *State, missing []int) plans.Given {
+	switch {
+	case p.Dialect.Grammar.StatementSettings == nil, p.Limit > 0, p.IsInner, p.Explained, len(missing) != 1:
+		return plans.Given{}
+	}
+	if key := &in.Target.Keys[missing[0]]; !key.Counted || !key.Integer {
+		return plans.Given{}
+	}
+	if p.SettingsFor == in.Offset && p.SettingsStart > 0 {
+		return plans.Given{At: p.SettingsStart, Beside: true, IsFound: true}
+	}
+	if s := (&scan.Scanner{Dialect: p.Dialect, Text: p.Text}); s.Following().Start != in.Offset {
+		return plans.Given{}
+	}
+	return plans.Given{At: in.Offset, IsFound: true}
+}

@@ -1,0 +1,59 @@
+package inserts
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A value with .* behind it stands for the fields of a record: (f()).*. Around the record
+// of a function with OUT parameters, or of ROW(…), the engine does not know the fields any
+// more behind COALESCE. So what keeps such a record from being a set stands around the key,
+// in a branch that the engine reads and drops:
+//
+//	CASE WHEN TRUE OR COALESCE((f())) IS NULL THEN CAST($1 AS uuid) END
+//
+// It reads each expression before it drops any: transformCaseExpr in
+// src/backend/parser/parse_expr.c, simplify_or_arguments in
+// src/backend/optimizer/util/clauses.c.
+
+// guardRecords writes the guards of records around the first key of the edits from the n-th
+// on. The key has to say its type in CASE.
+func guardRecords(p *plans.Draft, in *State, records []scan.Span, n int) rewrite.Reason {
+	if records == nil {
+		return ""
+	}
+	i := n + slices.IndexFunc(p.Edits[n:], func(e plans.Edit) bool { return e.Slot >= 0 && p.Slots[e.Slot].Kind == plans.SlotKey })
+	if i < n {
+		return rewrite.ErrColumnCount // an argument may be a key of the application, of a type that nobody knows here
+	}
+	key := &p.Edits[i]
+	kind := in.Target.Keys[p.Slots[key.Slot].Key].Type
+	if kind == "" {
+		return rewrite.ErrSet
+	}
+	b := append([]byte(key.Text), "CASE WHEN TRUE"...)
+	for _, r := range records {
+		b = append(append(append(b, " OR COALESCE("...), p.Text[r.Start:r.End]...), ") IS NULL"...)
+	}
+	key.Text = string(append(b, " THEN CAST("...))
+	p.Edits = slices.Insert(p.Edits, i+1, plans.Edit{Start: key.End, End: key.End, Text: " AS " + kind + ") END", Slot: -1})
+	p.Guarded = true
+	return ""
+}
+
+// lastField returns the place of the last value of a row that the fields of a record are,
+// of which the first is the n-th, where the draft is behind them; the column list says how
+// many there are. It reports false where there is no list, or other fields stand behind.
+func lastField(p *plans.Draft, in *State, n int) (int, bool) {
+	behind := 0
+	for q := p.Reader; q.AcceptPunct(','); behind++ {
+		if v, reason := q.Value(nil); reason != "" || v.Star {
+			return n, false
+		}
+	}
+	last := in.Columns - 1 - behind
+	return max(last, n), in.Columns > 0 && last >= n
+}

@@ -1,0 +1,173 @@
+package inserts
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// The statements of a block run when the text runs, in Transact-SQL and in PL/SQL
+// without a routine around them: once, or not at all where a condition decides, or
+// in a loop. Outside of a loop an INSERT takes one key for each row; the key of an
+// INSERT that does not run is a gap.
+
+// Flow says how often the statements after a word run.
+type Flow uint8
+
+// The ways in which statements run.
+const (
+	Unbranched Flow = iota // as often as what stands in front of it
+	branched               // as often, or not at all
+	Repeated               // any number of times
+)
+
+// OpensBlock returns how often the statements after the current word run, in a text of
+// Transact-SQL.
+func OpensBlock(p *reader.Reader) Flow {
+	if !p.Dialect.Grammar.NoSemicolon || p.Token.Kind != scan.Word {
+		return Unbranched
+	}
+	switch {
+	case p.IsWord("if"):
+		// DROP TABLE IF EXISTS t has no bracket there.
+		q := *p
+		if q.Advance(); q.Accept("exists") && !q.IsPunct('(') {
+			return Unbranched
+		}
+		return branched
+	case p.IsWord("begin"):
+		q := *p
+		if q.Advance(); q.IsAny("tran", "transaction", "distributed") {
+			return Unbranched
+		}
+		return branched
+	case p.IsAny("while", "goto"):
+		return Repeated
+	case p.IsWord("return"):
+		return branched
+	}
+	return Unbranched
+}
+
+// disturbs reports whether the current token may change how the rest of the text
+// is read, or whether it runs: a name of such a setting, or what only some
+// servers read. MySQL reads each statement when those before it have run (8.4,
+// section 7.1.11); Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC",
+// "SET FMTONLY", "SET ROWCOUNT".
+func disturbs(p *reader.Reader) bool {
+	switch p.Token.Kind {
+	case scan.Executable, scan.Broken:
+		return true
+	case scan.Word:
+		if p.Dialect.Grammar.NoSemicolon {
+			return p.IsAny("quoted_identifier", "ansi_defaults", "noexec", "parseonly", "fmtonly",
+				"showplan_all", "showplan_text", "showplan_xml", "rowcount")
+		}
+	case scan.Variable, scan.Quoted:
+	default:
+		return false
+	}
+	return p.Dialect.Family == dialect.FamilyMySQL && (p.IsVariable("sql_mode") || p.IsVariable("character_set_client"))
+}
+
+// BeginsInsert reports whether an INSERT begins here in the middle of a text that needs
+// no semicolons.
+func BeginsInsert(p *plans.Draft) bool {
+	if !p.Dialect.Grammar.NoSemicolon || !p.IsVerb() {
+		return false
+	}
+	h := ReadHead(Fork(p))
+	return h.Target != nil || h.Name.Table != ""
+}
+
+// NotePassed notes one token of a statement that is skipped.
+func NotePassed(p *plans.Draft) {
+	p.Unsettled = p.Unsettled || disturbs(&p.Reader)
+	if !p.Dialect.Grammar.NoSemicolon || p.Token.Kind != scan.Word {
+		return
+	}
+	p.MayRepeat = p.MayRepeat || p.IsWord("goto")
+	if p.IsWord("declare") {
+		p.Declare()
+	}
+}
+
+// BarredReason returns why an INSERT cannot be filled because of the statements before it
+// in the text; empty if it can.
+func BarredReason(p *plans.Draft, h Head) rewrite.Reason {
+	switch {
+	case h.unsure != "":
+		return h.unsure
+	case p.SeveralReason != rewrite.ErrSeveral:
+		return p.SeveralReason
+	case p.Unsettled:
+		return rewrite.ErrSeveral
+	}
+	return ""
+}
+
+// skipWords are the words that matter in a statement that is skipped: those that
+// may begin an INSERT, or say how what follows is read, or whether and how often
+// it runs.
+var skipWords = scan.NewWordSet(`insert replace merge output quoted_identifier ansi_defaults noexec parseonly fmtonly
+	showplan_all showplan_text showplan_xml rowcount sql_mode character_set_client goto declare if begin while return`)
+
+// Hurries reports whether nothing in the rest of the statement matters: the text is
+// refused already, and only a semicolon ends the statement.
+func Hurries(p *plans.Draft) bool {
+	return p.Refusal != nil && p.Limit == 0 && !p.Dialect.Grammar.NoSemicolon
+}
+
+// hurry moves to the end of the statement if the draft [Hurries].
+func hurry(p *reader.Reader) {
+	for p.Token.Kind != scan.End && !p.IsPunct(';') {
+		p.PrevEnd = p.Token.End
+		for p.Pos < len(p.Text) {
+			c := p.Text[p.Pos]
+			if scan.Classes[c]&(scan.ClassPunct|scan.ClassSpace) == 0 || c == ';' {
+				break
+			}
+			if p.Pos++; scan.Classes[c]&scan.ClassPunct != 0 {
+				p.PrevEnd = p.Pos
+			}
+		}
+		p.Read()
+	}
+}
+
+// InnerReason returns the reason for an INSERT that does not begin the statement.
+func InnerReason(p *plans.Draft) rewrite.Reason {
+	if p.Dialect.Grammar.NoSemicolon || p.SeveralReason != rewrite.ErrSeveral {
+		return p.SeveralReason
+	}
+	return rewrite.ErrCTE
+}
+
+// Skip moves to the end of the statement. An INSERT into a configured table
+// found on the way is refused for the reason.
+func Skip(p *plans.Draft, reason rewrite.Reason) {
+	if Hurries(p) {
+		hurry(&p.Reader)
+		return
+	}
+	for depth := 0; !p.AtEnd(); p.Advance() {
+		if p.Token.Kind == scan.Word && !p.IsIn(skipWords) {
+			continue
+		}
+		NotePassed(p)
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case depth <= 0 && reason == rewrite.ErrSeveral && (BeginsInsert(p) || OpensBlock(&p.Reader) != Unbranched):
+			return
+		case depth > 0 && reason == rewrite.ErrSeveral:
+			JudgeInner(p, rewrite.ErrCTE)
+		default:
+			JudgeInner(p, reason)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package inserts
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// State is what is known of the INSERT that is being read.
+type State struct {
+	plans.Insert
+	Listed   Places // of the keys in the column list
+	Columns  int    // length of the column list; -1 without one
+	ListEnd  int    // where the last column of the list ends, or its bracket
+	ListAt   int    // where a column list would stand
+	judged   bool   // some of the values in a row stand in the place of a key
+	involved bool   // a value of a row is not a constant
+	name     reader.Name
+	calls    []scan.Span // the values of the first row that may be sets, where the engine has them
+	Merged   bool        // it is of a MERGE, which takes no sets
+	linked   bool        // the table is behind a database link
+
+	upserts []plans.UpsertClause // in the text
+
+	conditional bool // a condition of a SELECT may leave a row out
+
+	// overruled says why the engine would take another key than the filled one;
+	// overruledAt is the token that makes the engine take it.
+	overruled   rewrite.Reason
+	overruledAt scan.Token
+}
+
+// fewKeys is the number of keys of a table that need no allocation; most tables have one.
+const fewKeys = 2
+
+// Places holds, for each key, its column in the list.
+type Places struct {
+	few  [fewKeys]int // plus one, of the first keys
+	more []int        // plus one, of the others
+}
+
+// Of returns the column that a key is, -1 for none.
+func (l *Places) Of(key int) int {
+	if key < fewKeys {
+		return l.few[key] - 1
+	}
+	if key -= fewKeys; key < len(l.more) {
+		return l.more[key] - 1
+	}
+	return -1
+}
+
+// Set notes the column that a key is.
+func (l *Places) Set(key, column int) {
+	if key < fewKeys {
+		l.few[key] = column + 1
+		return
+	}
+	key -= fewKeys
+	for len(l.more) <= key {
+		l.more = append(l.more, 0)
+	}
+	l.more[key] = column + 1
+}
+
+// NewState begins an INSERT with the head. The caller keeps it on its stack.
+func NewState(h Head, verb int) State {
+	return State{
+		Insert:  plans.Insert{Target: h.Target, Database: h.Name.Outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, Delayed: h.delayed, Scopes: plans.ScopesOf(h.Target)},
+		Columns: -1,
+		name:    h.Name,
+	}
+}
+
+// Missing appends to keys those that the column list does not name and the
+// policy fills then.
+func (in *State) Missing(keys []int) []int {
+	for i := range in.Target.Keys {
+		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {
+			keys = append(keys, i)
+		}
+	}
+	return keys
+}
+
+// lists reports whether the column list names a key.
+func (in *State) lists() bool {
+	for i := range in.Target.Keys {
+		if in.Listed.Of(i) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Lacks reports whether there is a key that the column list does not name and the
+// policy fills then.
+func (in *State) Lacks() bool {
+	for i := range in.Target.Keys {
+		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package inserts
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// updatePart reads what the update part of an upsert clause assigns, as far as it
+// says whether a row that was there may get another key, or stays as it is.
+type updatePart struct {
+	in      *State
+	began   bool // the words UPDATE, or UPDATE SET, are behind
+	assigns bool // an assignment begins at the next token
+	over    bool // the assignments have ended
+}
+
+// read notes the current token.
+func (u *updatePart) read(p *reader.Reader, depth int) {
+	if u.in.Conflict != plans.ConflictUpdate || depth != 0 {
+		return
+	}
+	if u.assigns {
+		u.assignment(p)
+	}
+	switch {
+	case p.IsWord("update"):
+		u.began, u.over = true, false
+		u.assigns = p.Dialect.Family == dialect.FamilyMySQL
+	case p.IsAny("where", "returning", "on"):
+		u.assigns, u.over = false, u.began
+	default:
+		u.assigns = u.began && !u.over && (p.IsPunct(',') || p.IsWord("set"))
+	}
+}
+
+// assignment reads the assignment that begins at the current token.
+func (u *updatePart) assignment(p *reader.Reader) {
+	first := !u.in.Assigned
+	u.in.Assigned = true
+	q := *p
+	if q.IsPunct('(') {
+		// Columns in brackets: (a, b) = (1, 2).
+		u.in.LeavesRow = false
+		for ; !q.AtEnd() && !q.IsPunct(')'); q.Advance() {
+			u.in.UpdatesKey = u.in.UpdatesKey || keyAt(&q, u.in.Target) >= 0
+		}
+		return
+	}
+	_, key := assignedColumn(&q, u.in)
+	if key < 0 {
+		u.in.LeavesRow = false
+		return
+	}
+	if !q.AcceptPunct('=') || !isItself(&q, u.in, key) {
+		u.in.UpdatesKey, u.in.LeavesRow = true, false
+		return
+	}
+	u.in.LeavesRow = first || u.in.LeavesRow
+}
+
+// assignedColumn moves past the name of a column, and returns whether it is one of the
+// INSERT's own table and which key it is, -1 for none.
+func assignedColumn(p *reader.Reader, in *State) (own bool, key int) {
+	own, key = true, -1
+	for p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted {
+		at := p.Token
+		key = keyAt(p, in.Target)
+		if p.Advance(); !p.AcceptPunct('.') {
+			return own, key
+		}
+		own = p.IsTable(at, in.name.Table) || p.IsTable(at, in.name.Schema)
+	}
+	return false, -1
+}
+
+// keyAt returns which key column the current token is the name of, -1 for none.
+func keyAt(p *reader.Reader, t *plans.Target) int {
+	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
+		return -1
+	}
+	for i := range t.Keys {
+		if p.Folds(p.Token, t.Keys[i].Column) {
+			return i
+		}
+	}
+	return -1
+}
+
+// isItself reports whether a key gets the value that it has in the row that is
+// there, alone or as the argument of LAST_INSERT_ID.
+func isItself(p *reader.Reader, in *State, key int) bool {
+	call := plans.IsIdiom(p)
+	if call {
+		p.Advance()
+		p.Advance()
+	}
+	own, other := assignedColumn(p, in)
+	if !own || other != key || call && !p.AcceptPunct(')') {
+		return false
+	}
+	return p.AtEnd() || p.IsPunct(',') || p.IsAny("where", "returning", "on")
+}

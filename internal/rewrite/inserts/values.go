@@ -1,0 +1,261 @@
+package inserts
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/selects"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// body reads where the rows come from.
+func body(p *plans.Draft, in *State) rewrite.Reason {
+	g := &p.Dialect.Grammar
+	switch {
+	case p.IsWord("values"), g.ValueWord && p.IsWord("value"):
+		return valuesRows(p, in)
+	case g.DefaultValues && p.IsWord("default"):
+		return defaultValues(p, in)
+	case g.Set && p.IsWord("set") && in.Columns < 0:
+		p.Advance()
+		return set(p, in)
+	case p.IsPunct('(') && p.NextIs("values"):
+		return rowsInBrackets(p, in)
+	case p.IsAny("select", "with", "table"), p.IsPunct('('):
+		return query(p, in, rewrite.ErrSelect)
+	case p.IsAny("exec", "execute"):
+		return query(p, in, rewrite.ErrExec)
+	}
+	return p.Grammar()
+}
+
+// valuesRows reads VALUES and its rows.
+func valuesRows(p *plans.Draft, in *State) rewrite.Reason {
+	word := scan.Span{Start: p.Token.Start, End: p.Token.End}
+	p.Advance()
+	if !p.Dialect.Grammar.ValueSets || in.Merged {
+		return rows(p, in)
+	}
+	before, read := *p, *in
+	reason := rows(p, in)
+	if reason != "" || in.Rows != 1 || in.calls == nil || len(p.Slots) == len(before.Slots) {
+		return reason
+	}
+	if !slices.ContainsFunc(in.calls, func(v scan.Span) bool { return selects.CallsSet(&p.Reader, v) }) {
+		return scalars(p, in, in.calls, len(before.Edits))
+	}
+	for _, s := range p.Slots[len(before.Slots):] {
+		if in.Listed.Of(int(s.Key)) >= 0 && in.Columns > 0 {
+			return rewrite.ErrSet // every row would get the same key, or a key for which none is reserved
+		}
+	}
+	*p, *in = before, read
+	return valuesQuery(p, in, word)
+}
+
+// rows reads VALUES rows.
+func rows(p *plans.Draft, in *State) rewrite.Reason {
+	if p.Dialect.Grammar.RowWord {
+		p.Accept("row")
+	}
+	if !p.IsPunct('(') {
+		return p.Grammar()
+	}
+	width := in.Columns
+	var columns []string
+	if in.Columns <= 0 {
+		q := p.Reader
+		var reason rewrite.Reason
+		if width, reason = rowWidth(&q); reason != "" {
+			return reason
+		}
+		if columns, reason = Implied(&p.Reader, in, width); reason != "" {
+			return reason
+		}
+	}
+	var room [fewKeys]int
+	missing := in.Missing(room[:0])
+	List(p, in, columns, missing)
+	exact := in.Columns <= 0 || in.lists() || in.Scopes != nil
+	in.judged = in.lists() || in.Scopes != nil
+	first, slots := p.Token.Start, len(p.Slots)
+	for in.Rows = 0; ; {
+		n, reason := row(p, in, missing)
+		if reason != "" {
+			return reason
+		}
+		if exact && n != width {
+			return rewrite.ErrColumnCount
+		}
+		in.Rows++
+		if !p.AcceptPunct(',') {
+			if !in.involved && in.SessionKey() >= 0 {
+				p.Constants = append(p.Constants, scan.Token{Kind: scan.Punct, Start: first, End: p.PrevEnd})
+			}
+			return ""
+		}
+		if in.Rows == 1 || len(p.Slots) == cap(p.Slots) {
+			expect(p, len(p.Slots)-slots, first)
+		}
+		if p.Dialect.Grammar.RowWord {
+			p.Accept("row")
+		}
+		if !p.IsPunct('(') {
+			return p.Grammar()
+		}
+	}
+}
+
+// rowsInBrackets reads (VALUES …) with nothing else in the brackets.
+func rowsInBrackets(p *plans.Draft, in *State) rewrite.Reason {
+	p.Advance()
+	if reason := valuesRows(p, in); reason != "" {
+		return reason
+	}
+	if !p.AcceptPunct(')') {
+		return rowsGoOn(p, in)
+	}
+	return ""
+}
+
+// isConstant reports whether a token is a value that calls and reads nothing.
+func isConstant(p *reader.Reader, t scan.Token) bool {
+	switch t.Kind {
+	case scan.Number, scan.String, scan.Placeholder:
+		return true
+	case scan.Word:
+		return scan.EqualWord(p.TextOf(t), "null") || scan.EqualWord(p.TextOf(t), "default")
+	}
+	return false
+}
+
+// maxExpected bounds the number of slots that room is made for after the first
+// row.
+const maxExpected = 16384
+
+// expect makes room for the slots of the rest of the text, if it goes on as it did from
+// offset first on, where there were so many slots.
+func expect(p *plans.Draft, slots, first int) {
+	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
+	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
+	p.Slots = slices.Grow(p.Slots, n)
+	p.Edits = slices.Grow(p.Edits, n)
+}
+
+// rowWidth counts the values of the row that begins here; -1 when one stands for
+// several.
+func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
+	p.Advance()
+	if p.IsPunct(')') {
+		return 0, ""
+	}
+	star := false
+	for n := 1; ; n++ {
+		if !p.Single() {
+			v, reason := p.Value(nil)
+			if reason != "" {
+				return 0, reason
+			}
+			star = star || v.Star
+		}
+		if !p.AcceptPunct(',') {
+			if star {
+				n = -1
+			}
+			return n, ""
+		}
+	}
+}
+
+// naturals moves from a row's bracket past the values at its start that are
+// nothing but digits, to the comma or bracket behind them, and returns how many
+// these are: it does what reading them one by one does, in less time.
+func naturals(p *reader.Reader) (n int) {
+	for i := p.Pos; ; i++ {
+		for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
+			i++
+		}
+		end := scan.DigitsEnd(p.Text, i)
+		if end == i || end >= len(p.Text) || p.Text[end] != ',' && p.Text[end] != ')' {
+			return n
+		}
+		n++
+		i = end
+		p.PrevEnd, p.Token, p.Pos = end, scan.Token{Kind: scan.Punct, Start: end, End: end + 1}, end+1
+		if p.Text[end] == ')' {
+			return n
+		}
+	}
+}
+
+// row reads one VALUES row from its bracket, judges the values in the keys'
+// places and appends the missing keys. It returns how many values it had, -1
+// when one stands for several.
+func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason) {
+	slots := len(p.Slots)
+	if in.Scopes != nil {
+		in.Scopes.Begin(p.Token.Start)
+	}
+	if !in.judged {
+		n = naturals(&p.Reader)
+	}
+	closed := n > 0 && p.IsPunct(')')
+	if !closed {
+		p.Advance()
+	}
+	if n == 0 && p.IsPunct(')') && !p.Dialect.Grammar.EmptyLists {
+		return 0, p.Grammar()
+	}
+	unknown := false // how many values there are
+	for !closed && (!p.IsPunct(')') || n > 0) {
+		v := reader.Value{Span: scan.Span{Start: p.Token.Start}, Before: p.Params.Count, Tokens: 1, First: p.Token}
+		if p.Single() {
+			in.involved = in.involved || !isConstant(&p.Reader, v.First)
+		} else {
+			in.involved = true
+			if v, reason = Value(p, nil); reason != "" {
+				return 0, reason
+			}
+			if in.Rows == 0 && p.Dialect.Grammar.ValueSets {
+				in.calls = append(in.calls, v.Span)
+			}
+		}
+		v.End = p.PrevEnd
+		last := n
+		if v.Star {
+			known := false
+			last, known = lastField(p, in, n)
+			unknown = unknown || !known
+		}
+		for ; n <= last; n++ {
+			if in.Scopes != nil {
+				take(in.Scopes, &p.Reader, n, v)
+			}
+			for i := range in.Target.Keys {
+				if in.judged && in.Listed.Of(i) == n {
+					judge(p, in, i, in.Rows, v)
+				}
+			}
+		}
+		if !p.AcceptPunct(',') {
+			break
+		}
+	}
+	if !p.IsPunct(')') {
+		return 0, p.Grammar()
+	}
+	for i, k := range missing {
+		comma := ", "
+		if n == 0 && i == 0 {
+			comma = ""
+		}
+		p.Slot(p.PrevEnd, p.PrevEnd, comma, plans.Slot{Key: int32(k), Row: int32(in.Rows)})
+	}
+	p.Advance()
+	if unknown {
+		n = -1
+	}
+	return n, scoped(p, in, slots)
+}

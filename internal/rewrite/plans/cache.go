@@ -1,0 +1,166 @@
+package plans
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Cache keeps the plans of queries, bounded in their number and in bytes. It is
+// safe for concurrent use; a hit allocates nothing and waits for no other hit.
+//
+// A stream of texts that come only once, SQL with literals in it, does not
+// drive out the plans that are used: a plan leaves only when it was not used
+// between two passes of the hand over it (SIEVE, Zhang et al., NSDI 2024). New
+// plans enter at one end, the hand goes from the other end towards them.
+//
+// A cache that is full takes a plan when its text comes for the second time. So
+// such a stream costs a hash of each text, and not a place in the cache that
+// another plan has to leave.
+type Cache struct {
+	entries, bytes int // the bounds
+
+	seed maphash.Seed
+	door atomic.Pointer[[doorPlaces]atomic.Uint64] // hashes of the last texts; nil until the cache is full
+
+	mu     sync.RWMutex
+	plans  map[string]*cached
+	size   int     // the bytes of all plans
+	newest *cached // the end where plans enter
+	oldest *cached
+	hand   *cached // the next that may leave; nil for the oldest
+}
+
+// cached is a plan in a Cache, a link of the list from the newest to the
+// oldest.
+type cached struct {
+	plan         *Plan
+	query        string
+	size         int
+	used         atomic.Bool // since the hand passed
+	newer, older *cached
+}
+
+// largestShare is the part of a cache's bytes, one in so many, that a single
+// plan may take: a text that is longer is not kept.
+const largestShare = 16
+
+// doorPlaces is how many texts a full cache remembers that came once.
+const doorPlaces = 1 << 12
+
+// NewCache returns a cache for at most so many plans and bytes, the bytes of
+// the texts included. With either bound at 0 it keeps nothing.
+func NewCache(entries, bytes int) *Cache {
+	return &Cache{entries: entries, bytes: bytes, seed: maphash.MakeSeed(), plans: map[string]*cached{}}
+}
+
+// Get returns the plan of a query, and whether it is there.
+func (c *Cache) Get(query string) (*Plan, bool) {
+	c.mu.RLock()
+	e := c.plans[query]
+	c.mu.RUnlock()
+	if e == nil {
+		return nil, false
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.plan, true
+}
+
+// Put keeps the plan of a query; in a cache that is full only if the query was put
+// before. A plan that is there already stays, and one that takes too large a share is
+// not kept.
+func (c *Cache) Put(query string, p *Plan) {
+	size := p.size(len(query))
+	if c.entries <= 0 || size > c.bytes/largestShare || c.isFirst(query) {
+		return
+	}
+	// The caller's string may be a small piece of a large one, which the cache
+	// must not hold; the plan has a copy of its own.
+	key := p.Query
+	if key != query {
+		key = strings.Clone(query)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans[key] != nil {
+		return
+	}
+	for len(c.plans) >= c.entries || c.size+size > c.bytes {
+		if c.door.Load() == nil {
+			c.door.Store(new([doorPlaces]atomic.Uint64))
+		}
+		c.evict()
+	}
+	e := &cached{plan: p, query: key, size: size, older: c.newest}
+	if c.newest != nil {
+		c.newest.newer = e
+	} else {
+		c.oldest = e
+	}
+	c.newest = e
+	c.plans[key] = e
+	c.size += size
+}
+
+// isFirst reports whether a full cache sees a text for the first time, and remembers
+// the text. Another text may have taken its place since.
+func (c *Cache) isFirst(query string) bool {
+	door := c.door.Load()
+	if door == nil {
+		return false
+	}
+	hash := maphash.String(c.seed, query) | 1 // a place that is empty holds 0
+	return door[hash>>1%doorPlaces].Swap(hash) != hash
+}
+
+// evict drops the first plan from the hand on that was not used.
+func (c *Cache) evict() {
+	e := c.hand
+	if e == nil {
+		e = c.oldest
+	}
+	for e.used.Load() {
+		e.used.Store(false)
+		if e = e.newer; e == nil {
+			e = c.oldest
+		}
+	}
+	c.hand = e.newer
+	if e.newer != nil {
+		e.newer.older = e.older
+	} else {
+		c.newest = e.older
+	}
+	if e.older != nil {
+		e.older.newer = e.newer
+	} else {
+		c.oldest = e.newer
+	}
+	delete(c.plans, e.query)
+	c.size -= e.size
+}
+
+// size estimates the bytes that a plan keeps alive, its bound texts included.
+func (pl *Plan) size(query int) int {
+	const plan, perEdit, perSlot, perInsert, perDraw, perListed = 730, 64, 112, 64, 16, 72
+	n := plan + query + perEdit*len(pl.Edits) + perSlot*len(pl.Slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)
+	if len(pl.Edits) > 0 {
+		n += query
+	}
+	if pl.Session() {
+		n += query + perListed*len(pl.Listed)
+	}
+	if pl.Proof != nil {
+		n += 2*query + perEdit*len(pl.Proof.Edits)
+	}
+	for _, e := range pl.Edits {
+		n += 2 * len(e.Text)
+	}
+	for _, r := range pl.Readings {
+		n += r.Plan.size(query)
+	}
+	return n
+}

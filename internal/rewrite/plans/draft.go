@@ -1,0 +1,118 @@
+package plans
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/selects"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Draft reads the statements of one text, and collects what has to change in it. [Draft.Plan]
+// makes the plan of it.
+type Draft struct {
+	reader.Reader
+	Lookup Lookup
+
+	// The statements of the text. Starts and Semicolons are kept if drivers execute the
+	// statements one by one: where each statement after the first begins, and the
+	// semicolons after the last one.
+	Statements       int
+	WithPlaceholders int // how many statements have placeholders
+	Starts           []int
+	Semicolons       []int
+
+	// What stands before the current place. SeveralReason is the reason for an INSERT that
+	// is not the only statement.
+	SeveralReason rewrite.Reason
+	Unsettled     bool // the rest of the text may be read otherwise, or may not run
+	Branched      bool // the rest may not run
+	Procedural    bool // the rest stands in a block of PL/SQL
+	MayRepeat     bool // statements may run more than once
+	AfterBody     int  // one more than the INSERTs before the end of the last routine's body; 0 for none
+	Explained     bool // the statement is explained, and does not run
+
+	// The WITH clause of the statement: the names that it defines, and the clause. Where an
+	// INSERT stands in a WITH clause, Enclosing are the definitions in front of it, which
+	// may name what stands after them if Recursive is set.
+	CTEs      []CTE
+	Outer     selects.With
+	Enclosing selects.With
+	Recursive bool
+
+	IsInner bool // an INSERT inside another statement is being judged
+
+	// HasTemporary says that temporary tables may matter to the text. MadeTables are those
+	// that the text has made before, by the table's name; MaybeMade are the names, without a
+	// schema, of those that it may have made. MovedTables says that a statement before may
+	// have dropped or renamed some. Standing is nil if the connection has none: see
+	// compile.QueryWithTemporary.
+	HasTemporary   bool
+	MadeTables     map[string][]reader.Name
+	MaybeMade      map[string]bool
+	SetsPath       bool // the text sets a search path, by which another table may come first
+	MovedTables    bool
+	StatementStart int // where the current statement begins
+	Standing       func(TableName) Standing
+
+	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor the
+	// offset of the statement after it; 0 before there is one.
+	SettingsStart, SettingsFor int
+
+	HasSearched    bool    // MentionedTable is known
+	MentionedTable *Target // the first configured table that the text mentions
+
+	// Constants are the spans of VALUES rows all of whose values are constants. They need
+	// not be read again for what the session's text may disturb.
+	Constants []scan.Token
+
+	IsValuesPart  bool // VALUES is a part of a larger query, which the refusal is about
+	RefusalOffset int  // what a refusal is about, if that is not the current token; else 0
+
+	Memory   *PlanMemory // nil before there is an INSERT
+	LastList string      // what the last column list got, since the lists of a text are often alike
+
+	// What was found.
+	Inserts []Insert
+	Edits   []Edit
+	Slots   []Slot
+	Cuts    []UpsertClause // those with placeholders, which are not sent
+	Refusal *Refusal
+	Guarded bool           // a value is written so that the engine refuses a set
+	Streams bool           // the rows come as executions: see [Plan.Load]
+	unbound rewrite.Reason // why keys cannot be arguments
+}
+
+// CTE is a name that a WITH clause defines.
+type CTE struct {
+	Name string // folded
+	Body int    // where its definition begins
+}
+
+// Refuse notes why the INSERT cannot be filled; the first reason in the text
+// stands.
+func (p *Draft) Refuse(t *Target, offset int, reason rewrite.Reason) {
+	if p.Refusal == nil {
+		p.Refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason, ofValues: p.IsValuesPart}
+	}
+}
+
+// Edit queues a text for a span.
+func (p *Draft) Edit(start, end int, text string) {
+	p.Edits = append(p.Edits, Edit{Start: start, End: end, Text: text, Slot: -1})
+}
+
+// Slot queues a key for the span, behind text.
+func (p *Draft) Slot(start, end int, text string, s Slot) {
+	s.Insert = int32(len(p.Inserts))
+	s.Before = int32(p.Params.Count)
+	p.Edits = append(p.Edits, Edit{Start: start, End: end, Text: text, Slot: len(p.Slots)})
+	p.Slots = append(p.Slots, s)
+}
+
+// Edit is a span of the text that is replaced; an empty span is an insertion.
+// Edits are queued in the order of the text and do not overlap.
+type Edit struct {
+	Start, End int
+	Text       string // what is written, in front of the key if there is one
+	Slot       int    // index of the slot whose key follows the text; -1 for none
+}

@@ -1,0 +1,128 @@
+package plans
+
+import (
+	"database/sql/driver"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Explicit describes the keys that an execution brings itself for a key column
+// of an INSERT.
+type Explicit struct {
+	// Sure is the greatest integer that every engine reads as it is written; 0: none.
+	Sure int64
+
+	// Open says that there is more, which the engine alone can read: an expression, the
+	// rows of a query, a text that is not decimal digits, a fraction, a date; or that the
+	// engine may number the row itself, as for NULL and 0. Guess is the greatest integer
+	// that some engine may read in it, as far as that can be told.
+	Open  bool
+	Guess int64
+}
+
+// Any reports whether the execution may bring an integer.
+func (e Explicit) Any() bool { return e.Open || e.Sure > 0 }
+
+// Add adds what another execution or INSERT brings.
+func (e *Explicit) Add(o Explicit) {
+	e.Sure, e.Guess, e.Open = max(e.Sure, o.Sure), max(e.Guess, o.Guess), e.Open || o.Open
+}
+
+// Take adds an integer that was read. The engine may number a row whose key is 0.
+func (e *Explicit) Take(n int64, sure bool) {
+	if sure && n != 0 {
+		e.Sure = max(e.Sure, n)
+		return
+	}
+	e.Open, e.Guess = true, max(e.Guess, n)
+}
+
+// ExplicitLiterals are the constants that the text of an INSERT brings for a key.
+type ExplicitLiterals struct {
+	Explicit
+	Integers []int64
+}
+
+// Follows reports whether the text may bring integers for a key that the policy
+// follows ([Key].Follow).
+func (pl *Plan) Follows() bool {
+	for i := range pl.Inserts {
+		for _, k := range pl.Inserts[i].Target.Keys {
+			if k.Follow {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// IntegerOf returns the integer that a driver binds for v, 0 where v is none,
+// and whether every engine reads the same integer.
+func IntegerOf(v driver.Value) (n int64, sure bool) {
+	switch v := v.(type) {
+	case nil:
+		return 0, false
+	case int64:
+		return v, true
+	case uint64:
+		return int64(min(v, math.MaxInt64)), true
+	case float64:
+		if v >= 1 && v < 1<<63 {
+			return int64(math.Ceil(min(v, 1<<62))), false
+		}
+	case string:
+		return IntegerIn(v)
+	case []byte:
+		return IntegerOf(string(v))
+	case bool:
+		return 1, false
+	default:
+		if driver.IsValue(v) {
+			return 0, false
+		}
+		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
+			return IntegerOf(r)
+		}
+	}
+	return 0, false
+}
+
+// IntegerIn returns the integer that an engine may read in a text: engines leave out
+// spaces, and take fractions, exponents, other bases and separators, each some of
+// them. It is sure where there are decimal digits and nothing else but a minus sign.
+func IntegerIn(text string) (n int64, sure bool) {
+	if digits := strings.TrimPrefix(text, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil || n == math.MaxInt64 || n == math.MinInt64
+	}
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(strings.TrimLeft(text, "0"), 10, 64); err == nil || n == math.MaxInt64 {
+		return max(n, 0), false
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil || n == math.MaxInt64 {
+		return max(n, 0), false
+	}
+	if f, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64); err == nil {
+		n, _ := IntegerOf(f)
+		return n, false
+	}
+	return 0, false
+}
+
+// Brings returns the notes on the constants of a key.
+func (in *Insert) Brings(key int) *ExplicitLiterals {
+	if in.Explicit == nil {
+		in.Explicit = make([]ExplicitLiterals, len(in.Target.Keys))
+	}
+	return &in.Explicit[key]
+}
+
+// Follow notes the constants of another INSERT of the same MERGE.
+func (in *Insert) Follow(explicit []ExplicitLiterals) {
+	for key := range explicit {
+		l, more := in.Brings(key), &explicit[key]
+		l.Add(more.Explicit)
+		l.Integers = append(l.Integers, more.Integers...)
+	}
+}

@@ -1,0 +1,153 @@
+package plans
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// KeyReader reads the list and the rows of an INSERT that lists a key once more.
+type KeyReader struct {
+	*reader.Reader
+	in     *Insert
+	key    int // the index of the key
+	column int // its place in the list
+	Found  KeysFound
+}
+
+// KeysFound is told where the key stands.
+type KeysFound interface {
+	Listed(key Element) bool // in the column list
+	Implied() bool           // in the table's columns, since there is no list
+	// Row is told of its value in a row. name is what stands in front of it in SET.
+	Row(row int, i Element, v reader.Value, name string) bool
+}
+
+// NewKeyReader returns the reader of an INSERT with a listing.
+func NewKeyReader(d *dialect.Dialect, query string, in *Insert, key int) *KeyReader {
+	l := in.Listing
+	p := reader.At(d, query[:l.Rows.End], l.Rows.Start)
+	p.Params.Count = l.Params
+	return &KeyReader{Reader: &p, in: in, key: key, column: -1}
+}
+
+// Element is one of the columns, values or assignments between commas.
+type Element struct {
+	scan.Span
+	Before, params int // the caller's placeholders in front of it, and in it
+	comma          int // behind it; -1 for the last
+	next           int // where the next one begins
+}
+
+func (r *KeyReader) begins() Element {
+	return Element{Span: scan.Span{Start: r.Token.Start}, Before: r.Params.Count}
+}
+
+// ends notes where an element ends, and moves past its comma.
+func (r *KeyReader) ends(i *Element) {
+	i.End, i.params, i.comma = r.PrevEnd, r.Params.Count-i.Before, -1
+	if r.IsPunct(',') {
+		i.comma = r.Token.Start
+		r.Advance()
+		i.next = r.Token.Start
+	}
+}
+
+// Insertion reads what stands behind the table's name, up to where the rows end.
+func (r *KeyReader) Insertion() bool {
+	if r.Accept("set") {
+		return r.assignments()
+	}
+	width, ok := r.list()
+	if !ok || !r.Accept("values") && !r.Accept("value") {
+		return false
+	}
+	for row := 0; ; row++ {
+		r.Accept("row")
+		if !r.values(row, width) {
+			return false
+		}
+		if !r.AcceptPunct(',') {
+			return r.Token.Kind == scan.End
+		}
+	}
+}
+
+// list reads the column list, and returns its length.
+func (r *KeyReader) list() (width int, ok bool) {
+	if !r.IsPunct('(') {
+		t := r.in.Target
+		for i, c := range t.Columns {
+			if r.Dialect.Fold(c, true) == t.Keys[r.key].Column {
+				r.column = i
+			}
+		}
+		return len(t.Columns), r.column >= 0 && r.Found.Implied()
+	}
+	var key Element
+	more := true
+	for r.Advance(); more; width++ {
+		i := r.begins()
+		name, _, reason := r.Reader.Column()
+		if reason != "" {
+			return 0, false
+		}
+		if r.ends(&i); name == r.in.Target.Keys[r.key].Column {
+			r.column, key = width, i
+		}
+		more = i.comma >= 0
+	}
+	return width, r.column >= 0 && r.Found.Listed(key) && r.AcceptPunct(')')
+}
+
+// values reads one row.
+func (r *KeyReader) values(row, width int) bool {
+	if !r.AcceptPunct('(') {
+		return false
+	}
+	var key Element
+	var v reader.Value
+	n := 0
+	for more := true; more; n++ {
+		i := r.begins()
+		one := reader.Value{Span: scan.Span{Start: r.Token.Start}, Tokens: 1, First: r.Token}
+		if !r.Single() {
+			var reason rewrite.Reason
+			if one, reason = r.Value(nil); reason != "" {
+				return false
+			}
+		}
+		one.End = r.PrevEnd
+		if r.ends(&i); n == r.column {
+			key, v = i, one
+		}
+		more = i.comma >= 0
+	}
+	return n == width && r.Found.Row(row, key, v, "") && r.AcceptPunct(')')
+}
+
+// assignments reads what is set.
+func (r *KeyReader) assignments() bool {
+	var key Element
+	var v reader.Value
+	name := ""
+	for more := true; more; {
+		i := r.begins()
+		column, _, reason := r.Reader.Column()
+		end := r.PrevEnd
+		r.AcceptPunct(':')
+		if reason != "" || !r.AcceptPunct('=') {
+			return false
+		}
+		one, reason := r.Value(func() bool { return false })
+		if reason != "" {
+			return false
+		}
+		if r.ends(&i); column == r.in.Target.Keys[r.key].Column {
+			key, v, name = i, one, r.Text[i.Start:end]+" = "
+		}
+		more = i.comma >= 0
+	}
+	return name != "" && r.Token.Kind == scan.End && r.Found.Row(0, key, v, name)
+}

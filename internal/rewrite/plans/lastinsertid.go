@@ -1,0 +1,271 @@
+package plans
+
+import (
+	"math"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+)
+
+// Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
+// that LAST_INSERT_ID() and the OK packet give the first row's: MySQL 8.4, section 14.15,
+// LAST_INSERT_ID(expr). The policy must want it ([Key].Session), and it must be an INSERT
+// or REPLACE with VALUES or SET, without IGNORE and DELAYED.
+//
+// The call stands behind all other values, which read the session's old number: in a single
+// row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
+// last). A key that is listed is moved there, in executions that fill it; the keys that
+// other rows bring have to be numbers or strings then.
+//
+// Where the table has several keys, rows come back, or an ON DUPLICATE KEY UPDATE assigns
+// LAST_INSERT_ID(…) to a column, not in a part of an expression that may not be worked out,
+// the first row's key is the one that is written so, and the text
+//
+//   - does not list the key's column;
+//   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
+//     would read our key: 10 stored for the parent's 7777, seen on MariaDB 10.11;
+//   - has no subqueries and no calls of functions that are not known as the engine's own,
+//     since a stored one may read LAST_INSERT_ID().
+//
+// The caller has to look up triggers and column defaults that are expressions, and uses
+// the session's text where at least one key is filled.
+func (pl *Plan) Session() bool { return pl.session }
+
+// A key in the session's text stands between these.
+const (
+	SessionOpen  = "LAST_INSERT_ID("
+	SessionClose = ")"
+)
+
+// Wrap says how the key of a slot is written in the session's text.
+type Wrap uint8
+
+// The ways to write a key.
+const (
+	WrapNone Wrap = iota
+	WrapKey       // LAST_INSERT_ID(key)
+	WrapLast      // IF(LAST_INSERT_ID(first), key, key)
+)
+
+// LastKey is the last key of several rows: which of the placeholders that Bind adds it has,
+// counted from 0, and its draw.
+type LastKey struct {
+	Placeholder int
+	Draw        int32
+}
+
+// sessionForm notes how the session's text differs from the other one.
+func (p *Draft) sessionForm(pl *Plan) {
+	if p.Dialect.Family != dialect.FamilyMySQL {
+		return
+	}
+	owns, room := 0, 0 // the caller's placeholders, and how many more the engine takes
+	for i := range pl.Slots {
+		if pl.Slots[i].Kind == SlotOwn {
+			owns++
+		}
+	}
+	if room = p.Dialect.Params.Max - p.Params.Count - (len(pl.Slots) - owns); room < 0 {
+		room = math.MaxInt // keys are literals
+	}
+	edit := 0
+	var listed []listedInsert
+	for from, to := 0, 0; from < len(pl.Slots); from = to {
+		for to = from + 1; to < len(pl.Slots) && pl.Slots[to].Insert == pl.Slots[from].Insert; to++ {
+		}
+		insert := int(pl.Slots[from].Insert)
+		in := &p.Inserts[insert]
+		key := in.SessionKey()
+		if key < 0 {
+			continue
+		}
+		switch plain := in.isPlain(); {
+		case plain && in.Listing != nil:
+			if owns > 0 && len(p.Inserts) > 1 {
+				continue // an execution may fill the one and not the other
+			}
+			if edits, extra := p.sessionListed(insert); edits != nil && extra <= room {
+				listed = append(listed, listedInsert{insert, edits})
+				room -= extra
+			}
+			continue
+		case plain && in.Rows == 1:
+			pl.Slots[from].Wrap = WrapKey
+		case plain && room >= 2:
+			pl.Slots[to-1].Wrap = WrapLast
+			room -= 2
+		default:
+			first := from + slices.IndexFunc(pl.Slots[from:to], func(s Slot) bool { return int(s.Key) == key })
+			for first >= from && p.Edits[edit].Slot != first {
+				edit++
+			}
+			// A key that is not listed is an insertion; a literal would be replaced.
+			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Slots[first].Row > 0 || !p.undisturbed(in) {
+				continue
+			}
+			pl.Slots[first].Wrap = WrapKey
+		}
+		pl.session = true
+	}
+	if listed != nil {
+		pl.session, pl.Listed = true, p.withListed(pl.Slots, listed)
+	}
+}
+
+// isPlain reports whether nothing is worked out behind the values of the INSERT's last row,
+// which stores it or fails.
+func (in *Insert) isPlain() bool {
+	return in.Conflict != ConflictUpdate && !in.Returning && !in.Delayed && !in.Selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
+}
+
+// SessionKey returns the index of the key that is to be written in
+// LAST_INSERT_ID( ), -1 for none.
+func (in *Insert) SessionKey() int {
+	if in.Explained || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.Sure {
+		return -1
+	}
+	return slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
+}
+
+// undisturbed reports whether nothing in the text of an INSERT reads, or may read, what
+// LAST_INSERT_ID(key) changes. Other statements of the text read what they read without
+// keyfill.
+func (p *Draft) undisturbed(in *Insert) bool {
+	text := p.Within(scan.Span{Start: in.Offset, End: in.End})
+	q := use{upserts: in.Conflict == ConflictUpdate, Reader: &text}
+	at, _ := slices.BinarySearchFunc(p.Constants, in.Offset, func(t scan.Token, offset int) int { return t.Start - offset })
+	rows := p.Constants[at:]
+	for ; ; q.Advance() {
+		if len(rows) > 0 && q.Token.Start == rows[0].Start {
+			// Nothing in them is of interest.
+			q.last = scan.Token{Kind: scan.Punct, Start: rows[0].End - 1, End: rows[0].End}
+			q.Pos = rows[0].End
+			q.Read()
+			rows = rows[1:]
+		}
+		if !q.token() {
+			return false
+		}
+		if q.Token.Kind == scan.End {
+			return true
+		}
+		q.before, q.last = q.last, q.Token
+	}
+}
+
+// use is a text that is read for what it may ask of the session.
+type use struct {
+	*reader.Reader
+	before, last scan.Token // the tokens in front of the current one
+	depth        int
+	rows         bool // the table's name and column list are behind
+	upserts      bool // there is an upsert clause
+	update       bool // in the update part of it
+}
+
+// token reports whether the current token leaves the session's key alone.
+func (u *use) token() bool {
+	if u.last.Kind != scan.Punct && isIdiomName(u.Reader, u.last) {
+		// The word is at most the function's name, with an argument.
+		return u.update && u.IsPunct('(') && u.TextOf(u.before) != "."
+	}
+	if u.IsPunct(')') && isIdiomName(u.Reader, u.before) {
+		return false
+	}
+	switch u.Token.Kind {
+	case scan.Executable, scan.Broken:
+		return false
+	case scan.Variable:
+		return effects.VariableRead(u.Reader) == 0
+	case scan.Quoted:
+		return effects.FieldRead(u.Reader, u.before, u.last) == 0
+	case scan.Word:
+		return u.word()
+	}
+	switch {
+	case u.IsPunct('('):
+		u.depth++
+		return !u.rows || u.call()
+	case u.IsPunct(')'):
+		u.depth--
+	}
+	return true
+}
+
+// isIdiomName reports whether the token is LAST_INSERT_ID or `last_insert_id`.
+func isIdiomName(p *reader.Reader, t scan.Token) bool {
+	switch text := p.TextOf(t); t.Kind {
+	case scan.Word:
+		return scan.EqualWord(text, "last_insert_id")
+	case scan.Quoted:
+		return len(text) > 2 && scan.EqualWord(text[1:len(text)-1], "last_insert_id")
+	}
+	return false
+}
+
+// word reads one word.
+func (u *use) word() bool {
+	switch {
+	case u.IsAny("select", "with", "table", "ignore", "delayed", "row_count", "rowcount"):
+		return false
+	case u.depth > 0:
+	case u.IsAny("values", "value", "set"):
+		u.rows = true
+	case u.IsWord("update"):
+		u.update = u.rows && u.upserts && scan.EqualWord(u.TextOf(u.before), "duplicate") && scan.EqualWord(u.TextOf(u.last), "key")
+	case u.IsWord("returning"):
+		u.update = false
+	}
+	return effects.FieldRead(u.Reader, u.before, u.last) == 0
+}
+
+// call reports whether the bracket here opens nothing that may run a function
+// of a user: it groups, or belongs to a word of the grammar, to a type or alias
+// behind AS, or to one of the engine's own functions.
+func (u *use) call() bool {
+	switch u.last.Kind {
+	case scan.Punct:
+		return u.TextOf(u.last) != "."
+	case scan.Word, scan.Quoted:
+	default:
+		return false
+	}
+	if u.before.Kind == scan.Word && scan.EqualWord(u.TextOf(u.before), "as") {
+		return true
+	}
+	// With a space before the bracket some of the names mean stored functions:
+	// MySQL 8.4, section 11.2.5.
+	return u.last.Kind == scan.Word && u.TextOf(u.before) != "." &&
+		(words.BracketWords.Has(u.TextOf(u.last)) || u.last.End == u.Token.Start && words.Builtins.Has(u.TextOf(u.last)))
+}
+
+// IsIdiom reports whether LAST_INSERT_ID is called here with an argument, and is
+// no function of a schema.
+func IsIdiom(p *reader.Reader) bool {
+	if !isIdiomName(p, p.Token) || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' {
+		return false
+	}
+	q := *p
+	q.Advance()
+	return q.AcceptPunct('(') && !q.IsPunct(')')
+}
+
+// IsAssigned reports whether the call of LAST_INSERT_ID here is all that is
+// assigned to a column, by what begins at an offset.
+func IsAssigned(p *reader.Reader, at int) bool {
+	q := p.Within(scan.Span{Start: at, End: len(p.Text)})
+	for q.Token.Kind == scan.Word || q.Token.Kind == scan.Quoted {
+		if q.Advance(); !q.AcceptPunct('.') {
+			break
+		}
+	}
+	if !q.AcceptPunct('=') || q.Token.Start != p.Token.Start {
+		return false
+	}
+	q.Advance()
+	return q.Balanced('(', ')') && (q.AtEnd() || q.IsPunct(',') || q.IsPunct(';') || q.IsWord("returning"))
+}

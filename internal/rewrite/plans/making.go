@@ -1,0 +1,282 @@
+package plans
+
+import (
+	"slices"
+
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Plan decides what becomes of the text that was read.
+func (p *Draft) Plan() *Plan {
+	pl := p.newPlan()
+	if len(p.Inserts) > 0 {
+		pl.Inserts = p.Inserts
+	}
+	if p.Refusal == nil && len(p.Cuts) > 0 {
+		var ok bool
+		if pl.DroppedArgs, ok = p.cutArguments(); !ok {
+			in := &p.Inserts[len(p.Inserts)-1]
+			p.Refuse(in.Target, p.Cuts[0].Start, rewrite.ErrGap)
+		}
+	}
+	query := p.firstQuery()
+	if p.Refusal == nil && (len(p.Slots) > 0 || query >= 0) {
+		var reason rewrite.Reason
+		if pl.Spelling, reason = p.spellingOrReason(); reason != "" {
+			first := max(query, 0)
+			if len(p.Slots) > 0 {
+				first = int(p.Slots[0].Insert)
+			}
+			p.Refuse(p.Inserts[first].Target, p.Edits[0].Start, reason)
+		}
+	}
+	switch {
+	case p.Refusal != nil:
+		pl.Action, pl.Refusal = Refuse, p.Refusal
+		pl.Refusal.Others = pl.Others(p.Refusal.Target)
+		return pl
+	case len(p.Inserts) == 0:
+		pl.Action = Pass
+		return pl
+	}
+	pl.conflicts = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Conflict != ConflictError })
+	if len(p.Slots) == 0 && query < 0 {
+		pl.Action = Keep
+		return pl
+	}
+	if pl.Spelling.Style == reader.StyleNumber {
+		pl.Spelling.Base -= len(pl.DroppedArgs)
+	}
+	p.endOnce()
+	pl.Params, pl.Edits, pl.Slots = p.Params, trimmed(p.Edits), trimmed(p.Slots)
+	pl.Action = Keep
+	if query >= 0 {
+		pl.Action = Fill
+	}
+	var known map[Draw]int32
+	if len(pl.Inserts) > 1 {
+		known = make(map[Draw]int32, len(pl.Inserts))
+	}
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		if s.Kind == SlotKey {
+			pl.Action = Fill
+		} else {
+			pl.AtExecution = true
+		}
+		s.Draw = pl.draw(Draw{int(s.Insert), int(s.Key)}, known)
+		pl.KeyCounts[s.Draw]++
+	}
+	p.sessionForm(pl)
+	pl.Scoped = pl.hasScopes()
+	if pl.LiteralReason = p.unbound; p.perStatement() {
+		pl.LiteralReason = rewrite.ErrPerStatement
+	}
+	pl.guarded = p.Guarded
+	var own []Edit
+	if pl.AtExecution {
+		pl.Edits = slices.DeleteFunc(pl.Edits, func(e Edit) bool {
+			isOwn := e.Slot >= 0 && pl.Slots[e.Slot].Kind == SlotOwn
+			if isOwn && pl.proves(pl.Draws[pl.Slots[e.Slot].Draw]) {
+				own = append(own, e)
+			}
+			return isOwn
+		})
+	}
+	if pl.Spelling.Renumbers {
+		pl.renumber()
+	}
+	pl.place()
+	pl.Proof = pl.newProof(own)
+	if pl.Statements > 1 && (pl.Counts() || p.Params.Count == 0 && pl.fillsBehindOwn()) {
+		pl.Parts = p.parts()
+	}
+	return pl
+}
+
+// newPlan returns a plan without anything that was read.
+func (p *Draft) newPlan() *Plan {
+	var pl *Plan
+	if p.Memory != nil {
+		pl = &p.Memory.plan
+	} else {
+		pl = new(Plan)
+	}
+	pl.Dialect, pl.Query, pl.Statements, pl.Load, pl.memory = p.Dialect, p.Text, p.Statements, p.Streams, p.Memory
+	return pl
+}
+
+// firstQuery returns the index of the first INSERT whose rows come from a query, -1
+// where there is none.
+func (p *Draft) firstQuery() int {
+	for i := range p.Inserts {
+		if p.Inserts[i].Query != nil {
+			return i
+		}
+	}
+	return -1
+}
+
+// place counts the placeholders that are added, and notes where they stand among the
+// caller's if that matters for any of these.
+func (pl *Plan) place() {
+	for i := range pl.Edits {
+		if slot := pl.Edits[i].Slot; slot >= 0 {
+			if pl.Slots[slot].Wrap == WrapLast {
+				pl.LastKeys = append(pl.LastKeys, LastKey{pl.Added, pl.Slots[slot].Draw})
+			}
+			pl.Added++
+		}
+	}
+	if pl.Spelling.Style&reader.StylePosition == 0 || pl.Params.Count == 0 && !pl.Load {
+		return
+	}
+	if pl.memory != nil {
+		pl.ArgsBefore = pl.memory.befores[:0]
+	}
+	if pl.Added > cap(pl.ArgsBefore) {
+		pl.ArgsBefore = make([]int, 0, pl.Added)
+	}
+	for i := range pl.Edits {
+		if slot := pl.Edits[i].Slot; slot >= 0 {
+			pl.ArgsBefore = append(pl.ArgsBefore, int(pl.Slots[slot].Before))
+		}
+	}
+}
+
+// trimmed returns a slice without much room behind it, since plans are kept.
+func trimmed[S ~[]E, E any](s S) S {
+	if cap(s) > 2*len(s) {
+		return slices.Clone(s)
+	}
+	return s
+}
+
+// spellingOrReason returns how the placeholders of the keys are spelled, or the reason why
+// the slots cannot be filled. It settles which of the caller's placeholders are shared.
+func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
+	switch {
+	case p.MayRepeat:
+		return reader.Spelling{}, rewrite.ErrBlock
+	case p.uncertain() != "":
+		return reader.Spelling{}, p.uncertain()
+	case p.Statements > 1 && slices.ContainsFunc(p.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Counted }) && !p.countsBeside():
+		return reader.Spelling{}, rewrite.ErrSelectSeveral // what stands beside it may change its rows
+	case p.perStatement() && p.WithPlaceholders > 1 && p.Params.Styles != reader.StyleName && (hasOwn(p.Slots) || p.asksScope()):
+		return reader.Spelling{}, rewrite.ErrPerStatement
+	}
+	sp, ok := p.spelling()
+	if !ok {
+		return sp, rewrite.ErrStyles
+	}
+	firstUse := p.Dialect.Params.FirstUse && sp.Open == "$"
+	if sp.Style == reader.StylePosition || p.Params.Count == 0 ||
+		sp.Style != reader.StyleName && !firstUse && !hasOwn(p.Slots) {
+		return sp, ""
+	}
+	u := p.Uses()
+	p.Params.Names = u.Names
+	if shared := p.share(&u); shared && sp.Style&reader.StylePosition != 0 && sp.Style&reader.StyleName != 0 {
+		return sp, rewrite.ErrShared
+	}
+	if !firstUse {
+		return sp, ""
+	}
+	return p.firstUse(&u, sp)
+}
+
+// firstUse sees to it that a placeholder that drivers number by its digits or by
+// where it first stands in the text gets the same argument by both: those behind a
+// key get other numbers. Where the caller's own are not so, its drivers do what they
+// did as long as no argument comes in between: keys are literals.
+func (p *Draft) firstUse(u *reader.Usage, sp reader.Spelling) (reader.Spelling, rewrite.Reason) {
+	for i := range p.Slots {
+		s := &p.Slots[i]
+		early := s.Kind != SlotOwn && int(s.Before) < u.Newest
+		switch {
+		case s.Kind != SlotKey && !u.Ordered, s.Kind == SlotTwo && early:
+			return sp, rewrite.ErrFirstUse
+		case early:
+			sp.Renumbers = true
+		}
+	}
+	switch {
+	case u.Ordered:
+	case p.asksScope():
+		return sp, rewrite.ErrFirstUse
+	default:
+		p.unbound, sp.Renumbers = rewrite.ErrFirstUse, false
+	}
+	if sp.Renumbers {
+		sp.Style, sp.Base = reader.StylePosition, 0
+	}
+	return sp, ""
+}
+
+// hasOwn reports whether one of the slots is the caller's placeholder.
+func hasOwn(slots []Slot) bool {
+	for i := range slots {
+		if slots[i].Kind == SlotOwn {
+			return true
+		}
+	}
+	return false
+}
+
+// share makes the slots of placeholders that are used elsewhere too take one of
+// their own, and reports whether there are any. Of a placeholder used for keys
+// alone the first slot keeps it, so that no argument is left without a place.
+func (p *Draft) share(u *reader.Usage) bool {
+	if u.Ids == nil {
+		return false // each is used once
+	}
+	keys := map[string]int{}
+	for i := range p.Slots {
+		if s := &p.Slots[i]; s.Kind == SlotOwn {
+			keys[p.Identity(s.Text)]++
+		}
+	}
+	shared := false
+	for i := range p.Slots {
+		s := &p.Slots[i]
+		if s.Kind != SlotOwn {
+			continue
+		}
+		id := p.Identity(s.Text)
+		n := u.Count(id)
+		if n == 1 {
+			continue
+		}
+		shared = true
+		if keys[id] == n {
+			keys[id] = 0
+			continue
+		}
+		s.Kind = SlotTwo
+	}
+	return shared
+}
+
+// draw returns the index of a draw, which it adds at its first use. known are the indexes
+// of all draws, nil if there is one INSERT, which has few.
+func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
+	if known != nil {
+		if i, ok := known[d]; ok {
+			return i
+		}
+		known[d] = int32(len(pl.Draws))
+	} else if i := slices.Index(pl.Draws, d); i >= 0 {
+		return int32(i)
+	}
+	switch {
+	case pl.Draws != nil:
+	case len(pl.Inserts) == 1 && pl.memory != nil:
+		pl.Draws, pl.KeyCounts = pl.memory.draws[:0], pl.memory.counts[:0]
+	default:
+		pl.Draws, pl.KeyCounts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
+	}
+	pl.Draws = append(pl.Draws, d)
+	pl.KeyCounts = append(pl.KeyCounts, 0)
+	return int32(len(pl.Draws) - 1)
+}

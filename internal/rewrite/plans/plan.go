@@ -1,0 +1,195 @@
+package plans
+
+import (
+	"sync"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Action says what keyfill does with a query.
+type Action uint8
+
+// The four outcomes.
+const (
+	Pass   Action = iota // no INSERT into a configured table
+	Keep                 // the INSERT brings its own key
+	Fill                 // a key is added
+	Refuse               // the INSERT cannot be filled exactly
+)
+
+// String returns the action's word: "pass", "keep", "fill" or "refuse".
+func (a Action) String() string {
+	return [...]string{"pass", "keep", "fill", "refuse"}[a]
+}
+
+// Plan is the compiled rewriting of one query. It does not change and is safe
+// for concurrent use.
+type Plan struct {
+	// Action is decided from the text alone. Keep together with AtExecution
+	// means that a bound value decides.
+	Action      Action
+	AtExecution bool     // a placeholder stands in a key's place
+	Refusal     *Refusal // why, for Refuse
+	Inserts     []Insert // the INSERTs into configured tables
+	Draws       []Draw   // the calls to sources that an execution may take
+	Statements  int      // how many the text has
+
+	// Parts are the statements of the text where it can be executed in parts, each of them as
+	// a text of its own, so that the rows of a query are counted, and keys drawn, directly
+	// before the INSERT; nil otherwise. A text that NeedsParts cannot be prepared, and gives
+	// no rows.
+	Parts []string
+
+	// Load says that the text opens a bulk load, and stands alone: its rows come
+	// as the executions of the prepared text, with a value for each column as
+	// arguments, and an execution without arguments ends it. bind.FindHoles and
+	// bind.Arguments are for one row, as if it had a placeholder for each column;
+	// keys cannot be literals.
+	Load bool
+
+	Dialect *dialect.Dialect // that the plan was made for
+
+	// The text, and what package bind writes into it. BoundEdits are the edits of bind.Text
+	// if the caller's placeholders get other numbers too; nil otherwise.
+	Query       string
+	Edits       []Edit
+	Slots       []Slot
+	BoundEdits  []Edit
+	Params      reader.Params
+	Spelling    reader.Spelling
+	Added       int   // placeholders that are added
+	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
+	ArgsBefore  []int // for each added placeholder, the caller's placeholders in front of it
+	KeyCounts   []int // how many keys each draw takes when every slot does
+
+	guarded bool // see GuardsSets
+	session bool // a slot holds the key that Session speaks of
+
+	// LastKeys are the added placeholders, counted from 0, that are three in the session's
+	// text; Listed are the edits of that text if a key is listed. nil otherwise.
+	LastKeys []LastKey
+	Listed   []SessionEdit
+
+	LiteralReason rewrite.Reason // why keys are literals although there are placeholders
+	Scoped        bool           // keys are numbered within other columns
+
+	Readings []Reading // the plans under other settings: see [Plan.Under]
+
+	memory *PlanMemory // nil for a plan without INSERTs
+
+	conflicts bool // see MayConflict
+
+	undoes   lazyUndoes
+	byInsert lazySlots
+
+	Bound, BoundSession LazyText
+	reads               lazyReads
+	quiet               lazyQuiet
+
+	Proof *ProofTexts // nil if no text proves anything
+}
+
+// PlanMemory is memory for a plan, and for what most plans that fill have: one INSERT with
+// one key. It is one piece, since pieces would take longer to allocate than to fill.
+type PlanMemory struct {
+	plan    Plan
+	Inserts [1]Insert
+	Edits   [2]Edit
+	Slots   [1]Slot
+	draws   [1]Draw
+	counts  [1]int
+	befores [1]int
+}
+
+// LazyText is a text that is written at its first use.
+type LazyText struct {
+	once sync.Once
+	text string
+}
+
+// Get returns the text, which write returns at its first use.
+func (t *LazyText) Get(write func() string) string {
+	t.once.Do(func() { t.text = write() })
+	return t.text
+}
+
+// lazySlots are the indexes of the slots of each INSERT, once they were asked for.
+type lazySlots struct {
+	once sync.Once
+	of   [][]int32
+}
+
+// SlotsOf returns the indexes of the slots of an INSERT.
+func (pl *Plan) SlotsOf(insert int) []int32 {
+	l := &pl.byInsert
+	l.once.Do(func() {
+		l.of = make([][]int32, len(pl.Inserts))
+		for i := range pl.Slots {
+			of := &l.of[pl.Slots[i].Insert]
+			*of = append(*of, int32(i))
+		}
+	})
+	return l.of[insert]
+}
+
+// lazyUndoes is whether a text takes back what it does, once it was asked for.
+type lazyUndoes struct {
+	once   sync.Once
+	undoes bool
+}
+
+// Draw is one call to a source: the keys of one column of one INSERT.
+type Draw struct {
+	Insert int // index of Plan.Inserts
+	Key    int // index of the target's Keys
+}
+
+// SlotKind says what stands in a key's place.
+type SlotKind uint8
+
+// What may stand in the place of a key.
+const (
+	SlotKey SlotKind = iota // nothing, or a literal that is no key
+	SlotOwn                 // the caller's placeholder, used only here
+	SlotTwo                 // the caller's placeholder, used elsewhere too
+)
+
+// Slot is the place of one key among the arguments.
+type Slot struct {
+	Kind   SlotKind
+	Wrap   Wrap // how the key is written in the session's text
+	Insert int32
+	Key    int32
+	Row    int32
+	Draw   int32
+	Before int32  // the caller's placeholders in front of the place
+	Text   string // the caller's placeholder, which is the one behind them
+}
+
+// MayConflict reports whether an INSERT of the text may leave rows out or change others,
+// where it would fail without its upsert clause.
+func (pl *Plan) MayConflict() bool { return pl.conflicts }
+
+// TooMany reports whether the bound text would have more placeholders than the
+// engine takes, or drivers would not agree on which are whose: [Plan.Unbound].
+func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
+
+// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that
+// the engine refuses one that is a set.
+func (pl *Plan) GuardsSets() bool { return pl.guarded }
+
+// Placeholders returns how many arguments the caller's text asks for: for
+// placeholders by position their count, for numbered ones the highest number,
+// for named ones how many names there are. It is 0 for a plan that neither
+// fills nor decides at execution.
+func (pl *Plan) Placeholders() int {
+	switch pl.Params.Styles {
+	case reader.StyleNumber:
+		return pl.Params.Max
+	case reader.StyleName:
+		return pl.Params.Names
+	}
+	return pl.Params.Count
+}

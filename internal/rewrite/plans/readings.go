@@ -1,0 +1,120 @@
+package plans
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/effects"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Reading is the plan of a query under other settings than its main plan's.
+type Reading struct {
+	Settings dialect.Settings
+	Plan     *Plan
+}
+
+// Ambiguous reports whether the text has another plan under other settings of the session.
+func (pl *Plan) Ambiguous() bool { return len(pl.Readings) > 0 }
+
+// Under returns the plan under the settings that a session has.
+func (pl *Plan) Under(s dialect.Settings) *Plan {
+	if !pl.Ambiguous() {
+		return pl
+	}
+	s = s.Of(pl.Dialect.Setting.In(pl.Query))
+	for _, r := range pl.Readings {
+		if r.Settings == s {
+			return r.Plan
+		}
+	}
+	return pl
+}
+
+// Unsettled returns the refusal of a text that is ambiguous when the settings
+// cannot be known.
+func (pl *Plan) Unsettled() *Plan {
+	targets := pl.Targets()
+	t := targets[0]
+	r := &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Reason: rewrite.ErrSettings, Others: targets[1:]}
+	all := []*Plan{pl}
+	for _, other := range pl.Readings {
+		all = append(all, other.Plan)
+	}
+	for _, p := range slices.Backward(all) {
+		for i := range p.Inserts {
+			if p.Inserts[i].Target == t {
+				r.Offset = p.Inserts[i].Offset
+			}
+		}
+	}
+	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, Query: pl.Query}
+}
+
+// ReadsAny returns what the text reads under any settings that are in question:
+// see [Plan.Reads].
+func (pl *Plan) ReadsAny() effects.Reads {
+	reads := pl.Reads()
+	for _, r := range pl.Readings {
+		reads |= r.Plan.Reads()
+	}
+	return reads
+}
+
+// Targets returns the configured tables that the text may insert into, under
+// any settings that are in question, each once.
+func (pl *Plan) Targets() []*Target {
+	var all []*Target
+	add := func(t *Target) {
+		if !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	for i := range pl.Inserts {
+		add(pl.Inserts[i].Target)
+	}
+	if pl.Refusal != nil {
+		add(pl.Refusal.Target)
+		for _, t := range pl.Refusal.Others {
+			add(t)
+		}
+	}
+	for _, r := range pl.Readings {
+		for _, t := range r.Plan.Targets() {
+			add(t)
+		}
+	}
+	return all
+}
+
+// StringTarget reports whether the plan is of a text that the engine refuses as
+// a whole because a name in it is a string. Keys are added behind the name.
+func (pl *Plan) StringTarget() bool {
+	return pl.Action == Refuse && pl.Refusal.Reason == rewrite.ErrDoubleQuotes && (pl.Statements == 1 || !pl.Dialect.Setting.OneByOne)
+}
+
+// Same reports whether two plans of a text do the same with it: they send the
+// same text with the same keys, and report the same afterwards.
+func (pl *Plan) Same(o *Plan) bool {
+	switch {
+	case pl.Action != o.Action:
+		return false
+	case pl.Action == Pass:
+		return true
+	case pl.Action == Refuse:
+		// Once the columns are known, the rows may differ.
+		return pl.Refusal.Reason != rewrite.ErrNoColumnList && o.Refusal.Reason != rewrite.ErrNoColumnList &&
+			slices.Equal(pl.Targets(), o.Targets())
+	case pl.Query != o.Query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
+		pl.Params != o.Params, pl.Spelling != o.Spelling, pl.Added != o.Added,
+		pl.guarded != o.guarded, pl.session != o.session, pl.LiteralReason != o.LiteralReason:
+		return false
+	}
+	// What is known of an INSERT is compared as a whole, so that what it gets in
+	// the future counts too.
+	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Edits, o.Edits) && slices.Equal(pl.BoundEdits, o.BoundEdits) && slices.Equal(pl.Listed, o.Listed) && slices.Equal(pl.Slots, o.Slots) &&
+		slices.Equal(pl.ArgsBefore, o.ArgsBefore) && slices.Equal(pl.DroppedArgs, o.DroppedArgs) && slices.Equal(pl.KeyCounts, o.KeyCounts) &&
+		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
+}

@@ -1,0 +1,98 @@
+package plans
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Refused returns the refusal of the plan's first INSERT for a reason that its
+// text alone does not give.
+func (pl *Plan) Refused(reason rewrite.Reason) *Refusal { return pl.RefusedAt(0, reason) }
+
+// RefusedAt is [Plan.Refused] for the INSERT of the given index.
+func (pl *Plan) RefusedAt(insert int, reason rewrite.Reason) *Refusal {
+	in := &pl.Inserts[insert]
+	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason,
+		Others: pl.Others(in.Target)}
+}
+
+// Withheld returns a plan that refuses the text for a reason that the text alone does not
+// give.
+func (pl *Plan) Withheld(reason rewrite.Reason) *Plan {
+	if pl.Action == Refuse {
+		return pl
+	}
+	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, Dialect: pl.Dialect, Query: pl.Query}
+}
+
+// Others returns the targets of the plan's INSERTs, without one of them.
+func (pl *Plan) Others(but *Target) (others []*Target) {
+	seen := map[*Target]bool{but: true}
+	for i := range pl.Inserts {
+		if t := pl.Inserts[i].Target; !seen[t] {
+			seen[t] = true
+			others = append(others, t)
+		}
+	}
+	return others
+}
+
+// Refusal says which INSERT cannot be filled, and why.
+type Refusal struct {
+	Target *Target
+	Table  string // as the rule names it
+	Column string // the key column, where one is concerned
+	Offset int    // bytes from the start of the text
+	Reason rewrite.Reason
+	Others []*Target // of the other INSERTs of the text, which is not sent either
+	Detail string    // numbers that help, "" for none; never a value
+
+	ofValues bool // what follows VALUES is the reason
+}
+
+// Error names the table, the place and the cause.
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
+}
+
+// scopeTexts are the reasons that read otherwise for a key that is numbered within other
+// columns, which has no other transaction.
+var scopeTexts = map[rewrite.Reason]string{
+	rewrite.ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
+}
+
+// valuesTexts are the reasons that read otherwise where VALUES is a part of a query.
+var valuesTexts = map[rewrite.Reason]string{
+	rewrite.ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
+}
+
+// worded is a reason with another text.
+type worded struct {
+	rewrite.Reason
+	text string
+}
+
+// Error returns the text.
+func (w worded) Error() string { return w.text }
+
+// Unwrap returns the reason.
+func (w worded) Unwrap() error { return w.Reason }
+
+// Cause returns the reason, with the detail if there is one.
+func (r *Refusal) Cause() error {
+	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
+		return worded{r.Reason, text}
+	}
+	if text := valuesTexts[r.Reason]; text != "" && r.ofValues {
+		return worded{r.Reason, text}
+	}
+	if r.Detail == "" {
+		return r.Reason
+	}
+	return fmt.Errorf("%w: %s", r.Reason, r.Detail)
+}
+
+// Unwrap returns the reason.
+func (r *Refusal) Unwrap() error { return r.Reason }

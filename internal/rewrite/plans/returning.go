@@ -1,0 +1,100 @@
+package plans
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// ReturnsKey reports whether the rows that the plan's first INSERT gives back
+// show the stored value of a column under its name, and nothing else under that
+// name: RETURNING id, t.id or *, but not parent AS id, and not lower(id). The
+// column comes folded.
+func (pl *Plan) ReturnsKey(column string) bool {
+	in := &pl.Inserts[0]
+	g := &pl.Dialect.Grammar
+	p := reader.At(pl.Dialect, pl.Query, in.Offset)
+	for depth := 0; p.Token.Kind != scan.End; p.Advance() {
+		switch {
+		case p.IsPunct('('):
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		case depth > 0:
+		case g.Returning && p.IsWord("returning"):
+			p.Advance()
+			s, _ := shows(&p, column)
+			return s
+		case g.Output && p.IsWord("output"):
+			p.Advance()
+			if s, into := shows(&p, column); !into {
+				return s
+			}
+		}
+	}
+	return false
+}
+
+// shows reads the list behind RETURNING or OUTPUT, and whether its rows go INTO
+// a table instead of back.
+func shows(p *reader.Reader, column string) (shows, into bool) {
+	hides := false
+	for {
+		i := returned(p, column)
+		switch {
+		case i.plain && (i.star || i.last == column):
+			shows = true
+			hides = hides || i.old
+		case i.mentions:
+			hides = true
+		}
+		if !p.AcceptPunct(',') {
+			return shows && !hides, p.IsWord("into")
+		}
+	}
+}
+
+// item is one item of a list behind RETURNING or OUTPUT.
+type item struct {
+	plain    bool   // a name, with others in front of it, or a star
+	star     bool   // it ends with a star
+	old      bool   // it is of the row before: old.id, deleted.id
+	mentions bool   // it has the column's name somewhere
+	last     string // the last name, folded
+}
+
+// returned reads one item of a list after RETURNING or OUTPUT.
+func returned(p *reader.Reader, column string) item {
+	i := item{plain: true}
+	name := true // a name is due
+	for first, depth := true, 0; !p.AtEnd(); first = false {
+		switch {
+		case depth == 0 && (p.IsPunct(',') || !first && endsItem(p)):
+			return i
+		case p.Token.Kind == scan.Word, p.Token.Kind == scan.Quoted:
+			i.last = p.Folded(p.Token)
+			i.mentions = i.mentions || i.last == column
+			i.old = i.old || first && (i.last == "old" || i.last == "deleted")
+			i.plain = i.plain && name && !(first && p.IsWord("with"))
+			name = false
+		case p.IsPunct('.'):
+			i.plain = i.plain && !name
+			name = true
+		case p.IsPunct('*') && name:
+			i.star, name = true, false
+		case p.IsPunct('('):
+			i.plain = false
+			depth++
+		case p.IsPunct(')'):
+			depth--
+		default:
+			i.plain = false
+		}
+		p.Advance()
+	}
+	return i
+}
+
+// endsItem reports whether the word here ends a list of SQL Server's OUTPUT.
+func endsItem(p *reader.Reader) bool {
+	return p.Dialect.Grammar.Output && p.IsAny("into", "values", "default", "select", "exec", "execute", "with", "output")
+}

@@ -1,0 +1,153 @@
+package plans
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// A key may be numbered within the values of other columns of its row: the lines
+// of each order from 1 on. These values are then needed before the statement is
+// sent, and taken from where they stand in it: as an argument or a literal. A
+// key is refused when it needs a value that only the engine knows: an
+// expression, a default, a row of a query.
+
+// Scoping describes where an INSERT gives the columns that keys are numbered
+// within.
+type Scoping struct {
+	Columns []string     // folded, each once
+	Listed  []int        // for each of columns its index in the column list; notListed, or listedBadly
+	Values  []ScopeValue // for each row one for each of columns
+}
+
+// notListed stands for a column that the list does not have.
+const notListed = -1
+
+// listedBadly stands for a column that is listed twice, or with a field or a subscript.
+const listedBadly = -2 // twice, or with a field or a subscript
+
+// ScopeKind says what stands in a scope column's place.
+type ScopeKind uint8
+
+// What may stand in a scope column's place.
+const (
+	ScopeNone     ScopeKind = iota // nothing that is known here
+	ScopeArgument                  // a placeholder
+	ScopeToInt                     // a placeholder that is cast to an integer
+	ScopeToText                    // a placeholder that is cast to text
+	ScopeInteger                   // an integer literal
+	ScopeText                      // a quoted text
+)
+
+// ScopeValue is the value of a scope column in a row.
+type ScopeValue struct {
+	Kind   ScopeKind
+	At     int    // where it stands, or the row
+	Before int    // the caller's placeholders in front of it
+	Text   string // as it is written
+}
+
+// ScopesOf returns the columns that the keys of a table are numbered within; nil
+// where there are none.
+func ScopesOf(t *Target) *Scoping {
+	var s *Scoping
+	for i := range t.Keys {
+		for _, c := range t.Keys[i].Scope {
+			if s == nil {
+				s = &Scoping{}
+			}
+			if !slices.Contains(s.Columns, c) {
+				s.Columns, s.Listed = append(s.Columns, c), append(s.Listed, notListed)
+			}
+		}
+	}
+	return s
+}
+
+// List notes the n-th column of the list, counted from 0.
+func (s *Scoping) List(column string, n int, plain bool) {
+	i := slices.Index(s.Columns, column)
+	switch {
+	case i < 0:
+	case s.Listed[i] != notListed || !plain:
+		s.Listed[i] = listedBadly
+	default:
+		s.Listed[i] = n
+	}
+}
+
+// Begin begins a row at an offset.
+func (s *Scoping) Begin(at int) {
+	for range s.Columns {
+		s.Values = append(s.Values, ScopeValue{At: at})
+	}
+}
+
+// Value returns the value of a column in a row, counted from 0.
+func (s *Scoping) Value(row int, column string) ScopeValue {
+	i := row*len(s.Columns) + slices.Index(s.Columns, column)
+	if i >= len(s.Values) {
+		return ScopeValue{}
+	}
+	return s.Values[i]
+}
+
+// IntegerLiteral returns the value of an integer in decimal digits: an int64, or a
+// uint64 where it does not fit into an int64.
+func IntegerLiteral(text string) (any, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
+}
+
+// TextLiteral returns the value of a quoted text that every dialect reads alike:
+// without a prefix and a backslash.
+func TextLiteral(text string) (string, bool) {
+	if len(text) < 2 || text[0] != '\'' || strings.Contains(text, `\`) {
+		return "", false
+	}
+	return strings.ReplaceAll(text[1:len(text)-1], "''", "'"), true
+}
+
+// ScopeRefusal returns the refusal of a key for want of the value of a column.
+func ScopeRefusal(t *Target, k *Key, at int, column string) *Refusal {
+	return &Refusal{
+		Target: t, Table: t.Table, Column: k.Column, Offset: at, Reason: rewrite.ErrScope,
+		Detail: "column " + strconv.Quote(column),
+	}
+}
+
+// asksScope reports whether a key that is, or may be, filled is numbered within a
+// column whose value is an argument.
+func (p *Draft) asksScope() bool {
+	for i := range p.Slots {
+		s := &p.Slots[i]
+		in := &p.Inserts[s.Insert]
+		if in.Scopes == nil || in.Explained {
+			continue
+		}
+		for _, column := range in.Target.Keys[s.Key].Scope {
+			switch in.Scopes.Value(int(s.Row), column).Kind {
+			case ScopeArgument, ScopeToInt, ScopeToText:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hasScopes reports whether a key is numbered within other columns.
+func (pl *Plan) hasScopes() bool {
+	for i := range pl.Slots {
+		s := &pl.Slots[i]
+		in := &pl.Inserts[s.Insert]
+		if in.Scopes != nil && !in.Explained && in.Target.Keys[s.Key].Scope != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,296 @@
+package reader
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Column reads one column of a list: a name, qualified by the table's where
+// the dialect allows it, else with fields or subscripts behind it.
+func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
+	fields := p.Dialect.Grammar.FieldTargets
+	plain = true
+	for p.Dialect.Grammar.OmittedParts && p.IsPunct('.') {
+		p.Advance()
+	}
+	for first := true; ; first = false {
+		part, k, ok := p.Ident()
+		switch {
+		case !ok:
+			return "", false, p.Grammar()
+		case k == scan.String && !p.Dialect.Grammar.StringNames:
+			return "", false, rewrite.ErrDoubleQuotes
+		case first || !fields:
+			folded = part
+		}
+		for fields && p.IsPunct('[') {
+			plain = false
+			if !p.Balanced('[', ']') {
+				return "", false, p.Grammar()
+			}
+		}
+		if !p.IsPunct('.') {
+			return folded, plain, ""
+		}
+		plain = plain && !fields
+		for p.IsPunct('.') {
+			p.Advance()
+		}
+	}
+}
+
+// Names reads a list in brackets, and returns the names in it, without user variables.
+func (p *Reader) Names() []string {
+	if !p.AcceptPunct('(') {
+		return nil
+	}
+	var names []string
+	for !p.AtEnd() && !p.IsPunct(')') {
+		name, _, ok := p.Ident()
+		if !ok {
+			p.Advance()
+			continue
+		}
+		names = append(names, name)
+	}
+	p.AcceptPunct(')')
+	return names
+}
+
+// Name is a table's name as it stands in the text.
+type Name struct {
+	Schema, Table string // folded
+	Start, End    int
+	Quoted        scan.Kind // how the last part is written
+
+	database string // what stands in front of the schema, folded
+	remote   bool   // something stands in front of that
+}
+
+// TableName reads a qualified name: parts with points between them, which SQL
+// Server may leave out (db..t). It reports false where there is none.
+func (p *Reader) TableName() (Name, bool) {
+	n := Name{Start: p.Token.Start}
+	for p.Dialect.Grammar.OmittedParts && p.IsPunct('.') {
+		p.Advance()
+	}
+	for {
+		at := p.Token.Start
+		part, k, ok := p.Ident()
+		if !ok {
+			return n, false
+		}
+		if p.Dialect.ExactTables {
+			part = p.Exact(p.Text[at:p.PrevEnd], k)
+		}
+		n.Further(part)
+		n.Quoted = k
+		if n.End = p.PrevEnd; !p.IsPunct('.') {
+			if p.Dialect.Grammar.SessionNames != "" && part != "" && part[0] == '#' {
+				n.Schema, n.database = "", "" // they count for nothing: tempdb..#t
+			}
+			return n, true
+		}
+		for p.Advance(); p.IsPunct('.'); p.Advance() {
+			n.Further("")
+		}
+	}
+}
+
+// Outside returns the database of the name, with a sign that no database has in its name
+// if a server stands in front.
+func (n *Name) Outside() string {
+	if n.remote {
+		return "\x00" + n.database
+	}
+	return n.database
+}
+
+// Further adds a part to the name.
+func (n *Name) Further(part string) {
+	n.remote = n.remote || n.database != ""
+	n.database = n.Schema
+	n.Schema, n.Table = n.Table, part
+}
+
+// Ident reads an identifier and returns it folded. A string is one where the
+// dialect takes it for a name, or where it might: in double quotes.
+func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
+	t := p.Token
+	text := p.TextOf(t)
+	switch t.Kind {
+	case scan.Word, scan.Quoted:
+	case scan.String:
+		if text[0] != '"' && (text[0] != '\'' || !p.Dialect.Grammar.StringNames) {
+			return "", t.Kind, false
+		}
+	default:
+		return "", t.Kind, false
+	}
+	p.Advance()
+	escape := byte('\\')
+	if p.Dialect.Lexis.UnicodeStrings && t.Kind == scan.Quoted && text[0] != '"' && p.IsWord("uescape") {
+		p.Advance()
+		if c := p.TextOf(p.Token); p.Token.Kind != scan.String || len(c) != 3 {
+			return "", t.Kind, false
+		} else {
+			escape = c[1]
+		}
+		p.Advance()
+	}
+	return p.Fold(text, t.Kind, escape), t.Kind, true
+}
+
+// Folded returns the folded name of an identifier.
+func (p *Reader) Folded(t scan.Token) string { return p.Fold(p.TextOf(t), t.Kind, '\\') }
+
+// Folds reports whether an identifier has the folded name.
+func (p *Reader) Folds(t scan.Token, folded string) bool {
+	if t.Kind == scan.Word {
+		return p.Dialect.Folds(p.TextOf(t), false, folded)
+	}
+	return p.Folded(t) == folded
+}
+
+// Fold returns the folded name of an identifier as it is written.
+func (p *Reader) Fold(text string, k scan.Kind, escape byte) string {
+	if k == scan.Word {
+		return p.Dialect.Fold(text, false)
+	}
+	return p.Dialect.Fold(p.Unquoted(text, escape), true)
+}
+
+// Exact returns a name as it is written, without its quotes.
+func (p *Reader) Exact(text string, k scan.Kind) string {
+	if k == scan.Word {
+		return text
+	}
+	return p.Unquoted(text, '\\')
+}
+
+// IsTable reports whether an identifier is the name of a table or schema, as
+// [Reader.TableName] returns it.
+func (p *Reader) IsTable(t scan.Token, name string) bool {
+	if p.Dialect.ExactTables {
+		return p.Exact(p.TextOf(t), t.Kind) == name
+	}
+	return p.Folds(t, name)
+}
+
+// Unquoted returns what stands between quotes.
+func (p *Reader) Unquoted(text string, escape byte) string {
+	escaped := text[0]|0x20 == 'u'
+	if escaped {
+		text = text[2:]
+	}
+	if len(text) < 2 {
+		return text
+	}
+	q := text[len(text)-1:]
+	inner := text[1 : len(text)-1]
+	if (q != "]" || p.Dialect.Lexis.BracketsDouble) && strings.Contains(inner, q) {
+		inner = strings.ReplaceAll(inner, q+q, q)
+	}
+	if escaped {
+		inner = decodeUnicode(inner, escape)
+	}
+	return inner
+}
+
+// decodeUnicode resolves \XXXX and \+XXXXXX, where the backslash stands for
+// the escape character: PostgreSQL 18, section 4.1.2.3.
+func decodeUnicode(s string, escape byte) string {
+	if strings.IndexByte(s, escape) < 0 {
+		return s
+	}
+	var b []byte
+	for i := 0; i < len(s); {
+		r, n := unicodeEscape(s[i:], escape)
+		if n == 0 {
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		i += n
+		if utf16.IsSurrogate(r) {
+			low, m := unicodeEscape(s[i:], escape)
+			r = utf16.DecodeRune(r, low)
+			i += m
+		}
+		b = utf8.AppendRune(b, r)
+	}
+	return string(b)
+}
+
+// unicodeEscape returns the character of the escape that s begins with and the
+// length of the escape, 0 where there is none.
+func unicodeEscape(s string, escape byte) (rune, int) {
+	if len(s) < 2 || s[0] != escape {
+		return 0, 0
+	}
+	if s[1] == escape {
+		return rune(escape), 2
+	}
+	from, to := 1, 5
+	if s[1] == '+' {
+		from, to = 2, 8
+	}
+	if len(s) < to {
+		return 0, 0
+	}
+	r, err := strconv.ParseUint(s[from:to], 16, 32)
+	if err != nil {
+		return 0, 0
+	}
+	return rune(r), to
+}
+
+// NameHere returns the parts of the name that begins here.
+func (p *Reader) NameHere() (name []string) {
+	for p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted {
+		name = append(name, p.Folded(p.Token))
+		if p.Advance(); !p.AcceptPunct('.') {
+			break
+		}
+	}
+	return name
+}
+
+// NameIn returns the parts of the name in the string here.
+func (p *Reader) NameIn() []string {
+	text := p.TextOf(p.Token)
+	text = text[strings.IndexByte(text, '\'')+1:]
+	q := New(p.Dialect, strings.TrimSuffix(text, "'"))
+	return q.NameHere()
+}
+
+// IsVariable reports whether the current token names a variable of the server:
+// x, `x`, @@x or @@session.x.
+func (p *Reader) IsVariable(name string) bool {
+	text := p.TextOf(p.Token)
+	if len(text) < len(name) {
+		return false
+	}
+	switch p.Token.Kind {
+	case scan.Variable:
+		if !strings.HasPrefix(text, "@@") {
+			return false
+		}
+		text = text[max(2, strings.LastIndexByte(text, '.')+1):]
+	case scan.Word, scan.Quoted:
+	default:
+		return false
+	}
+	for text != "" && strings.IndexByte("`\"'", text[0]) >= 0 {
+		text = text[1:]
+	}
+	for text != "" && strings.IndexByte("`\"'", text[len(text)-1]) >= 0 {
+		text = text[:len(text)-1]
+	}
+	return scan.EqualWord(text, name)
+}

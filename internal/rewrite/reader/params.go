@@ -1,0 +1,173 @@
+package reader
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// Style is how placeholders find their arguments.
+type Style uint8
+
+// The styles of placeholders.
+const (
+	StylePosition Style = 1 << iota // by their place in the text
+	StyleNumber                     // by their number
+	StyleName                       // by their name
+)
+
+// Params describes the caller's placeholders.
+type Params struct {
+	Styles Style
+	Count  int    // occurrences
+	Max    int    // the highest number, at most maxNumber
+	Names  int    // how many different ones there are, once a plan has slots
+	Sigil  string // what the first numbered or named one begins with
+	Mixed  bool   // numbered ones begin with different signs: ?1 and $1
+	again  bool   // one is used a second time, or they do not count up from 1
+}
+
+// add counts one placeholder.
+func (ps *Params) add(d *dialect.Dialect, text string) {
+	ps.Count++
+	if len(text) == 1 || d.Params.ColonPlaces { // ?
+		ps.Styles |= StylePosition
+		return
+	}
+	sigil := text[:1]
+	number, numbered := scan.NumberIn(text[1:])
+	st := StyleName
+	switch {
+	case d.Params.ByPosition:
+		// :7 is a name like any other, but the next one is :8.
+		st = StylePosition
+		if !numbered {
+			st |= StyleName
+		}
+	case numbered && text[0] != ':' && text[0] != '@':
+		st = StyleNumber
+	case d.Params.AtNumber && text[1]|0x20 == 'p':
+		if n, ok := scan.NumberIn(text[2:]); ok {
+			sigil, number, numbered = text[:2], n, true
+			st = StyleNumber
+		}
+	}
+	ps.Styles |= st
+	if ps.Sigil == "" {
+		ps.Sigil = sigil
+	}
+	ps.Mixed = ps.Mixed || st == StyleNumber && text[0] != ps.Sigil[0]
+	ps.again = ps.again || number != ps.Max+1
+	if numbered {
+		ps.Max = max(ps.Max, number)
+	}
+}
+
+// Identity returns what two spellings of one placeholder have in common: its
+// number, or its name without the sigil, since drivers find arguments by that.
+func (p *Reader) Identity(text string) string { return scan.Identity(p.Dialect, text) }
+
+// Usage is how a text uses its numbered or named placeholders.
+type Usage struct {
+	Ids    []string       // the identities, by first use; nil where each is used once
+	counts []int          // occurrences of each
+	at     map[string]int // where an identity is in ids, once there are many
+	Names  int            // how many different ones there are
+	Newest int            // how many stand up to the last one that is new
+	// Ordered says that the k-th one that is new has the number k.
+	Ordered bool
+}
+
+// FewNames is the number of identities up to which they are compared one by one.
+const FewNames = 8
+
+// find returns where an identity is in ids, -1 where it is not.
+func (u *Usage) find(id string) int {
+	if u.at == nil {
+		return slices.Index(u.Ids, id)
+	}
+	if i, ok := u.at[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Count returns how often the placeholder with the identity is used.
+func (u *Usage) Count(id string) int {
+	if i := u.find(id); i >= 0 {
+		return u.counts[i]
+	}
+	return 1
+}
+
+// add counts one occurrence and reports whether it is the first.
+func (u *Usage) add(id string) bool {
+	if i := u.find(id); i >= 0 {
+		u.counts[i]++
+		return false
+	}
+	u.Ids, u.counts = append(u.Ids, id), append(u.counts, 1)
+	switch {
+	case u.at != nil:
+		u.at[id] = len(u.Ids) - 1
+	case len(u.Ids) > FewNames:
+		u.at = make(map[string]int, cap(u.Ids))
+		for i, id := range u.Ids {
+			u.at[id] = i
+		}
+	}
+	return true
+}
+
+// Uses counts the placeholders of the whole text.
+func (p *Reader) Uses() Usage {
+	n := p.Params.Count
+	if p.Params.Styles == StyleNumber && !p.Params.again {
+		return Usage{Names: n, Newest: n, Ordered: true}
+	}
+	u := Usage{Ids: make([]string, 0, n), counts: make([]int, 0, n), Ordered: true}
+	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text}
+	n = 0
+	for t := s.Next(); t.Kind != scan.End; t = s.Next() {
+		if t.Kind != scan.Placeholder || p.IsLocal(p.TextOf(t)) {
+			continue
+		}
+		n++
+		if id := p.Identity(p.TextOf(t)); u.add(id) {
+			u.Newest = n
+			u.Ordered = u.Ordered && id == strconv.Itoa(len(u.Ids))
+		}
+	}
+	u.Names = len(u.Ids)
+	return u
+}
+
+// Spelling is how the placeholders that are added are written.
+type Spelling struct {
+	Style Style
+	Open  string // "?", "$", "@p", ":kf"
+	Base  int    // the number before the first; -1 where none is written
+
+	// Renumbers says that the placeholders, the caller's too, get the numbers from 1
+	// in the order of their first use.
+	Renumbers bool
+}
+
+// Text returns the placeholder for the n-th added key, counted from 1.
+func (sp Spelling) Text(n int) string {
+	if sp.Base < 0 {
+		return sp.Open
+	}
+	return sp.Open + strconv.Itoa(sp.Base+n)
+}
+
+// Name returns the argument's name for the n-th added key, "" unless the
+// caller's are found by name.
+func (sp Spelling) Name(n int) string {
+	if sp.Style&StyleName == 0 {
+		return ""
+	}
+	return sp.Text(n)[1:]
+}

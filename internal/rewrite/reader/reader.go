@@ -1,0 +1,190 @@
+package reader
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Reader reads a text token by token. Copies of it look ahead.
+type Reader struct {
+	scan.Scanner
+	Token   scan.Token // the current token; white space and comments are left out
+	PrevEnd int        // the end of the last token before it
+
+	Params Params          // the caller's placeholders before tok
+	locals map[string]bool // variables that the text declares, in lower case; nil for none
+	Limit  int             // where the brackets end that the statement stands in; 0 for none
+
+	Free *FreeNames // nil before one was asked for
+}
+
+// New returns a reader of a text, at its first token.
+func New(d *dialect.Dialect, text string) Reader { return At(d, text, 0) }
+
+// At returns a reader of a text, at the first token from an offset on.
+func At(d *dialect.Dialect, text string, offset int) Reader {
+	p := Reader{Scanner: scan.Scanner{Dialect: d, Text: text, Pos: offset}}
+	p.Read()
+	return p
+}
+
+// Within returns a reader of a piece of the text.
+func (p *Reader) Within(v scan.Span) Reader { return At(p.Dialect, p.Text[:v.End], v.Start) }
+
+// Advance moves to the next token that is neither white space nor a comment.
+func (p *Reader) Advance() {
+	p.leave()
+	p.Read()
+}
+
+// leave marks the current token as consumed.
+func (p *Reader) leave() {
+	if p.Token.Kind == scan.Placeholder && (p.locals == nil || !p.IsLocal(p.TextOf(p.Token))) {
+		p.Params.add(p.Dialect, p.Text[p.Token.Start:p.Token.End])
+	}
+	p.PrevEnd = p.Token.End
+}
+
+// Read makes the token at Pos the current one, or the first after it that is neither white
+// space nor a comment.
+func (p *Reader) Read() { p.Token = p.Following() }
+
+// TextOf returns the text of a token.
+func (p *Reader) TextOf(t scan.Token) string { return p.Text[t.Start:t.End] }
+
+// IsPunct reports whether the current token is the sign.
+func (p *Reader) IsPunct(c byte) bool {
+	return p.Token.Kind == scan.Punct && p.Text[p.Token.Start] == c
+}
+
+// IsWord reports whether the current token is the word, which is in lower case.
+func (p *Reader) IsWord(word string) bool {
+	return p.Token.Kind == scan.Word && scan.EqualWord(p.TextOf(p.Token), word)
+}
+
+// IsIn reports whether the current token is a word of the set.
+func (p *Reader) IsIn(s *scan.WordSet) bool {
+	return p.Token.Kind == scan.Word && s.MayHave(p.TextOf(p.Token)) && s.Has(p.TextOf(p.Token))
+}
+
+// IsAny reports whether the current token is one of the words.
+func (p *Reader) IsAny(words ...string) bool {
+	if p.Token.Kind != scan.Word {
+		return false
+	}
+	for _, w := range words {
+		if scan.EqualWord(p.TextOf(p.Token), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsVerb reports whether the current token may begin an INSERT.
+func (p *Reader) IsVerb() bool {
+	return p.IsWord("insert") || p.Dialect.Grammar.Replace && p.IsWord("replace")
+}
+
+// Accept moves past the word if it is the current token.
+func (p *Reader) Accept(word string) bool {
+	if p.IsWord(word) {
+		p.Advance()
+		return true
+	}
+	return false
+}
+
+// AcceptPunct moves past the sign if it is the current token.
+func (p *Reader) AcceptPunct(c byte) bool {
+	if p.IsPunct(c) {
+		p.Advance()
+		return true
+	}
+	return false
+}
+
+// AtEnd reports whether the statement ends here.
+func (p *Reader) AtEnd() bool {
+	return p.Token.Kind == scan.End || p.IsPunct(';') || p.Limit > 0 && p.Token.Start >= p.Limit
+}
+
+// Brackets moves past a balanced pair of brackets, if one begins here.
+func (p *Reader) Brackets() { p.Balanced('(', ')') }
+
+// Balanced moves past what open and end enclose, if it begins here; it reports false if it
+// does not end.
+func (p *Reader) Balanced(open, end byte) bool {
+	if !p.IsPunct(open) {
+		return false
+	}
+	for depth := 0; p.Token.Kind != scan.End; {
+		switch {
+		case p.IsPunct(open):
+			depth++
+		case p.IsPunct(end):
+			depth--
+		case p.Token.Kind == scan.Broken, p.Token.Kind == scan.Executable:
+			return false
+		}
+		p.Advance()
+		if depth == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// AcceptAny moves past a token of one of the kinds, and reports whether there was one.
+func (p *Reader) AcceptAny(kinds ...scan.Kind) bool {
+	for _, k := range kinds {
+		if p.Token.Kind == k {
+			p.Advance()
+			return true
+		}
+	}
+	return false
+}
+
+// Grammar returns the reason for a token that has no place here.
+func (p *Reader) Grammar() rewrite.Reason {
+	if p.Token.Kind == scan.Executable {
+		return rewrite.ErrExecutableComment
+	}
+	return rewrite.ErrGrammar
+}
+
+// nextIsAny reports whether the token after the current one is one of the words.
+func (p *Reader) nextIsAny(words ...string) bool {
+	q := *p
+	q.Advance()
+	return q.IsAny(words...)
+}
+
+// Peek returns the token after the current one, and the scanner after that token.
+func (p *Reader) Peek() (scan.Token, scan.Scanner) {
+	s := p.Scanner
+	return s.Following(), s
+}
+
+// NextIs reports whether the word follows the current token.
+func (p *Reader) NextIs(word string) bool {
+	n, _ := p.Peek()
+	return n.Kind == scan.Word && scan.EqualWord(p.TextOf(n), word)
+}
+
+// NextIsPunct reports whether the byte follows the current token.
+func (p *Reader) NextIsPunct(c byte) bool {
+	at := p.Pos
+	for at < len(p.Text) && scan.IsSpace(p.Text[at]) {
+		at++
+	}
+	if at < len(p.Text) && scan.Classes[p.Text[at]]&scan.ClassPunct != 0 {
+		return p.Text[at] == c
+	}
+	if at < len(p.Text) && scan.IsDigit(p.Text[at]) {
+		return false
+	}
+	n, _ := p.Peek()
+	return n.Kind == scan.Punct && p.Text[n.Start] == c
+}

@@ -1,0 +1,50 @@
+package reader
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// SetsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base,
+// "SET STATEMENT". Its settings hold for the statement behind FOR alone.
+func (p *Reader) SetsStatement() bool {
+	return p.Dialect.Grammar.StatementSettings != nil && p.IsWord("set") && p.NextIs("statement")
+}
+
+// SettingsAt returns the offset of the first setting of the SET STATEMENT that begins
+// here.
+func (p *Reader) SettingsAt() int {
+	s := p.Scanner
+	s.Following()
+	return s.Following().Start
+}
+
+// StatementSettings reads SET STATEMENT up to the statement behind FOR, and reports
+// whether the settings leave an INSERT what it is. Where it reports false it stands
+// at the first setting that may not.
+func (p *Reader) StatementSettings() bool {
+	p.Advance()
+	p.Advance()
+	for {
+		if p.Token.Kind != scan.Word || !p.IsAny(p.Dialect.Grammar.StatementSettings...) {
+			return false
+		}
+		q := *p
+		q.Advance()
+		q.AcceptPunct(':')
+		if !q.AcceptPunct('=') {
+			return false
+		}
+		_ = q.AcceptPunct('-') || q.AcceptPunct('+')
+		if !q.AcceptAny(scan.Number, scan.String, scan.Word) {
+			return false
+		}
+		ends := q.IsWord("for")
+		if !ends && !q.IsPunct(',') {
+			return false
+		}
+		q.Advance()
+		if *p = q; ends {
+			return true
+		}
+	}
+}

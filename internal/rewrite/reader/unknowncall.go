@@ -1,0 +1,26 @@
+package reader
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
+)
+
+// MayChange reports whether a function is called here that may change something: one of
+// the user's, in an engine whose functions can write.
+func (p *Reader) MayChange() bool {
+	if !p.Dialect.Numbering.Writing || !p.NextIsPunct('(') {
+		return false
+	}
+	if p.Token.Kind == scan.Quoted || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' {
+		return true
+	}
+	name := p.TextOf(p.Token)
+	if words.NotCalls.Has(name) {
+		return false
+	}
+	// With a space before the bracket some of the names mean stored functions:
+	// MySQL 8.4, section 11.2.5.
+	return !words.BracketWords.Has(name) && !(words.Builtins.Has(name) && strings.HasPrefix(p.Text[p.Token.End:], "("))
+}

@@ -1,0 +1,195 @@
+package reader
+
+import (
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// MayInsert reports whether the word here may begin a form of INSERT that stands inside of
+// another statement.
+func (p *Reader) MayInsert() bool {
+	g := &p.Dialect.Grammar
+	return p.IsVerb() || g.Merge && p.IsWord("merge") || g.Output && p.IsWord("output")
+}
+
+// Value is one value of a row: a span of the text.
+type Value struct {
+	scan.Span
+	Before int  // the caller's placeholders in front of it
+	Star   bool // it ends with .* and stands for several values
+	Inner  bool // an INSERT may begin in its brackets
+	Tokens int  // how many tokens it has, up to the few that judging needs
+	First  scan.Token
+}
+
+// Value reads tokens up to a comma or closing bracket outside of brackets. In a SET,
+// clause is not nil, and the value also ends before a clause and with the statement.
+func (p *Reader) Value(clause func() bool) (Value, rewrite.Reason) {
+	v := Value{Span: scan.Span{Start: p.Token.Start}, Before: p.Params.Count, First: p.Token}
+	point := false // the token before this one is a point
+	var open scan.OpenBrackets
+	for depth := 0; ; p.Advance() {
+		behindPoint := point
+		point = false
+		switch p.Token.Kind {
+		case scan.End, scan.Broken:
+			if clause == nil || p.Token.Kind == scan.Broken || depth > 0 {
+				return v, rewrite.ErrGrammar
+			}
+			return p.valueEnd(v)
+		case scan.Executable:
+			return v, rewrite.ErrExecutableComment
+		case scan.Word:
+			if clause != nil && depth == 0 && v.Tokens > 0 && clause() {
+				return p.valueEnd(v)
+			}
+			v.Inner = v.Inner || depth > 0 && p.MayInsert()
+		case scan.Punct:
+			switch c := p.Text[p.Token.Start]; c {
+			case '(', '[', '{':
+				depth++
+				open.Open(c)
+			case ')', ']', '}':
+				if depth == 0 {
+					return p.valueEnd(v)
+				}
+				if depth--; !open.Shut(c) {
+					return v, rewrite.ErrGrammar
+				}
+			case ',':
+				if depth == 0 {
+					return p.valueEnd(v)
+				}
+			case ';':
+				if clause != nil && depth == 0 {
+					return p.valueEnd(v)
+				}
+				return v, rewrite.ErrGrammar
+			case '.':
+				point = true
+			case '*':
+				v.Star = behindPoint && depth == 0
+			}
+		}
+		v.Tokens++
+	}
+}
+
+// Single moves past the value that begins here, and to the token that ends it, if the
+// value is one token, as in most rows. It does what Value does with such a value, in less
+// time. If it reports false, nothing has moved.
+func (p *Reader) Single() bool {
+	switch p.Token.Kind {
+	case scan.End, scan.Broken, scan.Executable, scan.Punct:
+		return false
+	}
+	i := p.Pos
+	for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
+		i++
+	}
+	if i >= len(p.Text) || p.Text[i] != ',' && p.Text[i] != ')' {
+		return false
+	}
+	p.leave()
+	p.Token = scan.Token{Kind: scan.Punct, Start: i, End: i + 1}
+	p.Pos = i + 1
+	return true
+}
+
+// valueEnd returns a value that ends before the current token.
+func (p *Reader) valueEnd(v Value) (Value, rewrite.Reason) {
+	v.End = p.PrevEnd
+	if v.Tokens == 0 {
+		return v, rewrite.ErrGrammar
+	}
+	return v, ""
+}
+
+// Clause reports whether the current word begins the clause after a SET. It may be one
+// that the engine does not have and another of the family does: what follows the SET is
+// read next, and refused.
+func (p *Reader) Clause() bool {
+	switch {
+	case p.IsAny("as", "returning", "on"):
+		return true
+	}
+	return false
+}
+
+// Core returns the only token of a value that decides: the value itself or
+// what stands in brackets, a placeholder inside CAST(… AS type) or before
+// ::type, a number behind its sign. It reports false for any other expression.
+func (p *Reader) Core(v Value) (scan.Token, bool) {
+	if v.Tokens == 1 {
+		return v.First, true
+	}
+	q := p.Within(v.Span)
+	t, ok := q.CoreToken()
+	return t, ok && q.Token.Kind == scan.End
+}
+
+// CoreToken is Core for the value that begins at the current token, and moves past the value.
+func (p *Reader) CoreToken() (scan.Token, bool) {
+	var open []bool // for each bracket that is open, whether it is CAST's
+	for p.IsPunct('(') || p.IsWord("cast") {
+		cast := p.Accept("cast")
+		if !p.AcceptPunct('(') {
+			return p.Token, false
+		}
+		open = append(open, cast)
+	}
+	t := p.Token
+	if p.AcceptPunct('-') || p.AcceptPunct('+') {
+		if p.Token.Kind != scan.Number {
+			return t, false
+		}
+		t = scan.Token{Kind: scan.Number, Start: t.Start, End: p.Token.End}
+	}
+	p.Advance()
+	for p.casts(t) {
+		if len(open) == 0 {
+			return t, true
+		}
+		cast := open[len(open)-1]
+		open = open[:len(open)-1]
+		if cast {
+			if t.Kind != scan.Placeholder || !p.Accept("as") {
+				return t, false
+			}
+			p.TypeName()
+		}
+		if !p.AcceptPunct(')') {
+			return t, false
+		}
+	}
+	return t, false
+}
+
+// casts moves past ::type behind a placeholder; it reports false when another
+// value has one.
+func (p *Reader) casts(t scan.Token) bool {
+	for p.IsPunct(':') {
+		if t.Kind != scan.Placeholder || !p.Dialect.Lexis.ColonCasts {
+			return false
+		}
+		if p.Advance(); !p.AcceptPunct(':') {
+			return false
+		}
+		p.TypeName()
+	}
+	return true
+}
+
+// TypeName moves past the name of a type: words, points and what stands in
+// brackets.
+func (p *Reader) TypeName() {
+	for {
+		switch {
+		case p.Token.Kind == scan.Word, p.Token.Kind == scan.Quoted, p.IsPunct('.'):
+			p.Advance()
+		case p.Balanced('(', ')'), p.Balanced('[', ']'):
+		default:
+			return
+		}
+	}
+}

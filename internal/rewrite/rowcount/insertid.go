@@ -1,0 +1,31 @@
+package rowcount
+
+import (
+	"strconv"
+
+	"github.com/keyfill/keyfill/internal/rewrite/plans"
+)
+
+// TextFrom returns the application's own text, whose rows the engine numbers from first
+// on. Its placeholders are the application's. Where no transaction is open the engine
+// refuses the text, since more rows than were counted could not be undone then: it works
+// the setting out, in which the dialect's proof stands. The plan must be one of which
+// TakesFirst reports true.
+func TextFrom(pl *plans.Plan, first int64) string {
+	g := pl.Inserts[0].Query.Given
+	t := &pl.Dialect.Transactions
+	b := make([]byte, 0, len(pl.Query)+160)
+	b = append(b, pl.Query[:g.At]...)
+	if !g.Beside {
+		b = append(b, "SET STATEMENT "...)
+	}
+	b = append(append(b, "insert_id="...), t.KeyOpen...)
+	b = append(strconv.AppendInt(b, first, 10), t.KeyShut...)
+	b = append(b, ", auto_increment_increment=1"...)
+	if g.Beside {
+		b = append(b, ", "...)
+	} else {
+		b = append(b, " FOR "...)
+	}
+	return string(append(b, pl.Query[g.At:]...))
+}

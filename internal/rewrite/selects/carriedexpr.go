@@ -1,0 +1,414 @@
+package selects
+
+import (
+	"unicode/utf8"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// carriedExpr reads an expression to find out what is known about its value.
+type carriedExpr struct{ reader.Reader }
+
+// newCarriedExpr returns a reader of an expression.
+func newCarriedExpr(d *dialect.Dialect, text string) *carriedExpr {
+	return &carriedExpr{reader.At(d, text, 0)}
+}
+
+// star reports whether the text is * or t.*.
+func (e *carriedExpr) star() bool {
+	s := *e
+	for s.Token.Kind == scan.Word || s.Token.Kind == scan.Quoted {
+		if s.Advance(); !s.AcceptPunct('.') {
+			return false
+		}
+	}
+	return s.AcceptPunct('*') && s.Token.Kind == scan.End
+}
+
+// looseness is how loosely an operator binds its operands.
+type looseness uint8
+
+const (
+	opNone    looseness = iota
+	opDiv               // DIV, whose result is an integer
+	opArith             // the others of arithmetic, and those of bits
+	opPlus              // + and -, which may add an interval
+	opChanges           // those whose result has other digits
+	opTruth             // comparisons and logic, whose result is 0 or 1
+	opWrong             // not known
+)
+
+// expr reads an expression up to what cannot go on with it. The operator that binds
+// its operands most loosely decides.
+func (e *carriedExpr) expr() carried {
+	not := e.Accept("not")
+	first := e.operand()
+	all, loosest, operators := first, opNone, 0
+	divides, interval := true, false
+	for op := e.operator(); op != opNone; op = e.operator() {
+		loosest, divides = max(loosest, op), divides && op == opDiv
+		operators++
+		if op == opPlus && e.Accept("interval") {
+			interval = true
+			e.operand()
+			e.Advance() // its unit
+			continue
+		}
+		all = min(all, e.operand())
+	}
+	switch {
+	case loosest == opWrong, loosest == opChanges:
+		return carriedUnknown
+	case loosest == opTruth:
+		return carriedInteger
+	case not && loosest != opNone:
+		return carriedUnknown // under HIGH_NOT_PRECEDENCE, NOT binds more tightly
+	case not:
+		return carriedInteger
+	case loosest == opNone:
+		return first
+	case interval && operators == 1 && first != carriedUnknown:
+		return carriedAlone
+	case !interval && (divides || all == carriedInteger):
+		return carriedInteger
+	}
+	return carriedUnknown
+}
+
+// operator reads an operator between operands, with the words after it that are no
+// operand. It returns opNone if there is none.
+func (e *carriedExpr) operator() looseness {
+	switch {
+	case e.IsAny("and", "xor"), e.IsWord("or"):
+		e.Advance()
+		e.Accept("not")
+		return opTruth
+	case e.IsWord("is"):
+		e.Advance()
+		e.Accept("not")
+		return opTruth // NULL, TRUE … is the operand
+	case e.IsWord("not"):
+		e.Advance() // LIKE, IN, BETWEEN
+		return e.operator()
+	case e.IsAny("like", "regexp", "rlike", "between", "escape"):
+		e.Advance()
+		return opTruth
+	case e.IsWord("in"):
+		e.Advance()
+		return opTruth // the list is the operand
+	case e.IsWord("div"):
+		e.Advance()
+		return opDiv
+	case e.IsWord("mod"):
+		e.Advance()
+		return opArith
+	case e.Token.Kind != scan.Punct:
+		return opNone
+	}
+	switch c := e.Text[e.Token.Start]; c {
+	case '=', '<', '>', '!':
+		for e.Token.Kind == scan.Punct && (e.IsPunct('=') || e.IsPunct('<') || e.IsPunct('>') || e.IsPunct('!')) {
+			shifts := e.Pos < len(e.Text) && e.Text[e.Pos] == c && c != '='
+			e.Advance()
+			if shifts {
+				e.Advance()
+				return opArith
+			}
+		}
+		return opTruth
+	case '+', '-':
+		e.Advance()
+		return opPlus
+	case '*', '%':
+		e.Advance()
+		return opArith
+	case '&', '|':
+		e.Advance()
+		if e.Token.Kind == scan.Punct && e.Text[e.Token.Start] == c {
+			e.Advance()
+			if c == '|' {
+				return opWrong // OR, or under PIPES_AS_CONCAT what binds more tightly than +
+			}
+			return opTruth
+		}
+		return opArith
+	case '/', '^':
+		e.Advance()
+		return opChanges
+	case ':':
+		e.Advance()
+		return opWrong
+	}
+	return opNone
+}
+
+// operand reads an operand with its signs and what is attached to it.
+func (e *carriedExpr) operand() carried {
+	signed, flips, binary := false, false, false
+	for {
+		switch {
+		case e.IsPunct('-'), e.IsPunct('+'):
+			signed = true
+		case e.IsPunct('~'), e.IsPunct('!'):
+			flips = true
+		case e.IsWord("binary") && !e.NextIsPunct('('):
+			binary = true
+		default:
+			number := e.Token.Kind == scan.Number
+			c := e.primary()
+			if e.IsWord("collate") {
+				e.Advance()
+				e.Advance()
+			}
+			switch {
+			case c == carriedUnknown:
+			case flips && c != carriedInteger:
+				c = carriedUnknown
+			case signed && c != carriedInteger && !number: // of a column the type decides
+				c = carriedUnknown
+			case binary && c == carriedInteger:
+				c = carriedText
+			}
+			return c
+		}
+		e.Advance()
+	}
+}
+
+// primary reads a literal, a column, a call or what is in brackets.
+func (e *carriedExpr) primary() carried {
+	switch e.Token.Kind {
+	case scan.Number:
+		text := e.TextOf(e.Token)
+		e.Advance()
+		switch {
+		case len(text) > 1 && text[0] == '0' && (text[1]|0x20 == 'x' || text[1]|0x20 == 'b'):
+			return carriedUnknown // a string that is a number only where it is not carried
+		case scan.Digits(text):
+			return carriedInteger
+		}
+		return carriedAlone
+	case scan.String:
+		return e.literal()
+	case scan.Placeholder:
+		e.Advance()
+		return carriedAlone
+	case scan.Quoted:
+		return e.column()
+	case scan.Word:
+		return e.word()
+	case scan.Punct:
+		if e.IsPunct('(') {
+			return e.bracketed()
+		}
+	}
+	return carriedUnknown
+}
+
+// hasOtherBytes reports whether a string of the text is not valid in utf8mb4, such as
+// 'x\xe9y', and does not name its character set: in the column of a temporary table other
+// bytes take their place.
+func (e *carriedExpr) hasOtherBytes() bool {
+	if utf8.ValidString(e.Text) {
+		return false
+	}
+	named := false
+	for s := *e; s.Token.Kind != scan.End; s.Advance() {
+		text := s.TextOf(s.Token)
+		if s.Token.Kind == scan.String && !named && !utf8.ValidString(text) {
+			return true
+		}
+		named = s.Token.Kind == scan.Word && text[0] == '_'
+	}
+	return false
+}
+
+// literal reads a string, and others that follow it.
+func (e *carriedExpr) literal() carried {
+	c := carriedText
+	for e.Token.Kind == scan.String {
+		if e.Text[e.Token.Start]|0x20 == 'b' {
+			c = carriedUnknown // bits, as 0b1
+		}
+		e.Advance()
+	}
+	return c
+}
+
+// bracketed reads an expression or a query in brackets.
+func (e *carriedExpr) bracketed() carried {
+	if e.NextIs("select") {
+		return e.subquery()
+	}
+	e.Advance()
+	c := e.expr()
+	if !e.AcceptPunct(')') {
+		// A row, or what is not known: the rest decides nothing but where it ends.
+		e.close()
+		return carriedUnknown
+	}
+	return c
+}
+
+// close moves past the bracket that closes the one that is open.
+func (e *carriedExpr) close() {
+	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
+		switch {
+		case e.IsPunct('('):
+			depth++
+		case e.IsPunct(')'):
+			if depth--; depth < 0 {
+				e.Advance()
+				return
+			}
+		}
+	}
+}
+
+// subquery reads a scalar subquery. A column's value may change on the way through
+// it, as the value of a BIT does.
+func (e *carriedExpr) subquery() carried {
+	e.Advance()
+	e.Advance()
+	c := e.expr()
+	if c != carriedInteger && c != carriedText && c != carriedNull || !e.IsWord("from") && !e.IsPunct(')') {
+		c = carriedUnknown
+	}
+	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
+		switch {
+		case e.IsPunct('('):
+			depth++
+		case e.IsPunct(')'):
+			if depth--; depth < 0 {
+				e.Advance()
+				return c
+			}
+		case depth == 0 && e.IsAny("union", "except", "intersect", "minus"):
+			c = carriedUnknown
+		}
+	}
+	return carriedUnknown
+}
+
+// word reads what begins with a word.
+func (e *carriedExpr) word() carried {
+	switch {
+	case e.NextIsPunct('('):
+		return e.call()
+	case e.IsWord("null"):
+		e.Advance()
+		return carriedNull
+	case e.IsAny("true", "false"):
+		e.Advance()
+		return carriedInteger
+	case e.IsWord("case"):
+		return e.cases()
+	case e.IsAny("date", "time", "timestamp"):
+		if n, _ := e.Peek(); n.Kind == scan.String {
+			e.Advance()
+			e.Advance()
+			return carriedAlone
+		}
+	case e.IsIn(carriedConstants):
+		e.Advance()
+		return carriedAlone
+	case e.IsIn(carriedNoColumns), scan.IsDigit(e.Text[e.Token.Start]): // 0b1
+		return carriedUnknown
+	case e.Text[e.Token.Start] == '_':
+		if n, _ := e.Peek(); n.Kind == scan.String { // a string with its character set
+			e.Advance()
+			return e.literal()
+		}
+	}
+	return e.column()
+}
+
+// carriedConstants are functions that need no brackets.
+var carriedConstants = scan.NewWordSet(`current_timestamp current_date current_time localtime localtimestamp
+	utc_date utc_time utc_timestamp current_user current_role`)
+
+// carriedNoColumns are words that begin an expression and are no columns.
+var carriedNoColumns = scan.NewWordSet(`default next interval match row rownum select distinct all any some exists from as
+	where group having order limit union then else end when over`)
+
+// column reads the name of a column. All types of columns survive: a temporary table
+// has them too.
+func (e *carriedExpr) column() carried {
+	for {
+		if e.Token.Kind != scan.Word && e.Token.Kind != scan.Quoted {
+			return carriedUnknown
+		}
+		e.Advance()
+		if !e.IsPunct('.') {
+			break
+		}
+		e.Advance()
+	}
+	if e.IsPunct('(') || e.IsPunct(':') {
+		return carriedUnknown // a function of a schema
+	}
+	if e.IsPunct('-') && e.Pos < len(e.Text) && e.Text[e.Pos] == '>' {
+		// column->'$.a' and ->> are JSON_EXTRACT, and text.
+		for e.IsPunct('-') || e.IsPunct('>') {
+			e.Advance()
+		}
+		return e.literal()
+	}
+	return carriedAlone
+}
+
+// cases reads CASE … END, whose branches have to be of one type.
+func (e *carriedExpr) cases() carried {
+	e.Advance()
+	var b carriedBranches
+	for depth := 0; e.Token.Kind != scan.End; {
+		switch {
+		case e.IsPunct('('):
+			depth++
+		case e.IsPunct(')'):
+			depth--
+		case depth == 0 && e.IsWord("case"):
+			e.cases() // of a condition
+			continue
+		case depth == 0 && e.IsAny("then", "else"):
+			e.Advance()
+			b.add(e.expr())
+			continue
+		case depth == 0 && e.IsWord("end"):
+			e.Advance()
+			return b.carried()
+		}
+		e.Advance()
+	}
+	return carriedUnknown
+}
+
+// carriedBranches are the values one of which an expression has.
+type carriedBranches struct {
+	of    carried
+	mixed bool
+}
+
+// add notes the value of a branch.
+func (b *carriedBranches) add(c carried) {
+	switch {
+	case c == carriedNull:
+	case c != carriedInteger && c != carriedText, b.of != carriedUnknown && b.of != c:
+		b.mixed = true
+	default:
+		b.of = c
+	}
+}
+
+// carried returns what is known about the value of one of the branches.
+func (b *carriedBranches) carried() carried {
+	switch {
+	case b.mixed:
+		return carriedUnknown
+	case b.of == carriedUnknown:
+		return carriedNull
+	}
+	return b.of
+}

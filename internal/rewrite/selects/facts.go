@@ -1,0 +1,336 @@
+package selects
+
+import (
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/rewrite"
+)
+
+// Lift is a value of the query's select list that takes its type from the
+// column that it goes to, and so is selected outside of the WITH clause.
+type Lift struct {
+	scan.Span
+	Column int  // from 0
+	Param  bool // it is a placeholder
+}
+
+// Lifts reports whether a value that is alone in a plain select list has no type of
+// its own.
+func Lifts(p *reader.Reader, value scan.Token) bool {
+	n := &p.Dialect.Numbering
+	switch value.Kind {
+	case scan.Word:
+		return (n.ByTarget || n.NullByTarget) && scan.EqualWord(p.TextOf(value), "null")
+	case scan.Placeholder:
+		return n.ByTarget
+	case scan.String:
+		return n.ByTarget && strings.IndexByte("bBxXnN", p.Text[value.Start]) < 0
+	}
+	return false
+}
+
+// ListEnd is where a select list ends.
+type ListEnd struct {
+	At     int // behind its last item
+	Params int // the caller's placeholders in front of it
+}
+
+// Facts describes a query that was read.
+type Facts struct {
+	Outer    With // in front of the INSERT, or of the definition that it is
+	Near     With // in front of an INSERT that is a definition
+	Inner    With // in front of the SELECT, where it may not stand in another one
+	Main     scan.Span
+	From, To int // the caller's placeholders in front of it and of what follows
+
+	brackets int               // around its first SELECT
+	open     scan.OpenBrackets // the brackets that are open
+	operand  operandPlace      // of its set operations, up to the current token
+
+	Values bool   // it is a row of VALUES
+	Listed bool   // it has a select list
+	Items  int    // in the first one
+	Stars  int    // those that stand for several columns
+	Lifts  []Lift // those that are nothing but a value without a type of its own
+
+	Lists []ListEnd // the ends of its lists, see appends
+	apart bool      // rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
+
+	Plain   bool           // it has a select list, and no DISTINCT or set operation, under which values have types of their own
+	Ordered bool           // it has ORDER BY
+	Limited bool           // it has TOP, OFFSET or FETCH
+	Unsure  bool           // it calls what may change something
+	Reason  rewrite.Reason // why its rows cannot be numbered
+	Blamed  int            // the offset of the token that the reason is about, where that is not the current one; else 0
+}
+
+// Width returns the least number of columns that the query can have, and
+// whether it has no more.
+func (s *Facts) Width() (least int, exact bool) {
+	if !s.Listed {
+		return 1, false
+	}
+	return max(s.Items, 1), s.Stars == 0
+}
+
+// ReadQuery reads a query up to the end of the statement, or to the clauses of
+// the INSERT behind it.
+func ReadQuery(p *reader.Reader, s *Facts) {
+	s.From, s.Unsure = p.Params.Count, p.Dialect.Numbering.Hidden
+	s.Main.Start = p.Token.Start
+	if p.IsWord("with") {
+		s.Inner = With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: s.From, To: s.From}
+		var d definitions
+		for depth := 0; !p.AtEnd() && !d.end(p, depth); p.Advance() {
+			unsure, outside := s.Unsure, depth == 0
+			if surveyed(p, s, &depth); outside {
+				s.Unsure = unsure // n (i) is no call there
+			}
+		}
+		s.Inner.End, s.Inner.To = p.PrevEnd, p.Params.Count
+		if p.Dialect.Numbering.Flat {
+			s.Main.Start = p.Token.Start
+		} else {
+			s.Inner = With{}
+		}
+	}
+	depth := 0
+	for !p.Dialect.Numbering.Flat && p.IsPunct('(') {
+		surveyedOperand(p, s, &depth)
+		p.Advance()
+	}
+	s.brackets = depth
+	if depth > 0 && p.IsWord("with") {
+		withInBrackets(p, s)
+	}
+	if p.IsWord("select") {
+		listedSelect(p, s)
+	}
+	joins := false // an ON here would belong to a join
+	for !endsQuery(p, s, depth) {
+		if depth == 0 && p.Token.Kind == scan.Word {
+			joins = p.IsAny("from", "join") || joins && !p.IsAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
+		}
+		if depth <= s.brackets && p.IsIn(apartWords) {
+			if s.apart = s.apart || depth < s.brackets || !p.IsWord("union"); !s.apart && unionAll(p, s) {
+				continue
+			}
+		}
+		surveyedOperand(p, s, &depth)
+		p.Advance()
+	}
+	s.Main.End, s.To = p.PrevEnd, p.Params.Count
+	if joins && p.Dialect.Numbering.Where && p.IsWord("on") {
+		// "Parsing Ambiguity", https://www.sqlite.org/lang_upsert.html: an
+		// invalid text would become a valid one.
+		s.refuse(p.Grammar())
+	}
+	if depth != 0 || s.Main.End <= s.Main.Start {
+		s.refuse(rewrite.ErrSelectForm)
+	}
+	if p.Token.Kind == scan.Word && p.Token.Start == s.Main.End && p.IsPart(p.Text[s.Main.End-1]) {
+		s.refuse(rewrite.ErrGrammar) // 0RETURNING is no SQL to most engines, and would become some
+	}
+}
+
+// apartWords are words of a query whose lists give other rows than it has.
+var apartWords = scan.NewWordSet("union except intersect minus rollup cube grouping procedure into")
+
+// withInBrackets moves past the WITH clause of a query that stands in brackets. The clause
+// has facts of its own, as in SurveyWith.
+func withInBrackets(p *reader.Reader, s *Facts) {
+	clause := Facts{Unsure: s.Unsure}
+	var d definitions
+	for depth := 0; !p.AtEnd() && depth >= 0 && !d.end(p, depth); p.Advance() {
+		surveyed(p, &clause, &depth)
+	}
+	s.take(&clause)
+}
+
+// take adopts from the facts of a WITH clause what holds for the whole statement.
+func (s *Facts) take(clause *Facts) {
+	s.Unsure = clause.Unsure
+	if clause.Reason != "" {
+		s.refuse(clause.Reason)
+	}
+}
+
+// SurveyWith surveys a WITH clause in front of the INSERT, or a part of one. What
+// its definitions change where the engine has such is changed by the count, too, and
+// undone. The clause has facts of its own, of which s takes over what holds for the
+// whole statement: its brackets and set operations are not those of the query.
+func SurveyWith(p *reader.Reader, s *Facts, w With) {
+	if w.Empty() {
+		return
+	}
+	clause := Facts{Unsure: s.Unsure}
+	q := p.Within(w.Span)
+	depth := 0
+	for q.Advance(); q.Token.Kind != scan.End; q.Advance() {
+		if depth == 0 && p.Dialect.Grammar.Copy && q.IsPunct('(') && changes(&q) {
+			clause.Unsure = true
+			clause.open.Open('(')
+			depth++
+			continue
+		}
+		surveyed(&q, &clause, &depth)
+	}
+	s.take(&clause)
+}
+
+// refuse notes why the rows cannot be numbered; the first reason stands.
+func (s *Facts) refuse(reason rewrite.Reason) {
+	if s.Reason == "" {
+		s.Reason = reason
+	}
+}
+
+// queryEnds are words that may begin what follows the query of an INSERT.
+var queryEnds = scan.NewWordSet("on returning log return option")
+
+// endsQuery reports whether the query ends here, outside of brackets.
+func endsQuery(p *reader.Reader, s *Facts, depth int) bool {
+	g := &p.Dialect.Grammar
+	switch {
+	case p.AtEnd():
+		return true
+	case depth < 0, p.Token.Kind == scan.Broken, p.Token.Kind == scan.Executable:
+		s.refuse(p.Grammar())
+		return true
+	case depth > 0 || !p.IsIn(queryEnds) || isNamed(p):
+		return false
+	case p.IsWord("on"):
+		return upserts(p)
+	case p.IsWord("returning"):
+		if g.OnDuplicateKey && !g.Returning {
+			s.refuse(rewrite.ErrGrammar)
+		}
+		return g.Returning || g.ReturningInto || g.OnDuplicateKey
+	case p.IsAny("log", "return"):
+		return g.ReturningInto && (p.IsWord("return") || p.NextIs("errors"))
+	case p.IsWord("option"):
+		return g.Option
+	}
+	return false
+}
+
+// upserts reports whether ON begins an upsert clause here, not the condition of a
+// join with a table of that name.
+func upserts(p *reader.Reader) bool {
+	n, behind := p.Peek()
+	if n.Kind != scan.Word {
+		return false
+	}
+	after := behind.Following()
+	switch {
+	case p.Dialect.Grammar.OnConflict && scan.EqualWord(p.TextOf(n), "conflict"):
+		return p.TextOf(after) == "(" || after.Kind == scan.Word && !operatorWords.Has(p.TextOf(after))
+	case p.Dialect.Grammar.OnDuplicateKey && scan.EqualWord(p.TextOf(n), "duplicate"):
+		return after.Kind == scan.Word && !operatorWords.Has(p.TextOf(after))
+	}
+	return false
+}
+
+// operatorWords are the words that may follow an operand.
+var operatorWords = scan.NewWordSet(`and or xor not is isnull notnull in like ilike rlike regexp similar between glob match
+	collate escape div mod sounds member overlaps at operator
+	where group having window order limit offset fetch for union except intersect returning
+	join inner left right full cross natural straight_join`)
+
+// surveyed notes one token of a query.
+func surveyed(p *reader.Reader, s *Facts, depth *int) {
+	switch {
+	case p.IsPunct('('):
+		*depth++
+		s.open.Open('(')
+		if changes(p) {
+			s.refuse(rewrite.ErrSelectForm)
+		}
+	case p.IsPunct('['), p.IsPunct('{'):
+		*depth++
+		s.open.Open(p.Text[p.Token.Start])
+	case p.IsPunct(')'), p.IsPunct(']'), p.IsPunct('}'):
+		*depth--
+		if !s.open.Shut(p.Text[p.Token.Start]) {
+			s.refuse(rewrite.ErrGrammar)
+		}
+	case p.IsPunct(':') && p.Dialect.Lexis.UserVariables && p.Token.End < len(p.Text) && p.Text[p.Token.End] == '=':
+		// It would be set twice.
+		s.refuse(rewrite.ErrSelectForm)
+	case p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted:
+	case !s.Unsure && p.MayChange():
+		s.Unsure = true
+	case !p.IsIn(surveyWords):
+		if *depth <= s.brackets && followsQuery(p) {
+			s.refuse(rewrite.ErrSelectForm)
+		}
+	case p.IsAny("nextval", "currval") && p.Dialect.Family == dialect.FamilyOracle, p.Dialect.Numbering.First && p.IsWord("next") && p.NextIs("value"):
+		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
+		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
+		s.refuse(rewrite.ErrSelectForm)
+	case *depth > s.brackets:
+	case p.IsAny("union", "except", "intersect", "minus"), p.IsAny("rollup", "cube") && p.NextIsPunct('('),
+		p.IsWord("grouping") && p.NextIs("sets"):
+		s.Plain = false
+	case p.IsWord("order"):
+		s.Ordered = true
+	case p.IsAny("offset", "fetch"):
+		s.Limited = true
+	case p.IsWord("into"), p.Dialect.Numbering.First && p.IsWord("for"):
+		s.refuse(rewrite.ErrSelectForm)
+	}
+}
+
+// surveyWords are the words that surveyed looks at, besides those that may begin another
+// statement.
+var surveyWords = scan.NewWordSet("nextval currval next union except intersect minus rollup cube grouping order offset fetch into for")
+
+// changes reports whether a statement that changes data begins behind the
+// bracket here.
+func changes(p *reader.Reader) bool {
+	at := p.Pos
+	for at < len(p.Text) && scan.IsSpace(p.Text[at]) {
+		at++
+	}
+	if at < len(p.Text) && scan.Classes[p.Text[at]]&(scan.ClassLetter|scan.ClassDigit|scan.ClassPunct) != 0 && p.Text[at] < 0x80 &&
+		strings.IndexByte("iudmr", p.Text[at]|0x20) < 0 {
+		return false // as nearly always
+	}
+	n, behind := p.Peek()
+	if n.Kind != scan.Word {
+		return false
+	}
+	switch word := p.TextOf(n); {
+	case scan.EqualAny(word, "insert", "update", "delete", "merge", "replace"):
+		after := behind.Following()
+		return after.Kind != scan.Punct || p.TextOf(after) != "("
+	}
+	return false
+}
+
+// followsQuery reports whether the word here begins another statement of a text
+// that needs no semicolons.
+func followsQuery(p *reader.Reader) bool {
+	switch {
+	case !p.Dialect.Grammar.NoSemicolon || !p.IsIn(StatementWords):
+		return false
+	case p.IsWord("with"):
+		return !p.NextIsPunct('(') && !p.NextIs("ties")
+	case p.IsWord("merge"):
+		return !p.NextIs("join") && !p.NextIs("union")
+	}
+	return true
+}
+
+// StatementWords are words that begin a statement of Transact-SQL.
+var StatementWords = scan.NewWordSet(`insert update delete exec execute declare set if while begin commit rollback save print
+	raiserror throw return truncate create drop alter use go waitfor grant revoke deny goto kill dbcc with merge`)
+
+// Appends reports whether an expression for each row may stand at the end of the query's
+// lists: one SELECT, or several under UNION ALL.
+func (s *Facts) Appends(n *dialect.Numbering) bool {
+	return n.PerRow != "" && s.Listed && !s.Values && !s.apart && len(s.Lists) > 0
+}

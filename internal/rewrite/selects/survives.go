@@ -1,0 +1,164 @@
+package selects
+
+import (
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/rewrite/reader"
+	"github.com/keyfill/keyfill/internal/rewrite/scan"
+)
+
+// MariaDB and MySQL work out ROW_NUMBER() in a temporary table, which holds each
+// value of the row in a column of the value's type. Some values are others there:
+// 1/3 has 4 digits behind the point, which without the table has 9, and 0x41 is a
+// string, which without the table is a number where it is stored as one. What was
+// compared on MariaDB 10.11 is in e2e/statements, TestSurvives.
+
+// carried is what is known about a value in a temporary table.
+type carried uint8
+
+const (
+	carriedUnknown carried = iota // it may be another value
+	carriedAlone                  // it is the same, but not as a branch of IF or CASE, and not in a sum
+	carriedNull
+	carriedText
+	carriedInteger
+)
+
+// Survives reports whether the value of an item of a select list is the same after it
+// was stored in a temporary table, whatever the types of its columns. It says no for
+// what it does not know. The item may have an alias.
+func Survives(d *dialect.Dialect, item string) bool {
+	e := newCarriedExpr(d, item)
+	if e.star() {
+		return true
+	}
+	if e.hasOtherBytes() || e.expr() == carriedUnknown {
+		return false
+	}
+	e.Accept("as")
+	if e.Token.Kind == scan.Word || e.Token.Kind == scan.Quoted || e.Token.Kind == scan.String {
+		e.Advance()
+	}
+	return e.Token.Kind == scan.End
+}
+
+// Feeding are words before a bracket whose query gives rows, not the value of an
+// expression.
+var Feeding = scan.NewWordSet("from join straight_join lateral as union all distinct except intersect minus")
+
+// Doubt is a column of a query whose value may be another one after a temporary table. It
+// is the same if the engine says that it is an integer.
+type Doubt struct {
+	Column int // from 0
+
+	// Call says that it is the result of a stored function, which is the same but for
+	// the types FLOAT, BIT and YEAR.
+	Call bool
+
+	// Operands are the columns of exact arithmetic, which is the same if they are integers
+	// and decimals; nil for any other item.
+	Operands []string
+}
+
+// isStored reports whether an item is a call of a stored function and nothing else but an
+// alias.
+func isStored(d *dialect.Dialect, item string) bool {
+	e := newCarriedExpr(d, item)
+	if e.Token.Kind != scan.Word || !e.MayChange() || e.IsWord("extract") {
+		return false
+	}
+	e.behind(carriedAlone)
+	e.Accept("as")
+	if e.Token.Kind == scan.Word || e.Token.Kind == scan.Quoted {
+		e.Advance()
+	}
+	return e.Token.Kind == scan.End
+}
+
+// QuerySurvives reports whether no item of a query's lists may change in a temporary
+// table. The lists of derived tables and common table expressions are its own, since the
+// engine may merge them into it. Where one may change, offset is the place of the first
+// such item. doubts are the columns of the query that have one, nil if other items may
+// change too.
+func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, ok bool) {
+	e := &carriedExpr{p.Within(q)}
+	if e.IsWord("table") {
+		return 0, nil, true // its columns
+	}
+	if !e.IsAny("select", "with") && !e.IsPunct('(') {
+		return q.Start, nil, false // VALUES
+	}
+	feeds := true // the rows of a query in the bracket that was opened last
+	known := true // all doubts are about columns
+	offset = -1
+	var last scan.Token
+	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
+		switch {
+		case e.IsPunct('('):
+			depth++
+			before := e.TextOf(last)
+			feeds = last.End == 0 || before == "," || before == "(" && feeds || last.Kind == scan.Word && Feeding.Has(before)
+		case e.IsPunct(')'):
+			depth--
+		case e.IsWord("values"):
+			return e.Token.Start, nil, false
+		case e.IsWord("select") && (feeds || e.TextOf(last) != "("):
+			at, columns, stars := e.listDoubts()
+			if len(columns) > 0 && offset < 0 {
+				offset = at
+			}
+			known = known && (len(columns) == 0 || depth == 0 && !stars)
+			doubts = append(doubts, columns...)
+		}
+		last = e.Token
+	}
+	switch {
+	case offset < 0:
+		return 0, nil, true
+	case !known:
+		doubts = nil
+	}
+	return offset, doubts, false
+}
+
+// listDoubts returns the items of the list of the SELECT here that may change, the place
+// of the first, and whether one stands for several columns.
+func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
+	s := *e
+	s.Advance()
+	for s.IsIn(selectModifiers) {
+		s.Advance()
+	}
+	for start, depth, n := s.Token.Start, 0, 0; ; s.Advance() {
+		ends := depth == 0 && (s.IsIn(listEnds) && s.Text[s.PrevEnd-1] != '.' || s.IsPunct(')') || s.Token.Kind == scan.End)
+		switch {
+		case ends, depth == 0 && s.IsPunct(','):
+			item := s.Text[start:max(start, s.PrevEnd)]
+			if !Survives(s.Dialect, item) {
+				if items == nil {
+					offset = start
+				}
+				items = append(items, Doubt{n, isStored(s.Dialect, item), exactOperands(s.Dialect, item)})
+			} else if star := newCarriedExpr(s.Dialect, item); star.star() {
+				stars = true
+			}
+			if ends {
+				return offset, items, stars
+			}
+			start = s.Pos
+			n++
+		case s.Token.Kind == scan.End:
+			if items == nil {
+				offset = start
+			}
+			return offset, append(items, Doubt{Column: n}), true
+		case s.IsPunct('('):
+			depth++
+		case s.IsPunct(')'):
+			depth--
+		}
+	}
+}
+
+// selectModifiers are the words of MySQL and MariaDB between SELECT and its list.
+var selectModifiers = scan.NewWordSet(`all distinct distinctrow straight_join high_priority sql_small_result sql_big_result
+	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)

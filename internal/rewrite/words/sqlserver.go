@@ -1,0 +1,32 @@
+package words
+
+// SQLServer are the words of SQL Server, where a statement may follow another one
+// without a semicolon.
+//
+// Transactions: Transact-SQL reference, "Transactions" and "SET IMPLICIT_TRANSACTIONS". The
+// words matter only at the start of a batch, where a procedure's name alone runs it; what
+// begins and ends transactions is searched for anywhere. So is what changes the place: a
+// procedure may, by sp_setapprole.
+var SQLServer = newVocabulary(Vocabulary{
+	Leaves:   AnyWay | NamesLeft | RowsLeft,
+	anywhere: setOf(verbs[insertVerbs : len(verbs)-namesVerbs-temporaryVerbs]...),
+}, lists{
+	effects: map[Effect]string{
+		EffectNone:     sqlserverList,
+		EffectDefine:   "create alter",
+		EffectBegin:    "begin",
+		EffectEnd:      "commit",
+		EffectRollback: "rollback",
+	},
+	leaves: map[Left]string{PlaceLeft: sqlserverList + " create alter begin commit rollback end else"},
+	marks: map[Marks]string{
+		MarkNames:   "create alter drop",
+		MarkRenames: "rename sp_rename exchange",
+		MarkMoves:   "use exec execute revert setuser",
+	},
+})
+
+// sqlserverList are the words that begin statements which leave the transaction alone.
+const sqlserverList = `select insert update delete merge with drop set declare if while print use truncate grant revoke
+	deny raiserror throw waitfor backup restore dbcc kill open fetch close deallocate bulk insertbulk
+	checkpoint goto return save disable enable add revert receive send readtext writetext updatetext`
