@@ -162,14 +162,15 @@ var tested = map[string]string{
 
 // notCode are the blocks that no program reads, with the reason.
 var notCode = map[string]string{
-	"docs/architecture.md: +----------------+----------------+----------------+----------------+": "a picture",
-	"docs/architecture.md: cmd/keyfill               a file for each command":                     "a picture",
-	"docs/architecture.md: application":                                                           "a picture",
-	"docs/operating.md: appendonly yes":                                                           "TestSettings of keyfillredis starts a server with it",
+	"docs/architecture.md: +----------------+----------------+----------------+----------------+":                                            "a picture",
+	"docs/architecture.md: +-------------------------------------------------------------------+":                                            "a picture",
+	"docs/architecture.md: cmd/keyfill               a file for each command":                                                                "a picture",
+	"docs/architecture.md: application":                                                                                                      "a picture",
+	"docs/operating.md: appendonly yes":                                                                                                      "TestSettings of keyfillredis starts a server with it",
 	"docs/operating.md: ACL SETUSER shop on >password ~keyfill/* -@all +eval +evalsha +info +time +exists +hmget +hget +hgetall +hset +hdel": "TestRights of keyfillredis grants it",
-	"docs/vet.md: # .custom-gcl.yml":     "golangci-lint reads it, after a release",
-	"docs/vet.md: # .golangci.yml":       "golangci-lint reads it; TestGolangci has the same fields",
-	"docs/vet.md: # steps of a workflow": "a code host reads it",
+	"docs/vet.md: # .custom-gcl.yml":                                                                                                         "golangci-lint reads it, after a release",
+	"docs/vet.md: # .golangci.yml":                                                                                                           "golangci-lint reads it; TestGolangci has the same fields",
+	"docs/vet.md: # steps of a workflow":                                                                                                     "a code host reads it",
 }
 
 // isPartOfError reports whether all that a block says, but for "…", is in the texts of
