@@ -37,14 +37,6 @@ func (c *checker) lookAtColumns() error {
 	return nil
 }
 
-// lines returns where a key of a target stands in the file.
-func (t *target) lines(i int) policy.KeyLines {
-	if i < len(t.entry.Keys) {
-		return t.entry.Keys[i]
-	}
-	return policy.KeyLines{Column: t.entry.Line, Source: t.entry.Line, Layout: t.entry.Line}
-}
-
 // ruleOf maps the errors of the catalog's own check to rules.
 var ruleOf = []struct {
 	err  error
@@ -126,7 +118,7 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 	case ruleGenerated:
 		return inPolicy("source: identity, or another column")
 	case ruleIdentityAlways:
-		if text := c.engine().byDefault; text != "" {
+		if text := c.engine.byDefault; text != "" {
 			return c.onColumn(text, t.found, col)
 		}
 		return inPolicy("source: identity")

@@ -27,7 +27,7 @@ func (c *checker) tableName(t *catalog.Listed) string {
 // alterType returns the statement that gives a column another type, empty for an engine
 // that has none.
 func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string) string {
-	e := c.engine()
+	e := c.engine
 	if e.modifies {
 		return c.modify(t, col, "as "+kind, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
 			if kind != e.integer {
@@ -41,12 +41,6 @@ func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string)
 		text = e.alterText
 	}
 	return c.onColumn(text, t, col, "{type}", kind)
-}
-
-// modified is the definition that a column of MySQL or MariaDB gets by the remedies so far.
-type modified struct {
-	def  *catalog.ColumnDefinition
-	text string // the remedy
 }
 
 // modify returns the MODIFY of MySQL and MariaDB by which a column gets another
@@ -120,7 +114,7 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 	if col.UUID {
 		length = max(length, table.UUIDLength) // it may hold some
 	}
-	e := c.engine()
+	e := c.engine
 	kind := e.text
 	switch {
 	case wanted.Integer && wanted.Layout == "":
@@ -138,7 +132,7 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 // alterCollation returns the statement that has a column compare by case, empty for an engine
 // that has none.
 func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string {
-	e := c.engine()
+	e := c.engine
 	if e.modifies {
 		return c.modify(t, col, "with "+e.caseless, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
 			changed := *def
@@ -155,7 +149,7 @@ func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string 
 
 // alterNotNull returns the statement that has a column refuse NULL.
 func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
-	e := c.engine()
+	e := c.engine
 	if e.modifies {
 		return c.modify(t, col, "with NOT NULL", (*catalog.ColumnDefinition).NotNull)
 	}
@@ -192,7 +186,7 @@ func indexName(table string, columns []string) string {
 
 // dropDefault returns the statement that takes the default of a column away.
 func (c *checker) dropDefault(t *catalog.Listed, col *catalog.Column) string {
-	return c.onColumn(c.engine().dropDefault, t, col)
+	return c.onColumn(c.engine.dropDefault, t, col)
 }
 
 // dropTrigger returns the statement that takes a trigger away. On MySQL, MariaDB and
@@ -206,5 +200,5 @@ func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) strin
 	case !t.Visible && t.Schema != "":
 		qualified = c.d.QuoteIdent(t.Schema) + "." + name
 	}
-	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine().dropTrigger)
+	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine.dropTrigger)
 }

@@ -13,14 +13,14 @@ import (
 
 // LookAtServer is what the rules about the server and its clock find.
 func LookAtServer(ctx context.Context, d *dialect.Dialect, q catalog.Querier) ([]Finding, error) {
-	c := &checker{ctx: ctx, d: d, q: &counted{q: q}, o: Options{Now: time.Now}}
+	c := &checker{ctx: ctx, d: d, engine: engines[d.Family], q: &counted{q: q}, o: Options{Now: time.Now}}
 	err := errors.Join(c.lookAtServer(), c.lookAtClock())
 	return c.findings, err
 }
 
 // MissTable is what is found for an entry, where the database has these tables instead.
 func MissTable(d *dialect.Dialect, entry policy.Entry, tables ...string) Finding {
-	c := &checker{d: d, over: &catalog.Overview{}}
+	c := &checker{d: d, engine: engines[d.Family], over: &catalog.Overview{}}
 	for _, name := range tables {
 		c.over.Tables = append(c.over.Tables, &catalog.Listed{Table: &catalog.Table{Name: name}, Visible: true})
 	}
@@ -33,7 +33,7 @@ func Remedies(d *dialect.Dialect, schema, table, column string) map[string]strin
 	col := catalog.Column{Name: column, Type: "int", Integer: true, Bits: 31}
 	found := &catalog.Listed{Table: &catalog.Table{Schema: schema, Name: table, Columns: []catalog.Column{col}}, Nullable: map[string]bool{column: true}}
 	// MySQL is asked for the column's definition, and has no answer here.
-	c := &checker{ctx: context.Background(), d: d, q: &counted{q: silent{}}, over: &catalog.Overview{}}
+	c := &checker{ctx: context.Background(), d: d, engine: engines[d.Family], q: &counted{q: silent{}}, over: &catalog.Overview{}}
 	all := map[string]string{
 		"narrow":     c.alterType(found, &col, c.typeFor(catalog.Key{Integer: true}, &col)),
 		"uuid":       c.alterType(found, &col, c.typeFor(catalog.Key{Length: 36}, &col)),
@@ -43,7 +43,7 @@ func Remedies(d *dialect.Dialect, schema, table, column string) map[string]strin
 		"nullable":   c.alterNotNull(found, &col),
 		"not-unique": c.createUnique(found, []string{column, "parent"}),
 		"default":    c.dropDefault(found, &col),
-		"clock":      c.engine().clock,
+		"clock":      c.engine.clock,
 	}
 	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
 	return all
@@ -65,4 +65,6 @@ var (
 )
 
 // TextLiteral is a text as a statement for an engine has it.
-func TextLiteral(d *dialect.Dialect, text string) string { return (&checker{d: d}).textLiteral(text) }
+func TextLiteral(d *dialect.Dialect, text string) string {
+	return (&checker{d: d, engine: engines[d.Family]}).textLiteral(text)
+}

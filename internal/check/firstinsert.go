@@ -28,7 +28,7 @@ func (c *checker) classOfProblem(t *target, k *table.Column, col *catalog.Column
 // refusesType reports whether the engine refuses a key for its type or length, and does not
 // store it as something else.
 func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.Column) bool {
-	e := c.engine()
+	e := c.engine
 	if e.refusesType == nil {
 		return true
 	}
@@ -38,7 +38,7 @@ func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.C
 // mode returns the words of the session that say whether the engine refuses what does not fit;
 // empty for an engine that has none, or does not tell them.
 func (c *checker) mode() string {
-	query := c.engine().mode
+	query := c.engine.mode
 	if query == "" {
 		return ""
 	}
@@ -124,7 +124,7 @@ func (c *checker) refusesNull(t *catalog.Listed, col *catalog.Column) bool {
 	if t.Nullable[col.Name] {
 		return false
 	}
-	if c.engine().mode == "" {
+	if c.engine.mode == "" {
 		return true
 	}
 	return slices.ContainsFunc(strings.Split(c.mode(), ","), func(word string) bool { return strings.HasPrefix(word, strict) })

@@ -38,7 +38,7 @@ func (c *checker) lookAtReference(t *target, i int, f catalog.ForeignKey) {
 		if col == nil || !errors.As(err, &e) || !errors.Is(err, catalog.ErrType) && !errors.Is(err, catalog.ErrNarrow) && !errors.Is(err, catalog.ErrCOMB) {
 			continue
 		}
-		c.add(Finding{Severity: c.engine().unfitReference, Rule: ruleForeignKey, Table: f.Table.Name, Column: col.Name, Line: t.lines(i).Column,
+		c.add(Finding{Severity: c.engine.unfitReference, Rule: ruleForeignKey, Table: f.Table.Name, Column: col.Name, Line: t.lines(i).Column,
 			Message: fmt.Sprintf("the column refers to %s.%s, whose keys it does not take: %s is not the type for them, and it changes together with that column", t.found.Name, f.ParentColumn, col.Type),
 			Remedy:  c.followType(f.Table, col, wanted)})
 		return

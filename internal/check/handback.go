@@ -10,7 +10,6 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 	"github.com/keyfill/keyfill/internal/store/binding"
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
-	"github.com/keyfill/keyfill/policy"
 )
 
 // quiet is for how long no number may have been reserved before keyfill counts as gone.
@@ -24,12 +23,6 @@ type usedState struct {
 	next   int64
 	at     time.Time // a number was reserved last
 	holder string    // of a lease that has not run out; may be empty
-}
-
-// isHandedBack reports whether the engine numbers a column for which the policy says
-// mode: "off", as keyfill plan handback prints it. keyfill fills nothing there.
-func (t *target) isHandedBack(col *catalog.Column) bool {
-	return t.table.Mode == policy.ModeOff && col != nil && col.Identity != ""
 }
 
 // lookAtHandbacks adds a finding for each table that is given back to the engine: whether
@@ -143,7 +136,7 @@ func (c *checker) statesUsed(ref store.Column) ([]usedState, error) {
 	if names == nil {
 		return nil, nil
 	}
-	rows, err = c.q.Rows(c.ctx, "SELECT name, next_value, "+c.engine().dated+" FROM keyfill_sequences WHERE name IN ("+strings.Join(names, ", ")+")")
+	rows, err = c.q.Rows(c.ctx, "SELECT name, next_value, "+c.engine.dated+" FROM keyfill_sequences WHERE name IN ("+strings.Join(names, ", ")+")")
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +183,7 @@ func (c *checker) boundState(row string, to store.Column) (string, error) {
 
 // holder returns the holder of a state's lease, empty if no lease is held.
 func (c *checker) holder(state string) (string, error) {
-	now := c.engine().now
+	now := c.engine.now
 	if _, err := c.over.Find("", "keyfill_series"); err != nil || now == "" {
 		return "", nil // nothing is leased
 	}

@@ -15,7 +15,7 @@ import (
 // run out with numbers left.
 func (c *checker) lookAtLeases() error {
 	leased := func(src policy.Source) bool { return src.Kind == policy.KindRecycled || src.WorkerLease > 0 }
-	now := c.engine().now
+	now := c.engine.now
 	if now == "" || !slices.ContainsFunc(c.usesOf(""), leased) || c.badTables("") {
 		return nil
 	}
@@ -43,7 +43,7 @@ const maxSkew = 2 * time.Second
 
 // lookAtClock compares the server's clock with the clock of this process.
 func (c *checker) lookAtClock() error {
-	query := c.engine().clock
+	query := c.engine.clock
 	if query == "" {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (c *checker) lookAtClock() error {
 // again, which the source refuses. f is the finding without what it says.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
-	now := c.engine().now
+	now := c.engine.now
 	if src.Kind != policy.KindRecycled || st.Store != "" || now == "" || found.Next == 0 {
 		return
 	}

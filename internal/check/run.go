@@ -1,79 +1,16 @@
 package check
 
 import (
-	"cmp"
 	"context"
-	"database/sql/driver"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
-	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/internal/keys/relation"
-	"github.com/keyfill/keyfill/internal/keys/table"
-	"github.com/keyfill/keyfill/internal/sqlcode"
 	"github.com/keyfill/keyfill/internal/store"
-	"github.com/keyfill/keyfill/policy"
 )
-
-// Options select the policy and the database to compare.
-type Options struct {
-	// Tables are made of the policy.
-	Tables *relation.Tables
-
-	// Connector opens connections to the database, as the driver does. A run uses at
-	// most two, and closes them.
-	Connector driver.Connector
-
-	// Conn, if it is set, is a connection to use instead of opening any. The caller does
-	// not use it meanwhile.
-	Conn driver.Conn
-
-	// Overview, if it is set, holds the declarations of a script instead of a database.
-	// Its tables, columns and foreign keys are looked at, and nothing is asked.
-	Overview *catalog.Overview
-
-	// PoolerPatience is how long to wait for each answer of a pooler before PostgreSQL. 0
-	// is three seconds.
-	PoolerPatience time.Duration
-
-	Now func() time.Time // nil is time.Now
-}
-
-// ErrLook is returned when the database cannot be looked at.
-var ErrLook = anchor.New("check", "the database cannot be looked at: let it be reached, and mend the DSN")
-
-// ErrMemory is returned for a database of SQLite in memory.
-var ErrMemory = anchor.New("check", "no connection but the application's own sees a database in memory: use a file")
-
-// checker is one run.
-type checker struct {
-	ctx    context.Context
-	o      Options
-	cfg    *policy.Config
-	d      *dialect.Dialect
-	e      *table.Engine
-	q      *counted
-	home   *store.Store
-	stores map[string]*openedStore
-
-	over     *catalog.Overview
-	targets  []*target
-	meant    []string // the tables that entries without a table likely mean
-	findings []Finding
-	modified map[string]modified // by schema, table and column, NUL between
-}
-
-// target is a table that the policy fills and the database has.
-type target struct {
-	table *table.Table
-	found *catalog.Listed
-	entry policy.Entry
-}
 
 // Run compares the policy with the database. The error means that it could not compare
 // them.
@@ -132,24 +69,12 @@ func RunCounted(ctx context.Context, o Options) ([]Finding, int, error) {
 // topicsOfScript are the topics for which no database has to be there.
 var topicsOfScript = []string{"the tables", "the tables that have no rule", "the columns", "the foreign keys"}
 
-// unasked stands for the database where there is none. It answers no question.
-type unasked struct{}
-
-func (unasked) Rows(context.Context, string, ...any) ([][]any, error) { return nil, nil }
-
-// add adds a finding. Its message ends in no section of docs/errors.md, since the rule of a
-// finding has its own place in docs/check.md.
-func (c *checker) add(f Finding) {
-	f.Message = anchor.Plain(f.Message)
-	f.Class = cmp.Or(f.Class, classOf(f))
-	c.findings = append(c.findings, f)
-}
-
 // connect finds out what the server speaks.
 func (c *checker) connect() error {
 	d := c.o.Tables.Candidates[0].Dialect
 	if c.o.Overview != nil {
 		c.q, c.e, c.d = &counted{q: unasked{}}, relation.EngineFor(c.o.Tables, d, false), d
+		c.engine = engines[d.Family]
 		return nil
 	}
 	var q catalog.Querier
@@ -178,50 +103,10 @@ func (c *checker) connect() error {
 		return ErrMemory
 	}
 	c.e = relation.EngineFor(c.o.Tables, d, exact)
-	c.d = c.e.Dialect
+	c.d, c.engine = c.e.Dialect, engines[c.e.Dialect.Family]
 	if one := c.stores[""]; one != nil {
 		one.store = store.New(c.d, one.db)
 		c.home = one.store
 	}
 	return nil
-}
-
-// cannotLook returns the error of a database that does not answer. The driver's error
-// may hold the DSN, or pieces of it.
-func (c *checker) cannotLook(err error) error {
-	if c.ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ErrLook, c.ctx.Err())
-	}
-	return fmt.Errorf("%w: %w", ErrLook, shown(err))
-}
-
-// shown returns an error without a word of the driver that could be a part of a DSN.
-func shown(err error) error {
-	var connecting *sqlcode.ConnectError
-	var ours *store.Error
-	var table *catalog.Error
-	if errors.As(err, &connecting) || errors.As(err, &ours) || errors.As(err, &table) {
-		return err
-	}
-	if code, answered := sqlcode.Of(err); answered {
-		return fmt.Errorf("the server has answered with %s", code)
-	}
-	return sqlcode.Connecting(err)
-}
-
-func (c *checker) close() {
-	for _, one := range c.stores {
-		_ = one.db.Close() // everything was read
-	}
-}
-
-// counted counts the statements that are sent.
-type counted struct {
-	q     catalog.Querier
-	count int
-}
-
-func (c *counted) Rows(ctx context.Context, query string, args ...any) ([][]any, error) {
-	c.count++
-	return c.q.Rows(ctx, query, args...)
 }

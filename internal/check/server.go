@@ -1,11 +1,13 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+)
 
 // lookAtServer looks for settings that make a server refuse changes, or share its
 // numbers.
 func (c *checker) lookAtServer() error {
-	if look := c.engine().lookAtServer; look != nil {
+	if look := c.engine.lookAtServer; look != nil {
 		return look(c)
 	}
 	return nil

@@ -1,13 +1,11 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/catalog"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -148,19 +146,10 @@ func (c *checker) lookAtRights(ensured bool) error {
 // missingRights returns the rights that the user lacks on a table, or with "" to
 // create one.
 func (c *checker) missingRights(table string) ([]string, error) {
-	if missing := c.engine().missingRights; missing != nil {
+	if missing := c.engine.missingRights; missing != nil {
 		return missing(c, table)
 	}
 	return nil, nil
-}
-
-// MayCreate reports whether the user of a connection may make keyfill's tables where a
-// policy says ensure_schema. It is true where that cannot be told, as by a user with a role
-// of MySQL.
-func MayCreate(ctx context.Context, d *dialect.Dialect, q catalog.Querier) (bool, error) {
-	c := &checker{ctx: ctx, d: d, q: &counted{q: q}}
-	missing, err := c.missingRights("")
-	return !strings.Contains(strings.Join(missing, " "), "CREATE"), err
 }
 
 // stateRights are the rights that keyfill needs on its tables.
@@ -219,7 +208,7 @@ func (c *checker) grant(rights []string, table string) string {
 // name is as SQL has it.
 func (c *checker) grantOn(rights []string, table string) string {
 	list := strings.Join(rights, ", ")
-	if grantee := c.engine().grantee; grantee != nil {
+	if grantee := c.engine.grantee; grantee != nil {
 		if user := grantee(c); user != "" {
 			return fmt.Sprintf("GRANT %s ON %s TO %s;", list, table, user)
 		}

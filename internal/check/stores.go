@@ -17,15 +17,6 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// openedStore is a database that is looked at.
-type openedStore struct {
-	store   *store.Store
-	db      *sql.DB
-	dialect *dialect.Dialect
-	bad     bool // it cannot be used, which was said
-	single  bool // its user may have one connection at a time
-}
-
 func openPool(d *dialect.Dialect, connector driver.Connector) *openedStore {
 	db := store.Pool(d, connector)
 	return &openedStore{store: store.New(d, db), db: db, dialect: d}
