@@ -49,7 +49,7 @@ func serRowOf(value any) (serRow, bool) {
 // seriesOf returns the series of an owner in a world.
 func (c serConfig) seriesOf(owner string) series.Options {
 	return series.Options{
-		Sequence: sequence.Sequence{Name: "series", Columns: simColumns, Create: true, Max: c.limit},
+		Sequence: sequence.Sequence{Name: "series", Columns: simColumns, Create: true, Bounds: sequence.Bounds{Max: c.limit}},
 		Size:     c.size, Lease: c.lease, Owner: owner,
 	}
 }

@@ -81,7 +81,7 @@ type simStore struct {
 func seqStores(p *sim.Process, c seqConfig, m mutate, last int64) (*simStores, *simStore, error) {
 	stores := newSimStores(p, m)
 	st := stores.network()
-	q := sequence.Sequence{Name: "sequence", Columns: simColumns, Create: true, Max: last}
+	q := sequence.Sequence{Name: "sequence", Columns: simColumns, Create: true, Bounds: sequence.Bounds{Max: last}}
 	s := &simStore{rows: reserver.New(st, q), p: p, turn: make(turns, 1)}
 	if c.opens {
 		return stores, s, nil

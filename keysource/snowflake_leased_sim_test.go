@@ -118,7 +118,7 @@ func (m leasedMutant) open(p *sim.Process) (sim.Source, error) {
 	c, lease := newFlakeConfig(p.World), leasedLease(p.World)
 	owner := fmt.Sprintf("%d.%d.0", p.Number, p.Life)
 	numbers := series.Options{
-		Sequence: sequence.Sequence{Name: "numbers", Shared: true, Start: 1, Max: leasedNumbers, Create: true},
+		Sequence: sequence.Sequence{Name: "numbers", Shared: true, Made: sequence.MadeRow{Start: 1}, Bounds: sequence.Bounds{Max: leasedNumbers}, Create: true},
 		Size:     1, Lease: lease, Owner: owner,
 	}
 	stores := newSimStores(p, m.mutate)

@@ -91,7 +91,7 @@ func TestArticleResidue(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE last_key (v INTEGER NOT NULL)")
 		q := harness.Orders
 		q.Table = &sequence.KeyTable{Name: "last_key", Value: "v", Last: true}
-		q.Codec, q.Max = residues{}, residueN-1
+		q.Codec, q.Bounds.Max = residues{}, residueN-1
 		_, err := reserver.New(harness.StoreOf(t, s), q).Reserve(context.Background(), 1, 0)
 		var e *store.Error
 		if !errorsAs(err, &e) || e.Err != store.ErrNoRow {
@@ -145,11 +145,11 @@ func endOfResidues(t *testing.T, s *harness.Scratch, q sequence.Sequence) {
 		if got, err := r.Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
 			t.Errorf("%+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
-		q.Max = residueN
+		q.Bounds.Max = residueN
 		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, harness.ErrExhausted) {
 			t.Errorf("with too great a Max: %+v, %v; want %v", got, err, harness.ErrExhausted)
 		}
-		q.Max = residueN - 1
+		q.Bounds.Max = residueN - 1
 	}
 	harness.Exec(t, s.Raw, fmt.Sprintf("UPDATE last_key SET v = %d", residueN))
 	if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !harness.ErrorsAre(err, store.ErrKeyValue) {

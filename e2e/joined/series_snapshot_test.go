@@ -24,7 +24,7 @@ func TestSeriesOldSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := harness.Orders
-	q.Start = 1
+	q.Made.Start = 1
 	all := series.New(harness.StoreOf(t, s), series.Options{Sequence: q, Size: 100, Owner: "a"})
 	held, err := all.Open(t.Context(), 0)
 	if err != nil {

@@ -18,7 +18,7 @@ func TestTakeOverAtOnce(t *testing.T) {
 	t.Parallel()
 	const owners = 40
 	harness.Each(t, []harness.Engine{harness.MySQLDefault, harness.PgxDefault}, func(t *testing.T, s *harness.Scratch) {
-		numbers := sequence.Sequence{Name: "workers", Shared: true, Start: 1, Max: owners, Create: true, EnsureSchema: true}
+		numbers := sequence.Sequence{Name: "workers", Shared: true, Made: sequence.MadeRow{Start: 1}, Bounds: sequence.Bounds{Max: owners}, Create: true, EnsureSchema: true}
 		seriesOf := func(i int) *series.Rows {
 			return series.New(harness.StoreOf(t, s), series.Options{Sequence: numbers, Size: 1, Lease: time.Hour, Owner: fmt.Sprint("owner ", i)})
 		}

@@ -214,7 +214,7 @@ func TestSeriesLimit(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE orders (id BIGINT NOT NULL PRIMARY KEY)")
 		source := func() *keysource.Recycled {
 			o := seriesOf(10, time.Minute)
-			o.Sequence.Max = 25
+			o.Sequence.Bounds.Max = 25
 			src, err := keysource.NewRecycled(keysource.RecycledOptions{
 				Store: series.New(harness.StoreOf(t, s), o), Size: 10, Block: 5,
 			}, keysource.Env{StoreWait: harness.Limit})

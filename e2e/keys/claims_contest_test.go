@@ -28,7 +28,7 @@ func contenders(name string) map[string]contender {
 	column := harness.Orders.Columns[0]
 	sequence := func(name string, shared bool) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, st *store.Store) error {
-			_, err := reserver.Open(ctx, st, sequence.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Start: 1, Create: true})
+			_, err := reserver.Open(ctx, st, sequence.Sequence{Name: name, Columns: []store.Column{column}, Shared: shared, Made: sequence.MadeRow{Start: 1}, Create: true})
 			return err
 		}
 	}

@@ -155,7 +155,7 @@ func TestStoreLimit(t *testing.T) {
 		ctx := context.Background()
 		st := harness.OpenOrders(t, s)
 		q := harness.Orders
-		q.Max = 10
+		q.Bounds.Max = 10
 		exhausted := func(n int64, next int64) {
 			t.Helper()
 			_, err := sequence.Reserve(ctx, st, q, n, 0)
@@ -182,7 +182,7 @@ func TestStoreLimit(t *testing.T) {
 		exhausted(1, 11)
 
 		// At the end of all integers nothing overflows.
-		q.Max = 0
+		q.Bounds.Max = 0
 		if err := sequence.Advance(ctx, st, q, math.MaxInt64-2); err != nil {
 			t.Fatal(err)
 		}

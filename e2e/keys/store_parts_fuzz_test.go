@@ -70,9 +70,9 @@ func FuzzParts(f *testing.F) {
 			name := fmt.Sprint(step.sequence, step.process)
 			if processes[name] == nil || step.again {
 				q := sequence.Sequence{Name: fmt.Sprint(table, ".", step.sequence), Columns: []store.Column{{Schema: "main", Table: table, Name: "id"}},
-					StartAt: startAt[step.sequence], EnsureSchema: true, Create: true}
+					Bounds: sequence.Bounds{StartAt: startAt[step.sequence]}, EnsureSchema: true, Create: true}
 				if step.sequence == 0 {
-					q.Skip = skip
+					q.Bounds.Skip = skip
 				}
 				processes[name] = reserver.New(st, q)
 			}

@@ -101,7 +101,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 
 		// keyfill says what it means.
 		creates := r
-		q.Max = 20
+		q.Bounds.Max = 20
 		r = reserver.New(harness.StoreOf(t, s), q)
 		if _, err := r.AllOrNone().Reserve(ctx, 10, 0); !errors.Is(err, keysource.ErrExhausted) {
 			t.Errorf("10 of 9: %v", err)
@@ -121,7 +121,7 @@ func TestStoreProcedureRefuses(t *testing.T) {
 		} else {
 			harness.Exec(t, s.Raw, "DROP PROCEDURE keyfill_reserve")
 		}
-		q.Max, q.EnsureSchema = 0, false
+		q.Bounds.Max, q.EnsureSchema = 0, false
 		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 1, 0); !errors.Is(err, store.ErrProcedure) {
 			t.Errorf("%+v, %v; want %v", got, err, store.ErrProcedure)
 		}
@@ -179,7 +179,7 @@ func TestStoreFresh(t *testing.T) {
 		harness.Exec(t, s.Raw, "CREATE TABLE codes (code VARCHAR(10) NOT NULL PRIMARY KEY)")
 		q := sequence.Sequence{
 			Name: "codes", Columns: []store.Column{{Table: "codes", Name: "code", Unranked: true}},
-			EnsureSchema: true, Create: true, Fresh: true, Start: 500, Parameters: "k=7",
+			EnsureSchema: true, Create: true, Fresh: true, Made: sequence.MadeRow{Start: 500}, Parameters: "k=7",
 		}
 		if got, err := reserver.New(harness.StoreOf(t, s), q).Reserve(ctx, 3, 0); err != nil || got.First != 500 {
 			t.Errorf("%+v, %v; want 500", got, err)

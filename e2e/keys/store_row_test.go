@@ -50,14 +50,14 @@ func TestStoreRowOfAnother(t *testing.T) {
 			}, store.ErrStart},
 			{"start", func(q *sequence.Sequence) {
 				q.Name = "texts.id"
-				q.Columns, q.Start = []store.Column{{Table: "texts", Name: "id", Unranked: true}}, 500
+				q.Columns, q.Made.Start = []store.Column{{Table: "texts", Name: "id", Unranked: true}}, 500
 			}, nil},
 			{"no name", func(q *sequence.Sequence) { q.Name = "" }, store.ErrName},
 			{"spaces", func(q *sequence.Sequence) { q.Name = "x " }, store.ErrName},
 			{"long name", func(q *sequence.Sequence) { q.Name = strings.Repeat("ö", 191) }, store.ErrName},
 			{"longest name", func(q *sequence.Sequence) { q.Name, q.Exclusive = strings.Repeat("ö", 190), true }, nil},
 			{"many columns", func(q *sequence.Sequence) { q.Columns = append(q.Columns, parts) }, keysource.ErrOptions},
-			{"bad start", func(q *sequence.Sequence) { q.Start = -1 }, keysource.ErrOptions},
+			{"bad start", func(q *sequence.Sequence) { q.Made.Start = -1 }, keysource.ErrOptions},
 			{"long parameters", func(q *sequence.Sequence) { q.Parameters = strings.Repeat("ö", 1001) }, keysource.ErrOptions},
 		} {
 			q := harness.Orders
@@ -71,9 +71,9 @@ func TestStoreRowOfAnother(t *testing.T) {
 		// the one that is found.
 		for i, name := range []string{"Straße", "straße", "STRASSE", "Straße\u0301"} {
 			q := harness.Orders
-			q.Name, q.Exclusive, q.Start = name, true, int64(100*(i+1))
-			if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != q.Start || !row.Created {
-				t.Errorf("%q: %+v, %v; want a new row at %d", name, row, err, q.Start)
+			q.Name, q.Exclusive, q.Made.Start = name, true, int64(100*(i+1))
+			if row, err := reserver.Open(ctx, st, q); err != nil || row.Next != q.Made.Start || !row.Created {
+				t.Errorf("%q: %+v, %v; want a new row at %d", name, row, err, q.Made.Start)
 			}
 		}
 		if next := harness.CountInt(t, s.Raw, "SELECT next_value FROM keyfill_sequences WHERE name = 'texts.id'"); next != 500 {

@@ -89,7 +89,7 @@ func connectStore(t *testing.T, d *dialect.Dialect, driver, dsn string) error {
 	defer pool.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	_, err := reserver.New(store.New(d, pool), sequence.Sequence{Name: "n", Shared: true, Start: 1}).Reserve(ctx, 1, 0)
+	_, err := reserver.New(store.New(d, pool), sequence.Sequence{Name: "n", Shared: true, Made: sequence.MadeRow{Start: 1}}).Reserve(ctx, 1, 0)
 	if err == nil {
 		t.Errorf("the store of %q has answered", driver)
 	}

@@ -91,7 +91,7 @@ func storeSession(st *store.Store) (all []string) {
 	}
 	rowsOf := func(owner string) *series.Rows {
 		return series.New(st, series.Options{
-			Sequence: sequence.Sequence{Name: "series", Shared: true, Start: 1, Max: 1000, Create: true},
+			Sequence: sequence.Sequence{Name: "series", Shared: true, Made: sequence.MadeRow{Start: 1}, Bounds: sequence.Bounds{Max: 1000}, Create: true},
 			Size:     40, Lease: time.Hour, Owner: owner,
 		})
 	}

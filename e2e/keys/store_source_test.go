@@ -22,7 +22,7 @@ func TestStoreUnderSequence(t *testing.T) {
 		const limit = 100_000
 		harness.OpenOrders(t, s)
 		q := harness.Orders
-		q.Max = limit
+		q.Bounds.Max = limit
 		var (
 			got harness.Runs
 			wg  sync.WaitGroup
@@ -62,7 +62,7 @@ func TestStoreUnderSequence(t *testing.T) {
 func sequenceOf(t *testing.T, st *store.Store, q sequence.Sequence, o keysource.SequenceOptions) *keysource.Sequence {
 	t.Helper()
 	r := reserver.New(st, q)
-	o.Reserver, o.MaxKey, o.Max = r, r.MaxKey, q.Max
+	o.Reserver, o.MaxKey, o.Max = r, r.MaxKey, q.Bounds.Max
 	src, err := keysource.NewSequence(o, keysource.Env{})
 	if err != nil {
 		t.Fatal(err)

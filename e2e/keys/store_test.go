@@ -269,7 +269,7 @@ func TestStoreMissingRow(t *testing.T) {
 		if err != nil || row.Next != 42 || row.Created {
 			t.Errorf("Open: %+v, %v; want the next to be 42", row, err)
 		}
-		q.Start, q.Name, q.Exclusive = 1000, "parts", true
+		q.Made.Start, q.Name, q.Exclusive = 1000, "parts", true
 		_, err = reserver.Open(ctx, st, q)
 		if !errors.As(err, &e) {
 			t.Fatal(err)

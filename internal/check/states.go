@@ -93,7 +93,7 @@ func (c *checker) lookAtState(t *target, i int) {
 		f.Message = "all keys are used: " + f.Message
 	}
 	c.add(f)
-	if errors.Is(err, store.ErrBelow) && st.Row != nil && !st.Row.PastCounter {
+	if errors.Is(err, store.ErrBelow) && st.Row != nil && !st.Row.Bounds.PastCounter {
 		c.lookPastCounter(f, t, i, st, at)
 	}
 }
@@ -102,7 +102,7 @@ func (c *checker) lookAtState(t *target, i int) {
 // hides: they should be known before the counter is raised.
 func (c *checker) lookPastCounter(f Finding, t *target, i int, st *keys.State, at *store.Store) {
 	row := *st.Row
-	row.PastCounter = true
+	row.Bounds.PastCounter = true
 	past := *st
 	past.Row = &row
 	found, err := c.look(&past, at)
@@ -179,7 +179,7 @@ func (c *checker) look(st *keys.State, at *store.Store) (sequence.Looked, error)
 		return sequence.Looked{}, st.Claim.LookMax(c.ctx, c.home, st.Max)
 	case st.Row != nil:
 		if st.Store != "" {
-			st.Row.At, st.Row.ClaimsAt, st.Row.ClaimedAs = c.home, c.home, st.Claim.State
+			st.Row.At, st.Row.Claim.ClaimsAt, st.Row.Claim.ClaimedAs = c.home, c.home, st.Claim.State
 		}
 		return reserver.Look(c.ctx, at, *st.Row)
 	case st.Native != nil:
@@ -334,8 +334,8 @@ func (c *checker) raiseState(t *target, row *sequence.Sequence, keysEnd int64) s
 		if keysEnd > 0 {
 			own = append(own, fmt.Sprintf("%s < %d", name, keysEnd))
 		}
-		if row.Skip.Last > 0 {
-			own = append(own, fmt.Sprintf("%s NOT BETWEEN %d AND %d", name, row.Skip.First, row.Skip.Last))
+		if row.Bounds.Skip.Last > 0 {
+			own = append(own, fmt.Sprintf("%s NOT BETWEEN %d AND %d", name, row.Bounds.Skip.First, row.Bounds.Skip.Last))
 		}
 		where := ""
 		if own != nil {

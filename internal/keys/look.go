@@ -98,7 +98,7 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	if err != nil {
 		return err
 	}
-	row.Max, row.OnBehind = last, table.OnBehind(src, d, numbers)
+	row.Bounds.Max, row.OnBehind = last, table.OnBehind(src, d, numbers)
 	table.MapTo(row, src, mapping)
 	st.Row = row
 	switch {
@@ -115,7 +115,7 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 			}
 			scope.Within, types = append(scope.Within, column.Found.Name), append(types, rc.Type)
 		}
-		row.Start, row.Parameters = 1, scope.Parameters(types)
+		row.Made.Start, row.Parameters = 1, scope.Parameters(types)
 		for i := range row.Columns {
 			row.Columns[i].Unranked = true
 		}

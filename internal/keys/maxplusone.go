@@ -103,7 +103,7 @@ func (dr Drawing) enterMutex(ctx context.Context, f *table.Facts, column store.C
 		}
 		// What the row counts means nothing: it is changed so that others wait.
 		row := sequence.Sequence{
-			Name: name, Columns: []store.Column{unranked(column)}, Start: 1,
+			Name: name, Columns: []store.Column{unranked(column)}, Made: sequence.MadeRow{Start: 1},
 			EnsureSchema: dr.Key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.Key.Rule.Source.Exclusive,
 			OnBehind: keysource.RemedyWarn,
 		}

@@ -61,7 +61,7 @@ func (dr Making) storeOf(src policy.Source, row *sequence.Sequence, c *Counter) 
 		if row.At, err = dr.Tables.Stores.Get(""); err != nil {
 			return nil, err
 		}
-		row.ClaimsAt, row.ClaimedAs = row.At, table.StateElsewhere(row.Name, src.Store)
+		row.Claim.ClaimsAt, row.Claim.ClaimedAs = row.At, table.StateElsewhere(row.Name, src.Store)
 		c.Use = &UsedState{row: *row}
 	}
 	row.EnsureSchema, row.Apart = src.EnsureSchema, src.Store != "" && dr.Tables.StatesOnConnection()

@@ -31,7 +31,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, c *Counte
 		return nil, err
 	}
 	s := &numbering.Scoped{
-		ScopeRows: numbering.ScopeRows{Scope: scope.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Start, Max: row.Max}},
+		ScopeRows: numbering.ScopeRows{Scope: scope.Scope{Name: row.Name, Column: row.Columns[0], Start: row.Made.Start, Max: row.Bounds.Max}},
 		Remedy:    dr.Key.Rule.Source.OnBehind,
 	}
 	var types []string
@@ -49,7 +49,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, c *Counte
 			return nil, err
 		}
 	}
-	row.Start, row.Parameters = 1, s.Scope.Parameters(types)
+	row.Made.Start, row.Parameters = 1, s.Scope.Parameters(types)
 	row.Columns = slices.Clone(row.Columns)
 	for at := range row.Columns {
 		row.Columns[at].Unranked = true // its greatest key says nothing of a parent

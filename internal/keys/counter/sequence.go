@@ -34,7 +34,7 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 		o.EndRemedy = store.BelowRemedy
 	}
 	row := dr.Key.Row(dr.State, facts, columns)
-	row.Max = last
+	row.Bounds.Max = last
 	table.MapTo(&row, src, mapping)
 	ranked := mapping == nil && (len(dr.Key.Rule.Values) == 0 || facts.Columns[dr.Index].Alone)
 	c := &Counter{Unseen: facts.Unseen, Mapping: mapping, Claimer: claimerOf(src, &row)}

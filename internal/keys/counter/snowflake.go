@@ -103,7 +103,7 @@ func (dr Making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, 
 func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st statestore.StateStore, worker worker.Worker) (numbering.Flake, error) {
 	numbers := series.Options{
 		Sequence: sequence.Sequence{
-			Name: leasedName(worker.Name), Shared: true, Start: 1, Max: int64(o.Bits.Numbers()),
+			Name: leasedName(worker.Name), Shared: true, Made: sequence.MadeRow{Start: 1}, Bounds: sequence.Bounds{Max: int64(o.Bits.Numbers())},
 			Create: true, EnsureSchema: worker.EnsureSchema,
 		},
 		Size: 1, Lease: src.WorkerLease,

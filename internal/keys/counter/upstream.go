@@ -24,7 +24,7 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 	}
 	there := sequence.Sequence{
 		// The tables of shards are found under other names each.
-		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Max: row.Max,
+		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Bounds: sequence.Bounds{Max: row.Bounds.Max},
 		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
 	}
 	for i := range there.Columns {
@@ -33,11 +33,11 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 	env := dr.Env()
 	env.Waited = nil // who waits is an INSERT, which waits for its own database
 	return upstream.New(upstream.Options{
-		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Max,
+		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Bounds.Max,
 		OnStoreRollback: src.OnStoreRollback, Env: env,
 		Open: func(start int64, isNew bool) (keysource.Reserver, error) {
 			q := there
-			q.Start, q.Create = start, row.Create && isNew
+			q.Made.Start, q.Create = start, row.Create && isNew
 			return st.Numbers(q)
 		},
 	})

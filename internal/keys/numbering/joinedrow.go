@@ -212,7 +212,7 @@ func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	// A change of the row in a transaction may be rolled back, and so may the change of
 	// the engine's own counter by which it was proven to stand above below, and the end
 	// that another state was given.
-	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Below == 0 && r.row.StartAt == 0 {
+	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Bounds.Below == 0 && r.row.Bounds.StartAt == 0 {
 		r.opened.Store(gone + 1)
 	}
 	return nil

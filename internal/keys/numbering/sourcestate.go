@@ -69,7 +69,7 @@ func StateOf(source string, n Numbers, now time.Time) SourceState {
 	case *Snowflake:
 		st.ofFlake(n.Flake)
 	case *JoinedRow:
-		st.ofDraws(&n.draws, n.row.Max, now)
+		st.ofDraws(&n.draws, n.row.Bounds.Max, now)
 	case *Scoped:
 		st.ofDraws(&n.Joined.draws, 0, now)
 	}

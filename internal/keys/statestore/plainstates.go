@@ -29,7 +29,7 @@ var errPlain = anchor.New("store-driver", "its store keeps states without SQL: l
 var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
-	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Below != 0 || row.StartAt != 0 || row.Skip != (store.Range{}) {
+	if row.Table != nil || row.Lock != "" || row.Procedure != "" || row.Bounds.Below != 0 || row.Bounds.StartAt != 0 || row.Bounds.Skip != (store.Range{}) {
 		return nil, errPlain
 	}
 	b := p.state(row, row.Parameters)
@@ -44,7 +44,7 @@ func (p plainStates) Series(o series.Options) SeriesState {
 
 func (p plainStates) Marker(w worker.Worker) MarkState {
 	b := p.state(sequence.Sequence{
-		Name: worker.State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Start: 1,
+		Name: worker.State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Create: true, Made: sequence.MadeRow{Start: 1},
 	}, w.Parameters)
 	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
 }
@@ -84,7 +84,9 @@ func (p plainStates) state(row sequence.Sequence, parameters string) *plainState
 }
 
 // lastOf returns the greatest integer that the state of a row gives.
-func lastOf(row sequence.Sequence) int64 { return min(cmp.Or(row.Max, math.MaxInt64), math.MaxInt64-1) }
+func lastOf(row sequence.Sequence) int64 {
+	return min(cmp.Or(row.Bounds.Max, math.MaxInt64), math.MaxInt64-1)
+}
 
 // plainState is a state that is bound to its columns at its first use.
 type plainState struct {

@@ -59,7 +59,7 @@ func MapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping)
 	row.Parameters, row.Fresh = mapping.Parameters(), true
 	if c, ok := mapping.(*keysource.Coprime); ok {
 		// The policy's start of a coprime is not one of its numbers.
-		row.Start = 0
+		row.Made.Start = 0
 		if src.Table != nil {
 			row.Codec = residues{c}
 		}

@@ -14,7 +14,7 @@ import (
 func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequence.Sequence {
 	src := k.Rule.Source
 	row := sequence.Sequence{
-		Name: state, Columns: columns, Start: src.Start, Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: Skipped(src), Exclusive: src.Exclusive,
+		Name: state, Columns: columns, Made: sequence.MadeRow{Start: src.Start}, Bounds: sequence.Bounds{Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: Skipped(src)}, Exclusive: src.Exclusive,
 		// The form of the row must not depend on how many tables the policy has for
 		// the state just now.
 		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || OfWorkers(src),
@@ -22,7 +22,7 @@ func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequenc
 		Create: src.CreateRow() && (facts.Unseen == nil || facts.Made || k.Rule.Shared),
 	}
 	if facts.Made {
-		row.Start = cmp.Or(row.Start, 1) // it is empty
+		row.Made.Start = cmp.Or(row.Made.Start, 1) // it is empty
 	}
 	if src.Upstream != "" {
 		row.Parameters = upstream.Parameters

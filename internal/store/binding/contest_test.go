@@ -119,7 +119,7 @@ type contender struct {
 func namedContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
 		_, err := reserver.Open(context.Background(), st, sequence.Sequence{
-			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Shared: true, Start: 1, Create: true})
+			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Shared: true, Made: sequence.MadeRow{Start: 1}, Create: true})
 		return err
 	}}
 }
@@ -127,7 +127,7 @@ func namedContender(state string) contender {
 func ownContender(state string) contender {
 	return contender{state, func(st *store.Store) error {
 		_, err := reserver.Open(context.Background(), st, sequence.Sequence{
-			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Start: 1, Create: true})
+			Name: state, Columns: []store.Column{{Table: "t", Name: "id", Unranked: true}}, Made: sequence.MadeRow{Start: 1}, Create: true})
 		return err
 	}}
 }

@@ -165,10 +165,10 @@ func (o opener) openSeen(ctx context.Context, stored *staterow.Row, contested bo
 
 // raiseToStart raises a row that is there already to where the sequence begins.
 func (o opener) raiseToStart(ctx context.Context, stored *staterow.Row) (*staterow.Row, error) {
-	if o.q.StartAt == 0 || stored.Next >= o.q.StartAt {
+	if o.q.Bounds.StartAt == 0 || stored.Next >= o.q.Bounds.StartAt {
 		return stored, nil
 	}
-	if err := sequence.AdvanceRow(ctx, o.store, o.q, o.q.StartAt); err != nil {
+	if err := sequence.AdvanceRow(ctx, o.store, o.q, o.q.Bounds.StartAt); err != nil {
 		return nil, err
 	}
 	raised, err := staterow.Read(ctx, o.store, o.q.Name)
@@ -269,8 +269,8 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 // start returns the next value of a row that is made.
 func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	q := o.q
-	start := max(q.Start, q.StartAt)
-	if start == 0 && q.Below > 0 {
+	start := max(q.Made.Start, q.Bounds.StartAt)
+	if start == 0 && q.Bounds.Below > 0 {
 		if err := sequence.ColumnsOf(o.store, q).StartKnown(); err != nil {
 			return 0, err
 		}
@@ -295,13 +295,13 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	default:
 		start = greatest + 1
 	}
-	if q.Least > 0 && !(q.Afresh && ranked && greatest == 0) {
-		start = max(start, q.Least)
+	if q.Made.Least > 0 && !(q.Made.Afresh && ranked && greatest == 0) {
+		start = max(start, q.Made.Least)
 		if ranked {
 			start = max(start, min(greatest, q.Ceiling())+1)
 		}
-		if start <= q.Ceiling()-q.Gap {
-			start += q.Gap
+		if start <= q.Ceiling()-q.Made.Gap {
+			start += q.Made.Gap
 		}
 	}
 	return start, nil
@@ -328,7 +328,7 @@ func (o opener) checkRow(ctx context.Context, row, made *staterow.Row, contested
 	if q.Shared {
 		return binding.Binder{Store: o.store}.Bind(ctx, q.Binding())
 	}
-	if q.StartAt > 0 {
+	if q.Bounds.StartAt > 0 {
 		if err := (binding.Binder{Store: o.store}).Begin(ctx, q.Binding(), row); err != nil {
 			return false, err
 		}

@@ -32,10 +32,10 @@ func First(ctx context.Context, q sequence.Sequence) (int64, error) {
 	switch {
 	case !q.Create:
 		return fail(store.ErrNoRow)
-	case q.At == nil && (q.Fresh || q.Start == 0):
+	case q.At == nil && (q.Fresh || q.Made.Start == 0):
 		return fail(store.ErrStart)
 	case q.At == nil:
-		return q.Start, nil
+		return q.Made.Start, nil
 	}
 	claimed, err := unused(ctx, &q)
 	if err != nil {
@@ -63,11 +63,11 @@ const claimUsed = 2
 // claimRows returns the names of the rows that claim the columns of a sequence whose state is
 // not in their database.
 func claimRows(q *sequence.Sequence) (rows []string) {
-	if q.ClaimsAt == nil {
+	if q.Claim.ClaimsAt == nil {
 		return nil
 	}
 	for _, c := range q.Columns {
-		rows = append(rows, binding.Claim{State: q.ClaimedAs, Column: c}.Row())
+		rows = append(rows, binding.Claim{State: q.Claim.ClaimedAs, Column: c}.Row())
 	}
 	return rows
 }
@@ -78,17 +78,17 @@ func claimRows(q *sequence.Sequence) (rows []string) {
 // keys cannot be read, and [store.ErrFresh] if there are such keys and they are not the
 // sequence's integers.
 func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
-	if q.ClaimsAt == nil {
+	if q.Claim.ClaimsAt == nil {
 		return 0, nil
 	}
-	at := q.ClaimsAt
+	at := q.Claim.ClaimsAt
 	switch there, err := at.CanRead(ctx, engine.SequencesTable); {
 	case err != nil:
 		return 0, at.Failed(q.Name, err)
 	case !there:
 		return 0, nil // nothing was noted, or not by this user
 	}
-	claims, err := binding.ClaimsOf(ctx, at, q.ClaimedAs)
+	claims, err := binding.ClaimsOf(ctx, at, q.Claim.ClaimedAs)
 	if err != nil {
 		return 0, err
 	}
@@ -123,7 +123,7 @@ func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 func greatestOfClaim(ctx context.Context, c binding.StoredClaim, q *sequence.Sequence) (int64, error) {
 	other := *q
 	other.Columns = []store.Column{columnFor(c, q)}
-	columns := sequence.ColumnsOf(q.ClaimsAt, &other)
+	columns := sequence.ColumnsOf(q.Claim.ClaimsAt, &other)
 	used, err := false, error(nil)
 	if q.Fresh {
 		used, err = columns.Used(ctx)
@@ -149,7 +149,7 @@ func greatestOfClaim(ctx context.Context, c binding.StoredClaim, q *sequence.Seq
 func NoteUsed(ctx context.Context, q sequence.Sequence) (noted bool) {
 	noted = true
 	for _, name := range claimRows(&q) {
-		at := q.ClaimsAt
+		at := q.Claim.ClaimsAt
 		claim, err := staterow.Read(ctx, at, name)
 		if err == nil && claim != nil && claim.Next < claimUsed {
 			note := at.Engine.Rows.Advance

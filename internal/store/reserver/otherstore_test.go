@@ -50,7 +50,7 @@ func TestFirstAsksTheClaims(t *testing.T) {
 			defer db.Close()
 			home := store.New(dialect.MariaDB(), db)
 			q := fakedb.Orders
-			q.Create, q.Start, q.At, q.ClaimsAt, q.ClaimedAs = true, 71, home, home, "numbers"
+			q.Create, q.Made.Start, q.At, q.Claim.ClaimsAt, q.Claim.ClaimedAs = true, 71, home, home, "numbers"
 			q.Columns = []store.Column{{Table: "orders", Name: "id"}}
 			first, err := reserver.First(t.Context(), q)
 			if asked == 0 || (err == nil) != c.made || errors.Is(err, store.ErrGone) != c.gone {

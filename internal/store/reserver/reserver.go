@@ -64,7 +64,7 @@ func (r *Reserver) At(s *store.Store) *Reserver {
 // StartingAt returns a Reserver of the same row, which begins at start if it is made.
 func (r *Reserver) StartingAt(start int64) *Reserver {
 	other := *r
-	other.sequence.Start = start
+	other.sequence.Made.Start = start
 	return &other
 }
 
@@ -225,10 +225,10 @@ const remadeGap = 100
 func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 	q := r.sequence
 	if r.once.Load() && (seen > 1 || seen > 0 && r.store.Pooled) {
-		q.Least, q.Gap = seen, remadeGap*min(n, math.MaxInt32)
+		q.Made.Least, q.Made.Gap = seen, remadeGap*min(n, math.MaxInt32)
 	}
 	if q.HoldsBlocks() {
-		q.Gap = 0 // its next block is above all others
+		q.Made.Gap = 0 // its next block is above all others
 	}
 	return q
 }
@@ -367,7 +367,7 @@ func (r *Reserver) openAs(ctx context.Context, q sequence.Sequence) error {
 		return nil
 	}
 	r.once.Store(true)
-	if (q.Below > 0 || q.StartAt > 0) && r.store.Inside {
+	if (q.Bounds.Below > 0 || q.Bounds.StartAt > 0) && r.store.Inside {
 		// The transaction may have raised the counter of the engine itself, and a
 		// rollback lowers it again, as it takes away the end that another state was
 		// given: the proof counts for this call alone.

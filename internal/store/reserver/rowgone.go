@@ -41,7 +41,7 @@ func (o opener) wasThere(ctx context.Context) error {
 // that it was bound to, and above all series.
 func (o opener) textOfGone(ctx context.Context, claims []binding.StoredClaim) (string, error) {
 	q := *o.q
-	q.Start = 0 // from where the row began before
+	q.Made.Start = 0 // from where the row began before
 	text := sequence.RowText{Row: sequence.NewRow(o.store, &q, nil)}
 	if q.Fresh {
 		return text.Fresh(true), nil

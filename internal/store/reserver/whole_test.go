@@ -16,7 +16,7 @@ import (
 // is said to be of no use.
 func TestWhole(t *testing.T) {
 	q := fakedb.Orders
-	q.Max = 44
+	q.Bounds.Max = 44
 	usual := fakedb.EngineAnswers(dialect.SQLite())
 	f := &fakedb.DB{Answer: func(query string) fakedb.Reply {
 		switch {

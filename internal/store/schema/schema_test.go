@@ -33,7 +33,7 @@ func TestSchemaBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken = true
-	r := reserver.New(st, sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Start: 1})
+	r := reserver.New(st, sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id", Unranked: true}}, EnsureSchema: true, Create: true, Made: sequence.MadeRow{Start: 1}})
 	if _, err := r.Reserve(context.Background(), 1, 0); err == nil {
 		t.Error("no error")
 	}

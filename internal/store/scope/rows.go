@@ -131,7 +131,7 @@ func (s *Rows) ReserveAbove(ctx context.Context, values []any, n int64, remedy k
 
 // row returns the row of a parent.
 func (s *Rows) row(values []any) *sequence.Sequence {
-	return &sequence.Sequence{Name: s.scope.RowFor(values), Columns: []store.Column{s.scope.Column}, Max: s.scope.Max}
+	return &sequence.Sequence{Name: s.scope.RowFor(values), Columns: []store.Column{s.scope.Column}, Bounds: sequence.Bounds{Max: s.scope.Max}}
 }
 
 // takeFrom takes n integers of a row; First is 0 where there is no row, or

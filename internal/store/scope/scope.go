@@ -106,7 +106,7 @@ func (q *Scope) Back() error {
 
 // exhausted returns the error of a parent whose numbers do not suffice.
 func (q *Scope) exhausted(next int64) *store.Error {
-	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}, Max: q.Max}
+	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}, Bounds: sequence.Bounds{Max: q.Max}}
 	e := state.Fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: make the column wider and raise max_bits", state.Greatest())
 	e.Next = next
 	return e

@@ -16,7 +16,7 @@ import (
 // is killed may lose a counter that was set a moment before. So it is asked for again
 // whenever the greatest key is: after a duplicate key, and by each process at first.
 func (s Columns) ProveBelow(ctx context.Context) error {
-	if s.q.Below == 0 || s.q.PastCounter {
+	if s.q.Bounds.Below == 0 || s.q.Bounds.PastCounter {
 		return nil
 	}
 	for _, k := range s.all() {
@@ -27,7 +27,7 @@ func (s Columns) ProveBelow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if counter.Next < s.q.Below {
+		if counter.Next < s.q.Bounds.Below {
 			return s.notBelow(k, counter)
 		}
 	}
@@ -39,10 +39,10 @@ func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *st
 	e := s.q.Fail(store.ErrBelow, "")
 	switch {
 	case k.Column.Counted:
-		e.SQL = k.RaiseText(s.q.Below)
+		e.SQL = k.RaiseText(s.q.Bounds.Below)
 	case counter.Sequence != "":
 		// Run late, it does not lower a sequence that has gone on meanwhile.
-		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.Store.Literal(counter.Sequence), s.q.Below, counter.Sequence)
+		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.Store.Literal(counter.Sequence), s.q.Bounds.Below, counter.Sequence)
 	default:
 		e.Detail = "let the column's default be nextval of one sequence that ascends and does not cycle, or leave below out"
 	}
@@ -55,7 +55,7 @@ func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *st
 // hold numbers in advance. The ALTER TABLE of MySQL and MariaDB waits for transactions,
 // and SQLite has one writer.
 func (s Columns) StartKnown() error {
-	if s.q.Below == 0 || !keycolumn.CountsInAdvance(s.store) {
+	if s.q.Bounds.Below == 0 || !keycolumn.CountsInAdvance(s.store) {
 		return nil
 	}
 	for _, c := range s.q.Columns {
@@ -69,8 +69,8 @@ func (s Columns) StartKnown() error {
 // keysBelow returns the condition, for a statement for people, that leaves out the keys
 // which are not the sequence's.
 func (q *Sequence) keysBelow(column string) string {
-	if q.Below == 0 {
+	if q.Bounds.Below == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" WHERE %s < %d", column, q.Below)
+	return fmt.Sprintf(" WHERE %s < %d", column, q.Bounds.Below)
 }

@@ -10,7 +10,7 @@ import (
 func (q *Sequence) Binding() *binding.Binding {
 	return &binding.Binding{
 		Row: q.Name, State: q.Name, Columns: q.Columns, Exclusive: q.Exclusive, Parameters: binding.Parameters, Fail: q.Fail,
-		Ends: !q.IsForeign() && q.Parameters == "", Alone: !q.Shared, StartAt: q.StartAt,
+		Ends: !q.IsForeign() && q.Parameters == "", Alone: !q.Shared, StartAt: q.Bounds.StartAt,
 	}
 }
 

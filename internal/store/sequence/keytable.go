@@ -76,7 +76,7 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 		return refuse("a procedure locks as it does: say no lock beside it")
 	case q.Codec != nil && (q.Table == nil || q.Procedure != ""):
 		return refuse("only a key table that is changed by statements stores other numbers than the next one")
-	case q.Codec != nil && q.Max == 0:
+	case q.Codec != nil && q.Bounds.Max == 0:
 		return refuse("it stores other numbers than the next one, and the greatest that it can store is not given")
 	case q.Procedure != "" && engine.Of(d).Procedures.Call == "":
 		return refuse("%s has no procedures: reserve by statements", d.Title)

@@ -104,7 +104,7 @@ func keySession(t *testing.T, d *dialect.Dialect, f *fakedb.DB) []txtar.File {
 	step("Advance", r.Advance(ctx, 100))
 	q.Lock = sequence.LockOptimistic
 	reserve("Reserve optimistically", q)
-	q.Lock, q.Codec, q.Max = "", shifted{}, 1e6
+	q.Lock, q.Codec, q.Bounds.Max = "", shifted{}, 1e6
 	f.Answer = func(query string) fakedb.Reply {
 		got := keyAnswers(query)
 		if len(got.Rows) == 1 && len(got.Rows[0]) == 3 {
@@ -183,10 +183,10 @@ func TestKeyTableOptions(t *testing.T) {
 		{"procedure and lock", func(q *sequence.Sequence) { q.Procedure, q.Lock = "next_key", sequence.LockOptimistic }, false},
 		{"bad procedure", func(q *sequence.Sequence) { q.Procedure = "next_key()" }, false},
 		{"the shipped one", func(q *sequence.Sequence) { q.Procedure = store.ReserveProcedure }, false},
-		{"codec", func(q *sequence.Sequence) { q.Codec, q.Max = shifted{}, 10 }, true},
+		{"codec", func(q *sequence.Sequence) { q.Codec, q.Bounds.Max = shifted{}, 10 }, true},
 		{"codec without Max", func(q *sequence.Sequence) { q.Codec = shifted{} }, false},
-		{"codec and procedure", func(q *sequence.Sequence) { q.Codec, q.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
-		{"codec without a table", func(q *sequence.Sequence) { q.Codec, q.Max, q.Table = shifted{}, 10, nil }, false},
+		{"codec and procedure", func(q *sequence.Sequence) { q.Codec, q.Bounds.Max, q.Procedure = shifted{}, 10, "next_key" }, false},
+		{"codec without a table", func(q *sequence.Sequence) { q.Codec, q.Bounds.Max, q.Table = shifted{}, 10, nil }, false},
 	} {
 		q, own := fakedb.Orders, table
 		q.Table = &own
@@ -261,7 +261,7 @@ func TestFresh(t *testing.T) {
 					return usual(query)
 				}
 				q := fakedb.Orders
-				q.Fresh, q.Start, q.Create = true, 7, create
+				q.Fresh, q.Made.Start, q.Create = true, 7, create
 				_, err := reserver.New(fakedb.Pooled(t, d, f), q).Reserve(context.Background(), 1, 0)
 				log := f.Lines()
 				want, start := error(nil), "7"

@@ -29,7 +29,7 @@ func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reserva
 	}
 	update := singleUpdate{s}
 	got, err := update.reserved(ctx, answer, 0, n, floor)
-	if err == nil && (update.isBeyondEnd(answer, got, n) || q.Skip.Meets(got.First, n)) {
+	if err == nil && (update.isBeyondEnd(answer, got, n) || q.Bounds.Skip.Meets(got.First, n)) {
 		err = keysource.ErrStoreState // no process owns these
 	}
 	return got, err

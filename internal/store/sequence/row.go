@@ -158,7 +158,7 @@ func (s *Row) unfit(ctx context.Context, row *staterow.Row, n, floor int64) erro
 // NoRow returns the error of a sequence that has no row.
 func (s *Row) NoRow(ctx context.Context, greatest int64) error {
 	if !s.q.Fresh && s.q.Codec == nil {
-		if s.q.Start == 0 {
+		if s.q.Made.Start == 0 {
 			if err := ColumnsOf(s.store, s.q).AllShown(ctx); err != nil {
 				return err // no number may be advised
 			}
@@ -168,7 +168,7 @@ func (s *Row) NoRow(ctx context.Context, greatest int64) error {
 		}
 		e := s.q.Fail(store.ErrNoRow, "")
 		var counted int64
-		if s.q.Below == 0 {
+		if s.q.Bounds.Below == 0 {
 			var err error
 			if counted, err = ColumnsOf(s.store, s.q).Counted(ctx); err != nil {
 				return err
@@ -206,7 +206,7 @@ func (s *Row) Exhausted(next int64) *store.Error {
 	switch {
 	case s.q.End() > 0 && limit == s.q.End()-1 && !s.q.HoldsBlocks():
 		e = s.q.Fail(keysource.ErrExhausted, "%s", store.EndRemedy)
-	case s.q.Below > 0 && limit == s.q.Below-1:
+	case s.q.Bounds.Below > 0 && limit == s.q.Bounds.Below-1:
 		e = s.q.Fail(keysource.ErrExhausted, "the remedy is %s", store.BelowRemedy)
 	}
 	e.Next, e.Limit = next, limit

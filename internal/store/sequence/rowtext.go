@@ -17,7 +17,7 @@ type RowText struct {
 
 // Fresh returns the statement for a sequence whose keys are not its integers.
 func (t RowText) Fresh(used bool) string {
-	start := strconv.FormatInt(max(t.Row.q.Start, 1), 10)
+	start := strconv.FormatInt(max(t.Row.q.Made.Start, 1), 10)
 	if used {
 		start = "<next number>" // only the reader knows
 	}
@@ -42,8 +42,8 @@ func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 		ranked = append(ranked, "SELECT MAX(series_last) AS m FROM "+engine.SeriesTable+" WHERE name = "+t.Row.store.Literal(q.Name))
 	}
 	switch {
-	case q.Start != 0:
-		start = strconv.FormatInt(q.Start, 10)
+	case q.Made.Start != 0:
+		start = strconv.FormatInt(q.Made.Start, 10)
 	case ranked == nil, ColumnsOf(t.Row.store, q).StartKnown() != nil:
 		start = "<start>" // only the reader knows
 	case q.At != nil:

@@ -44,51 +44,15 @@ type Sequence struct {
 	// file of SQLite.
 	Apart bool
 
-	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
-	// [binding.Claim].State; nil: they are not claimed. Claims say that the state was used: see
-	// [reserver.NoteUsed]. A state that was used is not made again.
-	ClaimsAt  *store.Store
-	ClaimedAs string
+	Claim Claim
 
 	// Parameters is the text of the settings that may never change, at most 1,000
 	// characters.
 	Parameters string
 
-	// Start is the first integer of a new row; 0 is the one after the greatest
-	// key in the columns.
-	Start int64
+	Made MadeRow
 
-	// Least and Gap are set for a row that was there before and is made again: it
-	// begins by Gap above Least or above the greatest key, whichever is greater.
-	Least, Gap int64
-
-	// Afresh reports that Least does not count if the columns hold no key: row and keys
-	// were cleared together.
-	Afresh bool
-
-	// Max is the greatest integer to be reserved; 0 is the greatest there is,
-	// 2⁶³−2: one less than fits, since the next one is stored.
-	Max int64
-
-	// Below is the first integer that the engine's own counters of the columns give;
-	// 0 where these are not looked at. Keys from there on are not the sequence's: Max is
-	// less, and no greatest key is among them. Opening the sequence, and asking for the
-	// greatest key, is [store.ErrBelow] unless each counter stands there.
-	Below int64
-
-	// PastCounter reports that the counters are not asked, for a caller that looks for
-	// other faults.
-	PastCounter bool
-
-	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
-	// of its column may go on below it: [reserver.Open] gives each of them an end there,
-	// and is [store.ErrStartAt] where one has reserved integers from there on. It is for a
-	// sequence that is not Shared, whose row is in keyfill_sequences.
-	StartAt int64
-
-	// Skip are integers that the sequence does not give, since another program gives
-	// them, and no others. No greatest key is among them.
-	Skip store.Range
+	Bounds Bounds
 
 	EnsureSchema bool // missing tables are created; not within a transaction
 	Create       bool // a missing row is made
@@ -139,6 +103,58 @@ type Sequence struct {
 	known *atomic.Pointer[knownRow]
 }
 
+// Claim says which database claims the columns, and as what.
+type Claim struct {
+	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
+	// [binding.Claim].State; nil: they are not claimed. Claims say that the state was used: see
+	// [reserver.NoteUsed]. A state that was used is not made again.
+	ClaimsAt *store.Store
+
+	ClaimedAs string
+}
+
+// MadeRow says where a row begins that is made.
+type MadeRow struct {
+	// Start is the first integer of a new row; 0 is the one after the greatest
+	// key in the columns.
+	Start int64
+
+	// Least and Gap are set for a row that was there before and is made again: it
+	// begins by Gap above Least or above the greatest key, whichever is greater.
+	Least, Gap int64
+
+	// Afresh reports that Least does not count if the columns hold no key: row and keys
+	// were cleared together.
+	Afresh bool
+}
+
+// Bounds say which integers the sequence gives.
+type Bounds struct {
+	// Max is the greatest integer to be reserved; 0 is the greatest there is,
+	// 2⁶³−2: one less than fits, since the next one is stored.
+	Max int64
+
+	// Below is the first integer that the engine's own counters of the columns give;
+	// 0 where these are not looked at. Keys from there on are not the sequence's: Max is
+	// less, and no greatest key is among them. Opening the sequence, and asking for the
+	// greatest key, is [store.ErrBelow] unless each counter stands there.
+	Below int64
+
+	// PastCounter reports that the counters are not asked, for a caller that looks for
+	// other faults.
+	PastCounter bool
+
+	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
+	// of its column may go on below it: [reserver.Open] gives each of them an end there,
+	// and is [store.ErrStartAt] where one has reserved integers from there on. It is for a
+	// sequence that is not Shared, whose row is in keyfill_sequences.
+	StartAt int64
+
+	// Skip are integers that the sequence does not give, since another program gives
+	// them, and no others. No greatest key is among them.
+	Skip store.Range
+}
+
 // knownRow holds the facts that statements compare with a row.
 type knownRow struct {
 	incarnation string
@@ -148,7 +164,7 @@ type knownRow struct {
 // Above returns the sequence, whose row is made to begin at least or above where it has
 // gone, unless its columns are known to hold no key.
 func (q Sequence) Above(least int64) Sequence {
-	q.Least, q.Afresh = least, true
+	q.Made.Least, q.Made.Afresh = least, true
 	return q
 }
 
@@ -195,9 +211,9 @@ func (q *Sequence) Check(d *dialect.Dialect) error {
 		return fmt.Errorf("%w: sequence %q serves %d columns and is not shared", keysource.ErrOptions, q.Name, len(q.Columns))
 	case q.Upstream != nil && (!q.HoldsBlocks() || q.IsForeign() || q.IsOptimistic()):
 		return fmt.Errorf("%w: sequence %q has an Upstream and no row of its own in keyfill_sequences for it: leave it out", keysource.ErrOptions, q.Name)
-	case q.StartAt != 0 && (q.Shared || q.IsForeign()):
+	case q.Bounds.StartAt != 0 && (q.Shared || q.IsForeign()):
 		return fmt.Errorf("%w: sequence %q has StartAt and no row of its own in keyfill_sequences: leave it out", keysource.ErrOptions, q.Name)
-	case q.Start < 0, q.Max < 0, q.StartAt < 0, q.Skip.First < 0, q.Skip.Last < q.Skip.First, q.Skip.Last == math.MaxInt64:
+	case q.Made.Start < 0, q.Bounds.Max < 0, q.Bounds.StartAt < 0, q.Bounds.Skip.First < 0, q.Bounds.Skip.Last < q.Bounds.Skip.First, q.Bounds.Skip.Last == math.MaxInt64:
 		return fmt.Errorf("%w: sequence %q starts or ends below 1", keysource.ErrOptions, q.Name)
 	}
 	return nil
@@ -214,7 +230,7 @@ func (q *Sequence) Greatest() int64 {
 }
 
 // last is [Sequence.Greatest] whatever the row says.
-func (q *Sequence) last() int64 { return min(cmp.Or(q.Max, math.MaxInt64), store.MaxReserved) }
+func (q *Sequence) last() int64 { return min(cmp.Or(q.Bounds.Max, math.MaxInt64), store.MaxReserved) }
 
 // Ceiling is [Sequence.Greatest], and for a sequence with an upstream the last integer of
 // all its blocks.
@@ -231,10 +247,10 @@ func (q *Sequence) End() int64 { return staterow.EndOf(q.incarnation()) }
 
 // KeysEnd returns the integer from which on keys are not the sequence's; 0 for none.
 func (q *Sequence) KeysEnd() int64 {
-	if end := q.End(); end > 0 && !q.HoldsBlocks() && (q.Below == 0 || end < q.Below) {
+	if end := q.End(); end > 0 && !q.HoldsBlocks() && (q.Bounds.Below == 0 || end < q.Bounds.Below) {
 		return end
 	}
-	return q.Below
+	return q.Bounds.Below
 }
 
 // Bound returns the values of the row in table_name and column_name.

@@ -53,7 +53,7 @@ func (s Columns) Greatest(ctx context.Context) (key int64, ranked bool, err erro
 	if err := s.ProveBelow(ctx); err != nil {
 		return 0, false, err
 	}
-	return s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.KeysEnd(), s.q.Skip) })
+	return s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.KeysEnd(), s.q.Bounds.Skip) })
 }
 
 // GreatestFrom is [Columns.Greatest] of the keys from from to to, both included.

@@ -12,10 +12,10 @@ import (
 func (s *Row) TakeOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	for range reserveTries {
 		got, err := s.take(ctx, n, seen)
-		if err != nil || got.First < seen || !s.q.Skip.Meets(got.First, n) {
+		if err != nil || got.First < seen || !s.q.Bounds.Skip.Meets(got.First, n) {
 			return got, err
 		}
-		if err := s.Advance(ctx, s.q.Skip.Last+1); err != nil {
+		if err := s.Advance(ctx, s.q.Bounds.Skip.Last+1); err != nil {
 			return keysource.Reservation{}, err
 		}
 	}

@@ -92,7 +92,7 @@ func (r *Rows) open(ctx context.Context) error {
 // starting returns the counter, whose row begins with a whole series if it is
 // made.
 func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
-	if q := &r.series.Sequence; q.Start != 0 || !q.Create {
+	if q := &r.series.Sequence; q.Made.Start != 0 || !q.Create {
 		return r.counter, nil
 	}
 	greatest, ranked, err := sequence.ColumnsOf(r.store, &r.series.Sequence).Greatest(ctx)
