@@ -84,7 +84,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	}
 	if q.x != nil {
 		b.brought.Add(q.x.Follows)
-		query, args = q.x.Text, q.x.Sent
+		query, args = q.x.Outgoing.Text, q.x.Outgoing.Sent
 	}
 	b.add(q)
 	return query, args, nil
@@ -104,17 +104,17 @@ func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil
 	}
-	x.Batched = true
+	x.Form.Batched = true
 	switch {
 	case x.Plan.Statements > 1:
 		return x.Plan.Refused(rewrite.ErrSeveral)
-	case x.Plan.Counts() && !x.Kept:
+	case x.Plan.Counts() && !x.Form.Kept:
 		return x.Plan.Refused(rewrite.ErrSelectSeveral)
 	}
 	if x.Follows.IsBefore(x.Plan) || executor.JoiningOf(b.conn.DB.Tables, x.Plan, x.Holes).Any {
 		switch err := b.admitJoined(ctx, x); {
 		case err == nil:
-		case x.Kept && x.Follows.IsUntold():
+		case x.Form.Kept && x.Follows.IsUntold():
 			x.Follows.Apart = true
 		default:
 			return err
@@ -152,7 +152,7 @@ func (b *Batch) together(p *plans.Plan, detail string) error {
 func (b *Batch) Sent() {
 	for i := range b.queued {
 		x := b.queued[i].x
-		if x != nil && x.Recording.Recorder != nil && !x.Kept && !x.Plan.ByFunction() {
+		if x != nil && x.Recording.Recorder != nil && !x.Form.Kept && !x.Plan.ByFunction() {
 			x.Recording.Write(outcome.RecordedKeys(x))
 		}
 	}
@@ -168,7 +168,7 @@ func (b *Batch) NoteResult(i int, res driver.Result) {
 func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows {
 	q := &b.queued[i]
 	q.read, q.rows = true, true
-	if q.x == nil || q.x.Kept || q.x.Recording.Recorder == nil {
+	if q.x == nil || q.x.Form.Kept || q.x.Recording.Recorder == nil {
 		return rows
 	}
 	return outcome.Observe(ctx, q.x, rows)

@@ -97,7 +97,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	if err != nil {
 		return nil, err
 	}
-	res, err := session.ExecStmt(ctx, l.Stmt, x.Sent)
+	res, err := session.ExecStmt(ctx, l.Stmt, x.Outgoing.Sent)
 	if err == nil {
 		outcome.Account{X: x}.CountBegun()
 		l.trace = x.Trace.To
@@ -135,15 +135,15 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 			return nil, err
 		}
 	}
-	if x.Keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.Room); err != nil {
+	if x.Drawn.Keys, err = keys.Draw(ctx, l.plan, nil, h, nil, nil, l.conn, &x.Drawn.Room); err != nil {
 		outcome.Account{X: x}.CountNoKey(err)
 		return nil, err
 	}
-	sent, err := l.formed(ctx, x.Keys)
+	sent, err := l.formed(ctx, x.Drawn.Keys)
 	if err != nil {
 		return nil, err
 	}
-	x.Sent = bind.Arguments(l.plan, args, h, sent, false)
+	x.Outgoing.Sent = bind.Arguments(l.plan, args, h, sent, false)
 	return x, nil
 }
 

@@ -148,16 +148,16 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 // fill returns the execution of a text that gets keys.
 func (d *directCall) fill(ctx context.Context, p *plans.Plan, h bind.Holes, inline bool) (*execution.Execution, execution.Event, error) {
 	x := d.conn.NewExecution(ctx, p, d.query, d.args, h)
-	x.Inline = inline
+	x.Form.Inline = inline
 	var err error
 	if x.Follows, err = executor.NewFollowing(ctx, &d.conn.Conn, p, d.args, h); err != nil {
 		return nil, execution.Event{}, err
 	}
-	if x.Session, err = d.conn.SendsLastInsertID(ctx, p); err != nil {
+	if x.Form.Session, err = d.conn.SendsLastInsertID(ctx, p); err != nil {
 		outcome.Account{X: x}.CountNoKey(err)
 		return nil, execution.Event{}, err
 	}
-	x.Session = x.Session && h.Any()
+	x.Form.Session = x.Form.Session && h.Any()
 	if err = d.batch.admit(ctx, x); err == nil {
 		if err = d.conn.Numbers.CheckSteps(ctx, p, d.query); err == nil {
 			err = executor.Fill(ctx, x)
@@ -189,7 +189,7 @@ func (d *directCall) kept(ctx context.Context, p *plans.Plan, h bind.Holes) (*ex
 		return nil, err
 	}
 	x := d.conn.NewExecution(ctx, p, d.query, d.args, h)
-	x.Kept, x.Follows = true, follows
+	x.Form.Kept, x.Follows = true, follows
 	if follows.IsBefore(p) && d.conn.PreparesFirst(d.by, len(d.args)) {
 		return nil, driver.ErrSkip
 	}

@@ -124,8 +124,8 @@ func (r *plainRun) execution() *execution.Execution {
 	}
 	x := r.conn.EmptyExecution()
 	x.Conn, x.Plan, x.Query, x.Args, x.Holes = r.conn, r.Plan, r.query, r.args, r.holes
-	x.Keys, x.Session = [][]driver.Value{drawn}, r.session
-	x.Text, x.Sent = bind.Text(r.Plan, r.session), r.sent
+	x.Drawn.Keys, x.Form.Session = [][]driver.Value{drawn}, r.session
+	x.Outgoing.Text, x.Outgoing.Sent = bind.Text(r.Plan, r.session), r.sent
 	return x
 }
 

@@ -52,8 +52,8 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 		return s.orError(err)
 	}
 	if x := c.Parked.TakeInline(r.query, p); x != nil {
-		s.literal, s.text, s.once, s.session, s.sends = true, x.Text, x, x.Session, x.Session
-		s.Stmt, err = c.PrepareContext(ctx, x.Text)
+		s.literal, s.text, s.once, s.session, s.sends = true, x.Outgoing.Text, x, x.Form.Session, x.Form.Session
+		s.Stmt, err = c.PrepareContext(ctx, x.Outgoing.Text)
 		if execution.IsBadConn(err) {
 			x.Recording.Recorder.Lose(x)
 		}

@@ -79,7 +79,7 @@ func bindsBytes(p *plans.Plan) bool {
 // beginKept is begin for a text that brings keys which are followed.
 func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	x := s.execution(ctx, args, bind.Holes{})
-	x.Kept = true
+	x.Form.Kept = true
 	var err error
 	if x.Follows, err = executor.NewFollowing(ctx, s.conn, s.plan, args, x.Holes); err != nil {
 		return nil, err
@@ -103,9 +103,9 @@ func (s *statement) fill(ctx context.Context, x *execution.Execution) (*executio
 	if err != nil {
 		return nil, err
 	}
-	kept := x.Kept
+	kept := x.Form.Kept
 	x = s.execution(ctx, x.Args, x.Holes)
-	x.Kept, x.Refused, x.Keys = kept, &e, make([][]driver.Value, len(s.plan.Draws))
+	x.Form.Kept, x.Refused, x.Drawn.Keys = kept, &e, make([][]driver.Value, len(s.plan.Draws))
 	executor.Place(x)
 	return x, nil
 }
@@ -173,7 +173,7 @@ func isElsewhere(s *statement, at *session.Location) bool {
 
 func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h bind.Holes) *execution.Execution {
 	x := s.conn.NewExecution(ctx, s.plan, s.query, args, h)
-	x.Session = s.sends && h.Any()
+	x.Form.Session = s.sends && h.Any()
 	s.conn.Brings.Note(s.plan, s.query, args)
 	return x
 }
@@ -186,7 +186,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
 	x := s.execution(ctx, args, h)
-	x.Inline = true
+	x.Form.Inline = true
 	if x.Follows, err = executor.NewFollowing(ctx, s.conn, s.plan, args, h); err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 		outcome.Account{X: x}.CountNoKey(err)
 		return nil, s.conn.DB.Stats.RefuseBound(ctx, s.query, err)
 	}
-	if err := s.replace(ctx, x.Text); err != nil {
+	if err := s.replace(ctx, x.Outgoing.Text); err != nil {
 		return nil, executor.Leave(ctx, x, err)
 	}
 	return x, nil
@@ -215,17 +215,17 @@ func (s *statement) replace(ctx context.Context, text string) error {
 // prepared anew where it has got others than it was prepared with. Where every key is
 // the caller's own, no transaction has to be open.
 func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt, error) {
-	if x.FromFirst {
-		return s.numberedFrom(ctx, x.Text)
+	if x.Form.FromFirst {
+		return s.numberedFrom(ctx, x.Outgoing.Text)
 	}
 	switch {
-	case s.literal && x.Text != s.text:
-		err := s.replace(ctx, x.Text)
+	case s.literal && x.Outgoing.Text != s.text:
+		err := s.replace(ctx, x.Outgoing.Text)
 		return s.Stmt, err
 	case s.literal, s.kept:
 		return s.Stmt, nil
-	case x.Session != s.session:
-		return otherwise(ctx, s, x.Text)
+	case x.Form.Session != s.session:
+		return otherwise(ctx, s, x.Outgoing.Text)
 	case executor.Proves(x), !s.plan.Proves(), s.conn.DB.Detached:
 		return s.Stmt, nil
 	case s.unproven == nil:

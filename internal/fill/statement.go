@@ -187,9 +187,9 @@ func (s *statement) SendExec(ctx context.Context, x *execution.Execution) (drive
 	if err != nil {
 		return nil, err
 	}
-	res, err := session.ExecStmt(ctx, stmt, x.Sent)
+	res, err := session.ExecStmt(ctx, stmt, x.Outgoing.Sent)
 	if err != nil {
-		res, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, stmt, x.Sent) })
+		res, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Result, error) { return session.ExecStmt(ctx, stmt, x.Outgoing.Sent) })
 	}
 	return res, err
 }
@@ -199,9 +199,9 @@ func (s *statement) SendQuery(ctx context.Context, x *execution.Execution) (driv
 	if err != nil {
 		return nil, err
 	}
-	rows, err := session.QueryStmt(ctx, stmt, x.Sent)
+	rows, err := session.QueryStmt(ctx, stmt, x.Outgoing.Sent)
 	if err != nil {
-		rows, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, stmt, x.Sent) })
+		rows, err = executor.SentAgain(ctx, s.conn, x.Plan, err, func() (driver.Rows, error) { return session.QueryStmt(ctx, stmt, x.Outgoing.Sent) })
 	}
 	return rows, err
 }

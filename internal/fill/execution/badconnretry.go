@@ -59,13 +59,13 @@ func (r *Recorder) Retry(x *Execution) bool {
 // IsRepeatable reports whether a retry of the execution may have its keys: they were
 // drawn for it, no transaction can give them back, and their number is in the text.
 func (x *Execution) IsRepeatable() bool {
-	return !x.Kept && !x.Joined && !x.Plan.Counts() && x.isAutonomous() && !x.Follows.IsBefore(x.Plan)
+	return !x.Form.Kept && !x.Form.Joined && !x.Plan.Counts() && x.isAutonomous() && !x.Follows.IsBefore(x.Plan)
 }
 
 // isSameText reports whether two executions are of the same text, and draw the same keys
 // for it. The arguments are not compared.
 func isSameText(x, y *Execution) bool {
-	return x.Conn.DB == y.Conn.DB && x.Query == y.Query && x.Values == y.Values &&
+	return x.Conn.DB == y.Conn.DB && x.Query == y.Query && x.Drawn.Values == y.Drawn.Values &&
 		table.SameColumns(x.Plan, y.Plan) && x.Holes.Equal(y.Holes)
 }
 
@@ -75,7 +75,7 @@ func handOver(from, to *Execution) bool {
 	if !from.Handed.CompareAndSwap(false, true) {
 		return false
 	}
-	to.Keys = from.Keys
+	to.Drawn.Keys = from.Drawn.Keys
 	if to.Recording.Recorder == from.Recording.Recorder {
 		to.Recording.Notes = from.Recording.Notes
 	}

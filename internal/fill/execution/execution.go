@@ -33,24 +33,18 @@ func (x *Execution) OwnConflicts() bool {
 // are drawn once for it, whatever detour database/sql takes. Its executor draws them and
 // sends it.
 type Execution struct {
-	Conn      *Conn
-	Plan      *plans.Plan
-	Query     string              // as the application sent it
-	Args      []driver.NamedValue // as the application sent them
-	Holes     bind.Holes
-	Keys      [][]driver.Value
-	Room      keys.Room
-	Rows      map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
-	Values    string        // of the states' {value:x}; empty without such values
-	Inline    bool          // keys are literals in the text
-	Session   bool          // it has the text with LAST_INSERT_ID(key)
-	Kept      bool          // it brings all its keys, and is sent unchanged
-	Joined    bool          // it has a transactional executor
-	FromFirst bool          // the engine numbers its rows from the first key: see engineNumbered
-	Batched   bool          // it is sent with others, whose Batch ends it
-	Handed    atomic.Bool   // its keys were given to its retry
-	ordinal   int           // among the executions of its attempt, from 1
-	Refused   *Event        // of a kept statement, sent although nothing could be raised
+	Conn  *Conn
+	Plan  *plans.Plan
+	Query string              // as the application sent it
+	Args  []driver.NamedValue // as the application sent them
+	Holes bind.Holes
+	Drawn Drawn
+
+	Form Form
+
+	Handed  atomic.Bool // its keys were given to its retry
+	ordinal int         // among the executions of its attempt, from 1
+	Refused *Event      // of a kept statement, sent although nothing could be raised
 
 	How       Executor
 	Follows   Following
@@ -58,6 +52,29 @@ type Execution struct {
 	Trace     Tracing
 	Fate      fate
 
+	Outgoing Outgoing
+}
+
+// Form says how the keys are sent.
+type Form struct {
+	Inline    bool // keys are literals in the text
+	Session   bool // it has the text with LAST_INSERT_ID(key)
+	Kept      bool // it brings all its keys, and is sent unchanged
+	Joined    bool // it has a transactional executor
+	FromFirst bool // the engine numbers its rows from the first key: see engineNumbered
+	Batched   bool // it is sent with others, whose Batch ends it
+}
+
+// Drawn holds the keys of an execution.
+type Drawn struct {
+	Keys   [][]driver.Value
+	Room   keys.Room
+	Rows   map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
+	Values string        // of the states' {value:x}; empty without such values
+}
+
+// Outgoing is what is sent.
+type Outgoing struct {
 	Text string // the text to send
 	Sent []driver.NamedValue
 }
@@ -77,7 +94,7 @@ type fate struct {
 func (c *Conn) NewExecution(ctx context.Context, p *plans.Plan, query string, args []driver.NamedValue, h bind.Holes) *Execution {
 	x := c.EmptyExecution()
 	x.Conn, x.Plan, x.Query, x.Args, x.Holes = c, p, query, args, h
-	x.Values = ValuesFor(ctx, p)
+	x.Drawn.Values = ValuesFor(ctx, p)
 	x.Watch(ctx)
 	return x
 }
@@ -123,7 +140,7 @@ func ValuesFor(ctx context.Context, p *plans.Plan) string {
 // Prepares reports whether database/sql shall prepare the text, execute and close it: the
 // driver would keep a statement for a text that is never sent again.
 func (x *Execution) Prepares() bool {
-	return x.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Joined && !x.FromFirst
+	return x.Form.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Form.Joined && !x.Form.FromFirst
 }
 
 // Executor sends the statement of an execution that has its keys, and ends the

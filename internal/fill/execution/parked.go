@@ -23,7 +23,7 @@ type parked struct {
 
 // Park adds an execution.
 func (p *parked) Park(x *Execution) {
-	if x.Joined || x.Kept {
+	if x.Form.Joined || x.Form.Kept {
 		return // its transaction is ours, or it has nothing to keep
 	}
 	p.dropUndone()
@@ -53,7 +53,7 @@ func (p *parked) Any() bool { return len(p.executions) > 0 }
 
 // AnyInline reports whether the keys of some are literals.
 func (p *parked) AnyInline() bool {
-	return slices.ContainsFunc(p.executions, func(x *Execution) bool { return x.Inline })
+	return slices.ContainsFunc(p.executions, func(x *Execution) bool { return x.Form.Inline })
 }
 
 // TakeInline removes and returns the oldest execution of a text whose keys are literals:
@@ -61,7 +61,7 @@ func (p *parked) AnyInline() bool {
 // execution.
 func (p *parked) TakeInline(query string, plan *plans.Plan) *Execution {
 	return p.take(func(x *Execution) bool {
-		return x.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
+		return x.Form.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
 	})
 }
 
@@ -69,7 +69,7 @@ func (p *parked) TakeInline(query string, plan *plans.Plan) *Execution {
 // arguments. It returns nil if there is no such execution.
 func (p *parked) TakeBound(query string, plan *plans.Plan, args []driver.NamedValue, values string) *Execution {
 	return p.take(func(x *Execution) bool {
-		return !x.Inline && x.Query == query && x.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
+		return !x.Form.Inline && x.Query == query && x.Drawn.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
 	})
 }
 

@@ -155,7 +155,7 @@ type Tracing struct {
 // Way returns the way in which the driver gets the execution.
 func (x *Execution) Way() string {
 	switch {
-	case x.Batched:
+	case x.Form.Batched:
 		return wayBatch
 	case x.Plan.Load:
 		return wayBulk

@@ -65,7 +65,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	if !c.x.FromFirst {
+	if !c.x.Form.FromFirst {
 		if err := KeepsValues(ctx, c.x); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 		if err != nil {
 			return UnlessOld(ctx, c.x.Conn, c.x.Plan, err)
 		}
-		if !c.x.FromFirst {
+		if !c.x.Form.FromFirst {
 			if reason := Unnumbered(c.x.Plan.Dialect, row[1:]); reason != "" {
 				return c.x.Plan.Refused(reason)
 			}
@@ -101,7 +101,7 @@ func (c *countedWithin) count(ctx context.Context) error {
 	}
 	c.counts++
 	c.stored = -1
-	c.x.Rows, c.x.Keys = map[int]int64{0: n}, nil
+	c.x.Drawn.Rows, c.x.Drawn.Keys = map[int]int64{0: n}, nil
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
 		return err
 	}
 	var first int64
-	if c.x.FromFirst {
+	if c.x.Form.FromFirst {
 		if first, err = res.LastInsertId(); err != nil {
 			return err
 		}
@@ -172,13 +172,13 @@ func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 // inTable returns how many of the keys that were drawn are in the table.
 func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 	in := &c.x.Plan.Inserts[0]
-	if c.x.Rows[0] == 0 {
+	if c.x.Drawn.Rows[0] == 0 {
 		return 0, nil
 	}
 	d := c.x.Plan.Dialect
 	column := d.QuoteIdent(table.Of(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
 	first := firstNumber(c.x)
-	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Rows[0]-1), nil)
+	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Drawn.Rows[0]-1), nil)
 	if err != nil {
 		return 0, err
 	}
@@ -189,10 +189,10 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 func (c *countedWithin) judge(stored, first int64) error {
 	t := table.Of(&c.x.Plan.Inserts[0])
 	switch {
-	case stored != c.x.Rows[0]:
+	case stored != c.x.Drawn.Rows[0]:
 		c.stored = stored
 		return t.KeyError(0, errMiscounted)
-	case c.x.FromFirst && stored > 0 && first != firstNumber(c.x):
+	case c.x.Form.FromFirst && stored > 0 && first != firstNumber(c.x):
 		return t.KeyError(0, errOtherNumber)
 	}
 	return nil

@@ -38,21 +38,21 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 			return err
 		}
 	}
-	s.X.Rows = map[int]int64{}
+	s.X.Drawn.Rows = map[int]int64{}
 	for i, d := range s.X.Plan.Draws {
-		if s.X.Keys != nil && s.X.Plan.Inserts[d.Insert].Query != nil {
-			s.X.Keys[i] = nil
+		if s.X.Drawn.Keys != nil && s.X.Plan.Inserts[d.Insert].Query != nil {
+			s.X.Drawn.Keys[i] = nil
 		}
 	}
 	s.counts++
 	for _, i := range s.X.Plan.Counted() {
 		if i > 0 {
-			drawn, err := keys.Draw(ctx, s.X.Plan, s.X.Args, s.X.Holes, s.X.Rows, s.X.Keys, s.X.Conn, nil)
+			drawn, err := keys.Draw(ctx, s.X.Plan, s.X.Args, s.X.Holes, s.X.Drawn.Rows, s.X.Drawn.Keys, s.X.Conn, nil)
 			if err != nil {
 				_ = s.release(ctx)
 				return err
 			}
-			s.X.Keys = drawn
+			s.X.Drawn.Keys = drawn
 		}
 		n, err := s.countInsert(ctx, i)
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 		case s.counts > 1:
 			n += n/8 + 1 // another program is adding rows
 		}
-		s.X.Rows[i] = n
+		s.X.Drawn.Rows[i] = n
 	}
 	return nil
 }
@@ -236,7 +236,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 			return 0, err
 		}
 	}
-	query, args := rowcount.CountQuery(s.X.Plan, i, s.X.Args, s.X.Holes, s.X.Keys)
+	query, args := rowcount.CountQuery(s.X.Plan, i, s.X.Args, s.X.Holes, s.X.Drawn.Keys)
 	row, err := c.QueryRow(ctx, query, args)
 	switch {
 	case own != nil:

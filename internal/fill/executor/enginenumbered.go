@@ -88,12 +88,12 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 		rows = max(rows, n.stored)
 		rows += rows/8 + 1 // another program is adding rows
 	}
-	x.Rows = map[int]int64{0: rows}
-	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Rows, nil, x.Conn, nil)
+	x.Drawn.Rows = map[int]int64{0: rows}
+	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, nil, x.Conn, nil)
 	if err != nil {
 		return err
 	}
-	x.Keys = drawn
+	x.Drawn.Keys = drawn
 	return nil
 }
 
@@ -146,10 +146,10 @@ func (t textTransaction) end(text string) error {
 // firstNumber returns the number that the engine gives the first row; 0 where no key was
 // reserved.
 func firstNumber(x *execution.Execution) int64 {
-	if x.Rows[0] == 0 {
+	if x.Drawn.Rows[0] == 0 {
 		return 0
 	}
-	return x.Keys[0][1].(int64) + 1
+	return x.Drawn.Keys[0][1].(int64) + 1
 }
 
 func (n *engineNumbered) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
@@ -234,16 +234,16 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 		answer, stored, first, err := send()
 		switch {
 		case n.isTaken(err) && n.counts < maxCounts: // then it may be a value of the application's
-			stored = n.x.Rows[0] + 1
+			stored = n.x.Drawn.Rows[0] + 1
 		case err != nil:
 			return none, n.undo(ctx, err)
-		case stored <= n.x.Rows[0] && (stored == 0 || first == firstNumber(n.x)):
-			n.x.Rows[0] = stored
+		case stored <= n.x.Drawn.Rows[0] && (stored == 0 || first == firstNumber(n.x)):
+			n.x.Drawn.Rows[0] = stored
 			if err := n.end(ctx); err != nil {
 				return none, err
 			}
 			return answer, nil
-		case stored <= n.x.Rows[0]:
+		case stored <= n.x.Drawn.Rows[0]:
 			return none, n.undo(ctx, n.keyError(errOtherNumber))
 		}
 		n.stored = stored
@@ -268,13 +268,13 @@ const duplicateEntry = 1062
 // query had more rows than were counted, and another row has the number. A value of another
 // unique column may be such a number too.
 func (n *engineNumbered) isTaken(err error) bool {
-	if !sqlcode.Is(err, duplicateEntry) || n.x.Rows[0] == 0 {
+	if !sqlcode.Is(err, duplicateEntry) || n.x.Drawn.Rows[0] == 0 {
 		return false
 	}
 	_, entry, _ := strings.Cut(err.Error(), "'")
 	entry, _, _ = strings.Cut(entry, "'")
 	key, wrong := strconv.ParseInt(entry, 10, 64)
-	after := firstNumber(n.x) + n.x.Rows[0]
+	after := firstNumber(n.x) + n.x.Drawn.Rows[0]
 	return wrong == nil && key >= after && key-after < maxSurplus
 }
 

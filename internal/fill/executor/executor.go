@@ -18,9 +18,9 @@ type Direct struct{ Conn *execution.Conn }
 // SendExec sends a statement without rows.
 func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Result, error) {
 	c := d.Conn
-	res, err := c.ExecContext(ctx, x.Text, x.Sent)
+	res, err := c.ExecContext(ctx, x.Outgoing.Text, x.Outgoing.Sent)
 	if err != nil {
-		res, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, x.Text, x.Sent) })
+		res, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Result, error) { return c.ExecContext(ctx, x.Outgoing.Text, x.Outgoing.Sent) })
 	}
 	return res, err
 }
@@ -28,9 +28,9 @@ func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Re
 // SendQuery sends a statement that gives rows.
 func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.Rows, error) {
 	c := d.Conn
-	rows, err := c.QueryContext(ctx, x.Text, x.Sent)
+	rows, err := c.QueryContext(ctx, x.Outgoing.Text, x.Outgoing.Sent)
 	if err != nil {
-		rows, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, x.Text, x.Sent) })
+		rows, err = SentAgain(ctx, c, x.Plan, err, func() (driver.Rows, error) { return c.QueryContext(ctx, x.Outgoing.Text, x.Outgoing.Sent) })
 	}
 	return rows, err
 }
@@ -68,11 +68,11 @@ func choose(ctx context.Context, x *execution.Execution) error {
 		}
 		if byEngine {
 			n := &engineNumbered{x: x}
-			x.How, x.FromFirst = n, true
+			x.How, x.Form.FromFirst = n, true
 			if err := n.fill(ctx); !sqlcode.Is(err, noSavepoints) {
 				return err
 			}
-			x.FromFirst = false // ROW_NUMBER needs no savepoint
+			x.Form.FromFirst = false // ROW_NUMBER needs no savepoint
 		}
 		counted = &InsertSelect{X: x}
 		if err := counted.countRows(ctx); err != nil {
@@ -87,7 +87,7 @@ func choose(ctx context.Context, x *execution.Execution) error {
 	}
 	needs := JoiningOf(x.Conn.DB.Tables, x.Plan, x.Holes)
 	if x.Follows.IsBefore(x.Plan) {
-		if x.Kept && x.Follows.IsUntold() {
+		if x.Form.Kept && x.Follows.IsUntold() {
 			return chooseUntold(ctx, x)
 		}
 		needs.Any, needs.gapFree = true, true
@@ -97,7 +97,7 @@ func choose(ctx context.Context, x *execution.Execution) error {
 		if err != nil {
 			return counted.giveUp(ctx, err)
 		}
-		x.Keys = drawn
+		x.Drawn.Keys = drawn
 		if s, skips := newSkipping(x); skips && counted == nil {
 			x.How = s
 		}
@@ -133,7 +133,7 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	case ctx.Err() != nil, err == driver.ErrSkip, execution.IsBadConn(err):
 		return err
 	}
-	x.How, x.Joined = nil, false
+	x.How, x.Form.Joined = nil, false
 	x.Follows.LeaveJoined()
 	t := table.Of(&x.Plan.Inserts[0])
 	c.DB.Log.Write(ctx, report.MessageNotRaised, t.Table, t.KeyColumns[0].Name)
@@ -143,14 +143,14 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 // choose draws the keys in the execution's transaction.
 func (t *Transactional) choose(ctx context.Context) error {
 	x := t.X
-	x.How, x.Joined = t, true
+	x.How, x.Form.Joined = t, true
 	split(&x.Follows, x.Conn, x.Plan)
 	if t.within != nil {
 		takes, err := TakesFirst(ctx, x)
 		if err != nil {
 			return err
 		}
-		x.FromFirst = takes
+		x.Form.FromFirst = takes
 		// A count fixes the snapshot of a transaction under REPEATABLE READ.
 		if err := x.Conn.OpenState(ctx, table.Of(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
 			return err

@@ -31,31 +31,31 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
 	var drawn [][]driver.Value
 	if x.Plan.Counts() {
-		drawn = x.Keys // for the count
+		drawn = x.Drawn.Keys // for the count
 	}
 	var room *keys.Room
-	if x.Keys == nil {
-		room = &x.Room // the keys of an attempt before are kept until there are others
+	if x.Drawn.Keys == nil {
+		room = &x.Drawn.Room // the keys of an attempt before are kept until there are others
 	}
-	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Rows, drawn, giverOf(x), room)
+	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, drawn, giverOf(x), room)
 	return drawn, doubtUndrawn(x, err)
 }
 
 // Place puts the keys where they travel.
 func Place(x *execution.Execution) {
 	switch {
-	case x.Kept:
-		x.Text, x.Sent = x.Query, x.Args
-	case x.FromFirst:
-		x.Text, x.Sent = rowcount.TextFrom(x.Plan, firstNumber(x)), x.Args
-	case x.Inline && Proves(x):
-		x.Text, x.Sent = bind.InlineProven(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
-	case x.Inline:
-		x.Text, x.Sent = bind.Inline(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
+	case x.Form.Kept:
+		x.Outgoing.Text, x.Outgoing.Sent = x.Query, x.Args
+	case x.Form.FromFirst:
+		x.Outgoing.Text, x.Outgoing.Sent = rowcount.TextFrom(x.Plan, firstNumber(x)), x.Args
+	case x.Form.Inline && Proves(x):
+		x.Outgoing.Text, x.Outgoing.Sent = bind.InlineProven(x.Plan, x.Args, x.Holes, x.Drawn.Keys, x.Form.Session)
+	case x.Form.Inline:
+		x.Outgoing.Text, x.Outgoing.Sent = bind.Inline(x.Plan, x.Args, x.Holes, x.Drawn.Keys, x.Form.Session)
 	case Proves(x):
-		x.Text, x.Sent = bind.ProvenText(x.Plan, x.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
+		x.Outgoing.Text, x.Outgoing.Sent = bind.ProvenText(x.Plan, x.Form.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Drawn.Keys, x.Form.Session)
 	default:
-		x.Text, x.Sent = bind.Text(x.Plan, x.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Keys, x.Session)
+		x.Outgoing.Text, x.Outgoing.Sent = bind.Text(x.Plan, x.Form.Session), bind.Arguments(x.Plan, x.Args, x.Holes, x.Drawn.Keys, x.Form.Session)
 	}
 }
 
@@ -64,7 +64,7 @@ func Place(x *execution.Execution) {
 // between, and the arguments sent are this caller's.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
 	h, err := bind.FindHoles(x.Plan, args)
-	if err != nil || !x.Holes.Equal(h) || x.Values != execution.ValuesFor(ctx, x.Plan) {
+	if err != nil || !x.Holes.Equal(h) || x.Drawn.Values != execution.ValuesFor(ctx, x.Plan) {
 		return false
 	}
 	x.Args = args

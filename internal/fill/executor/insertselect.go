@@ -155,18 +155,18 @@ func (s *InsertSelect) outgrown(err error) bool {
 // refill counts the rows anew and draws keys for them. If that fails, the execution is
 // unchanged.
 func (s *InsertSelect) refill(ctx context.Context) error {
-	rows, drawn := s.X.Rows, s.X.Keys
-	s.X.Keys = slices.Clone(drawn)
+	rows, drawn := s.X.Drawn.Rows, s.X.Drawn.Keys
+	s.X.Drawn.Keys = slices.Clone(drawn)
 	err := s.countRows(ctx)
 	var anew [][]driver.Value
 	if err == nil {
-		anew, err = keys.Draw(ctx, s.X.Plan, s.X.Args, s.X.Holes, s.X.Rows, s.X.Keys, s.X.Conn, nil)
+		anew, err = keys.Draw(ctx, s.X.Plan, s.X.Args, s.X.Holes, s.X.Drawn.Rows, s.X.Drawn.Keys, s.X.Conn, nil)
 	}
 	if err != nil {
-		s.X.Rows, s.X.Keys = rows, drawn
+		s.X.Drawn.Rows, s.X.Drawn.Keys = rows, drawn
 		return err
 	}
-	s.X.Keys = anew
+	s.X.Drawn.Keys = anew
 	Place(s.X)
 	return nil
 }

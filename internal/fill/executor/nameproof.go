@@ -33,4 +33,6 @@ func doubtUndrawn(x *execution.Execution, err error) error {
 
 // Proves reports whether the text of an execution proves the facts on which its keys
 // depend: drawn keys need that.
-func Proves(x *execution.Execution) bool { return x.Joined || x.Plan.ProvesName() && x.Holes.Any() }
+func Proves(x *execution.Execution) bool {
+	return x.Form.Joined || x.Plan.ProvesName() && x.Holes.Any()
+}

@@ -44,7 +44,7 @@ var errNumberTaken = anchor.New("number-taken", "a row was left out, since its n
 // their numbers; ok is false for others.
 func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 	in := &x.Plan.Inserts[0]
-	if !MayLeaveOut(x.Plan) || x.Kept || x.Batched {
+	if !MayLeaveOut(x.Plan) || x.Form.Kept || x.Form.Batched {
 		return s, false
 	}
 	f := execution.FactsOf(x.Conn, table.Of(in))
@@ -148,7 +148,7 @@ func (s skipping) drawAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.Keys = drawn
+	x.Drawn.Keys = drawn
 	Place(x)
 	return nil
 }
@@ -211,7 +211,7 @@ func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, er
 func (s skipping) names(text string) bool {
 	for _, digits := range strings.FieldsFunc(text, func(c rune) bool { return c < '0' || c > '9' }) {
 		digits = strings.TrimLeft(digits, "0")
-		if slices.ContainsFunc(s.x.Keys[s.draw], func(n driver.Value) bool { return fmt.Sprint(n) == digits }) {
+		if slices.ContainsFunc(s.x.Drawn.Keys[s.draw], func(n driver.Value) bool { return fmt.Sprint(n) == digits }) {
 			return true
 		}
 	}
@@ -225,7 +225,7 @@ func (s skipping) countTaken(ctx context.Context, wait string) (found int64, err
 	defer cancel()
 	x := s.x
 	d, in := x.Plan.Dialect, &x.Plan.Inserts[0]
-	numbers := x.Keys[s.draw]
+	numbers := x.Drawn.Keys[s.draw]
 	column := d.QuoteIdent(table.Of(in).KeyColumns[x.Plan.Draws[s.draw].Key].Name)
 	var query strings.Builder
 	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IN (", column, in.TableText, column)

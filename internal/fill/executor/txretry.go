@@ -96,7 +96,7 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 	if err := t.proveAfter(ctx); err != nil {
 		return err
 	}
-	t.X.Keys = drawn
+	t.X.Drawn.Keys = drawn
 	return nil
 }
 

@@ -44,10 +44,10 @@ func foresee(ctx context.Context, c *execution.Conn, p *plans.Plan, query string
 	}
 	x := &execution.Execution{Conn: c, Plan: p, Query: query, Args: unknownArguments(p), Holes: h}
 	var err error
-	if x.Session, err = c.SendsLastInsertID(ctx, p); err == nil {
+	if x.Form.Session, err = c.SendsLastInsertID(ctx, p); err == nil {
 		err = foreseeExecutor(ctx, x)
 	}
-	f := foresight{session: x.Session, joined: x.Joined, fromFirst: x.FromFirst}
+	f := foresight{session: x.Form.Session, joined: x.Form.Joined, fromFirst: x.Form.FromFirst}
 	f.missing = err == nil && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
 		facts, err := c.DB.Facts(ctx, &c.Session, table.Of(&in))
 		return err == nil && facts.IsUnseen()
@@ -70,14 +70,14 @@ func foreseeLoad(c *execution.Conn, p *plans.Plan) error {
 func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
 	p, c := x.Plan, x.Conn
 	t := &executor.Transactional{X: x, Needs: executor.JoiningOf(c.DB.Tables, p, x.Holes)}
-	x.Joined = t.Needs.Any
+	x.Form.Joined = t.Needs.Any
 	if executor.CountsInTransaction(p) {
-		x.Joined = true
+		x.Form.Joined = true
 		if r := t.Unfit(false); r != nil {
 			return r
 		}
 		var err error
-		if x.FromFirst, err = executor.TakesFirst(ctx, x); err != nil {
+		if x.Form.FromFirst, err = executor.TakesFirst(ctx, x); err != nil {
 			return err
 		}
 		return foreseeNumbers(ctx, x)
@@ -87,14 +87,14 @@ func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
 	}
 	if p.Counts() {
 		var err error
-		if x.FromFirst, err = executor.NumberedByEngine(ctx, x); err != nil {
+		if x.Form.FromFirst, err = executor.NumberedByEngine(ctx, x); err != nil {
 			return err
 		}
 		if err := foreseeNumbers(ctx, x); err != nil {
 			return err
 		}
 	}
-	if r := t.Unfit(false); x.Joined && r != nil {
+	if r := t.Unfit(false); x.Form.Joined && r != nil {
 		return r
 	}
 	return nil
@@ -103,7 +103,7 @@ func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
 // foreseeNumbers returns a refusal where the engine would not number the rows of a query as
 // it should. The questions that come with a count of the rows are asked without it.
 func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
-	if x.FromFirst {
+	if x.Form.FromFirst {
 		return nil
 	}
 	if err := executor.KeepsValues(ctx, x); err != nil {

@@ -39,7 +39,7 @@ func (a Answer) isOpen() bool {
 
 // tellsID reports whether the result's LastInsertId is to be one of our keys.
 func (a Answer) tellsID() bool {
-	if a.table.LastIDKey < 0 || a.x.Session || !a.x.Plan.Alone() {
+	if a.table.LastIDKey < 0 || a.x.Form.Session || !a.x.Plan.Alone() {
 		return false
 	}
 	f := execution.FactsOf(a.x.Conn, a.table)

@@ -30,7 +30,7 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 		Failed(ctx, x, err)
 		return res, Meant(x, SetRefused(x.Plan, err))
 	}
-	if x.Kept {
+	if x.Form.Kept {
 		return res, nil
 	}
 	noteNumber(x)
@@ -43,7 +43,7 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 
 // noteNumber notes an execution that has got its keys, and was sent.
 func noteNumber(x *execution.Execution) {
-	if f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])); f != nil && f.HasCounter && !x.Batched {
+	if f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])); f != nil && f.HasCounter && !x.Form.Batched {
 		x.Conn.Numbers.Note(x.Plan, f)
 	}
 }
@@ -59,10 +59,10 @@ func Queried(ctx context.Context, x *execution.Execution, rows driver.Rows, err 
 		Failed(ctx, x, err)
 		return nil, Meant(x, SetRefused(x.Plan, err))
 	}
-	if !x.Kept {
+	if !x.Form.Kept {
 		noteNumber(x)
 	}
-	if x.Kept || x.Recording.Recorder == nil && x.Trace.To == nil && !x.HasNumbers() {
+	if x.Form.Kept || x.Recording.Recorder == nil && x.Trace.To == nil && !x.HasNumbers() {
 		Account{x}.Count(nil, nil)
 		return rows, nil
 	}

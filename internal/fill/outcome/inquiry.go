@@ -96,7 +96,7 @@ func (q *Inquiry) group(draw, n int) bool {
 			q.Groups = append(q.Groups, group{Parent: parent})
 		}
 		q.Groups[at].At = append(q.Groups[at].At, i)
-		q.places[place{at, q.key.Reported(x.Keys[draw][i])}] = i
+		q.places[place{at, q.key.Reported(x.Drawn.Keys[draw][i])}] = i
 	}
 	return true
 }
@@ -247,7 +247,7 @@ func (q *Inquiry) Where(parent string, at []int) string {
 func (q *Inquiry) value(n int) driver.Value {
 	for i := range q.x.Plan.Draws {
 		if d := q.x.Plan.Draws[i]; &table.Of(&q.x.Plan.Inserts[0]).KeyColumns[d.Key] == q.key {
-			return q.x.Keys[i][n]
+			return q.x.Drawn.Keys[i][n]
 		}
 	}
 	return nil

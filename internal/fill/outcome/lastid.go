@@ -29,7 +29,7 @@ type filledID struct {
 // result returns the driver's result, or one whose LastInsertId is the key of
 // the first row, on SQLite the key of the last row.
 func (l lastID) result() driver.Result {
-	if l.table.LastIDKey < 0 || l.x.Session || !l.x.Plan.Alone() {
+	if l.table.LastIDKey < 0 || l.x.Form.Session || !l.x.Plan.Alone() {
 		return l.res
 	}
 	if f := execution.FactsOf(l.x.Conn, l.table); f != nil && f.NumbersOther {
@@ -95,7 +95,7 @@ func (l lastID) filledIDs(i int) []filledID {
 		if p.Insert != 0 || p.Key != i {
 			continue
 		}
-		switch v := l.x.Keys[p.Draw][p.N].(type) {
+		switch v := l.x.Drawn.Keys[p.Draw][p.N].(type) {
 		case int64:
 			ids = append(ids, filledID{p.Row, v, n})
 		case string:
@@ -222,12 +222,12 @@ func (l lastID) numberedResult() driver.Result {
 		return l.res // the rowid of the last row, which is its key
 	case l.in.Conflict != plans.ConflictError:
 		return OwnResult{l.res, l.x.Fate.Changed}
-	case err != nil, affected != l.x.Rows[0], affected == 0:
+	case err != nil, affected != l.x.Drawn.Rows[0], affected == 0:
 		return OwnResult{l.res, 0}
 	case l.x.Plan.Dialect.LastRowID:
-		return OwnResult{l.res, l.x.Keys[d][1].(int64) + l.x.Rows[0]}
+		return OwnResult{l.res, l.x.Drawn.Keys[d][1].(int64) + l.x.Drawn.Rows[0]}
 	}
-	return OwnResult{l.res, l.x.Keys[d][1].(int64) + 1}
+	return OwnResult{l.res, l.x.Drawn.Keys[d][1].(int64) + 1}
 }
 
 // firstNumbered returns the first key of an INSERT … SELECT that the table has, on SQLite
@@ -235,11 +235,11 @@ func (l lastID) numberedResult() driver.Result {
 // reads it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 	d := slices.IndexFunc(a.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == a.table.LastIDKey })
-	if d < 0 || !a.tellsID() || a.in.Conflict == plans.ConflictError || a.in.UpdatesKey || a.x.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
+	if d < 0 || !a.tellsID() || a.in.Conflict == plans.ConflictError || a.in.UpdatesKey || a.x.Drawn.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
 		return 0
 	}
 	f := RowFactsOf(ctx, a.x)
-	before, ok := a.x.Keys[d][1].(int64)
+	before, ok := a.x.Drawn.Keys[d][1].(int64)
 	column := f.Column(a.x.Plan.Draws[d].Key)
 	if !ok || !f.Stays || column == "" || !a.table.KeyColumns[a.x.Plan.Draws[d].Key].IsInteger() {
 		return 0
@@ -249,7 +249,7 @@ func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 		which = "MAX"
 	}
 	column = a.x.Plan.Dialect.QuoteIdent(column)
-	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.Rows[0])
+	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.Drawn.Rows[0])
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
 	row, err := a.x.Conn.QueryRow(ctx, query, nil)

@@ -22,7 +22,7 @@ import (
 // a caller wants to know. A transaction of ours is still open then.
 func (a Answer) Settle(ctx context.Context) {
 	a.x.Fate.Rows, a.x.Fate.Changed, a.x.Fate.Gone = nil, 0, nil
-	if a.x.Kept {
+	if a.x.Form.Kept {
 		return
 	}
 	if a.x.Plan.Alone() && a.x.Plan.Counts() {

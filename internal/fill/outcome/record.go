@@ -14,13 +14,13 @@ func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 	var numbered []execution.RecordedKey
 	for _, insert := range x.Plan.Counted() {
 		t := table.Of(&x.Plan.Inserts[insert])
-		for row := range x.Rows[insert] {
+		for row := range x.Drawn.Rows[insert] {
 			for i, d := range x.Plan.Draws {
 				if d.Insert != insert || !x.Plan.Inserts[insert].Target.Keys[d.Key].Counted {
 					continue
 				}
 				k := &t.KeyColumns[d.Key]
-				key := keysource.Integers(x.Keys[i][1].(int64)+1+row, 1, k.Layout)[0]
+				key := keysource.Integers(x.Drawn.Keys[i][1].(int64)+1+row, 1, k.Layout)[0]
 				numbered = append(numbered, execution.RecordedKey{Table: t.Table, Column: k.Name, Row: int(row), Key: k.Reported(key)})
 			}
 		}
@@ -65,7 +65,7 @@ func RecordedKeys(x *execution.Execution) []execution.RecordedKey {
 			Table:  t.Table,
 			Column: k.Name,
 			Row:    p.Row,
-			Key:    k.Reported(x.Keys[p.Draw][p.N]),
+			Key:    k.Reported(x.Drawn.Keys[p.Draw][p.N]),
 		})
 	}
 	return append(recorded, numberedKeys(x)...)

@@ -34,7 +34,7 @@ type observedRows struct {
 // Observe notes the keys as unknown and watches the rows.
 func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driver.Rows {
 	o := &observedRows{ForwardedRows: ForwardedRows{rows}, x: x, column: -1, suspect: func(err error) { Suspect(ctx, x, err) }}
-	if !x.Batched {
+	if !x.Form.Batched {
 		x.Conn.Unread = append(x.Conn.Unread, x)
 	}
 	if x.Recording.Recorder == nil {
@@ -115,7 +115,7 @@ func (o *observedRows) fail(err error) {
 		o.x.Recording.Recorder.Lose(o.x)
 	default:
 		o.x.Handed.Store(true) // the error may be about its keys
-		if !o.x.Batched {      // else the connection is not free to ask anything
+		if !o.x.Form.Batched { // else the connection is not free to ask anything
 			o.suspect(err)
 		}
 	}
@@ -261,7 +261,7 @@ func (o *observedRows) countEnded() {
 		case len(o.keys) > 0 && !x.Plan.Counts():
 			return settledKeys(in, o.keys)
 		case in.Query != nil:
-			if in.Returning && in.Conflict == plans.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Rows[0] {
+			if in.Returning && in.Conflict == plans.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Drawn.Rows[0] {
 				v.Outcome = execution.OutcomeStored
 			}
 		default:

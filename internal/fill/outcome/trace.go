@@ -39,7 +39,7 @@ func (a Account) traced(e *execution.Event, in *plans.Insert, v Verdict) executi
 	x := a.X
 	told := execution.Traced{
 		Entry: e.Owner.Rule.Entry, Table: e.Table, Action: e.Action, Offset: -1, Keys: e.Keys,
-		Way: x.Way(), Joined: x.Joined, Outcome: v.Outcome, Failed: v.Failed,
+		Way: x.Way(), Joined: x.Form.Joined, Outcome: v.Outcome, Failed: v.Failed,
 	}
 	if v.Failed || v.Outcome == execution.OutcomeUnknown {
 		told.Cause = v.Cause.String()

@@ -19,7 +19,7 @@ import (
 // the keys of its source: the engine, or the driver, has refused the statement, and by
 // the catalog the column has another type.
 func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
-	if x.Kept || x.Plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
+	if x.Form.Kept || x.Plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
 		return
 	}
 	f := unfitFacts(ctx, x)

@@ -106,7 +106,7 @@ func (a Answer) selected(affected int64) Verdict {
 		if v.Outcome = execution.OutcomeStored; affected == 0 {
 			v.Outcome = execution.OutcomeNotStored
 		}
-	case affected == a.x.Rows[0]:
+	case affected == a.x.Drawn.Rows[0]:
 		v.Outcome = execution.OutcomeStored
 	}
 	return v
@@ -145,7 +145,7 @@ func (a Account) Count(res driver.Result, err error) {
 // eachInsert calls a function for each INSERT of the execution, with its event.
 func (a Account) eachInsert(f func(e *execution.Event, in *plans.Insert)) {
 	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
-	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Rows)
+	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Drawn.Rows)
 	f(&first, &a.X.Plan.Inserts[0])
 	for i := range first.Rest {
 		f(&first.Rest[i], &a.X.Plan.Inserts[i+1])

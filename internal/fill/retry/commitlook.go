@@ -184,7 +184,7 @@ func newKeyInquiry(ctx context.Context, x *execution.Execution, c *execution.Con
 	if draw < 0 {
 		return nil, false
 	}
-	y := &execution.Execution{Conn: c, Plan: x.Plan, Query: x.Query, Args: x.Args, Holes: x.Holes, Keys: x.Keys, Values: x.Values}
+	y := &execution.Execution{Conn: c, Plan: x.Plan, Query: x.Query, Args: x.Args, Holes: x.Holes, Drawn: execution.Drawn{Keys: x.Drawn.Keys, Values: x.Drawn.Values}}
 	f := outcome.RowFactsOf(ctx, y)
 	if !f.Shown {
 		return nil, false
