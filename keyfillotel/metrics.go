@@ -50,7 +50,7 @@ type instruments struct {
 	all    []metric.Observable
 	failed []error
 
-	statements, filled, keys, withheld, suspects metric.Int64ObservableCounter // by entry of the policy
+	entry entryMetrics
 
 	// By source of the policy:
 	fetches, fetchErrors, waits, leasesLost metric.Int64ObservableCounter
@@ -60,14 +60,19 @@ type instruments struct {
 	lasts, leaseLeft                        metric.Float64ObservableGauge
 }
 
+// entryMetrics are the metrics by entry of the policy.
+type entryMetrics struct {
+	statements, filled, keys, withheld, suspects metric.Int64ObservableCounter // by entry of the policy
+}
+
 func newInstruments(meter metric.Meter) *instruments {
 	i := &instruments{meter: meter}
 
-	i.statements = i.counter("keyfill.statements", "{statement}", "Statements by outcome: stored, left_out, failed and unknown where keyfill added a key, else kept, refused or passed. The reason is the cause of a failure or a refusal.")
-	i.filled = i.counter("keyfill.filled", "{statement}", "INSERTs to which keyfill added a key, or would have under another mode.")
-	i.withheld = i.counter("keyfill.withheld", "{statement}", "INSERTs that were sent as they came because of the mode or of unsupported: unfilled.")
-	i.keys = i.counter("keyfill.keys", "{key}", "Keys that keyfill added to INSERTs.")
-	i.suspects = i.counter("keyfill.suspects", "{key}", "Keys of keyfill that the engine found in the table already.")
+	i.entry.statements = i.counter("keyfill.statements", "{statement}", "Statements by outcome: stored, left_out, failed and unknown where keyfill added a key, else kept, refused or passed. The reason is the cause of a failure or a refusal.")
+	i.entry.filled = i.counter("keyfill.filled", "{statement}", "INSERTs to which keyfill added a key, or would have under another mode.")
+	i.entry.withheld = i.counter("keyfill.withheld", "{statement}", "INSERTs that were sent as they came because of the mode or of unsupported: unfilled.")
+	i.entry.keys = i.counter("keyfill.keys", "{key}", "Keys that keyfill added to INSERTs.")
+	i.entry.suspects = i.counter("keyfill.suspects", "{key}", "Keys of keyfill that the engine found in the table already.")
 
 	i.fetches = i.counter("keyfill.source.fetches", "{fetch}", "Fetches from the store that brought numbers, time or a lease.")
 	i.fetchErrors = i.counter("keyfill.source.fetch.errors", "{fetch}", "Fetches from the store that failed.")
@@ -135,14 +140,14 @@ func (i *instruments) observe(o metric.Observer, f figures.Figures, now time.Tim
 		if s.Reason != "" {
 			more = append(more, attribute.String(reasonKey, s.Reason))
 		}
-		o.ObserveInt64(i.statements, int64(s.Count), with(more...))
+		o.ObserveInt64(i.entry.statements, int64(s.Count), with(more...))
 	}
 	for _, e := range f.Entries {
 		of := with(text(entryKey, e.Name))
-		o.ObserveInt64(i.filled, int64(e.Filled), of)
-		o.ObserveInt64(i.keys, int64(e.Keys), of)
-		o.ObserveInt64(i.withheld, int64(e.Withheld), of)
-		o.ObserveInt64(i.suspects, int64(e.Suspects), of)
+		o.ObserveInt64(i.entry.filled, int64(e.Filled), of)
+		o.ObserveInt64(i.entry.keys, int64(e.Keys), of)
+		o.ObserveInt64(i.entry.withheld, int64(e.Withheld), of)
+		o.ObserveInt64(i.entry.suspects, int64(e.Suspects), of)
 	}
 	for _, s := range f.Sources {
 		i.observeSource(o, s, now, with(text(sourceKey, s.Source), attribute.String(kindKey, s.Kind)))

@@ -29,12 +29,17 @@ import (
 type collector struct {
 	mount *keyfill.Mount
 
-	statements, filled, keys, withheld, suspects *prometheus.Desc // by entry of the policy
+	entry entryMetrics
 
 	// By source of the policy:
 	info, states, left, block, remaining, exhaustion *prometheus.Desc
 	fetches, fetchErrors, lastFetch, failing         *prometheus.Desc
 	waits, lastKey, leaseHeld, leaseEnd, leasesLost  *prometheus.Desc
+}
+
+// entryMetrics are the metrics by entry of the policy.
+type entryMetrics struct {
+	statements, filled, keys, withheld, suspects *prometheus.Desc // by entry of the policy
 }
 
 // NewCollector returns a collector of the counts of a mount since it was opened, and of
@@ -50,12 +55,14 @@ func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {
 	}
 	return &collector{
 		mount: m,
+		entry: entryMetrics{
 
-		statements: of("statements_total", "INSERTs by outcome: stored, left_out, failed and unknown where keyfill added a key, else kept, refused or passed. The reason is the cause of a failure or a refusal.", "table", "outcome", "reason"),
-		filled:     of("filled_statements_total", "INSERTs to which keyfill added a key, or would have under another mode.", "table"),
-		keys:       of("keys_total", "Keys that keyfill added to INSERTs.", "table"),
-		withheld:   of("withheld_statements_total", "INSERTs that were sent as they came because of the mode or of unsupported: unfilled.", "table"),
-		suspects:   of("suspects_total", "Keys of keyfill that the engine found in the table already.", "table"),
+			statements: of("statements_total", "INSERTs by outcome: stored, left_out, failed and unknown where keyfill added a key, else kept, refused or passed. The reason is the cause of a failure or a refusal.", "table", "outcome", "reason"),
+			filled:     of("filled_statements_total", "INSERTs to which keyfill added a key, or would have under another mode.", "table"),
+			keys:       of("keys_total", "Keys that keyfill added to INSERTs.", "table"),
+			withheld:   of("withheld_statements_total", "INSERTs that were sent as they came because of the mode or of unsupported: unfilled.", "table"),
+			suspects:   of("suspects_total", "Keys of keyfill that the engine found in the table already.", "table"),
+		},
 
 		info:        of("source_info", "The kind and the store of a source, always 1.", "source", "kind", "store"),
 		states:      of("source_states", "States of the source that this process uses, such as one for each tenant.", "source"),
@@ -78,7 +85,7 @@ func NewCollector(m *keyfill.Mount, dbName string) prometheus.Collector {
 // Describe sends the descriptions of all metrics.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
-		c.statements, c.filled, c.keys, c.withheld, c.suspects,
+		c.entry.statements, c.entry.filled, c.entry.keys, c.entry.withheld, c.entry.suspects,
 		c.info, c.states, c.left, c.block, c.remaining, c.exhaustion,
 		c.fetches, c.fetchErrors, c.lastFetch, c.failing, c.waits, c.lastKey, c.leaseHeld, c.leaseEnd, c.leasesLost,
 	} {
@@ -90,13 +97,13 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	f := figures.Read(c.mount)
 	for _, s := range f.Statements {
-		out <- counter(c.statements, s.Count, s.Entry, string(s.Outcome), s.Reason)
+		out <- counter(c.entry.statements, s.Count, s.Entry, string(s.Outcome), s.Reason)
 	}
 	for _, e := range f.Entries {
-		out <- counter(c.filled, e.Filled, e.Name)
-		out <- counter(c.keys, e.Keys, e.Name)
-		out <- counter(c.withheld, e.Withheld, e.Name)
-		out <- counter(c.suspects, e.Suspects, e.Name)
+		out <- counter(c.entry.filled, e.Filled, e.Name)
+		out <- counter(c.entry.keys, e.Keys, e.Name)
+		out <- counter(c.entry.withheld, e.Withheld, e.Name)
+		out <- counter(c.entry.suspects, e.Suspects, e.Name)
 	}
 	for _, s := range f.Sources {
 		c.collectSource(out, s)

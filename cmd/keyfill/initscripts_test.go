@@ -167,7 +167,7 @@ func linesOf(d *dialect.Dialect, over *catalog.Overview) (all []string) {
 			}
 			all = append(all, fmt.Sprintf("%s.%s: integer %v %d, text %v, binary %v, length %d, uuid %v, computed %v, by %q %v, leads %v, alone %v, null %v, makes %v, trigger %q",
 				t.Name, c.Name, c.Integer, c.Bits, c.Text, c.Binary, c.Length, c.UUID, c.Generated, c.Identity, c.IdentityAlways,
-				c.LeadsIndex, c.UniqueAlone, t.Nullable[c.Name], c.Identity == "" && t.MakesDefault(c.Name), trigger))
+				c.Indexes.LeadsIndex, c.Indexes.UniqueAlone, t.Nullable[c.Name], c.Identity == "" && t.MakesDefault(c.Name), trigger))
 		}
 		all = append(all, fmt.Sprintf("%s: key %q, visible %v, split %v, partition %v, child %v", t.Name, t.Primary, t.Visible, t.Split, t.Partition, t.Child))
 	}

@@ -114,8 +114,8 @@ func describeTable(t *catalog.Table) string {
 		add(c.Identity != "", c.Identity)
 		add(c.IdentityAlways, "always")
 		add(c.RowID, "rowid")
-		add(c.LeadsIndex, "led")
-		add(c.Unique != nil, strings.Join(c.Unique, ","))
+		add(c.Indexes.LeadsIndex, "led")
+		add(c.Indexes.Unique != nil, strings.Join(c.Indexes.Unique, ","))
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
@@ -183,7 +183,7 @@ func TestCatalogQuoted(t *testing.T) {
 			t.Fatal(err)
 		}
 		col := read.Column(s.Dialect, fold(column, true))
-		if read.Name != table || col == nil || col.Name != column || !col.LeadsIndex || len(col.Unique) != 1 {
+		if read.Name != table || col == nil || col.Name != column || !col.Indexes.LeadsIndex || len(col.Indexes.Unique) != 1 {
 			t.Errorf("%+v", read)
 		}
 	})

@@ -101,7 +101,7 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	switch {
 	case k.Below > 0 && c.RowID && c.Identity == "":
 		fail(ErrLive, "SQLite gives the greatest key and one where the column has no AUTOINCREMENT, so that no counter could stand at below: leave below out")
-	case k.Below > 0 && c.Identity == "AUTO_INCREMENT" && !c.LeadsIndex:
+	case k.Below > 0 && c.Identity == "AUTO_INCREMENT" && !c.Indexes.LeadsIndex:
 		// MyISAM and Aria number each value of the columns before it, from its greatest key.
 		fail(ErrLive, "its AUTO_INCREMENT counts within the columns that are before it in the index, so that no counter could stand at below: make an index that begins with it, or leave below out")
 	case c.Identity == "", c.IdentityAlways, k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):

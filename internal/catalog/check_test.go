@@ -19,7 +19,7 @@ var columns = map[string]catalog.Column{
 	"decimal16": {Type: "decimal(16,0)", Integer: true, Bits: 53},
 	"big":       {Type: "bigint", Integer: true, Bits: 63},
 	"auto":      {Type: "bigint", Integer: true, Bits: 63, Identity: "AUTO_INCREMENT"},
-	"led":       {Type: "bigint", Integer: true, Bits: 63, Identity: "AUTO_INCREMENT", LeadsIndex: true},
+	"led":       {Type: "bigint", Integer: true, Bits: 63, Identity: "AUTO_INCREMENT", Indexes: catalog.ColumnIndexes{LeadsIndex: true}},
 	"always":    {Type: "bigint", Integer: true, Bits: 63, Identity: "GENERATED ALWAYS AS IDENTITY", IdentityAlways: true},
 	"identity":  {Type: "bigint", Integer: true, Bits: 63, Identity: "IDENTITY", IdentityAlways: true},
 	"computed":  {Type: "bigint", Integer: true, Bits: 63, Generated: true},

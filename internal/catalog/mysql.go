@@ -187,7 +187,7 @@ func (t *Table) describedMySQL(rows [][]any) error {
 func (t *Table) aloneInMySQL() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
-		c.UniqueAlone = slices.ContainsFunc(t.UniqueIndexes, func(x UniqueIndex) bool {
+		c.Indexes.UniqueAlone = slices.ContainsFunc(t.UniqueIndexes, func(x UniqueIndex) bool {
 			return len(x.Columns) == 1 && x.Columns[0] == c.Name
 		})
 	}

@@ -65,12 +65,12 @@ func (t *Table) led(column, name string, complete bool, columns int) {
 	if c == nil {
 		return // an expression, or a column that is hidden
 	}
-	c.LeadsIndex = c.LeadsIndex || complete
+	c.Indexes.LeadsIndex = c.Indexes.LeadsIndex || complete
 	if name != "" {
-		if !slices.Contains(c.Unique, name) { // another index, the same message
-			c.Unique = append(c.Unique, name)
+		if !slices.Contains(c.Indexes.Unique, name) { // another index, the same message
+			c.Indexes.Unique = append(c.Indexes.Unique, name)
 		}
-		c.UniqueAlone = c.UniqueAlone || complete && columns == 1
+		c.Indexes.UniqueAlone = c.Indexes.UniqueAlone || complete && columns == 1
 	}
 }
 

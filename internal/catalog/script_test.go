@@ -53,9 +53,9 @@ func describe(t *catalog.Table) string {
 		add(c.Identity != "", "%s", c.Identity)
 		add(c.IdentityAlways, "always")
 		add(c.RowID, "rowid")
-		add(c.LeadsIndex, "led")
-		add(c.Unique != nil, "unique %s", strings.Join(c.Unique, ","))
-		add(c.UniqueAlone, "alone")
+		add(c.Indexes.LeadsIndex, "led")
+		add(c.Indexes.Unique != nil, "unique %s", strings.Join(c.Indexes.Unique, ","))
+		add(c.Indexes.UniqueAlone, "alone")
 		add(c.Collation != "", "collation %s", c.Collation)
 		b.WriteString(line + "\n")
 	}

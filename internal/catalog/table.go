@@ -127,6 +127,20 @@ type Column struct {
 	// RowID reports whether the column is another name of SQLite's rowid.
 	RowID bool
 
+	Indexes ColumnIndexes
+
+	// Collation is the name of a text column's collation, empty if the catalog does not
+	// show it. SQLite shows the collation of indexes only.
+	Collation string
+
+	rounds bool // a floating-point number, in which large integers are not exact
+
+	numeric bool // text that looks like a number becomes one, exact or not
+	lossy   bool // for another kind of key: the engine changes the value, or reads it back as no integer
+}
+
+// ColumnIndexes says which indexes a column is in.
+type ColumnIndexes struct {
 	// LeadsIndex reports whether an index of all rows, unique or not, begins with the
 	// column, so that MAX reads one entry of it.
 	LeadsIndex bool
@@ -140,15 +154,6 @@ type Column struct {
 	// UniqueAlone reports whether a unique index of all rows is on this column alone, so
 	// that no value is stored twice.
 	UniqueAlone bool
-
-	// Collation is the name of a text column's collation, empty if the catalog does not
-	// show it. SQLite shows the collation of indexes only.
-	Collation string
-
-	rounds bool // a floating-point number, in which large integers are not exact
-
-	numeric bool // text that looks like a number becomes one, exact or not
-	lossy   bool // for another kind of key: the engine changes the value, or reads it back as no integer
 }
 
 // Column returns the column of a folded name, nil where there is none.

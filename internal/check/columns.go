@@ -204,7 +204,7 @@ func (c *checker) lookAtNull(t *target, i int, col *catalog.Column) {
 
 // lookAtUnique adds a finding where nothing keeps a key from being stored twice.
 func (c *checker) lookAtUnique(t *target, i int, col *catalog.Column) {
-	if col.UniqueAlone || t.found.View {
+	if col.Indexes.UniqueAlone || t.found.View {
 		return
 	}
 	k := &t.table.KeyColumns[i]

@@ -36,7 +36,7 @@ func (c *checker) lookAtScope(t *target, i int, col *catalog.Column) {
 		}
 		c.add(f)
 	}
-	if len(scope) > 0 && col.UniqueAlone {
+	if len(scope) > 0 && col.Indexes.UniqueAlone {
 		c.add(Finding{Severity: Warning, Rule: ruleScope, Class: SomeInserts, Table: t.found.Name, Column: col.Name, Line: t.lines(i).Source,
 			Message: "a unique index is on the key column alone, so that the number of one parent is refused within another one",
 			Remedy:  "make the columns of scope: and the key column unique together, and the key column alone not; or leave scope: out in the policy"})

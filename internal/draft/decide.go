@@ -146,7 +146,7 @@ func (x *decider) decideColumn(i *item, name string, isKey bool) {
 		i.say("%s is called as the key of %s is: the application brings that.", shown(name), shownTable(meant))
 	case isConstant(i.found.Default[name]):
 		i.say("%s has the default %s, so that the table may be one of a single row, or the application brings the key.", shown(name), shown(i.found.Default[name]))
-	case col.Integer && !col.Text && !col.LeadsIndex:
+	case col.Integer && !col.Text && !col.Indexes.LeadsIndex:
 		i.say("No index begins with %s, so that keyfill cannot ask for its greatest value: say start: in the source, or make an index.", shown(name))
 	case !col.UUID && !IsKeyName(i.found.Name, name):
 		i.say("%s may have a meaning of its own, which the application brings.", shown(name))
@@ -209,7 +209,7 @@ func (x *decider) decideNumbered(i *item, col *catalog.Column) {
 	case col.RowID && col.Identity == "":
 		i.rest = bits + sequence
 		i.say("SQLite has no counter that could be raised: stop programs without keyfill first.")
-	case col.Identity == "AUTO_INCREMENT" && !col.LeadsIndex:
+	case col.Identity == "AUTO_INCREMENT" && !col.Indexes.LeadsIndex:
 		i.column = ""
 		i.say("The counter counts within the columns before it in the index.")
 	default:

@@ -25,7 +25,7 @@ func shown(over *catalog.Overview) string {
 			}
 			if slices.Contains(t.Primary, c.Name) {
 				text += " key"
-			} else if c.UniqueAlone {
+			} else if c.Indexes.UniqueAlone {
 				text += " unique"
 			}
 			if !t.Nullable[c.Name] {

@@ -23,14 +23,14 @@ type event struct {
 // note adds a line to the history, and to the story if a story was asked for.
 func (w *World) note(e event, format string, args ...any) {
 	e.at = w.now()
-	w.history.Add(mixed(mixed(uint64(e.at), uint64(e.slot)), first(e.keys)))
+	w.story.history.Add(mixed(mixed(uint64(e.at), uint64(e.slot)), first(e.keys)))
 	if !w.trace {
 		return
 	}
 	e.text = fmt.Sprintf(format, args...)
-	w.tale.Lock()
-	defer w.tale.Unlock()
-	w.events = append(w.events, e)
+	w.story.tale.Lock()
+	defer w.story.tale.Unlock()
+	w.story.events = append(w.story.events, e)
 }
 
 // tell adds a line to the story.
@@ -58,7 +58,7 @@ func mixed(a, b uint64) uint64 {
 
 // History returns a number that identifies a history: which process did what in which
 // nanosecond, and got which keys. One seed has one history.
-func (w *World) History() uint64 { return w.history.Load() }
+func (w *World) History() uint64 { return w.story.history.Load() }
 
 // Keys returns how many keys were handed out.
 func (w *World) Keys() int {
@@ -123,7 +123,7 @@ func (w *World) head(b *strings.Builder) {
 
 // sorted returns the lines in order of time.
 func (w *World) sorted() []event {
-	events := slices.Clone(w.events)
+	events := slices.Clone(w.story.events)
 	slices.SortStableFunc(events, func(a, b event) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.slot, b.slot))
 	})

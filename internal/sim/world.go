@@ -150,13 +150,18 @@ type World struct {
 	trace  bool
 	wg     sync.WaitGroup
 
-	history atomic.Uint64 // see [World.History]
-	tale    sync.Mutex    // guards events
-	events  []event
+	story storyLines
 
 	mu     sync.Mutex // guards what follows and the fields above; held for no wait
 	broken []string
 	procs  []*Process
+}
+
+// storyLines are the events of a world, for its story.
+type storyLines struct {
+	history atomic.Uint64 // see [World.History]
+	tale    sync.Mutex    // guards events
+	events  []event
 }
 
 // traits are the values that a seed draws for its world.

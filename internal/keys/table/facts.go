@@ -118,18 +118,18 @@ func ReadsNoLastID(t *catalog.Table) bool {
 func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	return ColumnFacts{
 		Schema: t.Schema, Table: t.Name, Column: c.Name,
-		Leads:        c.LeadsIndex,
-		Alone:        c.UniqueAlone,
+		Leads:        c.Indexes.LeadsIndex,
+		Alone:        c.Indexes.UniqueAlone,
 		Counts:       c.Identity == "AUTO_INCREMENT" || c.Identity == "AUTOINCREMENT",
 		Numbers:      c.Identity == "AUTO_INCREMENT" || c.RowID,
 		live:         c.Identity != "",
-		Ranked:       c.LeadsIndex && c.Integer,
-		unindexed:    c.Integer && !c.LeadsIndex && !t.View,
+		Ranked:       c.Indexes.LeadsIndex && c.Integer,
+		unindexed:    c.Integer && !c.Indexes.LeadsIndex && !t.View,
 		RowID:        c.RowID,
-		Unique:       c.Unique,
+		Unique:       c.Indexes.Unique,
 		OthersNumber: c.RowID || c.Identity != "",
 		Triggered:    t.InsertTriggers != catalog.No,
-		TakesFirst:   c.Identity == "AUTO_INCREMENT" && c.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
+		TakesFirst:   c.Identity == "AUTO_INCREMENT" && c.Indexes.LeadsIndex && t.Transactional && t.InsertTriggers != catalog.Yes,
 	}
 }
 

@@ -34,7 +34,7 @@ func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 	for i := range t.KeyColumns {
 		name, leads := "", false
 		if c := found.Column(d, t.KeyColumns[i].Name); c != nil {
-			name, leads = c.Name, c.LeadsIndex
+			name, leads = c.Name, c.Indexes.LeadsIndex
 		}
 		f.Columns, f.Leads = append(f.Columns, name), append(f.Leads, leads)
 		f.Unfit = append(f.Unfit, unfit(d, found, t.KeyColumns[i].Wanted()))

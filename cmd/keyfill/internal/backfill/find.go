@@ -86,7 +86,7 @@ func (b *Table) locate(ctx context.Context) error {
 	}
 	for i := range b.found.Columns {
 		c := &b.found.Columns[i]
-		if !c.UniqueAlone || !c.LeadsIndex || c.Name == b.Column.Name || !c.Integer && !c.Text {
+		if !c.Indexes.UniqueAlone || !c.Indexes.LeadsIndex || c.Name == b.Column.Name || !c.Integer && !c.Text {
 			continue
 		}
 		column := b.dialect.QuoteIdent(c.Name)
