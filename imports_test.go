@@ -335,6 +335,7 @@ var arrows = map[string][]string{
 	"internal/gosql":       {},
 	"internal/vet":         {module, module + "/dialect", module + "/internal/anchor", module + "/internal/explain", module + "/internal/gosql", module + "/internal/rewrite/compile", module + "/internal/rewrite/effects", module + "/internal/rewrite/plans", module + "/internal/rewrite/scan", module + "/internal/rewrite/words", module + "/internal/sqlscript", module + "/policy", module + "/rewrite"},
 	"internal/nearest":     {},
+	"internal/sample":      {},
 	"internal/knots":       {},
 	"internal/reference":   {module + "/policy"},
 	"internal/storetest":   {module + "/internal/testturn", module + "/keysource"},
