@@ -83,8 +83,8 @@ type Dialect struct {
 	// changed, if a column has AUTO_INCREMENT.
 	FirstID bool
 
-	// UncountedRows says that the result of a statement that returns rows does not tell how many
-	// were stored.
+	// UncountedRows says that the result of a statement that returns rows does not count the
+	// rows that were stored.
 	UncountedRows bool
 
 	// LeavesNoTrace says that a statement changes nothing that the next one of its session can
@@ -129,8 +129,8 @@ type Dialect struct {
 	// tables stand now; empty where it always does.
 	FreshCounters string
 
-	// IndexSchema says that CREATE INDEX takes the schema with the name of the index, and not with
-	// that of its table: https://sqlite.org/lang_createindex.html.
+	// IndexSchema says that CREATE INDEX takes the schema before the name of the index, and not
+	// before the table's: https://sqlite.org/lang_createindex.html.
 	IndexSchema bool
 
 	// UnreadCounter says that keyfill does not ask the engine where the counter of a
@@ -152,8 +152,8 @@ const (
 	FamilyOracle
 )
 
-// IndexNames returns the name of an index and that of its table as CREATE INDEX has them. An
-// empty schema is left out.
+// IndexNames returns the names of an index and its table as CREATE INDEX has them. An empty
+// schema is left out.
 func (d *Dialect) IndexNames(schema, index, table string) (name, on string) {
 	name, on = d.QuoteIdent(index), d.QuoteIdent(table)
 	switch {

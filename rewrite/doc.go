@@ -63,8 +63,8 @@
 // arguments. A COPY with options that change how the values of lib/pq are read is
 // treated as the following.
 //
-// Transact-SQL and PL/SQL run an INSERT in a block, behind IF and in TRY, once or
-// not at all: it is filled. Behind the beginning of a loop and beside GOTO it is
+// Transact-SQL and PL/SQL run an INSERT in a block, after IF or in TRY at most
+// once: it is filled. After the beginning of a loop, or beside GOTO, it is
 // refused.
 //
 // Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a query, PREPARE,
@@ -99,19 +99,19 @@
 // A placeholder that is added has the caller's style: the next highest number, or
 // a name that is free. In SQLite $n is a name, which some drivers number by its
 // digits and others by where it first stands in the text: there the caller's own
-// behind the key get new numbers too, so that $1, $2 … keep this order. If they do
+// after the key get new numbers too, so that $1, $2 … keep this order. If they do
 // not have it before, keys are literals, and the text cannot be prepared.
 //
 // # Several statements
 //
-// A text is filled as a whole or refused. An INSERT is refused behind a statement
+// A text is filled as a whole or refused. An INSERT is refused after a statement
 // that may change how the INSERT is read or whether it runs, and how often: an
 // unknown one, SET sql_mode and character sets, QUOTED_IDENTIFIER and a block of
 // MySQL. Arguments are counted over the whole text; SQLite's drivers do not agree
 // on that, so there keys are literals, and such a text cannot be prepared.
 //
-// An INSERT behind EXPLAIN gets any value for its key, and none is drawn. One that
-// runs, behind ANALYZE, is an INSERT like others.
+// An INSERT after EXPLAIN gets any value for its key, and no key is drawn. After
+// EXPLAIN ANALYZE it runs, and is filled like any other.
 //
 // # Filled twice
 //

@@ -17,7 +17,7 @@ import (
 // (https://www.sqlite.org/datatype3.html#collation).
 func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 	e := engines[d.Family]
-	if !k.Cased || !c.Text || e.tellsCase == nil || e.tellsCase(c) {
+	if !k.Cased || !c.Text || e.isCaseSensitive == nil || e.isCaseSensitive(c) {
 		return ""
 	}
 	if e.caseless != nil {
@@ -30,7 +30,7 @@ func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 
 func (c *Column) isCitext() bool { return c.Type == "citext" || strings.HasSuffix(c.Type, ".citext") }
 
-func tellsCaseInPostgreSQL(c *Column) bool {
+func isCaseSensitiveInPostgreSQL(c *Column) bool {
 	return !c.isCitext() && !strings.HasSuffix(c.Collation, NotDeterministic)
 }
 

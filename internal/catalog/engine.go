@@ -27,11 +27,12 @@ type engine struct {
 	column   func(c *Declared) Column        // what a live catalog would say of a declared column
 	complete func(l *Listed, t *Declaration) // adds what that would say of a declared table besides
 
-	// tellsCase reports whether a text column tells keys apart that differ by case alone. Else
-	// casing is the collation to give it, and caseless says what else the column may be.
-	tellsCase func(c *Column) bool
-	casing    string
-	caseless  func(c *Column) string
+	// isCaseSensitive reports whether a text column distinguishes keys that differ by case
+	// alone. If not, casing is the collation to give it, unless caseless returns another
+	// problem of the column.
+	isCaseSensitive func(c *Column) bool
+	casing          string
+	caseless        func(c *Column) string
 
 	// comb says why a COMB does not suit a column of UUIDs, whatever its layout or, where
 	// combLayout is not empty, in that layout.
@@ -51,7 +52,7 @@ var engines = map[dialect.Family]*engine{
 
 		temporary: temporaryInMySQL, partitioning: partitioningMySQL,
 		column: (*Declared).inMySQL, complete: completeMySQL,
-		tellsCase: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary") }, casing: "ascii_bin",
+		isCaseSensitive: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary") }, casing: "ascii_bin",
 		comb: " refuses some and stores others out of order: use source uuidv7, or make it binary(16) with layout: binary",
 		// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a
 		// user sees the columns that it has some right to. Seen on MariaDB 10.11.19.
@@ -65,23 +66,23 @@ AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname 
 		anySchema: "", // a NULL has no type there
 
 		temporary: temporaryInPostgreSQL, locate: locateInPostgreSQL, partitioning: partitioningPostgreSQL,
-		insertRule: insertRulePostgreSQL,
-		column:     (*Declared).inPostgreSQL,
-		tellsCase:  tellsCaseInPostgreSQL, casing: `"C"`, caseless: citextProblem,
+		insertRule:      insertRulePostgreSQL,
+		column:          (*Declared).inPostgreSQL,
+		isCaseSensitive: isCaseSensitiveInPostgreSQL, casing: `"C"`, caseless: citextProblem,
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLite: {
 		list:      listSQLite,
 		names:     "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND ?1 IS NULL",
 		temporary: temporaryInSQLite, locate: locateInSQLite,
-		column:    func(c *Declared) Column { return columnOfSQLite(c.Name, c.Type) },
-		tellsCase: func(c *Column) bool { return c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM") }, casing: "BINARY",
+		column:          func(c *Declared) Column { return columnOfSQLite(c.Name, c.Type) },
+		isCaseSensitive: func(c *Column) bool { return c.Collation == "" || isOneOf(c.Collation, "BINARY", "RTRIM") }, casing: "BINARY",
 		noColumn: writeColumn,
 	},
 	dialect.FamilySQLServer: {
-		locate:    locateInSQLServer,
-		column:    (*Declared).inSQLServer,
-		tellsCase: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs") }, casing: "Latin1_General_100_BIN2",
+		locate:          locateInSQLServer,
+		column:          (*Declared).inSQLServer,
+		isCaseSensitive: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "bin2", "cs") }, casing: "Latin1_General_100_BIN2",
 		comb: " compares the last bytes first: say layout: sequential_at_end", combLayout: dialect.SequentialAsString,
 		noColumn: writeColumn,
 	},

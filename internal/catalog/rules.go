@@ -48,9 +48,9 @@ ORDER BY r.rulename
 LIMIT 1`
 
 // InsertRule returns the first rule, by its name, that PostgreSQL applies to an INSERT into
-// a table or view, and that reads its rows or does something beside it or in its place. It
-// returns the zero Rule where there is none, as on any other engine. The names are as for [Read]. It has to run on
-// the connection of the INSERT.
+// a table or view and that reads the rows, adds commands or replaces the INSERT. It returns
+// the zero Rule if there is none, as on any other engine. The names are as for [Read]. It has
+// to run on the connection of the INSERT.
 func InsertRule(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (Rule, error) {
 	query := engines[d.Family].insertRule
 	if query == "" {

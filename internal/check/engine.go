@@ -56,8 +56,8 @@ type engine struct {
 	missingRights func(c *checker, table string) ([]string, error)
 	grantee       func(*checker) string
 
-	// twoWay tells how another server writes into the database too, empty if none does; nil:
-	// that is not known.
+	// twoWay returns how another server writes into the database too, empty if none does;
+	// nil: that is not known.
 	twoWay func(context.Context, *sql.DB) (string, error)
 
 	// refusesType reports whether the engine refuses a key for its type or length, given the

@@ -35,8 +35,8 @@ func (c *checker) refusesType(t *catalog.Listed, k *table.Column, col *catalog.C
 	return e.refusesType(c, t, k.Wanted(), col, c.mode())
 }
 
-// mode returns the words of the session that say whether the engine refuses what does not fit;
-// empty for an engine that has none, or does not tell them.
+// mode returns the session's setting that decides whether the engine refuses a value that does
+// not fit; empty if the engine has none, or the setting cannot be read.
 func (c *checker) mode() string {
 	query := c.engine.mode
 	if query == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// lookAtLeases tells who holds which series or worker's number, and which leases have
-// run out with numbers left.
+// lookAtLeases adds a finding for each leased series or worker's number: the process that
+// holds it, or that the lease has expired with numbers left.
 func (c *checker) lookAtLeases() error {
 	leased := func(src policy.Source) bool { return src.Kind == policy.KindRecycled || src.WorkerLease > 0 }
 	now := c.engine.now
@@ -69,9 +69,9 @@ func (c *checker) lookAtClock() error {
 	return nil
 }
 
-// lookAtSeries tells of series of a recycled source that its counter has not counted, as
-// where the two tables were restored from different moments: the counter gives such a series
-// again, which the source refuses. f is the finding without what it says.
+// lookAtSeries adds a finding if a recycled source has series that its counter has not
+// counted, as after the two tables were restored from different moments: the counter gives
+// such a series again, which the source refuses. f is the finding without its message.
 func (c *checker) lookAtSeries(f Finding, t *target, i int, st *keys.State, found sequence.Looked) {
 	src := t.table.KeyColumns[i].Rule.Source
 	now := c.engine.now

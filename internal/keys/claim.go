@@ -36,7 +36,7 @@ func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err
 	}
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil || f.Unseen != nil {
-		return false, err // a temporary table's keys are nobody else's business
+		return false, err // a temporary table's keys concern no other session
 	}
 	claim, err := c.Claimer(ctx, dr.On)
 	if err != nil {
@@ -94,8 +94,8 @@ func nowOf(env keysource.Env) time.Time {
 	return time.Now()
 }
 
-// writeClaim writes a claim down, and reports whether that stays whatever becomes of the
-// statement's transaction.
+// writeClaim writes a claim, and reports whether it is written, and whether it stays if the
+// statement's transaction is rolled back.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
 	if !dr.Tables.StatesOnConnection() {
 		return noteClaim(ctx, dr.Tables.Stores, dr.Key.Rule.Source, claim, dr.Tables.StoreWait/2, relation.LentConn(dr.On))
@@ -122,10 +122,9 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 	return noted, !dr.own.Claimed, nil
 }
 
-// noteClaim writes the claim of a source down on a connection of our own, and reports whether
-// that stays. It waits for the source's store for as long as wait. Where the application's
-// database has no connection left, a claim that is there already is looked for by lent, and none
-// is written there.
+// noteClaim writes the claim of a source on a connection of our own, and reports whether it is
+// written and stays. It waits at most wait for the source's store. If the application's
+// database has no connection left, it looks for an existing claim on lent, and writes none.
 func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, claim binding.Claim, wait time.Duration, lent driver.Conn) (noted, stays bool, err error) {
 	home, err := s.Get("")
 	if err != nil {

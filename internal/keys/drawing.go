@@ -104,8 +104,8 @@ func unusable(err error) bool {
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
 
-// unseenTable is the error of a table that is not there, whose numbering has no row
-// either. It tells the first alone, since a name that is misspelt needs no row.
+// unseenTable is the error of a missing table whose numbering has no row either. Its text
+// names the table alone, since a misspelt name needs no row.
 type unseenTable struct{ unseen, row error }
 
 func (e *unseenTable) Error() string { return e.unseen.Error() }

@@ -29,7 +29,7 @@ var (
 	errMaxUnseen = anchor.New("maxplusone", "the next key is the greatest one plus one, and whether a unique index covers its column is not known, since the catalog does not show the table")
 )
 
-// afterMax returns the first of n integers behind the greatest key of a column, as
+// afterMax returns the first of n integers after the greatest key of a column, as
 // the statement's transaction sees it.
 func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	began := time.Now()
@@ -43,7 +43,7 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	return first, nil
 }
 
-// readMax is afterMax, and measures nothing.
+// readMax is afterMax without the measurement.
 func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	switch {
@@ -89,8 +89,8 @@ func unranked(c store.Column) store.Column {
 	return c
 }
 
-// enterMutex waits for other transactions that are about to insert behind the greatest
-// key of a column, where reading that key does not wait for them.
+// enterMutex waits for other transactions that are about to insert after the greatest key of
+// a column, if reading that key does not wait for them.
 func (dr Drawing) enterMutex(ctx context.Context, f *table.Facts, column store.Column) error {
 	if !keycolumn.NeedsMutex(dr.Tables.AnyEngine().Dialect) {
 		return nil

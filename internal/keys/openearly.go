@@ -17,8 +17,8 @@ import (
 // than there are transactions, each waits for the others. So the numberings whose numbers
 // belong to transactions are opened before the first transaction begins.
 
-// earlyMost bounds the tables whose numberings are opened early: nobody should wait long for
-// tables that his transaction may not fill.
+// earlyMost bounds the tables whose numberings are opened early: a transaction should not wait
+// long for tables that it may not fill.
 const earlyMost = 16
 
 // earlyWait bounds the time that the first transaction waits: it may have nothing to do with
@@ -33,8 +33,8 @@ type earlyOpening struct {
 
 func newEarlyOpening() *earlyOpening { return &earlyOpening{turn: make(chan struct{}, 1)} }
 
-// openEarly opens the numberings of tables that the policy names one by one and that are
-// there. What cannot be opened is left to the first INSERT, whose error says why.
+// openEarly opens the numberings of the existing tables that the policy names one by one. A
+// numbering that cannot be opened is left to the first INSERT, whose error says why.
 func openEarly(ctx context.Context, g *Conn) {
 	db := g.sources
 	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.Explains {

@@ -82,8 +82,8 @@ func (s *Sources) openSnowflake(src policy.Source) error {
 	return probe.Close(context.Background())
 }
 
-// Close gives back series and leases, and gives up reserved numbers; callers who wait for a
-// key get an error. onOwn calls a function with a connection of our own.
+// Close gives back series and leases, and gives up reserved numbers; a call that waits for a
+// key returns an error. onOwn calls a function with a connection of our own.
 func (s *Sources) Close(ctx context.Context, onOwn numbering.OnOwnConn) error {
 	series := s.counters.RecycledOn()
 	errs := []error{s.counters.Close(ctx)}

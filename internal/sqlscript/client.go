@@ -15,12 +15,12 @@ const mostDelimiter = 16
 
 // client is the program that reads the files of an engine: its commands, which are no SQL.
 type client struct {
-	// command moves behind a command at pos, where a statement could begin, and reports whether
-	// one stands there. It gets the word and the byte at pos.
+	// command consumes a command at pos, where a statement could begin, and reports whether
+	// there is one. It gets the word and the byte at pos.
 	command func(s *splitter, word string, c byte) (bool, error)
 
-	// end is a line that ends a statement by itself, in lower case; empty for none. It is a
-	// word if isWord.
+	// end is a line that ends a statement without a delimiter, in lower case; empty if there
+	// is none. It is a word if isWord.
 	end    string
 	isWord bool
 

@@ -35,9 +35,9 @@ type Statements struct {
 	// stands for the name between quotes.
 	Raise, RaiseAboveKeys string
 
-	// Draw answers the value, the increment, what tells the sequence from
-	// another one of its name, and the server. {rows} is as many rows as are to
-	// be drawn.
+	// Draw returns the value, the increment, what distinguishes the sequence
+	// from another of its name, and the server. {rows} stands for as many rows
+	// as values are drawn.
 	Draw   Text
 	rows   func(count int64) string // nil: the text makes them itself
 	ranged bool                     // one row stands for all values, which follow each other
@@ -89,8 +89,8 @@ var statementsOf = map[string]*Statements{
 	dialect.Oracle().Name:     &oracle,
 }
 
-// StatementsOf returns those of an engine; for one without sequences they are empty but for
-// what people are told.
+// StatementsOf returns the statements of an engine. If it has no sequences, only Raise and
+// RaiseAboveKeys are set, as advice for people.
 func StatementsOf(d *dialect.Dialect) *Statements {
 	if e := statementsOf[d.Name]; e != nil {
 		return e

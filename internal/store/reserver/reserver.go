@@ -176,9 +176,9 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 }
 
-// toldApart returns an error of an engine that has no number for a table that is gone
-// as what the table says when it is read. On a connection of our own the row is looked
-// at again, which tells.
+// toldApart returns err, or a refusal if keyfill_sequences is missing and the engine's number
+// does not say so: the table is read once more. On a connection of our own it returns err,
+// since the row is looked at again anyway.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
 	if r.store.Pooled || r.store.Dialect.Errors.Generic == 0 || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err

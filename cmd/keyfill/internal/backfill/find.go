@@ -62,14 +62,14 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 	return b, b.locate(ctx)
 }
 
-// engine says by what rows are told apart that no column does.
+// engine says how to distinguish rows that no column distinguishes.
 type engine struct {
 	rowIDs   []string // names of an integer that each row has, unless the table is made without; columns hide them
 	physical string   // where a row stands
-	limits   bool     // an UPDATE may be limited to a number of rows, which need not be told apart
+	limits   bool     // an UPDATE may be limited to a number of rows, which need not be distinguished
 }
 
-// engines are by family. Others tell rows apart by columns alone.
+// engines are by family. The others distinguish rows by columns alone.
 var engines = map[dialect.Family]engine{
 	dialect.FamilyMySQL:      {limits: true},
 	dialect.FamilyPostgreSQL: {physical: ctid},

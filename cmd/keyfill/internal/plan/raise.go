@@ -49,7 +49,7 @@ func raiseOracle(f *figures, s *Step, _, to int64) {
 
 // raiseMySQL completes the step for MySQL and MariaDB. Their ALTER TABLE can lower a counter
 // down to the greatest key, so that it is prepared only if information_schema shows a lower
-// counter; MySQL 8 caches what that shows for a day unless told otherwise.
+// counter; MySQL 8 caches its values for a day unless a setting says otherwise.
 func raiseMySQL(f *figures, s *Step, latest, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1"},
 		f.alterIf(fmt.Sprintf("COALESCE(auto_increment, 0) < %d", latest), fmt.Sprintf("ALTER TABLE %s AUTO_INCREMENT = %d", f.table, to))...)
