@@ -12,7 +12,7 @@ import (
 // Bound holds the columns that a shared state is already bound to: those it was opened
 // for, and those bound since, because a glob matched them or their table is new.
 type Bound struct {
-	Bind    func(context.Context, store.Column) error // nil: by one of the next two
+	Bind    func(context.Context, store.Column) error // nil: Row or Engine binds
 	Row     *numbering.ConnRow                        // on the statements' connections
 	Engine  *numbering.EngineSequence
 	Columns sync.Map // of store.Column.String()

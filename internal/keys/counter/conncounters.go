@@ -7,11 +7,11 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// ConnCounters are the counters that one connection alone has, and what its transactions have
-// done to the others. Its zero value has none.
+// ConnCounters holds the counters that belong to one connection, and what its transactions
+// have done to the other counters. Its zero value is empty.
 type ConnCounters struct {
 	memory *Counters // of a database in memory; nil before the first
-	forgot uint64    // forgets of the tables when memory was last used
+	forgot uint64    // the count of forgets when memory was last used
 
 	Claims  *Counters // holds the claims of columns whose tables the connection alone sees; nil before the first
 	Claimed bool      // a claim was noted in one of its transactions since the checkout
@@ -19,9 +19,9 @@ type ConnCounters struct {
 	// altered holds the counters whose states were opened by looking at tables that the open
 	// transaction has changed; nil before the first.
 	altered *Counters
-	Renamed bool // a table may have got the name of a table that altered numbers
+	Renamed bool // after a RENAME: another table may have the name of one that altered numbers
 
-	Doubts map[*Counter]Doubted // by counters whose keys its transaction found in use
+	Doubts map[*Counter]Doubted // by counter: the columns in which its transaction found a key in use
 }
 
 // InMemory returns the counters of a database in memory.
@@ -32,8 +32,8 @@ func (o *ConnCounters) InMemory() *Counters {
 	return o.memory
 }
 
-// InMemoryNow is inMemory for a draw. forgets is the count of the tables: the counters forget
-// their states when [keys.ForgetStates] has raised it.
+// InMemoryNow returns the counters of a database in memory for a draw. They forget their
+// states first if [keys.ForgetStates] has raised forgets since the last draw.
 func (o *ConnCounters) InMemoryNow(ctx context.Context, forgets uint64) *Counters {
 	counters := o.InMemory()
 	if forgets != o.forgot {
@@ -43,8 +43,8 @@ func (o *ConnCounters) InMemoryNow(ctx context.Context, forgets uint64) *Counter
 	return counters
 }
 
-// Here returns the set that keeps the counter of a key in a transaction which has changed
-// tables: a set of its own if the state is opened by looking at the table, else all.
+// Here returns the set for a key's counter in a transaction that has changed tables: the
+// transaction's own set if the state is opened by looking at the table, else all.
 func (o *ConnCounters) Here(k *table.Column, all *Counters) *Counters {
 	src := k.Rule.Source
 	if !table.CountsInRows(src) || src.Kind == policy.KindRecycled {

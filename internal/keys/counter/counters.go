@@ -22,35 +22,35 @@ type Counter struct {
 
 	// Mapping makes keys of the numbers; nil: they are the keys.
 	Mapping keysource.Mapping
-	Warned  atomic.Bool // that most of them are used
+	Warned  atomic.Bool // the log said that most numbers are used
 
-	// WarnAt is the number from which on most are used, and remedy is what helps then. A
-	// number less than 1 stands for a counter that does not end, or whose keys do: they
-	// have a mapping.
+	// WarnAt is the number from which most numbers are used, and Remedy the advice for that
+	// time. WarnAt is less than 1 if the counter has no last number, or if a mapping limits
+	// its keys.
 	WarnAt int64
 	Remedy string
 
-	// raise returns the statement that makes the numbers begin at to or above; nil where
-	// next_value in keyfill_sequences says it.
+	// raise returns the statement that makes the numbers begin at to or above; nil if the
+	// operator raises next_value in keyfill_sequences instead.
 	raise func(to int64) string
 
-	// Home is the table that the state numbers, as the catalog names it; "" where the
-	// state may number several.
+	// Home is the table that the state numbers, as the catalog names it; empty if the state
+	// may number several.
 	Home string
 
 	// Bound are the columns of a shared state; nil for others.
 	Bound *Bound
 
-	// Claimer names the state for which columns are claimed; nil where the state's row
-	// names its columns.
+	// Claimer returns the claim for a column of the state; nil if the state's row names its
+	// columns.
 	Claimer Claimer
 
-	// Use notes in these claims that the state is used; nil where nothing is to be noted.
+	// Use notes in these claims that the state is used; nil if that is not noted.
 	Use *UsedState
 
-	Source string // the name of the source in statistics; "" for no source's
+	Source string // the name of its source in statistics; empty if it serves none
 
-	// ends says from where on keys are another state's; nil where they never are.
+	// ends returns the number from which keys belong to another state; nil if none do.
 	ends statestore.EndingState
 
 	// set keeps the counter, under the name state.
@@ -84,14 +84,14 @@ type Counters struct {
 	Claims sync.Map // claimed, by the name of the row
 
 	past  map[string]numbering.SourceState // of counters that were closed, by the name of the source
-	ended map[string]*Counter              // that were there at close, for the statistics
+	ended map[string]*Counter              // the counters that were open at Close, for the statistics
 }
 
 // NewCounters returns a set without counters.
 func NewCounters() *Counters { return &Counters{All: map[string]*Counter{}} }
 
-// Get returns the counter of a state, which create makes if there is none. It
-// may be called by several for one state; the first one's result is kept.
+// Get returns the counter of a state, which create makes if there is none. Goroutines may call
+// it at once for one state; the first counter that is made is kept.
 func (c *Counters) Get(ctx context.Context, state string, create func() (*Counter, error)) (*Counter, error) {
 	if one, err := c.known(state); one != nil || err != nil {
 		return one, err
@@ -105,7 +105,7 @@ func (c *Counters) Get(ctx context.Context, state string, create func() (*Counte
 		c.shed(ctx)
 	}
 	if one != made {
-		// Nobody has drawn from it.
+		// No caller has drawn from it.
 		if err := made.Numbers.Close(ctx); err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func (c *Counters) known(state string) (*Counter, error) {
 	return one, nil
 }
 
-// Forget takes a counter away, unless another one has its place, and closes it.
+// Forget closes a counter, and removes it unless another one has replaced it.
 func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error {
 	c.mu.Lock()
 	if c.All[state] == one {
@@ -141,7 +141,8 @@ func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error
 	return one.Numbers.Close(ctx)
 }
 
-// keep returns the counter that is used from now on, nil after close.
+// keep adds made unless the state has a counter, and returns the state's counter; nil after
+// Close.
 func (c *Counters) keep(state string, made *Counter) *Counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,10 +162,10 @@ func (c *Counters) keep(state string, made *Counter) *Counter {
 // new tenants may come all the time, and a counter takes a kilobyte and a half.
 const maxCounters = 4096
 
-// shed closes counters where there are more than maxCounters: a quarter of that number,
-// and the ones that were not used for the longest time. Their reserved numbers become
-// gaps; a state that is asked for again begins where its row stands. A caller who is
-// about to draw from a closed counter gets keysource.ErrClosed, and asks for a new one.
+// shed closes counters if there are more than maxCounters: a quarter of that number, of those
+// whose names hold a value and that were unused for longest. Their reserved numbers become
+// gaps; a state that is asked for again begins where its row stands. A call that is about to
+// draw from a closed counter gets keysource.ErrClosed, and asks for a new one.
 func (c *Counters) shed(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.All) <= maxCounters {
@@ -223,7 +224,7 @@ func (c *Counters) Suspect() {
 	}
 }
 
-// Close closes all counters; what waits for a key gets an error.
+// Close closes all counters; a call that waits for a key returns an error.
 func (c *Counters) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true

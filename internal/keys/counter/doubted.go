@@ -16,7 +16,7 @@ import (
 // row of its own.
 type Doubted struct {
 	Column store.Column
-	Below  int64 // as in store.Sequence
+	Below  int64 // as in sequence.Sequence
 	Skip   store.Range
 	Remedy keysource.Remedy
 }
@@ -24,8 +24,8 @@ type Doubted struct {
 // errInUse is returned for a number that is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// Reserve returns the first of n consecutive integers of a counter. o and g are of one
-// connection, and nil without one.
+// Reserve returns the first of n consecutive integers of a counter. o and g belong to one
+// connection, or are nil.
 func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
 	if o != nil && len(o.Doubts) > 0 {
 		if d, ok := o.Doubts[c]; ok {
@@ -36,7 +36,7 @@ func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Coun
 }
 
 // reserveAbove reserves numbers above the greatest key that the transaction sees. If the
-// numbering is behind that key, the policy's on_behind says what happens.
+// numbering stands below that key, the policy's on_behind decides.
 func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c *Counter, n int64, d Doubted) (int64, error) {
 	column := keycolumn.Of(store.Within(g.Tables.AnyEngine().Dialect, g.Own()), d.Column)
 	end := c.keysEnd(d.Below)
@@ -67,7 +67,7 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 	return first, nil
 }
 
-// keysEnd returns from where on keys are not the counter's, 0 for nowhere. below is its
+// keysEnd returns the number from which keys are not the counter's, 0 for none. below is the
 // policy's.
 func (c *Counter) keysEnd(below int64) int64 {
 	if c.ends == nil {

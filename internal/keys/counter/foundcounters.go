@@ -7,19 +7,19 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// FoundCounters holds, by key column, the counter of a state with one name: a draw finds it
-// there without putting that name together, and without a lock. It is safe for concurrent
+// FoundCounters caches, by key column, the counter of a state whose name holds no value: a
+// draw finds it without composing that name, and without a lock. It is safe for concurrent
 // use, and its zero value is empty.
 type FoundCounters struct {
 	all atomic.Pointer[[]*atomic.Pointer[Counter]] // by the ID of the column
 	mu  sync.Mutex                                 // held while all grows
 }
 
-// fewestFound is for how many columns there is room at first.
+// fewestFound is the number of columns that there is room for at first.
 const fewestFound = 64
 
-// Of returns the place of a column's counter, which is nil before the counter is made. It
-// returns no place for a column without an ID.
+// Of returns the place of a column's counter, which holds nil before the counter is made. It
+// returns nil for a column without an ID.
 func (f *FoundCounters) Of(k *table.Column) *atomic.Pointer[Counter] {
 	if k.ID == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (f *FoundCounters) grow(id int64) *atomic.Pointer[Counter] {
 	return all[id]
 }
 
-// Drop takes a counter away, unless another one has its place.
+// Drop removes a column's counter, unless another one has replaced it.
 func (f *FoundCounters) Drop(k *table.Column, c *Counter) {
 	if at := f.Of(k); at != nil {
 		at.CompareAndSwap(c, nil)

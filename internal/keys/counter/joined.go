@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// newJoined attaches a row to a counter, whose numbers belong to transactions, and
-// returns it.
+// newJoined gives a counter the numbers of a row, which belong to transactions, and returns
+// them.
 func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bool, schema string, c *Counter) (*numbering.JoinedRow, error) {
 	d := dr.Tables.AnyEngine().Dialect
 	row.OnBehind = dr.Key.Rule.Source.OnBehind
@@ -35,8 +35,8 @@ func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bo
 	}
 	row.EnsureSchema = dr.Key.Rule.Source.EnsureSchema
 	if dr.On.IsAltered() {
-		// Numbers that the transaction itself has drawn are in the table, as this
-		// connection sees it, and not yet in the row, as others do.
+		// This connection sees the transaction's own numbers in the table; other connections
+		// do not yet see them in the row.
 		if row, err = dr.On.OpenHere(ctx, statestore.TableStates{At: home}, row, row.OnBehind, ranked && !dr.On.HasDrawn()); err != nil {
 			return nil, err
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newRecycled attaches series to a counter, whose numbers come from the row. src is the
-// source with the remedy that it has for this table.
+// newRecycled gives a counter numbers from series of a row. src is the source with the remedy
+// that it has for this table.
 func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bool, schema string, c *Counter) (*Counter, error) {
 	own := series.Options{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
-		// Another one for each source: two that had one would share a series.
+		// Each source has its own: two with one owner would share a series.
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o, made := src.RecycledOptions(), new(numbering.Recycled)

@@ -98,8 +98,8 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		c.Bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
-		// The greatest key belongs to any of the values: the state may begin above it,
-		// but is not behind because of it, unless the keys are unique over all values.
+		// The greatest key may belong to another value: the state may begin above it, but need
+		// not stand above it, unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
 	source, err := keysource.NewSequence(o, dr.Env())

@@ -120,9 +120,9 @@ func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 	}, dr.Env())
 }
 
-// leasedName returns the name of the rows that say which process has which worker's
-// number of a state. For a long name it ends in a hash of the whole. A state of another
-// source with that name has other parameters, by which it is told apart.
+// leasedName returns the name of the rows that lease a state's worker numbers to processes. A
+// long name is cut and ends in a hash of the whole. Another source's state of that name is
+// distinguished by its parameters.
 func leasedName(state string) string {
 	const most, suffix = 190, " workers"
 	if utf8.RuneCountInString(state)+len(suffix) <= most {
@@ -133,8 +133,8 @@ func leasedName(state string) string {
 	return strings.TrimSpace(string([]rune(state)[:most-len(hash)-len(suffix)])) + hash + suffix
 }
 
-// floorOf returns the floor of a snowflake for a key column, nil where the greatest
-// key is not quickly found, or the policy does not want it to be asked for.
+// floorOf returns the floor of a snowflake for a key column, nil if no index finds the
+// greatest key, or the policy does not want it to be asked for.
 func (dr Making) floorOf(flake *keysource.Snowflake, facts *table.Facts, number int) *numbering.Floor {
 	found := &facts.Columns[dr.Index]
 	composite, isText := dr.Key.Shape.(*keysource.Composite)

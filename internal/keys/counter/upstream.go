@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// upstream returns what fetches the blocks of a row from the store that the source names as
-// its upstream, nil for a source without one. The state there has the name of the row. Its
-// store sees no column: where the row begins, the row's own database knows.
+// upstream returns the fetcher of a row's blocks from the store that the source names as its
+// upstream, nil for a source without one. The state there has the name of the row. The row's
+// own database decides where the row begins: the upstream store sees no column.
 func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.Upstream, error) {
 	if src.Upstream == "" {
 		return nil, nil
@@ -23,7 +23,7 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		return nil, err
 	}
 	there := sequence.Sequence{
-		// The tables of shards are found under other names each.
+		// Each shard has its tables under other names.
 		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Bounds: sequence.Bounds{Max: row.Bounds.Max},
 		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
 	}
@@ -31,7 +31,7 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		there.Columns[i].Unranked = true
 	}
 	env := dr.Env()
-	env.Waited = nil // who waits is an INSERT, which waits for its own database
+	env.Waited = nil // the source of the row notes the wait of an INSERT
 	return upstream.New(upstream.Options{
 		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Bounds.Max,
 		OnStoreRollback: src.OnStoreRollback, Env: env,

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// ClaimAgain is the pause before a claim is tried again whose write has failed, since
-// keyfill's tables were not there.
+// ClaimAgain is the pause before a claim is tried again after its write failed, because
+// keyfill's tables were missing.
 const ClaimAgain = 10 * time.Second
 
 // UsedState records, in the claims of a sequence's columns, that the state of the sequence is
@@ -22,7 +22,7 @@ type UsedState struct {
 	columns sync.Map    // that are claimed, by store.Column.String()
 	noted   atomic.Bool // the state is used, and no column is pending
 
-	mu      sync.Mutex // guards what follows, and is held while that is written
+	mu      sync.Mutex // guards the next fields, and is held while claims are written
 	used    bool
 	pending []store.Column // whose claims do not say yet that the state is used
 	again   time.Time      // not to be tried before that
@@ -43,7 +43,7 @@ func (u *UsedState) Note(ctx context.Context) {
 	u.write(ctx)
 }
 
-// Claim adds a column that is claimed for the state. If the state is used already, claim
+// Claim adds a column that is claimed for the state. If the state is used already, Claim
 // records that at once: the column may get a number that was reserved before.
 func (u *UsedState) Claim(ctx context.Context, c store.Column) {
 	if u == nil {

@@ -28,7 +28,7 @@ type ConnRow struct {
 	Leases  *statestore.LeaseLog // of series; nil for others
 }
 
-// at returns the way to the row from a connection.
+// at returns access to the row on the connection of g.
 func (r *ConnRow) at(g *relation.Session) keysource.At {
 	at := keysource.At{Open: g.Tx != session.Outside}
 	rows := r.Rows.At(store.On(r.Dialect, g.Own()))
@@ -43,8 +43,8 @@ func (r *ConnRow) at(g *relation.Session) keysource.At {
 	return at
 }
 
-// keysEnd returns from where on keys are another state's, as the row says now; 0 for
-// nowhere.
+// keysEnd returns the number from which keys belong to another state, as the row says now; 0
+// for none.
 func (r *ConnRow) keysEnd(ctx context.Context, g *relation.Session) (int64, error) {
 	st := store.On(r.Dialect, g.Own())
 	if g.Tx != session.Outside {
@@ -53,18 +53,17 @@ func (r *ConnRow) keysEnd(ctx context.Context, g *relation.Session) (int64, erro
 	return r.Rows.At(st).KeysEndNow(ctx)
 }
 
-// Committing is a row outside of transactions. Each of its calls is a transaction of its
-// own, although one statement would do, because the engine refuses to begin a
-// transaction inside another: so a reservation has committed even if a BEGIN was sent
-// that keyfill did not see.
+// Committing is a row outside of transactions. Each of its calls is a transaction of its own,
+// although one statement would do: the engine refuses to begin a transaction inside another,
+// so a reservation has committed even if keyfill did not see a BEGIN.
 type Committing struct {
 	Row   *ConnRow
 	On    *relation.Session
-	asked *reserver.Reserver // for the greatest key, outside of transactions; nil: nobody was
+	asked *reserver.Reserver // for the greatest key, outside of transactions; nil if none was
 }
 
-// ErrInside is returned by a committing row inside a transaction. The connection then
-// notes that a transaction may be open.
+// ErrInside is returned by a Committing inside a transaction. The connection then notes that a
+// transaction may be open.
 var ErrInside = errors.New("a transaction is open")
 
 // Reserve is the method of [Numbers].
@@ -117,15 +116,15 @@ func (c Committing) Transact(ctx context.Context, f func(*store.Store) error) er
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		// One that could not be committed stays open: SQLITE_BUSY.
+		// A transaction that could not be committed stays open: SQLITE_BUSY.
 		c.On.EndFailed(ctx, err)
 		return err
 	}
 	return nil
 }
 
-// Bind binds the state of a row to one more column, and reports whether that
-// stays whatever becomes of the statement's transaction.
+// Bind binds the state of a row to one more column, and reports whether the binding stays if
+// the statement's transaction is rolled back.
 func (r *ConnRow) Bind(ctx context.Context, g *relation.Session, c store.Column) (stays bool, err error) {
 	bind := func(st *store.Store) error {
 		if r.Series != nil {
@@ -141,7 +140,7 @@ func (r *ConnRow) Bind(ctx context.Context, g *relation.Session, c store.Column)
 	return false, bind(store.Within(r.Dialect, g.Own()))
 }
 
-// seriesAt returns the way to the series from a connection.
+// seriesAt returns access to the series on the connection of g.
 func (r *ConnRow) seriesAt(g *relation.Session) keysource.SeriesAt {
 	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
@@ -157,7 +156,7 @@ func (r *ConnRow) seriesAt(g *relation.Session) keysource.SeriesAt {
 		if !at.Open {
 			return Committing{Row: r, On: g}.Transact(ctx, inside)
 		}
-		// Its several statements would each commit where the transaction has ended.
+		// If the transaction has ended, each of the statements would commit separately.
 		err = g.ProvenStore().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):

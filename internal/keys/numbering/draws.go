@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// draws are the draws of a numbering in the transactions of statements.
+// draws measures what a numbering draws in the transactions of statements.
 type draws struct {
 	meter keysource.Meter
 	next  atomic.Int64 // one more than the last number that was drawn; 0 before the first

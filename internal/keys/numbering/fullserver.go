@@ -13,10 +13,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// FullServer is a row whose store is the application's own database, for the moments in
-// which the server, or a limit of the user, has no connection for keyfill. An INSERT outside
-// of a transaction then reserves what it needs by one UPDATE on its own connection. It is safe
-// for concurrent use.
+// FullServer reserves from a row in the application's own database. While the server, or a
+// limit of the user, has no connection for keyfill, an INSERT outside of a transaction
+// reserves what it needs by one UPDATE on its own connection. It is safe for concurrent use.
 type FullServer struct {
 	rows *reserver.Reserver
 
@@ -24,7 +23,7 @@ type FullServer struct {
 	waiting []*fullWait
 }
 
-// FullServerOf returns the fullServer of a row, nil for one in another store.
+// FullServerOf returns the FullServer of a row, nil for a row in another store.
 func FullServerOf(src policy.Source, rows statestore.NumberState) *FullServer {
 	if watched, ok := rows.(statestore.WatchedNumbers); ok {
 		rows = watched.NumberState
@@ -41,7 +40,7 @@ type fullWait struct {
 	full bool               // the store got no connection meanwhile
 }
 
-// Sparing is a row that tells its fullServer how it is answered.
+// Sparing is a row that cancels the waits of Full if its store gets no connection.
 type Sparing struct {
 	keysource.Reserver
 	Full *FullServer
@@ -56,7 +55,7 @@ func (s Sparing) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 	return got, err
 }
 
-// tell ends the wait of all.
+// tell cancels all waits, and marks them as full.
 func (f *FullServer) tell() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -67,10 +66,10 @@ func (f *FullServer) tell() {
 	f.waiting = nil
 }
 
-// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. Where the
-// store gets no connection, it reserves them on the connection of g, whose session is as the
-// driver has opened it. It reports false where that is not possible either: nothing is
-// reserved then that anybody knows of.
+// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. If the store
+// gets no connection, it reserves them on the connection of g, whose session is as the driver
+// has opened it. It reports false if that fails too: the process then knows of no reserved
+// number.
 func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,6 +102,6 @@ func (r lentRow) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 // Advance sends nothing: Reserve finds no row that stands below to.
 func (r lentRow) Advance(context.Context, int64) error { return nil }
 
-// refuseMaxKey is in the place of the question for the greatest key, which is asked on a
-// connection of keyfill's alone: rights, or a policy for rows, may hide keys from another one.
+// refuseMaxKey replaces the query for the greatest key, which runs on keyfill's own
+// connections alone: rights, or a policy for rows, may hide keys from another one.
 func refuseMaxKey(context.Context) (int64, error) { return 0, keysource.ErrStoreState }

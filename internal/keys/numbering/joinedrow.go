@@ -64,8 +64,7 @@ func unensured(row sequence.Sequence) sequence.Sequence {
 	return row
 }
 
-// within returns the row as the transaction finds it that is open on the
-// connection.
+// within returns the row as the open transaction of the connection finds it.
 func (r *JoinedRow) within(ctx context.Context, g *relation.Session) (*reserver.Reserver, error) {
 	st, away, err := g.States(ctx, r.row.Table == nil && r.row.Procedure == "")
 	switch {
@@ -110,7 +109,7 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	relation.DoubtRights(g, err)
 	err = relation.NoteGone(g, err, r.Ensures)
 	if errors.Is(err, store.ErrNoRow) {
-		r.opened.Store(0) // somebody has removed it
+		r.opened.Store(0) // the row was removed
 		if r.isThere(ctx) {
 			err = errSnapshot
 		}
@@ -123,8 +122,8 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 // lets no other transaction move the row, and under REPEATABLE READ a condition of the
 // UPDATE would be about an old row.
 //
-// A row that was made anew is compared with the table alone. One of a key table, which has
-// no incarnation, is taken for such a one where the table holds no key: both were cleared.
+// A row that was made anew is compared with the table alone. The row of a key table, which has
+// no incarnation, counts as made anew if the table holds no key: both were cleared.
 func (r *JoinedRow) back(ctx context.Context, g *relation.Session, rows *reserver.Reserver, n int64, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	inUse := int64(1)
 	if r.Ranked {
@@ -209,9 +208,9 @@ func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	if err != nil {
 		return err
 	}
-	// A change of the row in a transaction may be rolled back, and so may the change of
-	// the engine's own counter by which it was proven to stand above below, and the end
-	// that another state was given.
+	// The transaction may roll back a change of the row, the change of the engine's own
+	// counter that proved the row to stand above Below, and the end that another state was
+	// given.
 	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Bounds.Below == 0 && r.row.Bounds.StartAt == 0 {
 		r.opened.Store(gone + 1)
 	}
@@ -241,8 +240,8 @@ func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 	return opened, err
 }
 
-// Advance makes later keys to or greater, in the transaction where one is open. To 1, it
-// locks the row, as a draw does.
+// Advance makes later keys to or greater, in the open transaction if there is one. Advance to
+// 1 locks the row, as a draw does.
 func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	g.EnsureStates(ctx)
 	if err := r.Open(ctx, g); err != nil {
@@ -274,8 +273,8 @@ func (r *JoinedRow) KeysEnd(ctx context.Context, g *relation.Session) (int64, er
 	return rows.KeysEndNow(ctx)
 }
 
-// Suspect has the row compared with the table again. Nothing of it is reserved, but
-// the number goes back, and would be given again and again.
+// Suspect makes the next draw compare the row with the table. No number is reserved, but a
+// rollback returns the number in use to the row, which would give it again and again.
 func (r *JoinedRow) Suspect() { r.opened.Store(0) }
 
 // Forget forgets how far the row has come.

@@ -16,8 +16,8 @@ type EngineSequence struct {
 	Own    *native.Reserver // on a connection of our own
 }
 
-// at returns the way to the sequence that does not wait for the transaction of a
-// connection, which may be nil. within reports whether that is the connection itself.
+// at returns a Reserver of the sequence that does not wait for the transaction of g, which may
+// be nil. within reports whether it uses the connection of g.
 func (s *EngineSequence) at(ctx context.Context, g *relation.Session) (at *native.Reserver, within bool, err error) {
 	if !g.IsAltered() {
 		return s.Own, false, nil
@@ -54,7 +54,7 @@ func (s *EngineSequence) Reserve(ctx context.Context, g *relation.Session, n int
 	return reserveApart(ctx, g, s.Source, s.Native.Columns, n)
 }
 
-// Ask asks for something about the sequence.
+// Ask calls f with a Reserver that does not wait for the transaction of g.
 func (s *EngineSequence) Ask(ctx context.Context, g *relation.Session, f func(context.Context, *native.Reserver) error) error {
 	at, within, err := s.at(ctx, g)
 	switch {
@@ -66,7 +66,7 @@ func (s *EngineSequence) Ask(ctx context.Context, g *relation.Session, f func(co
 	return relation.Apart(ctx, g, s.Native.Columns, func(ctx context.Context) error { return f(ctx, at) })
 }
 
-// inTransaction is a sequence on a connection whose server is not told from others.
+// inTransaction is a sequence whose reservations do not name their server.
 type inTransaction struct{ *native.Reserver }
 
 func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// Numbers are the numbers of a counter, of one of the kinds blockSequence, engineSequence,
-// snowflake, recycled, joinedRow and scoped.
+// Numbers are the numbers of a counter, of one of the kinds BlockSequence, EngineSequence,
+// Snowflake, Recycled, JoinedRow and Scoped.
 type Numbers interface {
 	// Reserve returns the first of n consecutive integers.
 	Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error)
@@ -37,8 +37,8 @@ type Follower interface {
 	// IsJoined reports whether numbers belong to the transactions of their INSERTs.
 	IsJoined() bool
 
-	// KeysEnd returns the integer from which on keys are another state's, as the row of
-	// the numbers says now; 0 for none.
+	// KeysEnd returns the integer from which keys belong to another state, as the row of the
+	// numbers says now; 0 for none.
 	KeysEnd(ctx context.Context, g *relation.Session) (int64, error)
 }
 

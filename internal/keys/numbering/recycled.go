@@ -17,10 +17,10 @@ type Recycled struct {
 	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
 
 	Columns []store.Column // whose greatest key is read on a connection of our own; nil for none
-	opened  atomic.Bool    // it was
+	opened  atomic.Bool    // it was read
 }
 
-// reserveApart is reserve on a connection of our own.
+// reserveApart is Reserve on a connection of our own.
 func (r *Recycled) reserveApart(ctx context.Context, g *relation.Session, n int64) (first int64, err error) {
 	if len(r.Columns) == 0 || r.opened.Load() {
 		return r.Source.Reserve(ctx, n)
@@ -56,7 +56,7 @@ func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (i
 }
 
 // Advance makes later keys of the series in hand to or greater, and series that are opened
-// from now on lie above. Series that others hold stay as they are.
+// from now on lie above. Series of other processes stay as they are.
 func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	if r.Row == nil {
 		return r.Source.Advance(ctx, to)
@@ -90,9 +90,8 @@ func (r *Recycled) Close(ctx context.Context) error { return leave(ctx, r.Source
 // OnOwnConn calls a function with a connection of our own to the application's database.
 type OnOwnConn func(context.Context, func(*relation.Session) error) error
 
-// GiveBack gives back the rest of the series that are counted on the statements'
-// connections, when the database is closed. Where it fails, the leases run out by
-// themselves.
+// GiveBack gives back the rest of the series that are counted on the statements' connections,
+// when the database is closed. If it fails, the leases expire.
 func GiveBack(ctx context.Context, all []*Recycled, onOwn OnOwnConn) {
 	if len(all) == 0 {
 		return

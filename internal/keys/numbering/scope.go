@@ -17,14 +17,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Scoped numbers the rows of a table within each parent. It keeps nothing of
-// the parents, since their number is not bounded, except which are in doubt, and how far
-// some of them have come.
+// Scoped numbers the rows of a table within each parent. The number of parents is not bounded:
+// it remembers only which are in doubt, and how far some of them have come.
 type Scoped struct {
 	ScopeRows
 	Joined *JoinedRow // its own row, which gives no number
 
-	Remedy keysource.Remedy // for a parent that others have passed
+	Remedy keysource.Remedy // for a parent whose row stands below its keys
 	doubts doubtedParents
 	Proven relation.ProvenRows // the parents' rows
 }
@@ -110,13 +109,13 @@ func (s *ScopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 	return all, nil
 }
 
-// Reserve fails with errNoParent: there are no rows.
+// Reserve fails with ErrNoParent: there are no rows.
 func (s *ScopeRows) Reserve(context.Context, *relation.Session, int64) (int64, error) {
 	return 0, ErrNoParent
 }
 
 // Suspect does nothing: a number that was found in use is one parent's, see
-// suspectWithin.
+// Scoped.SuspectWithin.
 func (s *ScopeRows) Suspect() {}
 
 // Close is the method of [Numbers].
@@ -156,8 +155,8 @@ func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.T
 	return first, err
 }
 
-// reserveProven reserves the numbers of a parent, and compares them with what is proven of
-// its row, as joinedRow.back does.
+// reserveProven reserves the numbers of a parent, and compares them with what is proven of its
+// row, as JoinedRow.back does.
 func (s *Scoped) reserveProven(ctx context.Context, g *relation.Session, rows *scope.Rows, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	known := s.Proven.Of(p.row)
@@ -171,7 +170,7 @@ func (s *Scoped) reserveProven(ctx context.Context, g *relation.Session, rows *s
 	return got.First, err
 }
 
-// back is joinedRow.back for the row of a parent.
+// back is JoinedRow.back for the row of a parent.
 func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows, p *parent, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	greatest, err := rows.Greatest(ctx, p.values)
 	if err != nil {
@@ -215,7 +214,7 @@ const maxDoubts = 1000
 
 // doubtedParents are the rows of parents in which a number was found in use.
 type doubtedParents struct {
-	some atomic.Bool // there are any
+	some atomic.Bool // rows is not empty
 
 	mu   sync.Mutex
 	rows map[string]bool

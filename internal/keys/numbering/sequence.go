@@ -18,8 +18,8 @@ type BlockSequence struct {
 	Source *keysource.Sequence
 	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
 
-	// Ends is a row with a connection of its own; nil for one that never has an end, or is
-	// elsewhere.
+	// Ends is the row on a connection of our own; nil if the row never has an end, or Row is
+	// set.
 	Ends statestore.EndingState
 
 	Upstream *upstream.Upstream // that the row gets blocks from; nil for none
@@ -29,7 +29,7 @@ type BlockSequence struct {
 	Columns []store.Column // whose greatest key the source may ask for
 }
 
-// reserveApart reserves on a connection of our own: see apart.
+// reserveApart reserves on a connection of our own: see [relation.Apart].
 func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
 	if n > 0 {
 		if first, ok := s.Take(n); ok {
@@ -43,7 +43,7 @@ func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequenc
 	return first, err
 }
 
-// reserveApart reserves on a connection of our own, or on that of g where the server has none
+// reserveApart reserves on a connection of our own, or on g's if the server has no connection
 // left for that.
 func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if s.Full != nil && g != nil && n > 0 {
@@ -114,8 +114,8 @@ func (s *BlockSequence) Close(ctx context.Context) error {
 	return err
 }
 
-// IsElsewhere reports whether a table of a schema is in another database than the
-// connection's own memory.
+// IsElsewhere reports whether the connection's database is in memory and a table of the schema
+// is in another, attached one.
 func IsElsewhere(g *relation.Session, schema string) bool {
 	return g.InMemory && schema != "" && schema != "main" && schema != "temp"
 }

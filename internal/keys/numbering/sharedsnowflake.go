@@ -59,7 +59,7 @@ func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env)
 	return number, nil
 }
 
-// Get returns the snowflake that was taken.
+// Get returns the snowflake of the options' number, which Take has made.
 func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowflake, error) {
 	number, err := o.Number()
 	if err != nil {
@@ -73,7 +73,7 @@ func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowfla
 	return nil, statestore.ErrMountClosed
 }
 
-// Release takes a user away; the last one closes the snowflake.
+// Release removes a user of a snowflake; the last one closes it.
 func (f *SharedSnowflakes) Release(ctx context.Context, number int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -87,7 +87,7 @@ func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
 	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
-// ofUpstream is the state of the store from which a sequence gets blocks.
+// ofUpstream sets the state of the store from which a sequence gets blocks.
 func (st *SourceState) ofUpstream(u *upstream.Upstream) {
 	if u == nil {
 		return
@@ -124,8 +124,8 @@ func (st *SourceState) ofFlake(f Flake) {
 	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
-// ofDraws is the state of a numbering whose numbers are drawn in the transactions of
-// statements. The last number is 0 where there are several numberings.
+// ofDraws sets the state of a numbering whose numbers are drawn in the transactions of
+// statements. last is its last number, 0 if there are several numberings.
 func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
 	f := d.meter.Fetching(now, 0)
 	st.Fetched(f)
@@ -195,7 +195,7 @@ func (st *SourceState) Add(other SourceState) {
 	st.addFetches(other)
 }
 
-// addFetches adds what other has done to st.
+// addFetches adds the counts, times and errors of other to st.
 func (st *SourceState) addFetches(other SourceState) {
 	st.Fetches += other.Fetches
 	st.FetchErrors += other.FetchErrors

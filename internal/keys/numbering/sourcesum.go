@@ -41,7 +41,7 @@ func (s *Sums) AddPolicy(p *policy.Policy) {
 	}
 }
 
-// place returns the sum of a source, which begins as the given state where there is none.
+// place returns the sum of a source; a new one begins as the given state.
 func (s *Sums) place(begin SourceState) *SourceState {
 	at, known := s.places[begin.Source]
 	if !known {
@@ -72,8 +72,8 @@ func (s *Sums) AddNumbers(n Numbers, one SourceState) {
 	}
 }
 
-// Done returns the counts of a source and the times of its last actions, without its
-// state. The error of its last attempt is left out, since nobody can mend it any more.
+// Done returns the counts of a source and the times of its last actions, without its state.
+// The error of its last attempt is left out, since it can no longer be mended.
 func (st SourceState) Done() SourceState {
 	return SourceState{
 		Source: st.Source, Kind: st.Kind, Tables: st.Tables, Store: st.Store, Upstream: st.Upstream, Lease: st.Lease, Worker: st.Worker,

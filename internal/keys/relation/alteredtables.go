@@ -22,7 +22,7 @@ type AlteredTables struct {
 	Sequences map[*keysource.Sequence]SequenceHere // of the engine
 	Reset     []*keysource.Sequence                // that were used after the transaction may have reset them
 
-	schemas map[string]string // of names, by their place and themselves: see ProvenNaming
+	schemas map[string]string // of names, by place and name: see ProvenNaming
 	plans   *plans.Cache      // that depend on these
 
 	// Created names the tables that the text about to be sent creates.
@@ -37,8 +37,8 @@ type SequenceHere struct {
 	Within bool
 }
 
-// Close forgets what is known in the transaction alone. Numbers in hand of a sequence that
-// it may have reset are given up: others may get them again.
+// Close forgets what is known in the transaction alone. Numbers in hand of a sequence that it
+// may have reset are given up: other sessions may get them again.
 func (a *AlteredTables) Close() {
 	for _, one := range a.Reset {
 		one.Suspect()
@@ -50,7 +50,7 @@ func (a *AlteredTables) Close() {
 // from there alone.
 func (g *Session) IsAltered() bool { return g != nil && g.Altered.On && !g.Tables.Detached }
 
-// Here forgets what was asked before the last change of a table.
+// Here returns a without the answers from before the last change of a table.
 func (a *AlteredTables) Here(g *Session) *AlteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
@@ -76,8 +76,8 @@ func (g *Session) factsHere(ctx context.Context, t *table.Table) (*table.Facts, 
 	return f, err
 }
 
-// factsMade returns the facts of a table that is not there yet, but that the text creates
-// in front of its INSERT. It returns f for any other table.
+// factsMade returns the facts of a table that does not exist yet, but that the text creates
+// before its INSERT. It returns f for any other table.
 func (db *Tables) factsMade(ctx context.Context, g *Session, t *table.Table, f *table.Facts) (*table.Facts, error) {
 	if f.Unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
 		return f, nil

@@ -63,9 +63,9 @@ func (db *Tables) Facts(ctx context.Context, g *Session, t *table.Table) (*table
 	return f, nil
 }
 
-// factsOnConnection is Tables.Facts where the statement's own connection is asked, as on
-// SQLite. It answers at once, so that it is asked each time for a table that is not there,
-// or is unfit. What it says of a temporary table is true of no other connection.
+// factsOnConnection is Tables.Facts on the statement's own connection, as on SQLite. The
+// answer comes at once, so a table that is missing or unfit is asked for each time. The facts
+// of a temporary table hold for no other connection.
 func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *table.Table) (*table.Facts, error) {
 	f, err := db.look(ctx, g, t, db.StoreWait)
 	askMemory(ctx, db, g) // after look, which takes the lock to write before anything is read
@@ -82,7 +82,7 @@ func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *table.Ta
 	return f, nil
 }
 
-// look asks the catalog for a table, for as long as wait, and checks its key columns.
+// look asks the catalog for a table, for at most wait, and checks its key columns.
 func (db *Tables) look(ctx context.Context, g *Session, t *table.Table, wait time.Duration) (*table.Facts, error) {
 	e := db.AnyEngine()
 	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
@@ -113,11 +113,11 @@ func (db *Tables) look(ctx context.Context, g *Session, t *table.Table, wait tim
 	return f, nil
 }
 
-// meantWait is for how long the names of other tables are waited for.
+// meantWait bounds the wait for the names of other tables.
 const meantWait = time.Second
 
-// meant returns the error of a table that is not there with the names that were likely
-// meant. A session that may see other tables than a connection of our own is not asked.
+// meant adds the names that were likely meant to the error of a missing table. It asks for
+// none if the session may see other tables than a connection of our own.
 func meant(ctx context.Context, db *Tables, g *Session, t *table.Table, missing error) error {
 	d := db.AnyEngine().Dialect
 	ctx, cancel := context.WithTimeout(ctx, meantWait)

@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// keyfill's own tables may be dropped under a process: by a test suite that drops
-// everything, or a restore. A statement of keyfill's that finds them gone makes the process
-// forget that it has looked for them. The next draw looks again, and makes them where the
-// policy says so, on a connection of our own; on SQLite in front of its transaction.
+// keyfill's own tables may be dropped under a process: by a test suite that drops everything,
+// or a restore. A statement of keyfill's that finds them gone makes the process forget that it
+// has looked for them. The next draw looks again, and makes them if the policy says so: on a
+// connection of our own, on SQLite before its transaction.
 
 // errStatesGone is returned to a statement that stands in a transaction, where no tables
 // are made.
@@ -24,9 +24,9 @@ func (e *goneError) Error() string { return anchor.Plain(errStatesGone.Error()) 
 
 func (e *goneError) Unwrap() []error { return []error{errStatesGone, e.cause} }
 
-// NoteGone returns the error of a draw on the connection. Where it says that keyfill's tables
-// are gone, noteGone counts that, so that each row is opened again before its next number.
-// ensured says that the policy lets keyfill make the tables.
+// NoteGone returns the error of a draw on the connection. If it says that keyfill's tables are
+// gone, NoteGone counts that, so that each row is opened again before its next number. ensured
+// says that the policy lets keyfill make the tables.
 func NoteGone(g *Session, err error, ensured bool) error {
 	if err == nil || !errors.Is(err, store.ErrTables) {
 		return err

@@ -13,9 +13,9 @@ import (
 // errHeld says why a store may not have answered an INSERT in a transaction.
 var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
 
-// LentConn returns the connection of g, for the moments in which the server has none left for
-// keyfill; nil where g is nil, or a question there could be noticed, or answered in another
-// way than on a connection of our own.
+// LentConn returns the connection of g, to use while the server has none left for keyfill. It
+// returns nil if g is nil, or if a query there could be noticed, or answered differently than
+// on a connection of our own.
 func LentConn(g *Session) driver.Conn {
 	if g == nil || !session.IsAsOpened(&g.Conn) {
 		return nil

@@ -16,17 +16,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// What a name without a schema means is followed by the texts of a session, and asked
-// where a text may have changed it. That is no proof: a function can move the session
-// where no text says so, or make a temporary table, and the texts of a batch are sent
-// before the first of them has run. Therefore an INSERT whose keys depend on what its
-// table's name means can prove it in its own statement: the first key is an expression
-// that is an error where the name means another table.
+// keyfill follows in the texts of a session what a name without a schema means, and asks the
+// engine if a text may have changed it. That is no proof: a function can move the session
+// although no text says so, or make a temporary table, and the texts of a batch are sent
+// before the first of them has run. Therefore an INSERT whose keys depend on what its table's
+// name means can prove it in its own statement: the first key is an expression that fails if
+// the name means another table.
 
-// ProvenNaming returns the naming by which the texts of plans prove what their bare names
-// mean where the connection is, and the plan of a query by it. It is what was given where
-// nothing has to be proven, or can be. Where asks is false, only those names are proven
-// whose schemas are known already. An error is the driver's own, or a store's.
+// ProvenNaming returns a plan of the query whose text proves what its bare names mean on the
+// connection, and the naming of that plan. It returns p and n if nothing has to be proven, or
+// can be. If asks is false, it proves only names whose schemas are known already. An error is
+// the driver's own, or a store's.
 func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan, asks bool) (*plans.Plan, table.Naming, error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != plans.Refuse || p.Load || !g.Tables.PlaceMatters(e, query, p) {
@@ -79,8 +79,8 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 }
 
 // AskNames asks what the bare names of a text mean that has no place for a proof, such as
-// COPY, and reports whether one means another table than was thought, which is forgotten
-// then. An error is the driver's own, or a store's.
+// COPY. It reports whether one means another table than was known, and forgets that table. An
+// error is the driver's own, or a store's.
 func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan) (other bool, err error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.IsAltered() || !g.Tables.PlaceMatters(e, query, p) {
@@ -107,9 +107,9 @@ func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, 
 	return other, nil
 }
 
-// knowHome notes, for a place that is home, the schemas in which the tables of a plan were
-// found when the catalog was asked about their columns. What cannot be asked is told where
-// it matters.
+// knowHome notes, if at is home, the schemas in which the tables of a plan were found when the
+// catalog was asked about their columns. It ignores errors: the next question that needs the
+// answer returns them.
 func knowHome(ctx context.Context, g *Session, at *session.Location, p *plans.Plan) {
 	if at != g.Tables.Places.Home.Load() || g.IsAltered() || g.Tables.StatesOnConnection() {
 		return
@@ -144,9 +144,9 @@ func findProven(ctx context.Context, g *Session, at *session.Location, name stri
 type provenNames struct {
 	naming   table.Naming
 	dialect  *dialect.Dialect
-	schemaOf func(name string) string // "" where it is not known
+	schemaOf func(name string) string // empty if it is not known
 	targets  map[string]*plans.Target // by name, where the schema is known
-	unknown  []string                 // names of which it is not
+	unknown  []string                 // names whose schema is not known
 }
 
 // lookup is the rewriter's view of the policy.
@@ -186,7 +186,7 @@ func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	return plans.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
 }
 
-// proofNames returns what stands for the names in the parts of a dialect's proof.
+// proofNames returns a replacer of the names in the parts of a dialect's proof.
 func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{bare}", literal(d, name),
@@ -195,8 +195,8 @@ func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 		"{said}", literal(d, saysOther(d, schema, name)))
 }
 
-// saysOther is a part of the error that says that a name does not mean the table of the name
-// in a schema.
+// saysOther returns the part of the error that says that a name does not mean the table of the
+// name in a schema.
 func saysOther(d *dialect.Dialect, schema, name string) string {
 	return strings.NewReplacer("{name}", name, "{table}", schema+"."+name).Replace(d.Place.Proof.Says)
 }
@@ -213,7 +213,7 @@ func literal(d *dialect.Dialect, text string) string {
 	return quoted
 }
 
-// proofState is whether a database's expressions prove what they are to prove.
+// proofState is the result of trying a dialect's proof on a database.
 type proofState int32
 
 const (
@@ -222,9 +222,9 @@ const (
 	proofFailing
 )
 
-// proofWorks reports whether the proof of the dialect passes where it has to, and raises
-// where it has to: some engines speak like another one, and have no such names, or answer
-// in another way. It is tried once, on a connection of our own.
+// proofWorks reports whether the dialect's proof passes for the right table, and raises an
+// error for another: engines that imitate PostgreSQL may lack such names, or answer
+// differently. It is tried once, on a connection of our own.
 func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
 	db := g.Tables
 	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
@@ -266,8 +266,8 @@ func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, erro
 	return state == proofWorking, nil
 }
 
-// ShowsOther reports whether the error of a statement with a proof shows that a name does
-// not mean the table of the name in a schema, or that this is not found.
+// ShowsOther reports whether the error of a statement with a proof shows that a name does not
+// mean the table of the name in a schema, or that this table is not found.
 func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 	if err == nil || d.Place.Proof == nil {
 		return false
@@ -297,8 +297,7 @@ func ShowsMissing(d *dialect.Dialect, err error) bool {
 // missingTable is PostgreSQL's SQLSTATE of a table that is not there.
 const missingTable = "42P01"
 
-// hasWord reports whether a word stands in a text between other characters than those of
-// names.
+// hasWord reports whether a word stands in a text between characters that names do not have.
 func hasWord(text, word string) bool {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z' || text[i] >= 0x80)

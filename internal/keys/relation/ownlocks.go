@@ -10,22 +10,21 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// ownLockWait is how long a question on a connection of our own has been waited for in a
-// transaction of PostgreSQL, when the transaction is asked whether it is the one that the
-// question waits for: the server sees no deadlock.
+// ownLockWait is how long a query on a connection of our own may wait before a transaction of
+// PostgreSQL is asked whether the query waits for its locks: the server sees no deadlock.
 const ownLockWait = time.Second
 
-// ErrOwnLocks is returned when the transaction holds the locks that a question has waited
-// for. From then on it counts as one that has changed tables, and the question has to be
-// asked on its own connection.
+// ErrOwnLocks is returned when the transaction holds the locks that a query has waited for.
+// From then on it counts as one that has changed tables, and the query has to be sent on its
+// connection.
 var ErrOwnLocks = anchor.New("held-connection", "the transaction has locked the table or its sequence: insert a row before that, or in a transaction of its own")
 
-// Apart runs f, which asks on a connection of our own for something about columns, and
-// returns its error. g may be nil. Where f waits for the transaction of g, apart cancels
-// it and returns errOwnLocks.
+// Apart runs f, which asks on a connection of our own for something about columns, and returns
+// its error. g may be nil. If f waits for the transaction of g, Apart cancels it and returns
+// ErrOwnLocks.
 //
-// Most transactions that lock a table tell by their texts: see Altered. A function that
-// does, or a text that was sent on the driver's connection, is found here.
+// Most transactions that lock a table show it in their texts: see Altered. Apart finds the
+// locks of a function, or of a text that was sent on the driver's connection.
 func Apart(ctx context.Context, g *Session, columns []store.Column, f func(context.Context) error) error {
 	if g == nil || g.Tx == session.Outside || g.IsAltered() || g.Tables.Detached {
 		return f(ctx)

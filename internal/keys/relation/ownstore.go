@@ -9,8 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// OpenStores opens the stores of the policy and checks their settings. It does no I/O. For an [explain.Database] there is
-// the application's database alone, and for an [explain.NoDatabase] none.
+// OpenStores opens the stores of the policy and checks their settings. It does no I/O. For an
+// [explain.Database] there is the application's database alone, and for an
+// [explain.NoDatabase] none.
 func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
 	switch own := own.(type) {
 	case explain.NoDatabase:

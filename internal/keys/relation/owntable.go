@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// A session of SQL Server may have a table #t that no other session sees, and another
-// session another one of that name. Its columns are asked for on the connection of the
-// INSERT. Its keys are nobody else's business: the state is not bound to it and not
-// compared with it, as for a table that the catalog does not show.
+// A session of SQL Server may have a table #t that no other session sees, and another session
+// its own table of that name. Its columns are asked for on the connection of the INSERT. Its
+// keys concern no other session: the state is not bound to it and not compared with it, as for
+// a table that the catalog does not show.
 
 // ownTables are the session's own tables whose columns were found fit.
 type ownTables struct {
@@ -19,8 +19,8 @@ type ownTables struct {
 	since uint64 // what Since of the session's columns was then
 }
 
-// factsOfOwn is Facts for a table that a session has to itself. Where there is none of
-// that name, the engine will say so.
+// factsOfOwn is Facts for a table that only its session sees. If there is no such table, the
+// engine's error will say so.
 func (db *Tables) factsOfOwn(ctx context.Context, g *Session, t *table.Table) (*table.Facts, error) {
 	f := &table.Facts{Columns: make([]table.ColumnFacts, len(t.KeyColumns)), Unseen: &catalog.Error{
 		Table: t.Rule.Name, Err: catalog.ErrNoTable, Detail: "create it on the connection of the INSERT, since no other one sees it",

@@ -48,8 +48,8 @@ func mean(p *plans.Plan, holds func(*table.Table) bool) bool {
 		slices.ContainsFunc(p.Refusal.Others, func(o *plans.Target) bool { return holds(o.Owner.(*table.Table)) })
 }
 
-// outside reports whether a table's name has a database in front, on an engine whose
-// sessions are in one database of several.
+// outside reports whether a database qualifies a table's name, on an engine whose sessions are
+// in one database of several.
 func outside(p *plans.Plan) bool {
 	for i := range p.Inserts {
 		if p.Inserts[i].Database != "" && p.Dialect.Place.Database {
@@ -107,8 +107,7 @@ func moves(g *Session, p *plans.Plan, query string) bool {
 	return effects.MovesPlace(p.Dialect, query[:last], g.Place.Changed)
 }
 
-// elsewhere reports whether a table's name has another database in front than the
-// session's.
+// elsewhere reports whether another database than the session's qualifies a table's name.
 func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 	database, _, _ := strings.Cut(at.Answer, "\n")
 	for i := range p.Inserts {
@@ -123,9 +122,8 @@ func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 // text alone does not give.
 func StateNeedsSchema(t *table.Table) bool { return t.Rule.Loose }
 
-// TableAtHome returns the table that a name of the policy file means in the place where
-// the database is opened. t is the table by its name alone, which is returned where no
-// state depends on the place.
+// TableAtHome returns the table that a name of the policy file means where the database is
+// opened. t is the table by its name alone, and the result if no state depends on the place.
 func (db *Tables) TableAtHome(ctx context.Context, t *table.Table) (*table.Table, error) {
 	e := db.AnyEngine()
 	if db.Detached || !t.Rule.Loose {
@@ -168,8 +166,8 @@ type wanted struct {
 	name  string
 }
 
-// plan returns the plan of a query in the place, and keeps it where every table that it
-// names is there. p is the plan of the text alone.
+// plan returns the plan of a query at r.at, and caches it if every table that it names exists.
+// p is the plan of the text alone.
 func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	e := r.engine
 	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect.Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
@@ -206,12 +204,12 @@ func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.P
 	}
 }
 
-// doubtsOf tells plans by what was found in two places from those by what was thought before.
+// doubtsOf returns a part of a cache key that changes when a name in either place is doubted.
 func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }
 
-// lookup is the rewriter's view of the policy in the place.
+// lookup is the rewriter's view of the policy at r.at.
 func (r *reading) lookup(schema, name string) *plans.Target {
 	e := r.engine
 	if !e.Policy.Anywhere(name) {

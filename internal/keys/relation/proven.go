@@ -20,7 +20,7 @@ import (
 // ProvenRow is a row as a commit has left it.
 type ProvenRow struct {
 	Next        int64  // the lowest integer that was not reserved; 0 where nothing is proven
-	Incarnation string // of the row, "" where its table has none
+	Incarnation string // of the row, empty if its table has none
 }
 
 // ProvenRows are rows by their names. It is safe for concurrent use.
@@ -33,16 +33,16 @@ type ProvenRows struct {
 // parent. A row that is left out is compared with nothing.
 const maxProven = 4096
 
-// Of returns what is known of a row. It has to be asked before the row is read: then
-// whatever is known had been committed before.
+// Of returns what is known of a row. Call it before the row is read: then whatever is known
+// was committed before.
 func (p *ProvenRows) Of(name string) ProvenRow {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rows[name]
 }
 
-// prove notes a row that a transaction has left so, and that has committed. Commits may be
-// confirmed in another order than the transactions had the row in.
+// prove notes how a committed transaction has left a row. The driver may confirm commits in
+// another order than the transactions had the row in.
 func (p *ProvenRows) prove(name string, row ProvenRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +80,7 @@ type drawnRow struct {
 type Drawn struct {
 	all    []drawnRow
 	losses uint64 // Losses of the session when they were drawn
-	sure   bool   // nothing speaks against them in front of the Commit
+	sure   bool   // a successful Commit proves them
 }
 
 // maxDrawn bounds the rows that are remembered of one transaction.
@@ -109,13 +109,13 @@ func (d *Drawn) Forget() {
 	d.all, d.sure = d.all[:0], false
 }
 
-// BeforeCommit is called before the Commit of the transaction that is open.
+// BeforeCommit notes whether a Commit of the open transaction will prove its rows.
 func (d *Drawn) BeforeCommit(g *Session) {
 	d.sure = d.losses == g.Losses && g.Tx == session.Inside && !g.Unwrapped
 }
 
-// AfterCommit is called when the transaction has ended. committed says that the driver has
-// confirmed its Commit.
+// AfterCommit keeps the rows as proven if the driver has confirmed the Commit, which committed
+// says. It is called after each transaction.
 func (d *Drawn) AfterCommit(committed bool) {
 	if committed && d.sure {
 		for _, one := range d.all {

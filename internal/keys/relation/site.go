@@ -68,7 +68,7 @@ func (s Site) Leases(size int64, lease time.Duration) *statestore.LeaseLog {
 	return l
 }
 
-// States returns where the state of a source is.
+// States returns the store with the state of a source, whose answers are logged.
 func (s Site) States(src policy.Source) (statestore.StateStore, error) {
 	at, err := s.Tables.Stores.States(src.Store)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s Site) NoteSuspect(ctx context.Context) {
 	}
 }
 
-// NoteNoKey tells the watch of the store that a statement got no key, if err is of the store.
+// NoteNoKey notes in the store's watch that a statement got no key, if err is the store's.
 func (s Site) NoteNoKey(ctx context.Context, err error) {
 	if s.Key.Source == nil && report.CauseOfNoKey(err) == report.CauseStore {
 		s.Watch(s.Key.Rule.Source.Store).NoKey(ctx)

@@ -75,8 +75,8 @@ func (g *Session) EnsureStates(ctx context.Context) {
 	g.ensured = true
 }
 
-// EnsureStatesAgain creates the tables of states where they have gone since they were
-// looked for, and reports whether it has.
+// EnsureStatesAgain creates the tables of states if they were dropped since they were looked
+// for, and reports whether it has.
 func (g *Session) EnsureStatesAgain(ctx context.Context) bool {
 	if !g.Tables.Rows.Ensure || g.Tx != session.Outside || schema.Of(store.On(g.Tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
 		return false
@@ -104,8 +104,8 @@ func inMemory(ctx context.Context, q catalog.Querier) bool {
 	return false
 }
 
-// memoryState says whether each connection has a database of its own, which is as the DSN
-// says: SQLite's in memory, and one with an empty name.
+// memoryState is what is known of SQLite's database: not asked, shared by all connections, or
+// one for each connection, as the DSN says (in memory, or with an empty name).
 type memoryState = int32
 
 const (
@@ -114,8 +114,8 @@ const (
 	memoryOwn
 )
 
-// askMemory finds out once for all connections whether each has a database of its own. A
-// cache that several share is not told apart from these.
+// askMemory finds out once for all connections whether each has a database of its own. It
+// takes a cache that several connections share for such a database.
 func askMemory(ctx context.Context, db *Tables, g *Session) {
 	switch {
 	case db.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():

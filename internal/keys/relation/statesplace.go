@@ -71,7 +71,7 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	return found, stays && found != "" && at.Keep(name, found), nil
 }
 
-// emptyPath is what a session of PostgreSQL answers whose search path has no schema.
+// emptyPath is the answer of a PostgreSQL session whose search path has no schema.
 const emptyPath = "{}"
 
 // statesIn returns the schema of the tables with the states, which is where the

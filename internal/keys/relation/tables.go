@@ -24,7 +24,7 @@ type Tables struct {
 	*session.Server
 	ExactCandidates []*table.Engine              // the same where the case of tables' names counts
 	Candidates      []*table.Engine              // the possible engines: one, or MySQL's and MariaDB's
-	Engine          atomic.Pointer[table.Engine] // nil until those two are told apart
+	Engine          atomic.Pointer[table.Engine] // nil until it is known which of the two it is
 	Log             report.Log
 
 	Env     keysource.Env      // with which sources are made
@@ -114,8 +114,7 @@ func (g *Session) AskEngine(ctx context.Context) (*table.Engine, error) {
 	return g.Tables.AnyEngine(), nil
 }
 
-// AnyEngine returns the engine; while MySQL and MariaDB are not told apart, one of
-// them.
+// AnyEngine returns the engine; while it may be MySQL or MariaDB, one of the two.
 func (db *Tables) AnyEngine() *table.Engine {
 	if e := db.Engine.Load(); e != nil {
 		return e
@@ -142,8 +141,8 @@ func (db *Tables) TransactionEffect(query string, what words.Concern) effects.Tr
 // Config returns the policy that the tables are made of, which must not be changed.
 func (db *Tables) Config() *policy.Config { return db.config }
 
-// EngineFor returns what the policy says in a dialect; exact says that the server
-// compares the names of tables as they are written.
+// EngineFor returns the engine for a dialect; exact says that the server compares the names of
+// tables as they are written.
 func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *table.Engine {
 	engines := db.Candidates
 	if exact && db.ExactCandidates != nil {

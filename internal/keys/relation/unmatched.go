@@ -11,8 +11,8 @@ import (
 // whether enough INSERTs have come for [NoteInserts].
 const NoteEvery = 64
 
-// enoughInserts is after how many INSERTs an entry of the policy that none has matched is
-// likely to have a typo.
+// enoughInserts is the number of INSERTs after which an entry of the policy that none has
+// matched is likely to have a typo.
 const enoughInserts = 1000
 
 // NoteInserts logs, once, the entries of the policy that none of the first thousand

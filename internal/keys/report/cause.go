@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Cause is why an INSERT stored no key, or why nobody knows. The public Cause describes
+// Cause is why an INSERT stored no key, or why that is not known. The public Cause describes
 // the words.
 type Cause uint8
 
-// The causes. CauseCanceled and those behind it are causes of filled INSERTs too.
+// The causes. CauseCanceled and later ones are causes of filled INSERTs too.
 const (
 	CauseStore Cause = iota
 	CauseStoreBack
@@ -43,7 +43,7 @@ var causeWords = [numCauses]string{
 
 func (c Cause) String() string { return causeWords[c] }
 
-// causes are the errors of sources by which a cause is told. The first that fits counts.
+// causes maps the errors of sources to causes. The first error that fits counts.
 var causes = []struct {
 	err   error
 	cause Cause
@@ -74,8 +74,8 @@ func CauseOfNoKey(err error) Cause {
 }
 
 // Stopped returns the error of a statement of keyfill's own on the application's connection.
-// It says whose statement that was where a time limit, or somebody's cancel, has ended it:
-// the caller would look at his INSERT, which was not sent.
+// If a time limit or a cancel has stopped the statement, the error says that it was keyfill's:
+// the caller would look at the INSERT, which was not sent.
 func Stopped(err error) error {
 	if Ours(err) || !IsStopped(err) {
 		return err
@@ -83,8 +83,8 @@ func Stopped(err error) error {
 	return anchor.Lastf("contention", "keyfill: its own statement before the INSERT was stopped by a time limit or a cancel: raise the limit, or look for a lock: %w", err)
 }
 
-// IsStopped reports whether the engine has stopped a statement: the codes are PostgreSQL's
-// query_canceled, and those of max_statement_time (MariaDB) and max_execution_time (MySQL).
+// IsStopped reports whether the engine has stopped a statement: the codes are of
+// query_canceled (PostgreSQL), max_statement_time (MariaDB) and max_execution_time (MySQL).
 func IsStopped(err error) bool {
 	c, answered := sqlcode.Of(err)
 	return answered && (c.State == "57014" || c.Number == 1969 || c.Number == 3024)

@@ -1,4 +1,4 @@
-// Package report is what keyfill tells about keys: the messages in its log, each at most so
-// often, and the counts of INSERTs by what happened to them. It draws nothing, and stands on
-// no other floor of internal/keys.
+// Package report holds what keyfill reports about keys: the messages of its log, how often
+// they may come, and the counts of INSERTs by outcome. It draws nothing, and imports no other
+// package of internal/keys.
 package report

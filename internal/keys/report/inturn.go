@@ -11,7 +11,7 @@ import (
 type InTurn struct {
 	mu      sync.Mutex
 	waiting []func()
-	busy    bool // somebody is calling them
+	busy    bool // a goroutine is calling them
 }
 
 // Add runs f after all functions that were added before.
@@ -21,7 +21,7 @@ func (t *InTurn) Add(f func()) {
 	t.waiting = append(t.waiting, f)
 }
 
-// Run calls what waits, unless somebody is at it, who then calls that too.
+// Run calls the waiting functions, unless another goroutine does so, which then calls all.
 func (t *InTurn) Run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -29,7 +29,7 @@ func (t *InTurn) Run() {
 		return
 	}
 	t.busy = true
-	defer func() { t.busy = false }() // behind a panic as well
+	defer func() { t.busy = false }() // after a panic as well
 	for len(t.waiting) > 0 {
 		f := t.waiting[0]
 		t.waiting = t.waiting[1:]

@@ -27,8 +27,8 @@ func ShownError(err error) string {
 	return anchor.Mark(own+": "+cause, section)
 }
 
-// shownCause returns what has made a store's error, "" where that is not known, or may not be
-// said.
+// shownCause returns what caused a store's error, empty if that is not known, or may not be
+// shown.
 func shownCause(err error) string {
 	var connecting *sqlcode.ConnectError
 	code, hasCode := sqlcode.Of(err)

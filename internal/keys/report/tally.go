@@ -16,23 +16,22 @@ type Tally struct {
 	// number which keyfill has made.
 	SessionReads atomic.Uint64
 	mu           sync.Mutex
-	tables       map[string]*TableTally // "" for those behind the first maxTables
+	tables       map[string]*TableTally // by name; tables after the first MaxTables share ""
 }
 
 // TableTally counts the outcomes of INSERTs into one table.
 //
-// The filled statements are counted by what became of them, and summed up when somebody
-// asks: each counter only grows, and so does every sum of them, whenever it is read.
+// The filled statements are counted by outcome, and summed up when the counts are read: each
+// counter only grows, and so does every sum of them, whenever it is read.
 type TableTally struct {
-	entry string // of the policy; "" for the tables behind the first maxTables
+	entry string // of the policy; empty if the tables after the first MaxTables share t
 
 	Keys, Kept, Withheld atomic.Uint64
 	suspects             atomic.Uint64
 	suspectAt            atomic.Int64 // when the last one was found, in nanoseconds of the Unix time
 
-	// Ended counts the filled statements whose outcome was known at once. Begun counts
-	// the others, and Late what became of them. WouldFill counts those that were sent as
-	// they came.
+	// Ended counts the filled statements whose outcome was known at once. Begun counts the
+	// others, and Late their outcomes. WouldFill counts those that were sent as they came.
 	Ended, Late      Outcomes
 	Begun, WouldFill atomic.Uint64
 
@@ -42,8 +41,8 @@ type TableTally struct {
 
 	noKey [numCauses]atomic.Uint64 // INSERTs that were not sent
 
-	// noKeyAt is when the last of them came that are about keys, in nanoseconds of the Unix
-	// time, and keysThen how many keys had been added then.
+	// noKeyAt is the time of the last of them whose cause is a source's, in nanoseconds of the
+	// Unix time, and keysThen how many keys had been added then.
 	noKeyAt  atomic.Int64
 	keysThen atomic.Uint64
 
@@ -51,17 +50,16 @@ type TableTally struct {
 	refused map[rewrite.Reason]uint64
 }
 
-// Outcomes counts filled statements by what became of them.
+// Outcomes counts filled statements by outcome.
 type Outcomes struct {
 	Stored, LeftOut atomic.Uint64
 	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // from CauseCanceled on
 }
 
-// AddFailed counts n statements that stored no key. The cause is CauseCanceled or one
-// behind it.
+// AddFailed counts n statements that stored no key. The cause is CauseCanceled or a later one.
 func (o *Outcomes) AddFailed(c Cause, n uint64) { o.failed[c-CauseCanceled].Add(n) }
 
-// AddUnknown counts n statements of which nobody knows. The cause is as for AddFailed.
+// AddUnknown counts n statements of unknown outcome. The cause is as for AddFailed.
 func (o *Outcomes) AddUnknown(c Cause, n uint64) { o.unknown[c-CauseCanceled].Add(n) }
 
 // addTo adds the counts to t.
@@ -177,8 +175,8 @@ func (t *TableTally) counts() TableCounts {
 	return counted
 }
 
-// MaxTables bounds the tables that are remembered. Behind it, which globs can reach, a
-// table is made anew for each query text.
+// MaxTables bounds the tables that are remembered. Beyond it, which globs can reach, a table
+// is made anew for each query text.
 const MaxTables = 10000
 
 // TimeOf returns the time of nanoseconds of the Unix time, the zero Time for 0.

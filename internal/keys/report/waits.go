@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// LongWait is from when on the wait of an INSERT for its store is logged. A round trip to
-// a store takes a millisecond or a few, and the first connection some ten: who waits a
-// hundred is waited for by people and by timeouts.
+// LongWait is the shortest wait of an INSERT for its store that is logged. A round trip to a
+// store takes a millisecond or a few, and the first connection some ten: people and timeouts
+// notice a wait of a hundred.
 const LongWait = 100 * time.Millisecond
 
 // linePause is how long no second line of one kind is logged about one source, whatever
 // tables and tenants it has.
 const linePause = time.Minute
 
-// Paced counts what may come often of a source, of all its states, so that one line in a
-// while tells of it. It is safe for concurrent use.
+// Paced counts events of a source, over all its states, so that one line in a while reports
+// them together. It is safe for concurrent use.
 type Paced struct {
 	mu    sync.Mutex
 	Said  time.Time
@@ -36,7 +36,7 @@ func (l *PacedLine) Of(source string) *Paced {
 	return one.(*Paced)
 }
 
-// Note counts one more. It returns how many are to be told of now, 0 for none.
+// Note counts one event. It returns how many to log now, 0 for none.
 func (p *Paced) Note() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -88,8 +88,8 @@ func (l *LeaseLog) ends(ctx context.Context, m report.Message, first int64) {
 	l.lines.Add(func() { l.Log.Write(ctx, m, l.Source, worker, series) })
 }
 
-// HeldLines are notes for a leaseLog. They wait for the end of a transaction, which may
-// undo what they tell.
+// HeldLines are notes for a LeaseLog. They wait for the end of a transaction, which may undo
+// the changes that they report.
 type HeldLines struct {
 	Of    *LeaseLog
 	now   bool // they do not wait

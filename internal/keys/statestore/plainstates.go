@@ -106,7 +106,7 @@ func (s *plainState) Bind(ctx context.Context, c store.Column) error {
 	return s.at.Bind(ctx, s.state, c.String())
 }
 
-// use does something with the state, which is bound to its columns before that.
+// use calls do, after binding the state to its columns if it is not bound yet.
 func (s *plainState) use(ctx context.Context, do func() error) error {
 	if !s.bound.Load() {
 		for _, c := range s.row.Columns {
@@ -119,7 +119,7 @@ func (s *plainState) use(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// make is use for what makes the state where it is missing.
+// make is use for a call that makes the state if it is missing.
 func (s *plainState) make(ctx context.Context, do func() error) error {
 	err := s.use(ctx, do)
 	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {

@@ -6,10 +6,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/report"
 )
 
-// NumberedMark is the mark of a worker whose number the policy, the environment or the host
-// says. It tells of another process that has the number too: the mark is above all that this
-// one has called for. No key comes twice for it, but the two share the time in which keys can
-// be made, and requests of both wait.
+// NumberedMark is the mark of a worker whose number comes from the policy, the environment or
+// the host. It logs that another process has the number too: the mark is then above all that
+// this one has called for. No key comes twice for it, but the two share the time in which keys
+// can be made, and requests of both wait.
 type NumberedMark struct {
 	MarkState
 	Log    report.Log

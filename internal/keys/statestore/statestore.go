@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// StateStore is where the states of sources are that do not count on the connection of
-// each statement: tables of a database ([TableStates]), or a store without SQL
-// ([plainStates]). Its methods do no I/O but openSeen.
+// StateStore keeps the states of sources that do not count on the connection of each
+// statement: in tables of a database ([TableStates]), or in a store without SQL
+// ([plainStates]). Its methods do no I/O but OpenSeen.
 type StateStore interface {
 	// Numbers returns the state of a sequence.
 	Numbers(row sequence.Sequence) (NumberState, error)
@@ -41,10 +41,11 @@ type NumberState interface {
 	MaxKey(ctx context.Context) (int64, error)
 }
 
-// EndingState is a state whose row may leave the integers from one on to another state.
+// EndingState is a state whose row may leave the integers from some number on to another
+// state.
 type EndingState interface {
-	// KeysEnd returns the integer from which on keys are not the state's, as far as that
-	// is known, and KeysEndNow as the row says now; 0 for none.
+	// KeysEnd returns the integer from which keys are not the state's, as far as that is
+	// known, and KeysEndNow as the row says now; 0 for none.
 	KeysEnd() int64
 	KeysEndNow(ctx context.Context) (int64, error)
 }

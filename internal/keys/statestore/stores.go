@@ -33,7 +33,7 @@ type Stores struct {
 	dialect    *dialect.Dialect        // of the application's database, or of one of its family
 	Now        func() *dialect.Dialect // the same, as far as it is known now; nil: as above
 	configured map[string]ConfiguredStore
-	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: nobody does
+	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: they are not counted
 
 	mu     sync.Mutex
 	opened map[string]*openStore // by name, "" for the own one
@@ -147,7 +147,7 @@ func (s *Stores) IsOwn(ctx context.Context, name string) (bool, error) {
 	return same, err
 }
 
-// Catalog returns the way to ask the catalog of the application's database.
+// Catalog returns a Querier for the catalog of the application's database.
 func (s *Stores) Catalog() (catalog.Querier, error) {
 	o, err := s.open("")
 	if err != nil {
@@ -279,8 +279,8 @@ func (s *Stores) Close() error {
 	return errors.Join(errs...)
 }
 
-// OpenStore returns the way to a store that the policy names; nil for one that is no
-// database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
+// OpenStore returns the connector and the dialect of a store that the policy names; nil if it
+// is no database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
 // the DSN.
 func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
 	opened, err := OpenConfigured(c)
@@ -290,9 +290,9 @@ func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
 	return opened.Connector, opened.dialect, err
 }
 
-// ReachStore asks a store that the policy names and that is no database of SQL whether it would
-// take a change, which is not made. asked is false for one whose driver cannot tell. The error
-// is as it may be shown.
+// ReachStore asks a store that the policy names and that is no database of SQL whether it
+// would take a change, and makes none. asked is false if its driver cannot ask that. The error
+// may be shown.
 func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
 	opened, err := OpenConfigured(c)
 	if err != nil || opened.Plain == nil {

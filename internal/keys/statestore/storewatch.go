@@ -31,8 +31,8 @@ type StoreWatches struct {
 	all map[string]*storeWatch
 }
 
-// storeWatch logs that a store does not answer, once, and again once an INSERT gets no key
-// since it does not, and that it is back. It is safe for concurrent use.
+// storeWatch logs once that a store does not answer, once more when an INSERT gets no key for
+// that reason, and that the store is back. It is safe for concurrent use.
 type storeWatch struct {
 	log  report.Log
 	name string
@@ -44,8 +44,8 @@ type storeWatch struct {
 	since   time.Time // when the first of them ended
 	said    string    // what may be said of the last one's error
 	noKeys  bool      // an INSERT has got no key since then
-	told    bool      // that the store is down
-	worse   bool      // that was told as an error
+	told    bool      // the log said that the store is down
+	worse   bool      // the log said so as an error
 }
 
 // SourceWatch is a storeWatch for one source.
@@ -141,7 +141,7 @@ func (w SourceWatch) answered(ctx context.Context) {
 	w.lines.Run()
 }
 
-// WatchedStore is where states are, whose store is watched.
+// WatchedStore is a StateStore whose answers are watched.
 type WatchedStore struct {
 	StateStore
 	Watch  SourceWatch

@@ -15,9 +15,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// AskCatalog asks the catalog by q, on a connection of our own, or by lent where the server has
-// none left for that. lent may be nil. Where neither is possible, it asks again for as long
-// as wait, which is the policy's store_wait. It formats the driver's error: a
+// AskCatalog asks the catalog by q, on a connection of our own, or by lent if the server has
+// no connection left for that. lent may be nil. If neither is possible, it asks again until
+// wait is over, which is the policy's store_wait. It formats the driver's error: a
 // driver.ErrBadConn would make database/sql throw away the application's connection. The
 // caller may read what ask has set if the error is nil.
 func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent driver.Conn, ask func(context.Context, catalog.Querier) error) error {
@@ -75,9 +75,9 @@ func notRead(cause error) error {
 	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cause)
 }
 
-// Within asks, and does not wait for who has not noticed that the time is up: lib/pq
-// waits for the server's answer to its cancel request, which a pooler that has no
-// connection left may give after minutes.
+// Within calls ask, and returns soon after ctx ends even if ask does not: lib/pq waits for the
+// server's answer to its cancel request, which a pooler that has no connection left may give
+// after minutes.
 func Within(ctx context.Context, ask func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- ask(ctx) }()
@@ -98,8 +98,8 @@ func Within(ctx context.Context, ask func(context.Context) error) error {
 // documentation, appendix A.
 const duplicatePrepared = "42P05"
 
-// answerGrace is for how long an answer is waited for when the time is up: a driver
-// that has noticed gives it at once.
+// answerGrace is how long Within waits for an answer after ctx has ended: a driver that has
+// noticed gives it at once.
 const answerGrace = 200 * time.Millisecond
 
 // The pauses before the catalog is asked again.

@@ -47,7 +47,7 @@ func (f *Facts) IsUnseen() bool { return f.Unseen != nil && !f.Made }
 
 // ColumnFacts are the catalog's facts about a key column.
 type ColumnFacts struct {
-	Schema, Table, Column string // as they are stored; table "" when it is not found
+	Schema, Table, Column string // as they are stored; Table is empty if it was not found
 
 	Leads  bool // it is the first of an index
 	Alone  bool // a unique index covers this column alone
@@ -133,7 +133,7 @@ func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	}
 }
 
-// Home returns the column's table as the catalog names it, "" where it was not found.
+// Home returns the column's table as the catalog names it, empty if it was not found.
 func (f *ColumnFacts) Home() string {
 	if f.Table == "" {
 		return ""

@@ -69,10 +69,9 @@ func (g *Gate) Again(missing *Facts, failed error) {
 	g.missing, g.failed, g.until = missing, failed, time.Now().Add(RecheckPause)
 }
 
-// TakeTurn waits until it is the caller's turn to ask the catalog, for as long as wait. It
-// returns how much of wait is left for the answer. With a wait of its own for the answer a
-// caller would wait for as often as there are callers before it, where the server does
-// not answer.
+// TakeTurn waits for at most wait until it is the caller's turn to ask the catalog, and
+// returns how much of wait is left for the answer. With a full wait for the answer, a caller
+// would wait once for each caller before it if the server does not answer.
 func (g *Gate) TakeTurn(ctx context.Context, wait time.Duration) (left time.Duration, err error) {
 	began, timer := time.Now(), time.NewTimer(wait)
 	defer timer.Stop()
@@ -86,7 +85,7 @@ func (g *Gate) TakeTurn(ctx context.Context, wait time.Duration) (left time.Dura
 	}
 }
 
-// EndTurn lets the next caller of Turn go on.
+// EndTurn lets the next caller of TakeTurn go on.
 func (g *Gate) EndTurn() { <-g.turn }
 
 // newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.

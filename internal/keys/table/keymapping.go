@@ -26,11 +26,11 @@ func shapeOf(k policy.RuleKey) keysource.Mapping {
 	return shape
 }
 
-// IsAdjacent reports whether the keys of one INSERT are consecutive, so that the
-// first of them tells the others.
+// IsAdjacent reports whether the keys of one INSERT are consecutive, so that they follow from
+// the first one.
 func (k *Column) IsAdjacent() bool { return k.Shape == nil && len(k.Rule.Scope) == 0 }
 
-// StateValues returns the names of the values that tell the states of a key apart.
+// StateValues returns the names of the values that distinguish the states of a key.
 func (k *Column) StateValues() []string {
 	if spread := k.Rule.Source.Spread; spread != "" {
 		return append(k.Rule.Values[:len(k.Rule.Values):len(k.Rule.Values)], spread)

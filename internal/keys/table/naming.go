@@ -14,8 +14,8 @@ import (
 type Naming struct {
 	Lookup plans.Lookup
 
-	// Key tells plans of this naming from plans of others in a cache; "" where the
-	// text alone says what names mean.
+	// Key separates plans of this naming from others in a cache; empty if the text alone says
+	// what names mean.
 	Key string
 
 	// Now is the schemas of tables in a transaction that has changed some, by name, as
@@ -23,8 +23,8 @@ type Naming struct {
 	Now map[string]string
 }
 
-// KeyOfNow returns what tells plans by the schemas that tables have in a transaction from
-// other plans.
+// KeyOfNow returns a part of a cache key that separates plans by the schemas that tables have
+// in a transaction.
 func KeyOfNow(now map[string]string) string {
 	var b strings.Builder
 	b.WriteString("now\x00")
@@ -78,8 +78,8 @@ func (e *Engine) CaseMatters(p *plans.Plan) bool {
 	return false
 }
 
-// PassesAtSight reports whether the first words of a query tell that it is passed. Where
-// they do not, ask Passes.
+// PassesAtSight reports whether the first words of a query show that it is passed. If they do
+// not, ask Passes.
 func (e *Engine) PassesAtSight(query string) bool {
 	name, ok := words.SoleTable(e.Dialect, query)
 	if !ok {

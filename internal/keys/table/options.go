@@ -19,7 +19,7 @@ type Options struct {
 	NewError  errorMaker
 }
 
-// errorMaker makes the error that the application gets. table is the name that the
-// policy matched; column is the key column, "" for no column; offset is a byte offset in
-// the query, -1 for none. An error that an errorMaker has made is returned unchanged.
+// errorMaker makes the error that the application gets. table is the name that the policy
+// matched; column is the key column, empty if there is none; offset is a byte offset in the
+// query, -1 for none. An error that an errorMaker has made is returned unchanged.
 type errorMaker func(table, column string, offset int, err error) error

@@ -29,7 +29,7 @@ func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequenc
 	}
 	keep(&row, src)
 	if row.Shared && facts.Unseen != nil && !facts.Made {
-		// A temporary table's keys are nobody else's business.
+		// A temporary table's keys concern no other session.
 		row.Columns = columns[1:]
 	}
 	return row

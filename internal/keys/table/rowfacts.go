@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// RowFacts are facts about a table's rows. They tell whether a stored row shows what
-// became of its key.
+// RowFacts are facts about a table's rows: whether a query for a key shows if its row was
+// stored.
 type RowFacts struct {
 	Shown bool // a query by the table's name shows every row that was stored by it
 	Stays bool // no trigger changes, moves or leaves out a row
@@ -18,16 +18,16 @@ type RowFacts struct {
 	// Triggered says that the catalog shows a trigger or rule that may do so.
 	Triggered bool
 
-	// Unfit says, for each key, why the engine refuses such keys in its column; nil where
-	// it takes them, as far as the catalog tells.
+	// Unfit says, for each key, why the engine refuses such keys in its column; nil if it
+	// takes them, as far as the catalog shows.
 	Unfit []error
 
-	Columns []string // of the keys, as the catalog names them; "" where it has none
+	Columns []string // of the keys, as the catalog names them; empty if it has none
 	Leads   []bool   // an index begins with the column
 	unique  []catalog.UniqueIndex
 }
 
-// NewRowFacts returns what the catalog tells of the rows of a table.
+// NewRowFacts returns the catalog's facts about the rows of a table.
 func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 	f := &RowFacts{Shown: !found.View && !found.RowSecurity, unique: found.UniqueIndexes}
 	f.Stays, f.Triggered = f.Shown && found.KeyTriggers == catalog.No, found.KeyTriggers == catalog.Yes
@@ -58,7 +58,7 @@ func (f *RowFacts) IsUnfit() bool {
 	return slices.ContainsFunc(f.Unfit, func(err error) bool { return err != nil })
 }
 
-// Column returns the name of a key's column; "" where it is not known.
+// Column returns the name of a key's column; empty if it is not known.
 func (f *RowFacts) Column(key int) string {
 	if key >= len(f.Columns) {
 		return ""

@@ -10,7 +10,7 @@ import (
 )
 
 // SessionReads returns the places of a text that ask the session for a number which keyfill
-// may have made in the place of the engine, each as it is spelled and once.
+// may have made instead of the engine, each as it is spelled and once.
 func (e *Engine) SessionReads(query string) (reads []string) {
 	if !effects.MayReadSession(e.Dialect, query) {
 		return nil
@@ -25,8 +25,8 @@ func (e *Engine) SessionReads(query string) (reads []string) {
 	return reads
 }
 
-// mayMake reports whether the policy may make the number that is asked for. A sequence is told
-// by the name that PostgreSQL gives it: table_column_seq. Elsewhere any may be meant.
+// mayMake reports whether the policy may make the number that is asked for. PostgreSQL names a
+// sequence table_column_seq, which says whose it is. Elsewhere any may be meant.
 func (e *Engine) mayMake(r effects.SessionRead) bool {
 	p := e.Policy
 	switch {

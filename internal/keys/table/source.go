@@ -10,9 +10,9 @@ import (
 func InStore(src policy.Source) bool { return src.Store != "" && src.Store != policy.StoreNone }
 
 // NeedsClaim reports whether the table of claims is made for the claim of a source. An
-// exclusive source claims its column for the sake of a store alone, which may lose the
-// state. A source in the column's own database leaves the column to a later one with
-// start_at, as long as there is no table.
+// exclusive source claims its column only if its state is in a store, which may lose it. A
+// source in the column's own database leaves the column to a later one with start_at while
+// there is no table.
 func NeedsClaim(src policy.Source) bool { return !src.Exclusive || InStore(src) }
 
 // StateElsewhere returns how claims name a state that a store of the policy keeps.

@@ -42,7 +42,7 @@ type Table struct {
 
 // Column is a key column and where its keys come from.
 type Column struct {
-	ID     int64 // tells it from the database's other key columns; 0 for a table that is not remembered
+	ID     int64 // distinguishes it from the database's other key columns; 0 for a table that is not remembered
 	Rule   policy.RuleKey
 	Name   string
 	Layout dialect.Layout
@@ -60,9 +60,8 @@ type Column struct {
 // IsInteger reports whether keys are sent as integers.
 func (k *Column) IsInteger() bool { return k.Rule.Integer && k.Layout == "" }
 
-// sqlType is the type that a key is cast to in a query: it is assigned to every
-// column that takes the keys. PostgreSQL assigns uuid to text too, but not text
-// to uuid.
+// sqlType returns the type that a key is cast to in a query: the engine assigns it to every
+// column that takes the keys. PostgreSQL assigns uuid to text too, but not text to uuid.
 func (k *Column) sqlType() string {
 	switch {
 	case k.text:
@@ -89,8 +88,9 @@ func (t *Table) TallyIn(c *report.Tally) *report.TableTally {
 // Of returns the table of an INSERT of a plan.
 func Of(in *plans.Insert) *Table { return in.Target.Owner.(*Table) }
 
-// KeyError returns the error of a key that could not be made. An error of the driver on
-// the statement's own connection is returned unchanged, but where it is [report.Stopped].
+// KeyError returns the error of a key that could not be made. An error of the driver on the
+// statement's own connection is returned unchanged, unless the engine has stopped the
+// statement.
 func (t *Table) KeyError(i int, err error) error {
 	if sqlcode.Answered(err) && !report.Ours(err) && !report.IsStopped(err) {
 		return err
@@ -182,8 +182,8 @@ func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 	return dialect.Function{}
 }
 
-// tail returns the expression by which the engine makes keys for the rows of a query
-// from a prefix of theirs; "" where the source has none.
+// tail returns the expression by which the engine makes keys for the rows of a query from a
+// prefix of theirs; empty if the source has none.
 func (k *Column) tail(d *dialect.Dialect) string {
 	if _, ok := k.Source.(keysource.RowSource); !ok {
 		return ""
