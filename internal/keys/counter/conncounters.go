@@ -73,7 +73,7 @@ func (o *ConnCounters) EndTransaction() {
 	o.altered, o.Renamed = nil, false
 }
 
-// EndCheckout forgets what belongs to the last user of the connection.
+// EndCheckout forgets what belongs to the last checkout of the connection.
 func (o *ConnCounters) EndCheckout() { o.Claimed, o.Doubts = false, nil }
 
 // Close closes the counters of a database in memory.

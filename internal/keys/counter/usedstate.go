@@ -67,7 +67,7 @@ func (u *UsedState) Claim(ctx context.Context, c store.Column) {
 }
 
 // write records the use for the pending columns. If it fails, it is tried again after
-// claimAgain; the keys are valid without it. The caller holds mu.
+// ClaimAgain; the keys are valid without it. The caller holds mu.
 func (u *UsedState) write(ctx context.Context) {
 	if len(u.pending) > 0 && time.Now().Before(u.again) {
 		return

@@ -55,7 +55,7 @@ func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (i
 	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
 }
 
-// Advance makes later keys of the series in hand to or greater, and series that are opened
+// Advance makes later keys of the current series to or greater, and series that are opened
 // from now on lie above. Series of other processes stay as they are.
 func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	if r.Row == nil {

@@ -26,7 +26,7 @@ type ScopeColumn struct {
 	Found   *catalog.Column
 }
 
-// maxScopeText is how many bytes a text may have: fewer than every type of text
+// maxScopeText is the most bytes that a text may have: fewer than any type of text
 // holds.
 const maxScopeText = 250
 

@@ -37,8 +37,8 @@ type SequenceHere struct {
 	Within bool
 }
 
-// Close forgets what is known in the transaction alone. Numbers in hand of a sequence that it
-// may have reset are given up: other sessions may get them again.
+// Close forgets what is known in the transaction alone. It gives up reserved numbers of a
+// sequence that the transaction may have reset: other sessions may get them again.
 func (a *AlteredTables) Close() {
 	for _, one := range a.Reset {
 		one.Suspect()

@@ -204,7 +204,8 @@ func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.P
 	}
 }
 
-// doubtsOf returns a part of a cache key that changes when a name in either place is doubted.
+// doubtsOf returns a part of a cache key that changes when a name was found to mean another
+// table in either place.
 func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // A numbering that belongs to transactions keeps no numbers, so that a rollback takes
-// nothing from it. What it does keep is how far its rows have come by commits that the
-// driver has confirmed: a row that stands lower later was set back, by a copy of the
-// database from before or by a standby that lacks the last commits.
+// nothing from it. It keeps only how far the commits that the driver has confirmed have
+// raised its rows: a row that stands lower later was set back, by an older copy of the
+// database or by a standby that lacks the last commits.
 //
 // A transaction that may have lost a part of what it did (session.Conn.Losses), or whose
 // Commit was not seen to succeed, proves nothing.

@@ -13,15 +13,15 @@ import (
 )
 
 // A session that has taken another role reserves with that role's rights. On PostgreSQL a
-// reservation without the right would abort the transaction, so that it is asked before.
+// reservation without the right would abort the transaction, so the right is asked for first.
 
-// roles are the roles that may reserve, of those that were asked about. A right that is
-// taken away is found by the reservation. It is safe for concurrent use.
+// roles caches the roles that may reserve. The reservation finds out if the right was taken
+// away. It is safe for concurrent use.
 type roles struct{ may sync.Map } // of names; bounded by the server's roles
 
 // rightsPostgreSQL asks whether the current user may send the UPDATE that reserves
-// (store/postgres.go). By name the functions raise the error that is to be avoided: they
-// look the table up as a statement does.
+// (store/engine/postgres.go). Given a name, the functions would raise the error that is to be
+// avoided: they look the table up as a statement does.
 const rightsPostgreSQL = `SELECT CAST(CASE WHEN pg_catalog.has_schema_privilege(n.oid, 'USAGE')
 AND pg_catalog.bool_and(pg_catalog.has_column_privilege(c.oid, a.attnum, CASE WHEN a.attname = 'updated_at' THEN 'UPDATE' ELSE 'SELECT' END))
 AND pg_catalog.bool_and(a.attname <> 'next_value' OR pg_catalog.has_column_privilege(c.oid, a.attnum, 'UPDATE')) THEN 1 ELSE 0 END AS bigint)

@@ -140,7 +140,7 @@ func (s Site) NoteNoKey(ctx context.Context, err error) {
 }
 
 // NoteUnfit logs, once a minute for each source, that the engine has refused keys because
-// they do not suit the column. problem is what the catalog says of that.
+// they do not suit the column. problem is the catalog's error.
 func (s Site) NoteUnfit(ctx context.Context, problem error) {
 	if count := s.Tables.Paced.Unfits.Of(s.Source()).Note(); count > 0 {
 		text := problem.Error()

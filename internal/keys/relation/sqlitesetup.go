@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// RowNeeds says which tables of states a database needs that keeps them on the
+// RowNeeds says which of keyfill's tables a database needs, if states are kept on the
 // connection of each statement.
 type RowNeeds struct {
 	any    bool // there are such sequences

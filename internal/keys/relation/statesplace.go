@@ -10,9 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// AskPlaceEarly asks a new connection for its place where a later question would change
-// what a statement can read, such as ROW_COUNT(). Where the question fails, it is asked
-// again later.
+// AskPlaceEarly asks a new connection for its place if a later query would change what a
+// statement can read, such as ROW_COUNT(). If the query fails, it is sent again later.
 func (g *Session) AskPlaceEarly(ctx context.Context) {
 	if e := g.Tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// NoteEvery is how often, in keys or in passed statements, the plain way of a statement asks
-// whether enough INSERTs have come for [NoteInserts].
+// NoteEvery is the number of keys or passed statements after which the plain way of a statement
+// asks again whether enough INSERTs have come for [NoteInserts].
 const NoteEvery = 64
 
 // enoughInserts is the number of INSERTs after which an entry of the policy that none has

@@ -9,10 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// ShownError returns what may be said of a store's error: the text of keyfill's own error, and
-// what the engine, the network or the operating system has answered. A driver's text may hold
-// the DSN, and an engine's the name of a state, which may hold a tenant's. So do the texts of
-// keyfill's that are put together from others.
+// ShownError returns the part of a store's error that may be shown: the text of keyfill's own
+// error, and the answer of the engine, the network or the operating system. A driver's text
+// may hold the DSN, and an engine's the name of a state, which may hold a tenant's name. So
+// may a text of keyfill's that is composed of others.
 func ShownError(err error) string {
 	own, section := anchor.Known(err)
 	cause := shownCause(err)

@@ -11,7 +11,7 @@ import (
 // notice a wait of a hundred.
 const LongWait = 100 * time.Millisecond
 
-// linePause is how long no second line of one kind is logged about one source, whatever
+// linePause is the shortest time between two lines of one kind about one source, whatever
 // tables and tenants it has.
 const linePause = time.Minute
 
@@ -30,7 +30,7 @@ type PacedLines struct{ Waits, Suspects, Unfits, NearEnds, Behinds, Rivals Paced
 // PacedLine is one kind of these lines.
 type PacedLine struct{ all sync.Map } // of *paced, by the name of the source
 
-// Of returns what is counted of a source.
+// Of returns the count of a source.
 func (l *PacedLine) Of(source string) *Paced {
 	one, _ := l.all.LoadOrStore(source, new(Paced))
 	return one.(*Paced)

@@ -49,9 +49,9 @@ func (p plainStates) Marker(w worker.Worker) MarkState {
 	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
 }
 
-// OpenSeen reserves one integer above the greatest key: a store that stands below that
-// reserves none, and says so. Above the greatest integer there is no other: the store is
-// asked for one from there on, and no remedy can raise it further.
+// OpenSeen reserves one integer above the greatest key, and returns an error if the store
+// stands below that key, unless the row's OnBehind raises the store or ignores that. Above
+// the greatest integer there is no other: no remedy can raise the store further.
 func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error {
 	numbers, err := p.Numbers(row)
 	if err != nil {

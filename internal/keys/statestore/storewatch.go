@@ -42,7 +42,7 @@ type storeWatch struct {
 	mu      sync.Mutex
 	count   int       // attempts that have failed since the last answer
 	since   time.Time // when the first of them ended
-	said    string    // what may be said of the last one's error
+	said    string    // the part of the last one's error that may be shown
 	noKeys  bool      // an INSERT has got no key since then
 	told    bool      // the log said that the store is down
 	worse   bool      // the log said so as an error

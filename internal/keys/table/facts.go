@@ -114,7 +114,7 @@ func ReadsNoLastID(t *catalog.Table) bool {
 		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
 }
 
-// FactsOfColumn returns what the catalog says of a column of a table.
+// FactsOfColumn returns the catalog's facts about a column of a table.
 func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	return ColumnFacts{
 		Schema: t.Schema, Table: t.Name, Column: c.Name,

@@ -11,20 +11,20 @@ import (
 
 // Gate asks the catalog once for a table, before its first fill.
 type Gate struct {
-	// Facts is what the catalog said; nil before it was asked.
+	// Facts is the catalog's answer; nil before it was asked.
 	Facts atomic.Pointer[Facts]
 	turn  chan struct{} // holds one token: one caller asks at a time
 
-	// Rows is what is known of the table's rows: see RowFacts. Where that could not be
-	// read, it is read again after RowsPausedUntil, in nanoseconds of the Unix epoch.
+	// Rows holds the facts about the table's rows. If they could not be read, they are read
+	// again after RowsPausedUntil, in nanoseconds of the Unix epoch.
 	Rows            atomic.Pointer[RowFacts]
 	RowsPausedUntil atomic.Int64
 	// TriggersPausedUntil is RowsPausedUntil for callers that ask only whether there are
 	// triggers.
 	TriggersPausedUntil atomic.Int64
 
-	// Refused is what was known of the rows when an INSERT was refused, for the sake of
-	// the log. It is believed until RefusedUntil, in nanoseconds of the Unix epoch.
+	// Refused holds the facts about the rows when an INSERT was refused, for the log. They
+	// are used until RefusedUntil, in nanoseconds of the Unix epoch.
 	Refused      atomic.Pointer[RowFacts]
 	RefusedUntil atomic.Int64
 
@@ -38,8 +38,8 @@ type Gate struct {
 	until   time.Time // the end of the time in which the two hold
 }
 
-// RecheckPause is how long a table that was found unfit, or not found, is not looked at
-// again.
+// RecheckPause is the time after which a table that was found unfit, or not found, is looked
+// at again.
 const RecheckPause = time.Second
 
 // NewGate returns a gate without facts.

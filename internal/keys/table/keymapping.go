@@ -38,7 +38,7 @@ func (k *Column) StateValues() []string {
 	return k.Rule.Values
 }
 
-// WarnAt returns the number from which on most of the numbers up to last are used.
+// WarnAt returns the number from which most of the numbers up to last are used.
 func WarnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare) }
 
 // Bounded returns the mapping of a state, nil where numbers are keys, and the greatest

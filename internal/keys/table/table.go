@@ -242,8 +242,8 @@ func (k *Column) Worker() error {
 	return err
 }
 
-// IsOfSession reports whether the name is of a table that a session has to itself. ##t
-// is one for all sessions, which the catalog shows to all.
+// IsOfSession reports whether the table's name, such as #t, means a table of one session.
+// ##t is one table for all sessions, which the catalog shows to all.
 func (t *Table) IsOfSession(d *dialect.Dialect) bool {
 	name := t.Rule.Name
 	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
