@@ -85,7 +85,7 @@ WHERE r.rolname = session_user AND d.datname = pg_catalog.current_database()`, l
 }
 
 // MayCreate reports whether the user of a connection may make keyfill's tables where a
-// policy says ensure_schema. It is true where that cannot be told, as by a user with a role
+// policy says ensure_schema. It returns true if that is not known, as for a user with a role
 // of MySQL.
 func MayCreate(ctx context.Context, d *dialect.Dialect, q catalog.Querier) (bool, error) {
 	c := &checker{ctx: ctx, d: d, engine: engines[d.Family], q: &counted{q: q}}

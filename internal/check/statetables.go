@@ -152,15 +152,6 @@ func (c *checker) missingRights(table string) ([]string, error) {
 	return nil, nil
 }
 
-// MayCreate reports whether the user of a connection may make keyfill's tables where a
-// policy says ensure_schema. It returns true if that is not known, as for a user with a role
-// of MySQL.
-func MayCreate(ctx context.Context, d *dialect.Dialect, q catalog.Querier) (bool, error) {
-	c := &checker{ctx: ctx, d: d, q: &counted{q: q}}
-	missing, err := c.missingRights("")
-	return !strings.Contains(strings.Join(missing, " "), "CREATE"), err
-}
-
 // stateRights are the rights that keyfill needs on its tables.
 var stateRights = []string{"SELECT", "INSERT", "UPDATE"}
 
