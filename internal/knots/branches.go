@@ -15,11 +15,11 @@ import (
 // named by its folder, from the root of the module on, and its own name: "rewrite Compile". A
 // table of a package is named by its variable.
 //
-// A place is a comparison of families, or of a [dialect.Dialect]'s name with a named
-// engine's; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
-// or of SharesFamily with a named engine. A package may have one map with families as its keys,
-// whose values are the engines as the package needs them; of any further one each key counts.
-// Package dialect itself is left out.
+// A place is a comparison of families, or of a [dialect.Dialect]'s name with that of a named
+// engine; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
+// or of SharesFamily with a named engine. A package may have one map or array with families as
+// its keys, whose values are the engines as the package needs them; of any further one each key
+// counts. Package dialect itself is left out.
 func Branches(folder string, patterns ...string) (map[string]int, error) {
 	listed, err := list(folder, patterns)
 	if err != nil {
@@ -103,8 +103,10 @@ func (b *branches) read(name string, in ast.Node) {
 				b.counts[name]++
 			}
 		case *ast.CompositeLit:
-			if table, ok := b.info.TypeOf(n).Underlying().(*types.Map); ok && isFamily(table.Key()) {
-				b.tables[name] += len(n.Elts)
+			for _, e := range n.Elts {
+				if pair, ok := e.(*ast.KeyValueExpr); ok && isFamily(b.info.TypeOf(pair.Key)) {
+					b.tables[name]++
+				}
 			}
 		}
 		return true

@@ -29,7 +29,8 @@ func LeavesPlace(d *dialect.Dialect, query string) bool {
 // of names, gives the session or, with LOCAL, its transaction. ok is false for any other
 // text.
 func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok bool) {
-	if d.Family != dialect.FamilyPostgreSQL || !words.Mentions(query, "search_path") {
+	path := words.Of(d).Path
+	if path == "" || !words.Mentions(query, path) {
 		return nil, false, false
 	}
 	p := reader.New(d, query)
@@ -39,7 +40,7 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 	if local = p.Accept("local"); !local {
 		p.Accept("session")
 	}
-	if !p.Accept("search_path") || !p.AcceptPunct('=') && !p.Accept("to") {
+	if !p.Accept(path) || !p.AcceptPunct('=') && !p.Accept("to") {
 		return nil, false, false
 	}
 	for {
@@ -86,20 +87,14 @@ func MakesNames(d *dialect.Dialect, query string) bool {
 //
 // SQLite looks in main first, which stays.
 func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
-	switch d.Family {
-	case dialect.FamilySQLite:
+	v := words.Of(d)
+	m := &v.Moving
+	switch {
+	case m.Words != nil && !words.MentionsAny(text, m.Words) && !(changed && words.MentionsAny(text, m.Ends)):
 		return false
-	case dialect.FamilyMySQL:
-		if !words.MentionsAny(text, words.MySQL.Moves) {
-			return false
-		}
-	case dialect.FamilyPostgreSQL:
-		if Leaves(d, text)&words.WayLeft != 0 && !changed {
-			return false
-		}
-		return words.MentionsAny(text, pathChanges) || changed && words.MentionsAny(text, pathEnds)
-	case dialect.FamilyOracle:
-		return words.Mentions(text, "current_schema")
+	case m.Begins == nil:
+		// Where any function may, those that are known may not.
+		return changed || v.Calls&words.WayLeft == 0 || Leaves(d, text)&words.WayLeft == 0
 	}
 	p := reader.New(d, text)
 	begins := true // a statement
@@ -108,11 +103,11 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 		case p.Token.Kind == scan.Broken:
 			return true
 		case p.Token.Kind == scan.Executable:
-			if words.MentionsAny(p.TextOf(p.Token), words.MySQL.Moves) {
+			if words.MentionsAny(p.TextOf(p.Token), m.Words) {
 				return true
 			}
 			continue
-		case d.Grammar.NoSemicolon && movesHere(&p), !d.Grammar.NoSemicolon && begins && p.IsAny("use", "execute", "drop"):
+		case p.IsAny(m.Begins...) && (d.Grammar.NoSemicolon && movesHere(&p) || !d.Grammar.NoSemicolon && begins):
 			return true
 		}
 		begins = p.IsPunct(';')
@@ -137,11 +132,3 @@ func movesHere(p *reader.Reader) bool {
 	}
 	return false
 }
-
-// pathChanges are the words without which no statement of PostgreSQL is known to change
-// the search path, or the schema that $user stands for in it. pathEnds are the first
-// words of the statements that take back what a transaction has changed.
-var (
-	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
-	pathEnds    = []string{"commit", "end", "rollback", "abort"}
-)

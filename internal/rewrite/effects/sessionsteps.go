@@ -195,19 +195,18 @@ func (r *stepReader) callRead() (SessionRead, bool) {
 	read := SessionRead{Offset: r.last.Start, Text: r.TextOf(r.last) + "()"}
 	q := *r.Reader
 	q.Advance()
-	any := q.IsPunct(')')
-	switch family := r.Dialect.Family; {
-	case name == "lastval" && any && family == dialect.FamilyPostgreSQL, name == "scope_identity" && any && r.Dialect.Name == "sqlserver":
-		return read, true
-	case name == "lastval" && !any && family == dialect.FamilyMySQL:
+	of, ok := words.Of(r.Dialect).NumberOf(name, q.IsPunct(')'))
+	switch {
+	case !ok:
+		return SessionRead{}, false
+	case of == words.NumberName:
 		read.Of = q.NameHere()
 		return read, read.Of != nil
-	case name == "currval" && !any && family == dialect.FamilyPostgreSQL, name == "ident_current" && r.Dialect.Name == "sqlserver":
-		read.Table = name == "ident_current"
+	case of != words.NumberLast:
+		read.Table = of == words.NumberTable
 		read.argument(&q)
-		return read, true
 	}
-	return SessionRead{}, false
+	return read, true
 }
 
 // argument reads what currval or IDENT_CURRENT is of.

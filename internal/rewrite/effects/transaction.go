@@ -195,8 +195,8 @@ func commits(p *reader.Reader) Transaction {
 		q.Accept("replace")
 	}
 	switch {
-	case alter && p.Dialect.Family == dialect.FamilyOracle && q.IsWord("session"),
-		!alter && p.Dialect.Family == dialect.FamilyMySQL && q.Accept("temporary") && q.IsAny("table", "tables"):
+	case alter && q.IsAny(words.Of(p.Dialect).Define.Sessions...),
+		!alter && p.Dialect.Grammar.TempTables && q.Accept("temporary") && q.IsAny("table", "tables"):
 		return certain(p, TxUnchanged)
 	}
 	start := p.Token.Start
@@ -251,7 +251,7 @@ func setting(p *reader.Reader) Transaction {
 		return effect(p)
 	}
 	p.Advance()
-	if p.IsAny("statement", "password") || p.Dialect.Family == dialect.FamilyOracle && p.IsWord("transaction") {
+	if p.IsAny(words.Of(p.Dialect).Set.Unsure...) {
 		// MariaDB's SET STATEMENT … FOR holds any other statement.
 		unchanged(p)
 		return TxUnknown

@@ -3,7 +3,6 @@ package effects
 import (
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
@@ -165,7 +164,7 @@ func (r *rest) leaves() words.Left {
 					name = nameNext
 				}
 			case ':', '[':
-				r.touchy = r.touchy || r.Dialect.Family == dialect.FamilyMySQL
+				r.touchy = r.touchy || strings.IndexByte(r.words.Touchy, r.Text[r.tok.Start]) >= 0
 			}
 		}
 		r.name = name

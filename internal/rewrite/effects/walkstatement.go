@@ -3,7 +3,6 @@ package effects
 import (
 	"slices"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
@@ -42,16 +41,13 @@ func (w *walk) inner() words.Left {
 
 // sets reads the words after SET that say what is set.
 func (w *walk) sets() words.Left {
-	switch w.Dialect.Family {
-	case dialect.FamilyMySQL:
-		if w.isAny("statement") {
-			return w.inner() // SET STATEMENT … FOR holds any statement
-		}
-	case dialect.FamilyPostgreSQL:
-		_ = w.accept("local") || w.accept("session")
-		if !w.isAny("transaction", "constraints", "characteristics", "timezone", "time", "names", "statement_timeout", "lock_timeout", "application_name") {
-			return words.AllLeft &^ words.AnyWay
-		}
+	set := &w.words.Set
+	if w.isAny(set.Holds...) {
+		return w.inner() // SET STATEMENT … FOR holds any statement
+	}
+	w.accept(set.Scopes...)
+	if set.Keeps != nil && !w.isAny(set.Keeps...) {
+		return words.AllLeft &^ words.AnyWay
 	}
 	return words.AllLeft
 }
@@ -59,25 +55,23 @@ func (w *walk) sets() words.Left {
 // defines reads the words that say what a CREATE, ALTER or DROP defines.
 func (w *walk) defines() words.Left {
 	left := words.AllLeft
-	switch w.Dialect.Family {
-	case dialect.FamilyMySQL:
-		if scan.EqualWord(w.text(w.last), "drop") && w.isAny("database", "schema") {
-			left &^= words.AnyWay
-		}
-	case dialect.FamilyOracle:
-		if w.isRoutine() {
-			// The rest of the text is its body, which does not run.
-			left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
-			w.Pos = len(w.Text)
-			w.read()
-		}
-	case dialect.FamilyPostgreSQL:
+	def := &w.words.Define
+	if scan.EqualWord(w.text(w.last), "drop") && w.isAny(def.Drops...) {
+		left &^= words.AnyWay
+	}
+	if w.Dialect.Grammar.RoutineIsRest && w.isRoutine() {
+		// The rest of the text is its body, which does not run.
+		left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
+		w.Pos = len(w.Text)
+		w.read()
+	}
+	if def.Keeps != nil {
 		// What a table, an index or a type is made of calls nothing when it is made.
-		if !w.isAny("table", "index", "unique", "temp", "temporary", "view", "sequence", "type", "or") {
+		if !w.isAny(def.Keeps...) {
 			left &^= words.AnyWay
 		}
 		s := *w
-		if s.accept("unlogged", "unique"); !s.isAny("table", "index", "sequence", "view") {
+		if s.accept(def.Prefixes...); !s.isAny(def.One...) {
 			left &^= words.OneLeft
 		}
 	}

@@ -1,10 +1,10 @@
 package inserts
 
 import (
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
+	"github.com/keyfill/keyfill/internal/rewrite/words"
 	"github.com/keyfill/keyfill/rewrite"
 )
 
@@ -69,7 +69,12 @@ func disturbs(p *reader.Reader) bool {
 	default:
 		return false
 	}
-	return p.Dialect.Family == dialect.FamilyMySQL && (p.IsVariable("sql_mode") || p.IsVariable("character_set_client"))
+	for _, name := range words.Of(p.Dialect).Rereads {
+		if p.IsVariable(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // BeginsInsert reports whether an INSERT begins here in the middle of a text that needs

@@ -1,7 +1,6 @@
 package inserts
 
 import (
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
@@ -27,7 +26,7 @@ func (u *updatePart) read(p *reader.Reader, depth int) {
 	switch {
 	case p.IsWord("update"):
 		u.began, u.over = true, false
-		u.assigns = p.Dialect.Family == dialect.FamilyMySQL
+		u.assigns = p.Dialect.Grammar.OnDuplicateKey
 	case p.IsAny("where", "returning", "on"):
 		u.assigns, u.over = false, u.began
 	default:

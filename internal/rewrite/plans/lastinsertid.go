@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
@@ -60,7 +59,7 @@ type LastKey struct {
 
 // sessionForm notes how the session's text differs from the other one.
 func (p *Draft) sessionForm(pl *Plan) {
-	if p.Dialect.Family != dialect.FamilyMySQL {
+	if !p.Dialect.FirstID {
 		return
 	}
 	owns, room := 0, 0 // the caller's placeholders, and how many more the engine takes

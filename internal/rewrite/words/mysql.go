@@ -12,7 +12,14 @@ package words
 var MySQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft,
-	Moves:  []string{"use", "execute", "database", "schema"},
+	Moves:  mysqlMoves,
+	Moving: Moving{Words: mysqlMoves, Begins: moveVerbs},
+	Set:    SetWords{Holds: []string{"statement"}, Unsure: []string{"statement", "password"}},
+	Define: DefineWords{Drops: []string{"database", "schema"}},
+
+	Numbers: []SessionNumber{{"lastval", NumberName}},
+	Touchy:  ":[",
+	Rereads: []string{"sql_mode", "character_set_client"},
 }, lists{
 	effects: map[Effect]string{
 		EffectNone: `select insert update delete replace with values table show explain describe desc use do
@@ -61,3 +68,6 @@ var MySQL = newVocabulary(Vocabulary{
 		MarkRenames:  "rename sp_rename exchange",
 	},
 })
+
+// mysqlMoves are the words without which no statement changes the place.
+var mysqlMoves = []string{"use", "execute", "database", "schema"}

@@ -5,7 +5,12 @@ package words
 // Transactions: Oracle Database SQL Language Reference 23ai, "COMMIT", which lists what
 // commits on the side, "ALTER SESSION" and "SET TRANSACTION". The place: ALTER SESSION
 // changes it, and so may blocks and procedures.
-var Oracle = newVocabulary(Vocabulary{Leaves: AllLeft &^ (TablesLeft | CatalogLeft)}, lists{
+var Oracle = newVocabulary(Vocabulary{
+	Leaves: AllLeft &^ (TablesLeft | CatalogLeft),
+	Moving: Moving{Words: []string{"current_schema"}},
+	Set:    SetWords{Unsure: []string{"statement", "password", "transaction"}},
+	Define: DefineWords{Sessions: []string{"session"}},
+}, lists{
 	effects: map[Effect]string{
 		EffectNone:     "select insert update delete merge with explain lock savepoint",
 		EffectCommits:  "create alter drop truncate rename grant revoke analyze audit noaudit comment associate disassociate flashback purge",

@@ -14,6 +14,21 @@ package words
 var PostgreSQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft | AnyWay | SettingsLeft,
+	Path:   "search_path",
+	Moving: Moving{
+		Words: []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"},
+		Ends:  []string{"commit", "end", "rollback", "abort"},
+	},
+	Set: SetWords{
+		Scopes: []string{"local", "session"},
+		Keeps:  []string{"transaction", "constraints", "characteristics", "timezone", "time", "names", "statement_timeout", "lock_timeout", "application_name"},
+	},
+	Define: DefineWords{
+		Keeps:    []string{"table", "index", "unique", "temp", "temporary", "view", "sequence", "type", "or"},
+		One:      []string{"table", "index", "sequence", "view"},
+		Prefixes: []string{"unlogged", "unique"},
+	},
+	Numbers: []SessionNumber{{"lastval", NumberLast}, {"currval", NumberText}},
 }, lists{
 	effects: map[Effect]string{
 		EffectNone: `select insert update delete merge with values table show explain set reset copy truncate

@@ -9,6 +9,7 @@ package words
 var SQLite = newVocabulary(Vocabulary{
 	Leaves:   AllLeft,
 	anywhere: setOf("rollback"),
+	Moving:   Moving{Words: []string{}}, // main comes first, and stays
 }, lists{
 	effects: map[Effect]string{
 		EffectNone:     "select insert replace update delete with values explain pragma drop alter analyze attach detach reindex vacuum",

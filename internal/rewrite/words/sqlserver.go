@@ -10,6 +10,8 @@ package words
 var SQLServer = newVocabulary(Vocabulary{
 	Leaves:   AnyWay | NamesLeft | RowsLeft,
 	anywhere: setOf(verbs[insertVerbs : len(verbs)-namesVerbs-temporaryVerbs]...),
+	Moving:   Moving{Begins: []string{"use", "exec", "execute", "revert", "setuser"}},
+	Numbers:  []SessionNumber{{"scope_identity", NumberLast}, {"ident_current", NumberTable}},
 }, lists{
 	effects: map[Effect]string{
 		EffectNone:     sqlserverList,

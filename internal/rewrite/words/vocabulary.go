@@ -31,6 +31,21 @@ type Vocabulary struct {
 	// Moves are the words without which statements leave the place that are not read one
 	// by one; nil where that is never said of such statements.
 	Moves []string
+
+	// Path is the setting of the session that says in which schemas it looks for tables;
+	// empty where none does.
+	Path string
+
+	Moving  Moving
+	Set     SetWords
+	Define  DefineWords
+	Numbers []SessionNumber
+
+	// Touchy are the signs that other settings make a part of a name or a placeholder.
+	Touchy string
+
+	// Rereads are the variables of the server that change how the rest of a text is read.
+	Rereads []string
 }
 
 // Facts is what is known of a word. The zero value is that of an unknown one.
@@ -166,21 +181,21 @@ func (v *Vocabulary) MarksOf(text string) Marks {
 
 // Of returns the vocabulary of a dialect; an empty one for an engine that is not known.
 func Of(d *dialect.Dialect) *Vocabulary {
-	// These words are no business of the INSERT grammar that package dialect describes;
-	// they stand here, beside their only user.
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		return MySQL
-	case dialect.FamilyPostgreSQL:
-		return PostgreSQL
-	case dialect.FamilySQLite:
-		return SQLite
-	case dialect.FamilySQLServer:
-		return SQLServer
-	case dialect.FamilyOracle:
-		return Oracle
+	if int(d.Family) < len(vocabularies) {
+		return vocabularies[d.Family]
 	}
 	return unknownWords
 }
 
-var unknownWords = newVocabulary(Vocabulary{}, lists{})
+// These words are no business of the INSERT grammar that package dialect describes;
+// they stand here, beside their only user.
+var vocabularies = [...]*Vocabulary{
+	0:                        unknownWords,
+	dialect.FamilyMySQL:      MySQL,
+	dialect.FamilyPostgreSQL: PostgreSQL,
+	dialect.FamilySQLite:     SQLite,
+	dialect.FamilySQLServer:  SQLServer,
+	dialect.FamilyOracle:     Oracle,
+}
+
+var unknownWords = newVocabulary(Vocabulary{Moving: Moving{Begins: moveVerbs}}, lists{})

@@ -6,6 +6,7 @@ import "github.com/keyfill/keyfill/dialect"
 var (
 	engines = map[dialect.Family]int{dialect.FamilyMySQL: 1, dialect.FamilyPostgreSQL: 2, dialect.FamilySQLite: 3}
 	further = map[dialect.Family]string{dialect.FamilyMySQL: "a", dialect.FamilyOracle: "b"}
+	indexed = [...]bool{dialect.FamilySQLite: true}
 )
 
 type engine struct{ *dialect.Dialect }
@@ -32,4 +33,4 @@ func calls(e engine) bool {
 	return e.IsPostgres() || dialect.Oracle().SharesFamily(e.Dialect) || e.SharesFamily(e.Dialect)
 }
 
-var _ = []any{compares, switches, calls}
+var _ = []any{indexed, compares, switches, calls}
