@@ -95,6 +95,15 @@ type Dialect struct {
 	// empty where none does.
 	Conversion string
 
+	// Cluster asks whether the server, 1 or "on", may not have applied yet what another one has
+	// committed that writes too; empty where none is so. It is an error of servers without
+	// such clusters.
+	Cluster string
+
+	// SerialSuffix follows the names of a table and a column in the name of the sequence that the
+	// engine makes for the column; empty where it makes none with such a name.
+	SerialSuffix string
+
 	// HomeSchema is the schema, besides none, in which a script makes a table that names none;
 	// empty where there is no such name.
 	HomeSchema string
@@ -114,6 +123,10 @@ type Dialect struct {
 
 	// Caseless says that texts compare without case unless their column says otherwise.
 	Caseless bool
+
+	// BytesAreText says that a text column stores bytes as the text that they spell, and a column
+	// of bytes a text as its bytes.
+	BytesAreText bool
 
 	// LooseTypes says that a column takes values of any type and length, whatever its
 	// declaration says: https://www.sqlite.org/datatype3.html.

@@ -90,9 +90,11 @@ var mysql = Dialect{
 	First:         "LIMIT {n}",
 	FreshCounters: "SET information_schema_stats_expiry = 0",
 	Caseless:      true,
+	BytesAreText:  true,
 	FirstID:       true,
 	UncountedRows: true, // as go-sql-driver/mysql does
 	Conversion:    "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)",
+	Cluster:       "SELECT @@wsrep_on",
 	DefaultLayout: SequentialAsString,
 	ZeroIsNoKey:   true,
 	Errors:        mysqlErrors,

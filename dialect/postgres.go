@@ -77,6 +77,7 @@ var postgres = Dialect{
 	PadsText:         true,
 	LeavesNoTrace:    true,
 	HomeSchema:       "public",
+	SerialSuffix:     "_seq",
 	DefaultLayout:    SequentialAsString,
 	Errors:           postgresErrors,
 }

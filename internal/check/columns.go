@@ -96,7 +96,7 @@ func (c *checker) lookAtProblems(t *target, i int, col *catalog.Column) {
 // key as it is. The run does not refuse that.
 func keepsBytes(d *dialect.Dialect, k *table.Column, col *catalog.Column) bool {
 	wanted := k.Wanted()
-	return d.Family == dialect.FamilyMySQL && col != nil && col.Binary && !wanted.State &&
+	return d.BytesAreText && col != nil && col.Binary && !wanted.State &&
 		wanted.Layout == dialect.SequentialAsString && (col.Length == 0 || col.Length >= wanted.Length) &&
 		(!strings.HasPrefix(col.Type, "binary(") || col.Length == wanted.Length)
 }

@@ -63,14 +63,36 @@ func orNone(name string) string {
 	return name
 }
 
-// isText reports whether values of the column's type are compared by the collation
-// alone. PostgreSQL's citext is not such a type, and a domain's type is not known.
+// scopeRule says how an engine compares and stores the values of a scope's column.
+type scopeRule struct {
+	isBinary func(collation string) bool // texts are equal only where their bytes are
+	types    []string                    // of texts that are compared by the collation alone; nil for all
+	lenient  bool                        // without strict mode what does not fit is stored as something else
+}
+
+// scopeRules are by family. PostgreSQL's citext is not compared by the collation alone, and a
+// domain's type is not known.
+var scopeRules = map[dialect.Family]scopeRule{
+	dialect.FamilyMySQL: {
+		isBinary: func(collation string) bool { return collation == "binary" || strings.HasSuffix(collation, "_bin") },
+		lenient:  true,
+	},
+	dialect.FamilyPostgreSQL: {
+		isBinary: func(collation string) bool { return slices.Contains(exactCollations, collation) },
+		types:    []string{"text", "character varying", "character"},
+	},
+	dialect.FamilySQLite: {isBinary: func(collation string) bool { return strings.EqualFold(collation, "BINARY") }},
+	dialect.FamilySQLServer: {isBinary: func(collation string) bool {
+		return strings.HasSuffix(collation, "_BIN") || strings.HasSuffix(collation, "_BIN2") || strings.HasSuffix(collation, "_BIN2_UTF8")
+	}},
+	dialect.FamilyOracle: {isBinary: func(collation string) bool { return collation == "BINARY" }},
+}
+
+// isText reports whether values of the column's type are compared by the collation alone.
 func (c *ScopeColumn) isText() bool {
-	if c.Dialect.Family != dialect.FamilyPostgreSQL {
-		return true
-	}
+	types := scopeRules[c.Dialect.Family].types
 	name, _, _ := strings.Cut(c.Found.Type, "(")
-	return slices.Contains([]string{"text", "character varying", "character"}, name)
+	return types == nil || slices.Contains(types, name)
 }
 
 // exactCollations are PostgreSQL's collations that are known to be deterministic, so that
@@ -82,24 +104,13 @@ var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "uc
 // isBinary reports whether texts are equal in the column only where their bytes
 // are, but for spaces at the end, which are refused.
 func (c *ScopeColumn) isBinary() bool {
-	name := c.Found.Collation
-	switch c.Dialect.Family {
-	case dialect.FamilyPostgreSQL:
-		return slices.Contains(exactCollations, name)
-	case dialect.FamilySQLite:
-		return strings.EqualFold(name, "BINARY")
-	case dialect.FamilySQLServer:
-		return strings.HasSuffix(name, "_BIN") || strings.HasSuffix(name, "_BIN2") || strings.HasSuffix(name, "_BIN2_UTF8")
-	case dialect.FamilyOracle:
-		return name == "BINARY"
-	}
-	return name == "binary" || strings.HasSuffix(name, "_bin")
+	return scopeRules[c.Dialect.Family].isBinary(c.Found.Collation)
 }
 
 // Normal returns a value in the form that names the row of its parent: an int64, a uint64
 // above the greatest int64, or a string. No error shows the value.
 func (c *ScopeColumn) Normal(v driver.Value) (any, error) {
-	if b, ok := v.([]byte); ok && c.Dialect.Family == dialect.FamilyMySQL {
+	if b, ok := v.([]byte); ok && c.Dialect.BytesAreText {
 		v = string(b) // elsewhere it is no text, but bytes
 	}
 	var problem error
@@ -160,7 +171,7 @@ func (c *ScopeColumn) checkInteger(v any) error {
 	fits := true
 	switch v := v.(type) {
 	case int64:
-		if c.Dialect.Family != dialect.FamilyMySQL {
+		if !scopeRules[c.Dialect.Family].lenient {
 			return nil
 		}
 		greatest := int64(math.MaxInt64)
@@ -188,7 +199,7 @@ func (c *ScopeColumn) checkText(text string) error {
 		return c.fail("the text ends in a space, with which it may be equal to the one without: take it off")
 	case len(text) > maxScopeText, c.Found.Length > 0 && utf8.RuneCountInString(text) > c.Found.Length:
 		return c.fail("the text is too long: %d bytes are taken, and no more than %s holds", maxScopeText, c.Found.Type)
-	case c.Dialect.Family == dialect.FamilyMySQL && !strings.HasPrefix(c.Found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
+	case scopeRules[c.Dialect.Family].lenient && !strings.HasPrefix(c.Found.Collation, "utf8mb4") && strings.ContainsFunc(text, func(r rune) bool { return r > 127 }):
 		return c.fail("the text is not ASCII, and the character set of collation %s may not have it: make that utf8mb4", c.Found.Collation)
 	}
 	return nil

@@ -207,7 +207,7 @@ func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`,
 // literal returns a text as a literal that is the same whatever the session's settings are.
 func literal(d *dialect.Dialect, text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
-	if d.Family == dialect.FamilyPostgreSQL && strings.Contains(text, `\`) {
+	if d.Lexis.EscapeStrings && strings.Contains(text, `\`) {
 		return "E" + strings.ReplaceAll(quoted, `\`, `\\`)
 	}
 	return quoted

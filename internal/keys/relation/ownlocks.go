@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/anchor"
 	"github.com/keyfill/keyfill/internal/session"
 	"github.com/keyfill/keyfill/internal/store"
@@ -29,8 +28,8 @@ func Apart(ctx context.Context, g *Session, columns []store.Column, f func(conte
 	if g == nil || g.Tx == session.Outside || g.IsAltered() || g.Tables.Detached {
 		return f(ctx)
 	}
-	d := g.Tables.AnyEngine().Dialect
-	if d.Family != dialect.FamilyPostgreSQL {
+	held := store.Within(g.Tables.AnyEngine().Dialect, g.Own())
+	if held.Engine.Locks.OwnLocks == "" {
 		return f(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -45,7 +44,7 @@ func Apart(ctx context.Context, g *Session, columns []store.Column, f func(conte
 	case <-timer.C:
 	}
 	// The caller's connection is at rest: f does not use it.
-	locks, err := store.Within(d, g.Own()).OwnLocks(ctx, columns)
+	locks, err := held.OwnLocks(ctx, columns)
 	if err != nil || !locks.Any() {
 		return <-done
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/session"
 )
 
@@ -129,10 +128,11 @@ func (d *Drawn) AfterCommit(committed bool) {
 // not have applied yet what another node has committed: an older row says nothing there. A
 // transaction that was given old numbers fails at its Commit.
 func IsOfCluster(ctx context.Context, g *Session) bool {
-	if g.Tables.Dialect().Family != dialect.FamilyMySQL {
+	query := g.Tables.Dialect().Cluster
+	if query == "" {
 		return false
 	}
-	row, err := g.QueryRow(ctx, "SELECT @@wsrep_on", nil)
+	row, err := g.QueryRow(ctx, query, nil)
 	if err != nil {
 		return false // a server without Galera has no such variable
 	}

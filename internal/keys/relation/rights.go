@@ -38,7 +38,7 @@ func MayReserve(ctx context.Context, g *Session) error {
 		return nil
 	}
 	home, now := db.Places.User.Load(), g.Place.User
-	if home == nil || *home == now || db.Dialect().Family != dialect.FamilyPostgreSQL {
+	if home == nil || *home == now { // as always where a session has one user
 		return nil
 	}
 	if _, may := db.roles.may.Load(now); may {

@@ -126,7 +126,7 @@ func (s *Stores) IsOwn(ctx context.Context, name string) (bool, error) {
 	s.mu.Lock()
 	at, named := s.configured[name]
 	s.mu.Unlock()
-	if !named || at.Plain != nil || at.dialect.Family != s.dialect.Family {
+	if !named || at.Plain != nil || !at.dialect.SharesFamily(s.dialect) {
 		return false, nil
 	}
 	own, err := s.open("")
@@ -173,7 +173,7 @@ func (s *Stores) open(name string) (*openStore, error) {
 		at = s.configured[name]
 	}
 	if facts, _ := drivers.Of(at.Connector.Driver()); facts.PreparesArguments {
-		at.Connector = dbconn.Writing(at.Connector, at.dialect.Family == dialect.FamilyPostgreSQL)
+		at.Connector = dbconn.Writing(at.Connector, at.dialect.Params.Dollar)
 	}
 	o := &openStore{db: store.Pool(at.dialect, at.Connector)}
 	o.Store = store.New(at.dialect, o.db)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/keyfill/keyfill/dialect"
 	"github.com/keyfill/keyfill/internal/rewrite/effects"
 	"github.com/keyfill/keyfill/policy"
 )
@@ -30,13 +29,13 @@ func (e *Engine) SessionReads(query string) (reads []string) {
 func (e *Engine) mayMake(r effects.SessionRead) bool {
 	p := e.Policy
 	switch {
-	case r.Of == nil || r.Unknown || !r.Table && e.Dialect.Family != dialect.FamilyPostgreSQL:
+	case r.Of == nil || r.Unknown || !r.Table && e.Dialect.SerialSuffix == "":
 		return slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return makesInteger(e.Rule, "") })
 	case r.Table:
 		return makesInteger(ruleOf(p, r.Of), r.Column)
 	}
 	last := len(r.Of) - 1
-	name := strings.TrimSuffix(r.Of[last], "_seq")
+	name := strings.TrimSuffix(r.Of[last], e.Dialect.SerialSuffix)
 	for i := strings.IndexByte(name, '_'); i >= 0 && i < len(name); i++ {
 		if name[i] == '_' && makesInteger(ruleOf(p, append(slices.Clone(r.Of[:last]), name[:i])), name[i+1:]) {
 			return true
