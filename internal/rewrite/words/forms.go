@@ -1,11 +1,11 @@
 package words
 
-// Moving says which statements may change the place of those behind them: see
+// Moving says which statements may change the place of later ones: see
 // effects.MovesPlace.
 type Moving struct {
 	// Words are those without which no statement does; nil where all statements are read.
 	Words []string
-	// Ends are those with which one does that takes back what the transaction has changed.
+	// Ends are those with which a statement also does, since it takes back what the transaction has changed.
 	Ends []string
 	// Begins are the first words of the statements that do; nil where Words are enough.
 	Begins []string
@@ -27,9 +27,9 @@ type DefineWords struct {
 	Drops    []string // what holds tables, so that the place may go with it
 	Sessions []string // what concerns the session alone, after ALTER
 
-	// Keeps are of what calls nothing when it is made; nil where no definition does.
+	// Keeps are for what calls nothing when it is made; nil where nothing made calls anything.
 	Keeps []string
-	// One are of what is made in one transaction, behind Prefixes.
+	// One are for what is made in one transaction, after Prefixes.
 	One, Prefixes []string
 }
 
