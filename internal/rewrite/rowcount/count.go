@@ -12,13 +12,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// CountQuery returns a query for the number of rows that the INSERT of the given index
-// would store now, and the arguments of that query, which it takes from the
-// arguments of the execution. The number comes first, then what the dialect's
-// Numbering.Server asks, and in a dialect with Numbering.Carries how many views the query
-// may read. The INSERT must have a Query. Where definitions in front of
-// it are INSERTs that are filled, their keys are in the query: keys is as for
-// [bind.Inline], but for the draws of queries.
+// CountQuery returns a query for the number of rows that the INSERT with the given index
+// would store now, and the query's arguments, taken from the arguments of the execution.
+// The result's columns are the number, then the values of the dialect's Numbering.Server,
+// and in a dialect with Numbering.Carries the number of views that the query may read.
+// The INSERT must have a Query. If definitions before it are filled INSERTs, the query
+// holds their keys: keys is as for [bind.Inline], without the draws of queries.
 func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	list := "COUNT(*)"
 	for _, s := range pl.Dialect.Numbering.Server {
@@ -30,12 +29,12 @@ func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Hol
 	return about(pl, insert, list, "", args, h, keys)
 }
 
-// ColumnsQuery is [CountQuery] for the columns of the query, without a row.
+// ColumnsQuery is [CountQuery] for the columns of the query; it returns no row.
 func ColumnsQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	return about(pl, insert, "*", " LIMIT 0", args, h, keys)
 }
 
-// about returns a query about the rows of an INSERT's query.
+// about returns a query that selects list from the rows of an INSERT's query.
 func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
 	main := without(q, pl.Query) + q.Suffix
@@ -64,13 +63,13 @@ func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedV
 	return countArgs(pl, q, text+") SELECT "+list+" FROM "+q.Name+behind, args)
 }
 
-// filledWith returns the text of a WITH clause, or of a part of one, with the keys
-// of its INSERTs, and the arguments with those that take the place of the caller's.
+// filledWith returns the text of a WITH clause, or of a part of one, with the keys of its
+// INSERTs, and the arguments, in which keys replace the caller's.
 func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	if w.Empty() || len(pl.Edits) == 0 || pl.Edits[0].Start >= w.End {
 		return pl.Query[w.Start:w.End], args
 	}
-	taken := make([]driver.Value, len(pl.Slots)) // nil where a slot takes none
+	taken := make([]driver.Value, len(pl.Slots)) // nil if the slot takes no key
 	used := make([]int, len(pl.Draws))
 	own, given := slices.Clone(args), bind.Given{List: args}
 	for i := range pl.Slots {
@@ -102,7 +101,8 @@ func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind
 	return string(append(b, pl.Query[at:w.End]...)), own
 }
 
-// without returns the query without the placeholders that are lifted out of it.
+// without returns the query's text with NULL for each placeholder that is lifted out of
+// it.
 func without(q *plans.Query, text string) string {
 	var b []byte
 	at := q.Main.Start
@@ -116,8 +116,8 @@ func without(q *plans.Query, text string) string {
 	return string(append(b, text[at:q.Main.End]...))
 }
 
-// countArgs returns the text with its placeholders counted anew, and the
-// arguments that are theirs.
+// countArgs returns the text with its placeholders renumbered, and the arguments that
+// they take.
 func countArgs(pl *plans.Plan, q *plans.Query, text string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	if len(args) == 0 {
 		return text, nil
@@ -138,7 +138,7 @@ func countArgs(pl *plans.Plan, q *plans.Query, text string, args []driver.NamedV
 	return text, own
 }
 
-// namedIn returns the named arguments that a text asks for.
+// namedIn returns the named arguments that a text uses.
 func namedIn(pl *plans.Plan, text string, args []driver.NamedValue) []driver.NamedValue {
 	var own []driver.NamedValue
 	asked := map[string]bool{}
@@ -156,8 +156,8 @@ func namedIn(pl *plans.Plan, text string, args []driver.NamedValue) []driver.Nam
 	return own
 }
 
-// renumbered gives the placeholders of a text the numbers from 1: an engine that
-// finds the types of placeholders wants all of them used.
+// renumbered numbers the placeholders of a text from 1, since an engine that infers their
+// types requires that all are used.
 func renumbered(pl *plans.Plan, text string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	var own []driver.NamedValue
 	numbers := map[string]int{}
@@ -172,7 +172,7 @@ func renumbered(pl *plans.Plan, text string, args []driver.NamedValue) (string, 
 		if numbers[id] == 0 {
 			n, _ := strconv.Atoi(id)
 			if n < 1 || n > len(args) {
-				continue // Holes has compared the numbers
+				continue // Holes has checked the numbers
 			}
 			a := args[n-1]
 			a.Ordinal = len(own) + 1

@@ -6,11 +6,10 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// TextFrom returns the application's own text, whose rows the engine numbers from first
-// on. Its placeholders are the application's. Where no transaction is open the engine
-// refuses the text, since more rows than were counted could not be undone then: it works
-// the setting out, in which the dialect's proof stands. The plan must be one of which
-// TakesFirst reports true.
+// TextFrom returns the application's own text, with settings by which the engine numbers
+// the rows from first on. Its placeholders stay. Outside a transaction the engine refuses
+// the text, since surplus rows could not be undone: the dialect's proof stands in the
+// setting, which the engine evaluates. TakesFirst must report true for the plan.
 func TextFrom(pl *plans.Plan, first int64) string {
 	g := pl.Inserts[0].Query.Given
 	t := &pl.Dialect.Transactions

@@ -10,8 +10,8 @@ import (
 )
 
 // Views returns an expression for the number of views that the queries whose rows are
-// numbered in a temporary table may read: the columns of a view may be expressions, which
-// are not in the text. Each name is compared with =, for which MySQL and MariaDB read the
+// numbered in a temporary table may read: a view's columns may be expressions, which the
+// text does not show. It compares each name with =, for which MySQL and MariaDB read the
 // files of one table: see describeMySQL in package catalog.
 func Views(pl *plans.Plan) string {
 	schemas, tables := relations(pl)
@@ -29,12 +29,12 @@ func Views(pl *plans.Plan) string {
 	return text
 }
 
-// nameLiteral returns a name as a string that is read alike under each sql_mode.
+// nameLiteral returns a name as a string with the same value under each sql_mode.
 func nameLiteral(name string) string { return "_utf8mb4 X'" + hex.EncodeToString([]byte(name)) + "'" }
 
-// relations returns the names, as the engine has them, of what the queries whose rows are
-// numbered in a temporary table may read: of schemas and of tables, with some that are
-// columns and aliases.
+// relations returns the names, as the engine spells them, of the schemas and tables that
+// the queries whose rows are numbered in a temporary table may read. Some of the names
+// are columns or aliases.
 func relations(pl *plans.Plan) (schemas, tables []string) {
 	for i := range pl.Inserts {
 		q := pl.Inserts[i].Query

@@ -52,8 +52,8 @@ func (s *Scanner) block() Kind {
 	return Broken
 }
 
-// opensExecutable returns the length of the sign at Pos that opens an executable comment,
-// 0 for none.
+// opensExecutable returns the length of the characters at Pos that open an executable
+// comment; 0 if there are none.
 func (s *Scanner) opensExecutable() int {
 	for _, open := range s.Dialect.Lexis.ExecutableComments {
 		if strings.HasPrefix(s.Text[s.Pos:], open) {
@@ -63,10 +63,9 @@ func (s *Scanner) opensExecutable() int {
 	return 0
 }
 
-// executable scans a comment whose text the engine runs: it ends at the first
-// */ that is not inside one of its own strings or comments. Without an end it
-// is the rest of the text, since a server that does not run it ends it at the
-// first */ of any kind.
+// executable scans a comment whose text the engine runs, up to the first */ outside of
+// its own strings and comments. If it is not closed, it is the rest of the text, since a
+// server that does not run it ends it at the first */ of any kind.
 func (s *Scanner) executable(open int) Kind {
 	s.Pos += open
 	s.digits() // the version, which may touch a word

@@ -7,11 +7,12 @@ import (
 // WordSet is a set of words in lower case.
 type WordSet struct {
 	words map[string]struct{}
-	// lengths has, for each first letter, the lengths of the words with it, as bits.
+	// lengths has, for each first letter, the lengths of its words, as bits.
 	lengths [32]uint32
 }
 
-// NewWordSet returns the set of the words in a text, none of which is longer than maxBuiltin.
+// NewWordSet returns the set of the words in a text. It panics if one is longer than
+// maxBuiltin.
 func NewWordSet(words string) *WordSet {
 	s := &WordSet{words: map[string]struct{}{}}
 	for _, w := range strings.Fields(words) {
@@ -24,13 +25,13 @@ func NewWordSet(words string) *WordSet {
 	return s
 }
 
-// MayHave reports whether the set has a word with the first letter and the length
-// of this one, which is not empty: for most words it has none.
+// MayHave reports whether the set has a word with the first letter and the length of this
+// one, which is not empty: for most words it has none.
 func (s *WordSet) MayHave(word string) bool {
 	return s.lengths[word[0]&0x1f]>>len(word)&1 != 0
 }
 
-// Has reports whether the word is in the set, whatever its case.
+// Has reports whether the word, in any case, is in the set.
 func (s *WordSet) Has(word string) bool {
 	var lower [maxBuiltin]byte
 	if len(word) > len(lower) || !s.MayHave(word) {

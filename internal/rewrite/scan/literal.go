@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// prefixed scans the literal after the one or two letters from start, if they
-// are the prefix of one: longest match, so type'x' is a word and a string.
+// prefixed scans the literal that the one or two letters from start are the prefix of, if
+// they are one: longest match, so type'x' is a word and a string.
 func (s *Scanner) prefixed(start int) Kind {
 	lex := &s.Dialect.Lexis
 	c, n := s.Text[start]|0x20, s.Pos-start
@@ -27,15 +27,15 @@ func (s *Scanner) prefixed(start int) Kind {
 		n == 2 && c == 'n' && s.Text[start+1]|0x20 == 'q' && lex.QuoteOperator:
 		return s.quoteOperator()
 	case n == 1 && strings.IndexByte(lex.StringPrefixes, c) >= 0:
-		// PostgreSQL's B'…' and X'…' never have escapes, elsewhere they have nothing
-		// but digits: xb and xh in src/backend/parser/scan.l.
+		// PostgreSQL's B'…' and X'…' never have escapes, elsewhere they have only digits:
+		// xb and xh in src/backend/parser/scan.l.
 		return s.str(s.Pos, '\'', lex.BackslashEscapes && (!lex.EscapeStrings || c == 'n'))
 	}
 	return Word
 }
 
-// str scans a string that opens at offset open with quote; the quote doubled
-// stands for itself. Each byte is looked at twice at most.
+// str scans a string that opens at offset open with quote; the quote doubled stands for
+// itself. It reads each byte at most twice.
 func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	if s.Dialect.Lexis.Wide != nil {
 		return s.wideStr(open, quote, backslash)
@@ -63,8 +63,8 @@ func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	}
 }
 
-// wideStr is str in a character set in which a backslash may be half of a character. Behind
-// another backslash a byte stands alone: get_text in sql/sql_lex.cc of MariaDB.
+// wideStr is str for a character set in which a backslash may be half of a character.
+// After another backslash, a byte stands alone: get_text in sql/sql_lex.cc of MariaDB.
 func (s *Scanner) wideStr(open int, quote byte, backslash bool) Kind {
 	for i := open + 1; i < len(s.Text); i++ {
 		switch c := s.Text[i]; {
@@ -102,8 +102,7 @@ func (s *Scanner) escapeString() Kind {
 	}
 }
 
-// continuation returns where the string goes on that ends at pos, and whether
-// it does.
+// continuation returns where the string that ended at Pos goes on, and whether it does.
 func (s *Scanner) continuation() (int, bool) {
 	line := false
 	for i := s.Pos; ; {
@@ -206,8 +205,8 @@ func (s *Scanner) number() Kind {
 		}
 		return Number
 	}
-	// Behind the point of a qualified name even digits alone are a name:
-	// MY_LEX_IDENT_SEP in sql/sql_lex.cc of MySQL.
+	// After the point of a qualified name even digits alone are a name: MY_LEX_IDENT_SEP
+	// in sql/sql_lex.cc of MySQL.
 	if end < len(s.Text) && s.IsPart(s.Text[end]) || start > 0 && s.Text[start-1] == '.' {
 		s.WordEnd()
 		return Word
@@ -215,7 +214,7 @@ func (s *Scanner) number() Kind {
 	return Number
 }
 
-// DigitsEnd returns where the decimal digits end that begin at start.
+// DigitsEnd returns the end of the decimal digits that begin at start.
 func DigitsEnd(q string, start int) int {
 	for start < len(q) && Classes[q[start]]&ClassDigit != 0 {
 		start++
@@ -223,9 +222,9 @@ func DigitsEnd(q string, start int) int {
 	return start
 }
 
-// numberEnd returns where the number ends that begins at start: digits, a
-// point, an exponent, or hexadecimal digits. It is plain when it has neither
-// point nor sign, so that it could be the start of a name.
+// numberEnd returns the end of the number that begins at start: digits, a point, an
+// exponent, or hexadecimal digits. It is plain if it has neither point nor sign, so that
+// it could be the start of a name.
 func numberEnd(q string, start int) (end int, plain bool) {
 	digits := func(i int, class uint8) int {
 		for i < len(q) && (Classes[q[i]]&class != 0 ||

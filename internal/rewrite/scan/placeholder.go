@@ -8,7 +8,7 @@ import (
 )
 
 // NumberIn returns the number that a text spells, at most maxNumber, and reports whether
-// the text is nothing but digits.
+// the text has digits only.
 func NumberIn(text string) (n int, ok bool) {
 	for i := range len(text) {
 		if !IsDigit(text[i]) {
@@ -28,8 +28,8 @@ func NumberOf(digits string) int {
 	return n
 }
 
-// Identity returns what two spellings of one placeholder have in common: its number, or its
-// name without the sigil, since drivers find arguments by that.
+// Identity returns what two spellings of one placeholder share: its number, or its name
+// without the sigil, since drivers find arguments by that.
 func Identity(d *dialect.Dialect, text string) string {
 	bare := text[1:]
 	if d.Params.AtNumber && len(bare) > 1 && bare[0]|0x20 == 'p' && Digits(bare[1:]) {
@@ -47,7 +47,7 @@ func Identity(d *dialect.Dialect, text string) string {
 	return bare
 }
 
-// Digits reports whether a text is nothing but decimal digits.
+// Digits reports whether a text has decimal digits only, and is not empty.
 func Digits(s string) bool {
 	for i := range len(s) {
 		if !IsDigit(s[i]) {
@@ -57,8 +57,8 @@ func Digits(s string) bool {
 	return s != ""
 }
 
-// param scans a placeholder that begins with c, or what else does: a
-// dollar-quoted string, a variable. It reports false for an operator.
+// param scans a placeholder, dollar-quoted string or variable that begins with c. It
+// reports false for an operator.
 func (s *Scanner) param(c byte) (Kind, bool) {
 	p := &s.Dialect.Params
 	n := s.At(s.Pos + 1)
@@ -147,7 +147,7 @@ func (s *Scanner) name() (Kind, bool) {
 	return Placeholder, true
 }
 
-// tclIndex scans the (text) behind a name.
+// tclIndex scans the (text) after a name.
 func (s *Scanner) tclIndex() Kind {
 	for i := s.Pos; i < len(s.Text) && !IsSpace(s.Text[i]); i++ {
 		if s.Text[i] == ')' {

@@ -30,21 +30,21 @@ const (
 	Broken                  // an unterminated string or comment, or a NUL byte: the rest of the text
 )
 
-// IsOther reports whether a token is a number, a placeholder, a variable or one sign, which
-// a reader of scripts need not tell apart.
+// IsOther reports whether a token is a number, a placeholder, a variable or one sign,
+// which a reader of scripts can treat alike.
 func (k Kind) IsOther() bool {
 	return k == Number || k == Placeholder || k == Variable || k == Punct
 }
 
-// Token is a piece of the text, from Start up to End, which is not a part of it.
+// Token is the piece of the text from Start up to, but not including, End.
 type Token struct {
 	Kind       Kind
 	Start, End int
 }
 
-// Scanner splits a text into tokens. The concatenation of its tokens is the
-// text. It works on bytes: what is not ASCII is part of an identifier, as in
-// every engine, so invalid UTF-8 passes through.
+// Scanner splits a text into tokens. The concatenation of its tokens is the text. It
+// works on bytes: bytes that are not ASCII are part of an identifier, as in every engine,
+// so invalid UTF-8 passes through.
 type Scanner struct {
 	Dialect *dialect.Dialect
 	Text    string
@@ -57,7 +57,7 @@ const (
 	ClassDigit
 	ClassLetter // also underscore and every byte from 0x80
 	ClassHex
-	ClassPunct // a token by itself in every dialect
+	ClassPunct // always a token of its own, in every dialect
 	classPlain // a letter, digit or underscore of ASCII
 )
 
@@ -152,8 +152,7 @@ func (s *Scanner) scan(c byte) Kind {
 	return s.sign(c)
 }
 
-// sign scans what begins with a sign that has a meaning of its own in some
-// dialect.
+// sign scans a token that begins with a sign that has its own meaning in some dialect.
 func (s *Scanner) sign(c byte) Kind {
 	lex := &s.Dialect.Lexis
 	switch c {
@@ -209,7 +208,7 @@ func (s *Scanner) sign(c byte) Kind {
 			return Word
 		}
 	case 0:
-		// SQLite and several drivers end the text here.
+		// SQLite and several drivers end the text at a NUL byte.
 		return s.fail()
 	}
 	if strings.IndexByte(lex.IdentStart, c) >= 0 {
@@ -219,7 +218,7 @@ func (s *Scanner) sign(c byte) Kind {
 	return Punct
 }
 
-// dollarWord moves past the word of the dialect that begins with a dollar at Pos, and
+// dollarWord moves past a word of the dialect that begins with a dollar at Pos, and
 // reports whether there is one.
 func (s *Scanner) dollarWord() bool {
 	start := s.Pos
@@ -237,8 +236,8 @@ func (s *Scanner) fail() Kind {
 	return Broken
 }
 
-// wideSpace returns the length in bytes of the white space of several bytes at Pos, 0 for
-// none.
+// wideSpace returns the length in bytes of the multi-byte white space at Pos; 0 if there
+// is none.
 func (s *Scanner) wideSpace() int {
 	lex := &s.Dialect.Lexis
 	if !lex.UnicodeSpaces && !lex.ByteOrderMark {
@@ -257,7 +256,7 @@ func (s *Scanner) wideSpace() int {
 func (s *Scanner) WordEnd() int {
 	s.Pos = plainEnd(s.Text, s.Pos)
 	if s.Pos == len(s.Text) || Classes[s.Text[s.Pos]]&(ClassSpace|ClassPunct) != 0 {
-		return s.Pos // most of them, told without the dialect
+		return s.Pos // most words end here, in any dialect
 	}
 	wide := s.Dialect.Lexis.UnicodeSpaces
 	for ; s.Pos < len(s.Text); s.Pos++ {
@@ -273,8 +272,8 @@ func (s *Scanner) WordEnd() int {
 	return s.Pos
 }
 
-// plainEnd returns where the letters, digits and underscores of ASCII end that begin
-// at start.
+// plainEnd returns the end of the ASCII letters, digits and underscores that begin at
+// start.
 func plainEnd(q string, start int) int {
 	for start < len(q) && Classes[q[start]]&classPlain != 0 {
 		start++
@@ -295,7 +294,7 @@ func (s *Scanner) word() Kind {
 	return s.prefixed(start)
 }
 
-// behindName reports whether an identifier ends at Pos, so that a point there is no part
+// behindName reports whether an identifier ends at Pos, so that a point there is not part
 // of a number.
 func (s *Scanner) behindName() bool {
 	if s.Pos == 0 {
@@ -330,9 +329,9 @@ func (s *Scanner) Following() Token {
 	}
 }
 
-// NextToken returns the kind of the token that begins at an offset in bytes of a text, and
-// the offset after the token. Tokens are read under the settings of the dialect. The offset
-// must be one where a token begins, below the length of the text.
+// NextToken returns the kind of the token that begins at a byte offset of a text, and the
+// offset after it. It reads the token under the dialect's settings. A token must begin at
+// the offset, which is below the text's length.
 func NextToken(d *dialect.Dialect, text string, offset int) (kind Kind, end int) {
 	s := Scanner{Dialect: d, Text: text, Pos: offset}
 	return s.Next().Kind, s.Pos

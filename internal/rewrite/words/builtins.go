@@ -4,17 +4,17 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// BracketWords are the words of MySQL's and MariaDB's grammar that a bracket
-// may follow in an INSERT without being a call.
+// BracketWords are the words of MySQL's and MariaDB's grammar that may stand before a
+// bracket in an INSERT without calling a function.
 var BracketWords = scan.NewWordSet(bracketList)
 
 // bracketList holds the words of [BracketWords].
 const bracketList = `values value row partition in and or not xor like rlike regexp div mod between
 	case when then else interval binary as returning `
 
-// Builtins are functions of MySQL and MariaDB that INSERTs often call and that
-// read nothing of the last statement: MySQL 8.4, chapter 14. What is missing
-// costs only the session's LAST_INSERT_ID.
+// Builtins are functions of MySQL and MariaDB that INSERTs often call and that read
+// nothing of the last statement: MySQL 8.4, chapter 14. A call of another function only
+// costs the session's LAST_INSERT_ID.
 var Builtins = scan.NewWordSet(builtinList)
 
 // builtinList holds the words of [Builtins].
@@ -46,10 +46,10 @@ const builtinList = `
 	group_concat json_arrayagg json_objectagg any_value
 	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value`
 
-// ScalarFunctions are functions of PostgreSQL that INSERTs often call and that return one
-// value, besides those that MySQL has too. For what is missing the rows are counted. A
-// function of the application that has one of the names and returns a set is refused by
-// the engine.
+// ScalarFunctions are functions of PostgreSQL, besides [Builtins], that INSERTs often
+// call and that return one value. keyfill counts the rows of a query that calls others.
+// If the application's own function has such a name and returns a set, the engine refuses
+// it.
 var ScalarFunctions = scan.NewWordSet(`
 	clock_timestamp statement_timestamp transaction_timestamp timeofday to_timestamp to_date to_char to_number
 	date_trunc date_part date_bin extract age make_date make_time make_timestamp make_timestamptz make_interval
@@ -63,8 +63,8 @@ var ScalarFunctions = scan.NewWordSet(`
 	array_agg string_agg bool_and bool_or every to_tsvector to_tsquery plainto_tsquery numeric decimal varchar char
 	daterange tsrange tstzrange int4range int8range numrange host inet_client_addr width_bucket trunc sign`)
 
-// NotCalls are words that a bracket may follow in a query without being a
-// call.
+// NotCalls are words that may stand before a bracket in a query without calling a
+// function.
 var NotCalls = scan.NewWordSet(notCallList)
 
 // notCallList holds the words of [NotCalls].

@@ -8,28 +8,27 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Concern is why a query is not passed unseen. The zero value is no concern.
+// Concern is a set of reasons to read a query before it is passed.
 type Concern uint8
 
 const (
-	// ConcernsInsert says that a form of INSERT may be in the query, which is
-	// then left to compile.Query.
+	// ConcernsInsert means that the query may hold a form of INSERT, which compile.Query
+	// decides.
 	ConcernsInsert Concern = 1 << iota
-	// ConcernsTransaction says that the query may begin or end a transaction,
-	// which effects.TransactionOf tells.
+	// ConcernsTransaction means that the query may begin or end a transaction: see
+	// effects.TransactionOf.
 	ConcernsTransaction
-	// ConcernsTemporary says that the query may make a temporary table, of which
-	// effects.Temporary tells the name.
+	// ConcernsTemporary means that the query may make a temporary table: see
+	// effects.Temporary.
 	ConcernsTemporary
-	// ConcernsNames says that the query may give the rows of one table to the name
-	// of another one, which effects.Renames tells.
+	// ConcernsNames means that the query may give a table's rows the name of another
+	// table: see effects.Renames.
 	ConcernsNames
 )
 
-// verbs are the words that are searched for anywhere in a text: those that a
-// form of INSERT begins with, those that change the transaction where the
-// starts of statements cannot be told, those that make a temporary table, and those
-// by which a table gets another's name or rows.
+// verbs are the words that Search finds anywhere in a text: words that begin a form of
+// INSERT, that change the transaction in dialects where statements may start anywhere,
+// that make a temporary table, and that give a table another's name or rows.
 var verbs = [...]string{
 	"insert", "replace", "merge", "copy", "load", "output",
 	"rollback", "commit", "tran", "exec", "implicit_transactions", "ansi_defaults",
@@ -37,9 +36,9 @@ var verbs = [...]string{
 	"rename", "sp_rename", "exchange",
 }
 
-// insertVerbs is how many of the verbs begin a form of INSERT, namesVerbs how many of
-// the last give a table another name, temporaryVerbs how many in front of these make a
-// temporary table.
+// insertVerbs is how many of the verbs begin a form of INSERT, namesVerbs how many of the
+// last give a table another name, temporaryVerbs how many before these make a temporary
+// table.
 const (
 	insertVerbs    = 6
 	namesVerbs     = 3
@@ -52,16 +51,15 @@ var (
 	namesSet     = setOf(verbs[len(verbs)-namesVerbs:]...)
 )
 
-// verbSuffixes holds the letters that may follow a verb, of those that begin no
-// INSERT, in the same word.
+// verbSuffixes holds the letters with which a verb that begins no INSERT may go on.
 var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute", "temp": "orary"}
 
-// stride is how far apart two looks into a text may be: one of them falls on
-// the first four letters of every verb, and sees two of these.
+// stride is the distance between the byte pairs that Search looks at: one pair lies
+// within the first four letters of every verb.
 const stride = 3
 
-// setOf returns a set of verbs: three bits for each of them, one for each place
-// in the verb on which a look may fall.
+// setOf returns a set of verbs: three bits for each of them, one for each offset in the
+// verb at which Search may look.
 func setOf(words ...string) (set uint64) {
 	for _, w := range words {
 		set |= (1<<stride - 1) << (stride * slices.Index(verbs[:], w))
@@ -69,8 +67,8 @@ func setOf(words ...string) (set uint64) {
 	return set
 }
 
-// pairs holds for two neighbouring bytes, of each the lower five bits, the
-// places in verbs at which the two stand.
+// pairs maps two neighbouring bytes, the lower five bits of each, to the verbs and the
+// offsets at which the two stand.
 var pairs = func() (t [1 << 10]uint64) {
 	for i, verb := range verbs {
 		for j := range stride {
@@ -80,15 +78,13 @@ var pairs = func() (t [1 << 10]uint64) {
 	return t
 }()
 
-// pair is the same for both cases of a letter.
+// pair returns the index of two bytes in pairs, the same for both cases of a letter.
 func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 
-// Concerns reports whether the query has a word that can begin a form of
-// INSERT in the dialect, whether one of its statements may change the
-// transaction, and whether it has a word that can make a temporary table, or give a
-// table another name. A query
-// without any is passed without a scan; a word may be in a string, so none is
-// certain. It allocates nothing.
+// Concerns returns the concerns of a query: whether it has a word that can begin a form
+// of INSERT in the dialect, make a temporary table, or give a table another name, and
+// whether one of its statements may change the transaction. A query without any is passed
+// without a scan. None is certain, since a word may be in a string. It allocates nothing.
 func Concerns(d *dialect.Dialect, query string) Concern {
 	c := Of(d)
 	others := c.anywhere | namesSet
@@ -150,9 +146,8 @@ func verbSet(g *dialect.Grammar) uint64 {
 	return set
 }
 
-// verbAt reports whether the verb begins at offset i, where a word may begin.
-// What is not ASCII may stand in front of it: U+00A0 is white space to SQL
-// Server.
+// verbAt reports whether the verb begins at offset i, where a word may begin. The byte
+// before it may be non-ASCII: U+00A0 is white space to SQL Server.
 func verbAt(verb int, query string, i int) bool {
 	if i > 0 {
 		if c := query[i-1]; c < 0x80 && scan.Classes[c]&scan.ClassLetter != 0 && !numberBefore(query, i) {
@@ -163,12 +158,12 @@ func verbAt(verb int, query string, i int) bool {
 	if i+len(word) > len(query) || !scan.EqualWord(query[i:i+len(word)], word) {
 		return false
 	}
-	// Behind INSERT anything may stand: INSERTBULK. The words of transactions
-	// are whole: a table's name is often transactions.
+	// Anything may follow INSERT, as in INSERTBULK. The words of transactions must be
+	// whole: a table's name is often transactions.
 	return verb < insertVerbs || wholeWord(query[i+len(word):], verbSuffixes[word])
 }
 
-// wholeWord reports whether the word that the text goes on with is nothing or
+// wholeWord reports whether the letters and digits that the text begins with are none or
 // the suffix.
 func wholeWord(text, suffix string) bool {
 	n := 0

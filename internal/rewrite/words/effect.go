@@ -7,36 +7,36 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Effect says how a statement changes the transaction, by its first word.
+// Effect is how a statement changes the transaction, by its first word.
 type Effect uint8
 
-// What a first word may do to the transaction.
+// The effects of first words.
 const (
-	EffectUnknown  Effect = iota // it may begin, end or leave one
+	EffectUnknown  Effect = iota // it may begin or end a transaction
 	EffectNone                   // nothing
 	EffectDefine                 // nothing; its text may hold the body of a routine
 	EffectRun                    // nothing; it runs statements that are not in the text
-	EffectCommits                // DDL that commits on the side, unless it is of the session alone
+	EffectCommits                // DDL that commits implicitly, unless it concerns the session alone
 	EffectBegin                  // BEGIN, which may open a block
 	EffectStart                  // START TRANSACTION, or START of something else
 	EffectEnd                    // COMMIT and its like
 	EffectRollback               // ROLLBACK, also to a savepoint
-	EffectSave                   // SAVEPOINT that begins a transaction outside of one
-	EffectRelease                // RELEASE, which ends the one that SAVEPOINT has begun
+	EffectSave                   // SAVEPOINT, which begins a transaction if none is open
+	EffectRelease                // RELEASE, which ends a transaction that SAVEPOINT began
 	EffectPrepare                // PREPARE, also TRANSACTION
 	EffectSet                    // SET, which may change when transactions begin
-	EffectLoad                   // LOAD DATA and XML, which do nothing, or LOAD INDEX
-	EffectBlock                  // a block of statements, whose end is not looked for
+	EffectLoad                   // LOAD DATA and XML, which change nothing, or LOAD INDEX
+	EffectBlock                  // a block of statements, whose end is not searched
 )
 
-// harmless reports whether a statement changes no transaction but where a verb
-// says so that is searched for anywhere.
+// harmless reports whether a statement changes no transaction, unless a verb that is
+// searched for anywhere follows in it.
 func (e Effect) harmless() bool {
 	return e == EffectNone || e == EffectDefine || e == EffectRun
 }
 
-// suspects reports whether a statement that begins with the text may change
-// the transaction. What effects.TransactionOf does not call unchanged is suspect.
+// suspects reports whether a statement that begins with the text may change the
+// transaction: it is true unless effects.TransactionOf returns TxUnchanged.
 func (v *Vocabulary) suspects(d *dialect.Dialect, text string) bool {
 	if text == "" || text[0] == ';' || text[0] == '(' {
 		return false
@@ -48,7 +48,7 @@ func (v *Vocabulary) suspects(d *dialect.Dialect, text string) bool {
 	if n < len(text) && strings.IndexByte(d.Lexis.IdentPart, text[n]) >= 0 {
 		return true
 	}
-	// Most texts begin so, and no engine has a SELECT that does anything.
+	// Most texts begin so, and no engine's SELECT changes the transaction.
 	word := text[:n]
 	if scan.EqualWord(word, "select") || v.writes && (scan.EqualWord(word, "update") || scan.EqualWord(word, "insert") || scan.EqualWord(word, "delete")) {
 		return false

@@ -1,43 +1,44 @@
 package words
 
-// Left is a set of what a text leaves as it is. What is not in it may have changed: a word
-// that keyfill does not know costs a question to the server, and no more.
+// Left is the set of what a text leaves unchanged. All else may have changed: an unknown
+// word only costs a question to the server.
 type Left uint16
 
 const (
-	// TablesLeft says so of the tables: see effects.LeavesTables.
+	// TablesLeft means that all tables stay as they are: see effects.LeavesTables.
 	TablesLeft Left = 1 << iota
-	// PlaceLeft says so of where the session looks for tables: see effects.LeavesPlace.
+	// PlaceLeft means that the session looks for tables in the same schemas: see
+	// effects.LeavesPlace.
 	PlaceLeft
-	// SettingsLeft says so of the settings of the session. Statements about rows change
-	// them only by functions. A function of MySQL or MariaDB puts sql_mode back (8.4
+	// SettingsLeft means that the session's settings stay. Statements about rows change
+	// them only by functions. MySQL and MariaDB restore sql_mode after a function (8.4
 	// manual, section 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not,
-	// and a trigger that calls it is not seen.
+	// and keyfill does not notice a trigger that calls it.
 	SettingsLeft
-	// CatalogLeft says so of the catalog, without a lock on a table as a change of it
-	// takes. A function that is called is not looked into.
+	// CatalogLeft means that the catalog stays, and that the text takes no lock on a
+	// table as a change of it does. What called functions do is unknown.
 	CatalogLeft
-	// TransactionLeft says so of a transaction that is open, and of all that was done in
-	// it: the text has statements about rows alone.
+	// TransactionLeft means that an open transaction stays, with all its changes: the
+	// text has statements about rows alone.
 	TransactionLeft
-	// NamesLeft says that nothing is made, renamed or dropped: see effects.MakesNames.
+	// NamesLeft means that nothing is made, renamed or dropped: see effects.MakesNames.
 	NamesLeft
-	// RowsLeft says that no table gets the name of another one: see effects.Renames.
+	// RowsLeft means that no table gets another one's name: see effects.Renames.
 	RowsLeft
 
-	// OneLeft says that the text runs as one transaction, or within the one that is open.
+	// OneLeft means that the text runs as one transaction, or within the open one.
 	OneLeft
-	// WayLeft says what PlaceLeft does, but for what a definition calls, and what EXPLAIN
-	// runs: see effects.MovesPlace.
+	// WayLeft is PlaceLeft without regard to what a definition calls and EXPLAIN runs:
+	// see effects.MovesPlace.
 	WayLeft
 )
 
-// AllLeft says that nothing has changed.
+// AllLeft means that nothing has changed.
 const AllLeft = WayLeft<<1 - 1
 
-// AnyWay holds both bits of the place.
+// AnyWay is PlaceLeft and WayLeft.
 const AnyWay = PlaceLeft | WayLeft
 
-// UnknownLeft is what a statement leaves whose first word is not known: only known words
-// change it.
+// UnknownLeft is what a statement leaves if its first word is unknown: only known words
+// change names and rows.
 const UnknownLeft = NamesLeft | RowsLeft

@@ -9,8 +9,7 @@ import (
 // renameWords are the words of the statements that give a table the name of another one.
 var renameWords = []string{"rename", "sp_rename", "exchange"}
 
-// Mentions reports whether a word, in lower case, stands in the text as a whole
-// one.
+// Mentions reports whether the text holds a word, given in lower case, as a whole word.
 func Mentions(text, word string) bool {
 	part := func(i int) bool {
 		return i >= 0 && i < len(text) && text[i] < 0x80 && scan.Classes[text[i]]&(scan.ClassLetter|scan.ClassDigit) != 0
@@ -26,7 +25,7 @@ func Mentions(text, word string) bool {
 // nameMakers are the first words of the statements that make, rename and drop tables.
 var nameMakers = []string{"create", "alter", "drop"}
 
-// MentionsAny reports whether one of the words stands in the text as a whole one.
+// MentionsAny reports whether the text holds one of the words as a whole word.
 func MentionsAny(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return Mentions(text, word) })
 }

@@ -2,13 +2,13 @@ package words
 
 // MySQL are the words of MySQL and MariaDB.
 //
-// Transactions: MySQL 8.4 Reference Manual, section 15.3, with the statements that commit
-// on the side in 15.3.3; MariaDB Knowledge Base, "SQL statements That Cause an Implicit
-// Commit". Functions cannot commit, so SELECT and DO cannot.
+// Transactions: MySQL 8.4 Reference Manual, section 15.3; section 15.3.3 lists the
+// statements that commit implicitly; MariaDB Knowledge Base, "SQL statements That Cause
+// an Implicit Commit". Functions cannot commit, so SELECT and DO cannot.
 //
-// The place: USE, DROP DATABASE, and what EXECUTE runs change it; procedures and functions
-// put it back, and sql_mode too (section 15.1.17; seen on MariaDB 10.11). Functions may make
-// temporary tables.
+// USE, DROP DATABASE and what EXECUTE runs change the current database. The server
+// restores it, and sql_mode, after procedures and functions (section 15.1.17; seen on
+// MariaDB 10.11). Functions may make temporary tables.
 var MySQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft,

@@ -3,14 +3,14 @@ package words
 // PostgreSQL are the words of PostgreSQL.
 //
 // Transactions: PostgreSQL 18, part VI, "SQL Commands". DDL is part of the transaction.
-// What CALL and DO run may commit only where no transaction block is open, and begins
-// another then, which ends with it: "Transaction Management" of PL/pgSQL.
+// What CALL and DO run may commit only if no transaction block is open, and then begins
+// another transaction, which ends with it: "Transaction Management" of PL/pgSQL.
 //
-// Any function may call set_config, which changes settings and the search path, and may make
-// tables. The words in front of brackets that are no functions are reserved, or cannot be
-// the names of functions (appendix C), or are followed by a bracket in the grammar of
-// queries. Both they and the functions are those of every version that keyfill supports: a
-// newer one may be the application's own on an older server.
+// Any function may call set_config, which changes settings and the search path, and may
+// make tables. MarkBracket lists words that are reserved, or cannot name functions
+// (appendix C), or have a bracket after them in the grammar of queries. These words and
+// the functions exist in every version that keyfill supports: a newer one may be the
+// application's own on an older server.
 var PostgreSQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft | AnyWay | SettingsLeft,

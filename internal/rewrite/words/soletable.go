@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// SoleTable returns the table that a text inserts into, as the text has its name, where
-// the first words alone tell that it inserts into no other one: INSERT INTO name, and no
-// word in the rest that can begin another form of INSERT. Most texts of programs are
-// so. It is false for any other text, which has to be compiled.
+// SoleTable returns the name, as written, of the only table that a text inserts into, if
+// the text begins with INSERT INTO name and the rest has no word that can begin another
+// form of INSERT. Most texts of programs are so. ok is false for any other text, which
+// has to be compiled.
 //
-// The answer holds under all settings of a session. It allocates nothing.
+// The answer holds under all settings of a session. SoleTable allocates nothing.
 func SoleTable(d *dialect.Dialect, query string) (name string, ok bool) {
 	rest, ok := word(query, "insert")
 	if !ok {
@@ -32,17 +32,17 @@ func SoleTable(d *dialect.Dialect, query string) (name string, ok bool) {
 	case n == 0, scan.IsDigit(name[0]), behind == "":
 		return "", false
 	case behind[0] != '(' && (len(behind) == len(rest) || !isPlainLetter(behind[0])):
-		return "", false // a schema's name, or whatever a comment hides
+		return "", false // a schema's name, or a comment
 	case isOneOf(name, d.Grammar.QueryTargets), isOneOf(name, d.Grammar.FunctionTargets), HasVerb(d, rest):
 		return "", false
 	}
 	return name, true
 }
 
-// whiteSpace is what every engine takes for it.
+// whiteSpace holds the bytes that are white space in every engine.
 const whiteSpace = " \t\r\n"
 
-// word returns what is behind a word and the white space that follows it.
+// word returns the text after a word and its white space; ok is false without them.
 func word(text, want string) (rest string, ok bool) {
 	if len(text) <= len(want) || !scan.EqualWord(text[:len(want)], want) {
 		return "", false
@@ -51,7 +51,7 @@ func word(text, want string) (rest string, ok bool) {
 	return rest, len(rest) < len(text)-len(want)
 }
 
-// isPlainLetter reports whether every engine takes a byte for part of a name.
+// isPlainLetter reports whether a byte is part of a name in every engine.
 func isPlainLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || scan.IsDigit(c) || c == '_' }
 
 // isOneOf reports whether a word is one of the keywords, in any case.

@@ -4,8 +4,8 @@ package words
 //
 // Transactions: https://www.sqlite.org/lang_transaction.html, lang_savepoint.html and
 // lang_conflict.html: a statement with ROLLBACK as a conflict's resolution ends the
-// transaction only if it fails. The place: ATTACH and DETACH change it, and nothing else
-// does.
+// transaction only if it fails. Only ATTACH and DETACH change where SQLite looks for
+// tables.
 var SQLite = newVocabulary(Vocabulary{
 	Leaves:   AllLeft,
 	anywhere: setOf("rollback"),

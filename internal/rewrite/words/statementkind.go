@@ -1,17 +1,17 @@
 package words
 
-// StatementKind says how the words behind the first one of a statement are read.
+// StatementKind is how the words after a statement's first word are read.
 type StatementKind uint8
 
 // The kinds of statements.
 const (
-	StatementOther   StatementKind = iota // they are as good as any
-	StatementRows                         // it is about rows
-	StatementInsert                       // the same, and the table's name follows
-	StatementWith                         // the same, and another name follows
+	StatementOther   StatementKind = iota // no special reading
+	StatementRows                         // a statement about rows
+	StatementInsert                       // about rows, and the table's name follows
+	StatementWith                         // about rows, and another name follows
 	StatementNamed                        // a name follows
 	StatementBegin                        // BEGIN and START, of a transaction or a block
-	StatementExplain                      // it may run another one
+	StatementExplain                      // it may run another statement
 	StatementSet
 	StatementCreate
 	StatementAlter

@@ -6,30 +6,30 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Vocabulary holds what is known of the words of an engine: one table, which all questions
-// about a whole text ask. A word that is not in it is unknown, and each reader says what
-// that means.
+// Vocabulary holds what is known about the words of an engine, in one table for all
+// questions about a whole text. A word that is not in it is unknown; each reader decides
+// what that means.
 type Vocabulary struct {
 	words map[string]Facts
 
-	// marked has, for each first letter, the lengths of the words with a mark that counts
-	// in the middle of a statement, as bits: most words have none.
+	// marked has, for each first letter, the lengths of words whose marks count in the
+	// middle of a statement, as bits: most words have none.
 	marked [32]uint32
 
 	// anywhere are the verbs that change the transaction wherever they stand.
 	anywhere uint64
 
-	// writes says that INSERT, UPDATE and DELETE leave the transaction alone.
+	// writes reports whether INSERT, UPDATE and DELETE leave the transaction alone.
 	writes bool
 
-	// Leaves is what can be said of a text at all.
+	// Leaves is the most that any text of the engine can leave unchanged.
 	Leaves Left
 
-	// Calls is what a function may change that is not known.
+	// Calls is what an unknown function may change.
 	Calls Left
 
-	// Moves are the words without which statements leave the place that are not read one
-	// by one; nil where that is never said of such statements.
+	// Moves are the words that change the schema searched: an unread statement without
+	// them leaves it. It is nil if keyfill never relies on that.
 	Moves []string
 
 	// Path is the setting of the session that says in which schemas it looks for tables;
@@ -48,51 +48,51 @@ type Vocabulary struct {
 	Rereads []string
 }
 
-// Facts is what is known of a word. The zero value is that of an unknown one.
+// Facts is what is known about a word. It is zero for an unknown word.
 type Facts struct {
 	Effect Effect        // on the transaction, of a statement that begins with it
 	Kind   StatementKind // how such a statement is read
-	Leaves Left          // what such a statement leaves, unless the rest of it says otherwise
-	Marks  Marks         // what it says in the middle of a statement
+	Leaves Left          // what such a statement leaves, unless its other words say otherwise
+	Marks  Marks         // what it means in the middle of a statement
 }
 
-// Marks are what a word says in the middle of a statement, as bits.
+// Marks are what a word means in the middle of a statement, as bits.
 type Marks uint16
 
 const (
-	// MarkBracket says that a bracket behind the word opens no arguments of a function
-	// that somebody can make.
+	// MarkBracket means that a bracket after the word opens no call of a function that a
+	// user can define.
 	MarkBracket Marks = 1 << iota
-	// MarkFunction says that the word is a function that changes nothing.
+	// MarkFunction means that the word is a function that changes nothing.
 	MarkFunction
-	// MarkTouching says the same where the bracket touches the word.
+	// MarkTouching is MarkFunction if the bracket touches the word.
 	MarkTouching
-	// MarkName says that a name follows, behind which a bracket opens no arguments.
+	// MarkName means that a name follows, and a bracket after that opens no call.
 	MarkName
-	// MarkInto says that the rows of a query become a table.
+	// MarkInto means that the rows of a query go into a new table.
 	MarkInto
-	// MarkVerb says that they do not where this word is in front of it.
+	// MarkVerb means that they do not if the word stands before INTO.
 	MarkVerb
-	// MarkMakes says that what EXPLAIN runs may make a table.
+	// MarkMakes means that what EXPLAIN runs may make a table.
 	MarkMakes
-	// MarkNames says that a statement that begins so makes, renames or drops something.
+	// MarkNames means that a statement that begins so makes, renames or drops something.
 	MarkNames
-	// MarkRenames says that one table may get the name of another one.
+	// MarkRenames means that a table may get the name of another one.
 	MarkRenames
-	// MarkMoves says that the place may change.
+	// MarkMoves means that the database, schema or user may change.
 	MarkMoves
-	// MarkDefines says the same of the definition of something.
+	// MarkDefines means the same in a definition.
 	MarkDefines
-	// MarkFor says that what a definition calls from here on is called at once.
+	// MarkFor means that functions in the rest of a definition are called at once.
 	MarkFor
-	// MarkAlone says that the statement must not stand in a transaction.
+	// MarkAlone means that the statement must not stand in a transaction.
 	MarkAlone
 )
 
-// middle are the marks of the words that are looked at wherever they stand.
+// middle are the marks of words that are looked at wherever they stand.
 const middle = MarkName | MarkInto | MarkMakes | MarkRenames | MarkMoves | MarkDefines | MarkFor | MarkAlone
 
-// lists are the words of a vocabulary by what is known of them.
+// lists are the words of a vocabulary by what is known about them.
 type lists struct {
 	effects map[Effect]string
 	kinds   map[StatementKind]string
@@ -138,8 +138,8 @@ func newVocabulary(v Vocabulary, l lists) *Vocabulary {
 	return &v
 }
 
-// Mentioned returns what statements leave that are not read one by one, as far as their
-// words tell, including those in strings and comments.
+// Mentioned returns what unread statements leave, judged by the words in them, including
+// words in strings and comments.
 func (v *Vocabulary) Mentioned(text string) (left Left) {
 	if v.Moves != nil && !MentionsAny(text, v.Moves) {
 		left |= AnyWay
@@ -153,7 +153,7 @@ func (v *Vocabulary) Mentioned(text string) (left Left) {
 	return left
 }
 
-// Word returns what is known of a word, whatever its case.
+// Word returns what is known about a word, in any case.
 func (v *Vocabulary) Word(text string) Facts {
 	var lower [maxWord]byte
 	if len(text) > len(lower) {
@@ -171,7 +171,7 @@ func (v *Vocabulary) Word(text string) Facts {
 // maxWord is the length in bytes of the longest word of a vocabulary.
 const maxWord = 28
 
-// MarksOf returns what a word says in the middle of a statement. The word is not empty.
+// MarksOf returns what a word means in the middle of a statement. The word is not empty.
 func (v *Vocabulary) MarksOf(text string) Marks {
 	if v.marked[text[0]&0x1f]>>len(text)&1 == 0 {
 		return 0
@@ -179,10 +179,21 @@ func (v *Vocabulary) MarksOf(text string) Marks {
 	return v.Word(text).Marks
 }
 
-// Of returns the vocabulary of a dialect; an empty one for an engine that is not known.
+// Of returns the vocabulary of a dialect; an empty one for an unknown engine.
 func Of(d *dialect.Dialect) *Vocabulary {
-	if int(d.Family) < len(vocabularies) {
-		return vocabularies[d.Family]
+	// These words are not part of the INSERT grammar that package dialect describes, so
+	// they are here, beside their only user.
+	switch d.Family {
+	case dialect.FamilyMySQL:
+		return MySQL
+	case dialect.FamilyPostgreSQL:
+		return PostgreSQL
+	case dialect.FamilySQLite:
+		return SQLite
+	case dialect.FamilySQLServer:
+		return SQLServer
+	case dialect.FamilyOracle:
+		return Oracle
 	}
 	return unknownWords
 }
