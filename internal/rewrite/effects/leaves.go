@@ -6,8 +6,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Leaves reads a text once, and returns what it leaves under all settings of a session under
-// which the engine may run it. It allocates nothing where these do not matter.
+// Leaves returns what a text leaves unchanged under all settings of a session under which
+// the engine may run it. It reads the text once and allocates nothing if settings do not
+// matter.
 func Leaves(d *dialect.Dialect, query string) words.Left {
 	w := walk{Scanner: scan.Scanner{Dialect: d, Text: query}, words: words.Of(d)}
 	left := w.leaves()
@@ -26,7 +27,7 @@ func Leaves(d *dialect.Dialect, query string) words.Left {
 	return left
 }
 
-// leaves reads the text, and returns what it leaves under the settings of the dialect.
+// leaves returns what the text leaves unchanged under the settings of the dialect.
 func (w *walk) leaves() words.Left {
 	left := w.words.Leaves
 	statements := 0
@@ -44,25 +45,23 @@ func (w *walk) leaves() words.Left {
 	return left
 }
 
-// LeavesTables reports whether a text leaves all tables as they are, and leaves
-// every name of a table what it means. Such a text makes, changes, renames and
-// drops no table, temporary ones and views included; it changes no search path,
-// ends no transaction, and calls no function that may do any of these.
+// LeavesTables reports whether a text leaves all tables, and the meaning of every table
+// name, unchanged. Such a text makes, changes, renames and drops no table, temporary ones
+// and views included; it changes no search path, ends no transaction, and calls no
+// function that may do any of these.
 //
-// LeavesTables answers no for every text that it does not know, which costs the
-// caller a question to the server: for what is neither INSERT, UPDATE, DELETE or a
-// query, nor EXPLAIN of one of these, nor the begin of a transaction or a savepoint;
-// for a comment that the engine may run; and on SQL Server and Oracle, where a
-// statement may follow another without a semicolon or run in a block. It does not
-// see what triggers, rules and views call.
+// LeavesTables returns false for every text that it does not know, which costs the caller
+// a question to the server: for all but INSERT, UPDATE, DELETE, a query, EXPLAIN of one
+// of these, and the begin of a transaction or a savepoint; for a comment that the engine
+// may run; and on SQL Server and Oracle, where a statement may follow another without a
+// semicolon or run in a block. It does not notice what triggers, rules and views call.
 func LeavesTables(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.TablesLeft != 0
 }
 
-// Renames reports whether a text may give the rows of one table to the name of
-// another one: by RENAME, sp_rename or EXCHANGE PARTITION. It is for texts with
-// [words.ConcernsNames]. Renames does not see what is in strings.
-// It answers true for a column that is renamed, too.
+// Renames reports whether a text may give a table's rows the name of another table, by
+// RENAME, sp_rename or EXCHANGE PARTITION. It is for texts with [words.ConcernsNames].
+// Renames does not look into strings. It is also true if a column is renamed.
 func Renames(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.RowsLeft == 0
 }

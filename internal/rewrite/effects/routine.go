@@ -29,9 +29,8 @@ func passDefinition(p *reader.Reader) (open bool) {
 	return open
 }
 
-// EndsInBody reports whether a statement that begins with a text is a definition of a
-// routine or trigger that goes on behind the text, whose body the text has not left. On
-// SQL Server and Oracle such a definition always goes on.
+// EndsInBody reports whether a text begins with the definition of a routine or trigger
+// and ends inside its body. On SQL Server and Oracle every such definition does.
 func EndsInBody(d *dialect.Dialect, text string) bool {
 	p := reader.New(d, text)
 	if !p.IsAny("create", "alter") || !p.Defines() {

@@ -9,24 +9,23 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// LeavesPlace reports whether a text leaves where its session looks for tables
-// without a schema: the current database, schema or search path. It may say no
-// of a text that does, which costs the caller a question. It says no of what begins with a
-// word that is not known.
+// LeavesPlace reports whether a text leaves unchanged where its session looks for tables
+// without a schema: the current database, schema or search path. A wrong false costs the
+// caller a question. It is false for statements with an unknown first word.
 //
-//	MySQL, MariaDB   USE, also in EXECUTE IMMEDIATE, and DROP DATABASE; procedures put it back
+//	MySQL, MariaDB   USE, also in EXECUTE IMMEDIATE, and DROP DATABASE; the server restores it after procedures
 //	PostgreSQL       all but what is known to leave it; any function may call set_config
 //	SQLite           ATTACH and DETACH
 //	SQL Server       USE, EXECUTE, REVERT
 //	Oracle           ALTER SESSION SET CURRENT_SCHEMA, and blocks
 //
-// Not seen are triggers, rules and views whose functions change it.
+// Triggers, rules and views whose functions change it go unnoticed.
 func LeavesPlace(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.PlaceLeft != 0
 }
 
-// SetsSearchPath returns the schemas that a text of PostgreSQL, which is one SET search_path
-// of names, gives the session or, with LOCAL, its transaction. ok is false for any other
+// SetsSearchPath returns the schemas that one SET search_path of names, the whole text,
+// gives a PostgreSQL session or, with LOCAL, its transaction. ok is false for any other
 // text.
 func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok bool) {
 	path := words.Of(d).Path
@@ -68,24 +67,24 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 	return names, local, p.Token.Kind == scan.End
 }
 
-// MakesNames reports whether a text has a statement that may make, rename or drop a table:
-// one that begins with CREATE, ALTER or DROP. Not seen is what functions do.
+// MakesNames reports whether a text has a statement that may make, rename or drop a
+// table: one that begins with CREATE, ALTER or DROP. Functions that do so go unnoticed.
 func MakesNames(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.NamesLeft == 0
 }
 
-// MovesPlace reports whether the statements in a text may change where the ones behind
-// them look for tables without a schema. Where [LeavesPlace] says no of what costs a
-// question only, this is about INSERTs that could not be filled: a function of
-// PostgreSQL's whose name is not known to it is not taken for one that does.
+// MovesPlace reports whether the statements in a text may change where later statements
+// of it look for tables without a schema. [LeavesPlace] is more careful, since its false
+// costs only a question; here true means that INSERTs cannot be filled, so an unknown
+// function of PostgreSQL is not taken for one that changes it.
 //
 //	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
-//	PostgreSQL       what is about search_path, schemas and roles; where the path was
-//	                 changed before in the transaction, its end
+//	PostgreSQL       statements about search_path, schemas and roles; commit and rollback
+//	                 if the transaction changed the path before
 //	SQL Server       USE, EXECUTE AS, REVERT and SETUSER, with any statement around them
 //	Oracle           ALTER SESSION SET CURRENT_SCHEMA
 //
-// SQLite looks in main first, which stays.
+// SQLite always looks in main first.
 func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 	v := words.Of(d)
 	m := &v.Moving
@@ -97,7 +96,7 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 		return changed || v.Calls&words.WayLeft == 0 || Leaves(d, text)&words.WayLeft == 0
 	}
 	p := reader.New(d, text)
-	begins := true // a statement
+	begins := true // a statement begins here
 	for ; p.Token.Kind != scan.End; p.Advance() {
 		switch {
 		case p.Token.Kind == scan.Broken:
@@ -115,8 +114,8 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 	return false
 }
 
-// movesHere reports whether the word here changes the current database, or the user, of
-// a session of SQL Server. What EXECUTE changes otherwise ends with it.
+// movesHere reports whether the word here changes the current database, or the user, of a
+// SQL Server session. Other changes by EXECUTE end with it.
 func movesHere(p *reader.Reader) bool {
 	switch {
 	case p.IsAny("revert", "setuser"):
@@ -132,3 +131,11 @@ func movesHere(p *reader.Reader) bool {
 	}
 	return false
 }
+
+// Every known statement of PostgreSQL that changes the search path, or the schema of
+// $user in it, has one of pathChanges. pathEnds are the first words of statements that
+// undo changes of a transaction.
+var (
+	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
+	pathEnds    = []string{"commit", "end", "rollback", "abort"}
+)

@@ -8,24 +8,24 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Reads says which results of its connection's last statement a text asks for.
-// A statement of keyfill's in between would change them.
+// Reads is which results of its connection's last statement a text reads. A statement
+// that keyfill runs in between would change them.
 type Reads uint8
 
 const (
-	// ReadsLastKey is of LAST_INSERT_ID(), @@last_insert_id, @@identity,
-	// last_insert_rowid(), lastval(), currval, PREVIOUS VALUE FOR,
-	// SCOPE_IDENTITY() and IDENT_CURRENT().
+	// ReadsLastKey is for LAST_INSERT_ID(), @@last_insert_id, @@identity,
+	// last_insert_rowid(), lastval(), currval, PREVIOUS VALUE FOR, SCOPE_IDENTITY() and
+	// IDENT_CURRENT().
 	ReadsLastKey Reads = 1 << iota
-	// ReadsCount is of ROW_COUNT(), FOUND_ROWS(), changes(), total_changes(),
+	// ReadsCount is for ROW_COUNT(), FOUND_ROWS(), changes(), total_changes(),
 	// @@ROWCOUNT, ROWCOUNT_BIG() and SQL%ROWCOUNT.
 	ReadsCount
 )
 
-// ReadsOf returns which results of the last statement a text asks for.
+// ReadsOf returns which results of the last statement a text reads.
 func ReadsOf(d *dialect.Dialect, query string) (reads Reads) {
 	p := reader.New(d, query)
-	var before, last scan.Token // the tokens in front of the current one
+	var before, last scan.Token // the tokens before the current one
 	diagnostics := false
 	for ; p.Token.Kind != scan.End; p.Advance() {
 		switch p.Token.Kind {
@@ -48,7 +48,7 @@ func ReadsOf(d *dialect.Dialect, query string) (reads Reads) {
 	return reads
 }
 
-// called returns what the function reads whose name is last, and whose bracket is the
+// called returns what a call reads. The function's name is last, and its bracket is the
 // current token.
 func called(p *reader.Reader, before, last scan.Token) Reads {
 	name := p.TextOf(last)
@@ -85,7 +85,7 @@ func VariableRead(p *reader.Reader) Reads {
 	return 0
 }
 
-// wordRead returns what a word reads that calls nothing: seq.CURRVAL and SQL%ROWCOUNT of
+// wordRead returns what a word without a call reads: seq.CURRVAL and SQL%ROWCOUNT of
 // Oracle, PREVIOUS VALUE FOR seq of MariaDB, and GET DIAGNOSTICS n = ROW_COUNT.
 func wordRead(p *reader.Reader, before, last scan.Token, diagnostics bool) Reads {
 	text := p.TextOf(last)
@@ -98,7 +98,7 @@ func wordRead(p *reader.Reader, before, last scan.Token, diagnostics bool) Reads
 	return FieldRead(p, before, last)
 }
 
-// FieldRead returns what @@session.`identity` reads.
+// FieldRead returns what a field such as @@session.`identity` reads.
 func FieldRead(p *reader.Reader, before, last scan.Token) Reads {
 	if p.TextOf(last) != "." || before.Kind != scan.Variable {
 		return 0
@@ -106,8 +106,8 @@ func FieldRead(p *reader.Reader, before, last scan.Token) Reads {
 	return VariableRead(p)
 }
 
-// executedReads returns what an executable comment may read, also in its own strings and
-// comments.
+// executedReads returns what an executable comment may read, its own strings and comments
+// included.
 func executedReads(p *reader.Reader) (reads Reads) {
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:p.Token.End]}
 	for s.Pos = p.Token.Start; s.Pos < len(s.Text); {

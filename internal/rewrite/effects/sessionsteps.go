@@ -10,35 +10,34 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// SessionRead is a place in a text that reads a number which the engine remembers of a
+// SessionRead is a place in a text that reads a number which the engine remembers for a
 // sequence or an identity: lastval(), currval('s'), SCOPE_IDENTITY(), @@IDENTITY,
-// IDENT_CURRENT('t'), s.CURRVAL and PREVIOUS VALUE FOR s. LAST_INSERT_ID(), which keyfill
-// sets, and SQLite's last_insert_rowid(), which is the filled key, are none.
+// IDENT_CURRENT('t'), s.CURRVAL and PREVIOUS VALUE FOR s. It is never LAST_INSERT_ID(),
+// which keyfill sets, or SQLite's last_insert_rowid(), which is the filled key.
 type SessionRead struct {
 	Offset int
-	Text   string // the read as it stands, without its arguments: "lastval()", "s.currval"
+	Text   string // the read as written, without its arguments: "lastval()", "s.currval"
 
-	// Of is what is read by name: the parts of a sequence's name, or those of a table's
-	// and then its column where Column is set; nil for the last number of the session,
-	// whatever gave it.
+	// Of is the name that is read: the parts of a sequence's name, or of a table's if
+	// Table is set; nil for the last number of the session, whatever made it.
 	Of     []string
 	Table  bool   // Of is a table's name
-	Column string // of that table; "" for the one that the engine numbers
+	Column string // of that table; empty for the column that the engine numbers
 
-	// Unknown says that the name is known to the engine alone: an argument, an expression.
+	// Unknown means that only the engine knows the name: an argument, an expression.
 	Unknown bool
 }
 
-// SessionStep is one statement of a text, as far as it matters for such numbers.
+// SessionStep is one statement of a text, with what matters for such numbers.
 type SessionStep struct {
 	Start, End int
 	Reads      []SessionRead
 
-	// Keeps says that the statement draws no number of a sequence or identity: it calls
-	// nothing but functions that are known, reads no table or view, and writes nothing.
+	// Keeps means that the statement draws no number of a sequence or identity: it calls
+	// known functions only, reads no table or view, and writes nothing.
 	Keeps bool
 
-	// Quiet says that it is an INSERT whose own values draw none.
+	// Quiet means that it is an INSERT whose own values draw no number.
 	Quiet bool
 }
 
@@ -56,15 +55,15 @@ func SessionSteps(d *dialect.Dialect, text string) []SessionStep {
 	return steps
 }
 
-// MayReadSession reports whether a text may read such a number, by its words.
+// MayReadSession reports whether the words of a text may read such a number.
 func MayReadSession(d *dialect.Dialect, text string) bool { return ReadsOf(d, text)&ReadsLastKey != 0 }
 
 // EndsSession reports whether a text surely reads no such number and may draw one, on
-// PostgreSQL and MariaDB: an INSERT mostly. It does not read the whole text.
+// PostgreSQL and MariaDB: mostly an INSERT. It does not read the whole text.
 func EndsSession(d *dialect.Dialect, text string) bool {
 	for _, v := range []byte("vV") {
 		for at := strings.IndexByte(text, v); at >= 0; {
-			// It is that of lastval, currval or PREVIOUS VALUE.
+			// The v may be in lastval, currval or PREVIOUS VALUE.
 			if at > 0 && strings.IndexByte("tTrReE", text[at-1]) >= 0 {
 				return false
 			}
@@ -79,10 +78,10 @@ func EndsSession(d *dialect.Dialect, text string) bool {
 	return !p.IsIn(keepingVerbs) && !p.IsWord("rollback") && p.Token.Kind == scan.Word
 }
 
-// stepReader reads a text for its steps.
+// stepReader reads the steps of a text.
 type stepReader struct {
 	*reader.Reader
-	before, last scan.Token // the tokens in front of the current one
+	before, last scan.Token // the tokens before the current one
 }
 
 // keepingVerbs begin statements that draw no number.
@@ -93,7 +92,7 @@ func (r *stepReader) step() SessionStep {
 	s := SessionStep{Start: r.Token.Start}
 	s.Keeps = r.IsIn(keepingVerbs)
 	if r.IsWord("rollback") {
-		// ROLLBACK alone ends what the mark was for.
+		// ROLLBACK alone ends the transaction, with any savepoint.
 		s.Keeps = r.NextIs("to")
 	}
 	insert, values := r.IsWord("insert"), false
@@ -134,8 +133,8 @@ func (r *stepReader) step() SessionStep {
 	return s
 }
 
-// knownCall reports whether the bracket here opens no call, or that of a function of the
-// engine which draws no number.
+// knownCall reports whether the bracket here opens no call, or calls a function of the
+// engine that draws no number.
 func (r *stepReader) knownCall() bool {
 	name := r.TextOf(r.last)
 	dot := r.TextOf(r.before) == "."
@@ -148,7 +147,7 @@ func (r *stepReader) knownCall() bool {
 	return words.NotCalls.Has(name) || words.BracketWords.Has(name) || words.Builtins.Has(name) || words.ScalarFunctions.Has(name) || scan.EqualAny(name, "pg_get_serial_sequence", "lastval", "currval")
 }
 
-// namedRead returns what a word reads that is no call: s.CURRVAL, PREVIOUS VALUE FOR s.
+// namedRead returns what a word without a call reads: s.CURRVAL, PREVIOUS VALUE FOR s.
 func (r *stepReader) namedRead() []SessionRead {
 	switch {
 	case r.IsWord("currval") && r.TextOf(r.last) == "." && !r.NextIsPunct('('):
@@ -165,7 +164,7 @@ func (r *stepReader) namedRead() []SessionRead {
 	return nil
 }
 
-// nameBefore returns the name in front of the point before the current word.
+// nameBefore returns the name that ends before the point here.
 func (r *stepReader) nameBefore() []string {
 	q := reader.New(r.Dialect, r.Text[:r.last.Start])
 	var tokens []scan.Token
@@ -186,7 +185,7 @@ func (r *stepReader) nameBefore() []string {
 	return name
 }
 
-// callRead returns what the call reads whose bracket is the current token.
+// callRead returns what a call reads. Its bracket is the current token.
 func (r *stepReader) callRead() (SessionRead, bool) {
 	name := strings.ToLower(strings.Trim(r.TextOf(r.last), "`\"[]"))
 	if r.TextOf(r.before) == "." && !strings.HasSuffix(strings.ToLower(strings.TrimRight(r.Text[:r.before.Start], " ")), "pg_catalog") {
@@ -209,7 +208,7 @@ func (r *stepReader) callRead() (SessionRead, bool) {
 	return read, true
 }
 
-// argument reads what currval or IDENT_CURRENT is of.
+// argument reads the argument of currval or IDENT_CURRENT.
 func (s *SessionRead) argument(q *reader.Reader) {
 	if q.IsWord("pg_get_serial_sequence") && q.NextIsPunct('(') {
 		q.Advance()
@@ -234,8 +233,8 @@ func (s *SessionRead) argument(q *reader.Reader) {
 	s.Unknown = s.Of == nil || !q.IsPunct(')')
 }
 
-// DrawnFrom returns the parts of the name of the sequence that a column's default draws from,
-// nil where it does not draw from one by its name alone.
+// DrawnFrom returns the parts of the name of the sequence that a column's default draws
+// from; nil unless it draws by that name alone.
 func DrawnFrom(d *dialect.Dialect, expr string) []string {
 	p := reader.New(d, expr)
 	for p.AcceptPunct('(') {
@@ -261,7 +260,7 @@ func DrawsNothing(d *dialect.Dialect, expr string) bool {
 	return len(steps) == 1 && steps[0].Keeps
 }
 
-// NameOf returns the parts of a name as SQL writes it.
+// NameOf returns the parts of a name as written in SQL.
 func NameOf(d *dialect.Dialect, name string) []string {
 	p := reader.New(d, name)
 	return p.NameHere()

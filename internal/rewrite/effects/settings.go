@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// TransactionOfAny is [TransactionOf] for a connection whose settings are not
-// known: where they matter, the state is unknown.
+// TransactionOfAny is [TransactionOf] for a connection whose settings are not known: if
+// they matter, it returns TxUnknown.
 func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	tx := TransactionOf(d, query)
 	for _, s := range OtherSettings(d, query) {
@@ -20,7 +20,7 @@ func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	return tx
 }
 
-// TemporaryOfAny is [Temporary] for a connection whose settings are not known:
+// TemporaryOfAny is [Temporary] for a connection whose settings are not known: it returns
 // the names under any of them.
 func TemporaryOfAny(d *dialect.Dialect, query string) []string {
 	names := Temporary(d, query)
@@ -30,7 +30,7 @@ func TemporaryOfAny(d *dialect.Dialect, query string) []string {
 	return names
 }
 
-// OtherSettings returns the settings besides the dialect's own under which the text has
+// OtherSettings returns the settings, besides the dialect's own, under which the text has
 // other tokens and the engine may run it.
 func OtherSettings(d *dialect.Dialect, query string) []dialect.Settings {
 	others := d.Others(query)
@@ -78,8 +78,8 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 	return false
 }
 
-// Hopeless reports whether the engine refuses the text as a whole, before it
-// runs a statement of it, because no grammar has a token of it.
+// Hopeless reports whether the engine refuses the whole text, before it runs any
+// statement of it, because a token belongs to no grammar.
 func Hopeless(d *dialect.Dialect, query string) bool {
 	oneByOne := d.Setting != nil && d.Setting.OneByOne
 	s := scan.Scanner{Dialect: d, Text: query}

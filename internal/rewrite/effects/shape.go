@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Shape returns a fingerprint of a query: 16 hexadecimal digits. Texts that differ only in
-// their literals, comments, white space, the case of words, or the number of values and
-// rows have one shape, in every process.
+// Shape returns a fingerprint of a query: 16 hexadecimal digits. Texts that differ only
+// in their literals, comments, white space, the case of words, or the number of values
+// and rows have one shape, in every process.
 //
-// What may hold a value is left out before anything is computed: strings of every form,
-// numbers, quoted identifiers, which are strings in some sessions, comments, the names of
-// placeholders and variables, and the digits in words, as in tenant_4711. Of a text that
-// ends in the middle of a string or comment, all from there on is left out. The words that
-// are left, names of tables and columns among them, are hashed.
+// Shape leaves out everything that may hold a value: strings of every form, numbers,
+// quoted identifiers, which are strings in some sessions, comments, the names of
+// placeholders and variables, and the digits in words, as in tenant_4711. If the text
+// ends in the middle of a string or comment, Shape leaves out the rest. It hashes the
+// words that remain, names of tables and columns among them.
 func Shape(d *dialect.Dialect, query string) string {
 	h := fnv.New64a()
 	s := scan.Scanner{Dialect: d, Text: query}
@@ -37,7 +37,7 @@ func Shape(d *dialect.Dialect, query string) string {
 		case scan.Space, scan.Comment, scan.Executable:
 		case scan.Word:
 			if scan.IsDigit(query[t.Start]) {
-				write("? ", 'v') // a number of a form that this engine has not
+				write("? ", 'v') // a number in a form that this engine does not have
 				continue
 			}
 			write(withoutDigits(query[t.Start:t.End])+" ", 'w')
@@ -54,7 +54,7 @@ func Shape(d *dialect.Dialect, query string) string {
 	}
 }
 
-// withoutDigits returns a word in lower case with one 0 for each run of digits.
+// withoutDigits returns a word in lower case, with one 0 for each run of digits.
 func withoutDigits(word string) string {
 	out := make([]byte, 0, len(word))
 	for i := 0; i < len(word); i++ {

@@ -9,19 +9,18 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// A temporary table or view hides a table of the same name, and is not the one
-// that is configured: MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE",
-// TEMPORARY; https://www.sqlite.org/lang_naming.html. Those of SQL Server have
-// names of their own, and Oracle's are part of the schema.
+// A temporary table or view hides a table of the same name, and is not the configured
+// one: MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE", TEMPORARY;
+// https://www.sqlite.org/lang_naming.html. SQL Server's temporary tables have names of
+// their own, and Oracle's are part of the schema.
 
-// Temporaries are the words that a temporary table is made with, and the
-// schemas that hold it.
+// Temporaries are the words that make a temporary table, and the schemas that hold it.
 var Temporaries = []string{"temp", "temporary", "pg_temp"}
 
-// Temporary returns the folded names, without a schema, of the tables that a text
-// may make temporary ones, by CREATE, SELECT INTO or RENAME. It serves texts with
+// Temporary returns the folded names, without a schema, of the tables that a text may
+// make as temporary ones, by CREATE, SELECT INTO or RENAME. It is for texts with
 // words.ConcernsTemporary, and texts with RENAME on a connection that has temporary
-// tables. Some of the names may belong to other things than tables.
+// tables. Some of the names may not be tables.
 func Temporary(d *dialect.Dialect, query string) []string {
 	var names []string
 	p := reader.New(d, opened(d, query))
@@ -47,15 +46,14 @@ func Temporary(d *dialect.Dialect, query string) []string {
 	return names
 }
 
-// isTemporarySchema reports whether the current token is the quoted name of what
-// may be the schema of temporary tables.
+// isTemporarySchema reports whether the current token is a quoted name that may be the
+// schema of temporary tables.
 func isTemporarySchema(p *reader.Reader) bool {
 	quoted := p.Token.Kind == scan.Quoted || p.Token.Kind == scan.String && p.Dialect.Grammar.StringNames
 	return quoted && slices.Contains(Temporaries, p.Folded(p.Token))
 }
 
-// renamed reads the rest of a statement from behind RENAME and returns the names
-// that something gets in it.
+// renamed reads the rest of a statement after RENAME and returns the new names in it.
 func renamed(p *reader.Reader) (names []string) {
 	name := func() {
 		if n, ok := p.TableName(); ok {
@@ -76,8 +74,7 @@ func renamed(p *reader.Reader) (names []string) {
 	return names
 }
 
-// opened returns a text in which the content of executable comments stands outside of
-// them.
+// opened returns a text with the content of its executable comments outside of them.
 func opened(d *dialect.Dialect, query string) string {
 	if !strings.Contains(query, "!") {
 		return query
@@ -95,8 +92,8 @@ func opened(d *dialect.Dialect, query string) string {
 	return b.String()
 }
 
-// madeTable reads the name of a table or view that is made from behind TEMPORARY,
-// or behind the schema of temporary ones.
+// madeTable reads the name of a table or view after TEMPORARY, or after the schema of
+// temporary tables.
 func madeTable(p *reader.Reader) (reader.Name, bool) {
 	if !p.AcceptPunct('.') && !p.Accept("table") {
 		p.Accept("recursive")
@@ -109,7 +106,7 @@ func madeTable(p *reader.Reader) (reader.Name, bool) {
 	return p.TableName()
 }
 
-// CreatesTemporary reads CREATE TEMPORARY TABLE up to the table's name.
+// CreatesTemporary reads CREATE TEMPORARY TABLE up to the table's name, and returns it.
 func CreatesTemporary(p *reader.Reader) (reader.Name, bool) {
 	if !p.Accept("create") {
 		return reader.Name{}, false

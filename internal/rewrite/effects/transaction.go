@@ -9,28 +9,27 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// OneTransaction reports whether an engine executes a text as one transaction, or
-// within the one that is open: no statement of the text ends a transaction, or must
-// not stand in one.
+// OneTransaction reports whether the engine executes a text as one transaction, or within
+// the open one: no statement of the text ends a transaction or must stand outside of one.
 func OneTransaction(d *dialect.Dialect, query string) bool {
 	return d.Transactions.Texts && Leaves(d, query)&words.OneLeft != 0 && TransactionOf(d, query) == TxUnchanged
 }
 
-// Transaction says how a text changes the transaction of its connection.
+// Transaction is how a text changes the transaction of its connection.
 type Transaction uint8
 
-// What a text may do to the transaction.
+// The effects of a text on the transaction.
 const (
-	TxUnchanged Transaction = iota // what was open is open, and nothing else
+	TxUnchanged Transaction = iota // an open transaction stays open, and none begins
 	TxBegins                       // a transaction is open
-	TxEnds                         // none is open
-	TxUnknown                      // one may be open or not
-	TxSaves                        // one is open, which begins here where none was, until its savepoint is released
-	TxReleases                     // one that has begun with a savepoint may end; any other is open
-	TxCommits                      // DDL has gone by, which commits on the side, or has failed before it did: the engine is to be asked
+	TxEnds                         // no transaction is open
+	TxUnknown                      // a transaction may be open or not
+	TxSaves                        // a transaction is open; if none was, it ends when its savepoint is released
+	TxReleases                     // a transaction that began with a savepoint may end; any other is open
+	TxCommits                      // DDL ran, which commits implicitly, or failed before it did: ask the engine
 )
 
-// String returns the word for it: "unchanged", "begins", "ends", "unknown", "saves",
+// String returns the word for t: "unchanged", "begins", "ends", "unknown", "saves",
 // "releases" or "commits".
 func (t Transaction) String() string {
 	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases", "commits"}[t]
@@ -49,14 +48,14 @@ func (t Transaction) then(next Transaction) Transaction {
 	return TxUnknown
 }
 
-// TransactionOf returns the state after the text has run without an error. Of
-// several statements the last one counts that says something certain; a change
-// of when transactions begin (SET autocommit, SET IMPLICIT_TRANSACTIONS) makes
-// the state unknown whatever follows, and so does a block of statements.
+// TransactionOf returns the state after the text has run without an error. Of several
+// statements, the last one with a certain effect decides; a change of when transactions
+// begin (SET autocommit, SET IMPLICIT_TRANSACTIONS) makes the state unknown whatever
+// follows, and so does a block of statements.
 //
-// What a first word does that is not known to leave the transaction alone is
-// unknown, so new statements are. Not seen are MySQL's completion_type set on
-// the server, and procedures and triggers that end a transaction.
+// The effect is also unknown if a first word is not known to leave the transaction alone,
+// as with new statements. MySQL's completion_type set on the server, and procedures and
+// triggers that end a transaction, go unnoticed.
 func TransactionOf(d *dialect.Dialect, query string) Transaction {
 	p := reader.New(d, query)
 	if d.Grammar.NoSemicolon {
@@ -72,8 +71,8 @@ func TransactionOf(d *dialect.Dialect, query string) Transaction {
 	return state
 }
 
-// transaction reads one statement, and returns its effect. After an executable comment the
-// effect is unknown, unless nothing changes either way.
+// transaction reads one statement, and returns its effect. It returns TxUnknown after an
+// executable comment, unless neither changes anything.
 func transaction(p *reader.Reader) Transaction {
 	if p.Token.Kind != scan.Executable {
 		return effect(p)
@@ -141,7 +140,7 @@ func unknown(p *reader.Reader) Transaction {
 	return TxUnknown
 }
 
-// unchanged skips the rest of a statement that changes nothing, and returns TxUnchanged,
+// unchanged skips the rest of a statement that changes nothing. It returns TxUnchanged,
 // or TxUnknown if an executable comment in it may end it.
 func unchanged(p *reader.Reader) Transaction {
 	tx := TxUnchanged
@@ -201,7 +200,7 @@ func commits(p *reader.Reader) Transaction {
 	}
 	start := p.Token.Start
 	if passDefinition(p) && words.Of(p.Dialect).SuspectsBehind(p.Dialect, p.Text[start:]) {
-		return TxUnknown // what is taken for its body may be what follows it
+		return TxUnknown // the text that is taken for its body may follow it
 	}
 	return TxCommits
 }
@@ -216,7 +215,7 @@ func begin(p *reader.Reader) Transaction {
 	return certain(p, TxBegins)
 }
 
-// ends reads COMMIT, END, ABORT and ROLLBACK.
+// ends returns the effect of COMMIT, END, ABORT or ROLLBACK.
 func ends(p *reader.Reader) Transaction {
 	rollback := p.IsWord("rollback")
 	p.Advance()
@@ -225,7 +224,7 @@ func ends(p *reader.Reader) Transaction {
 		// PostgreSQL: a transaction of another session.
 		return certain(p, TxUnchanged)
 	case p.IsWord("force"):
-		// Oracle: a distributed one in doubt.
+		// Oracle: an in-doubt distributed transaction.
 		return certain(p, TxUnknown)
 	}
 	tx := TxEnds
@@ -243,8 +242,8 @@ func ends(p *reader.Reader) Transaction {
 	return tx
 }
 
-// setting reads SET: MySQL 8.4, section 15.7.6; Oracle, "SET TRANSACTION",
-// which begins one.
+// setting returns the effect of SET: MySQL 8.4, section 15.7.6; Oracle, "SET
+// TRANSACTION", which begins a transaction.
 func setting(p *reader.Reader) Transaction {
 	if q := *p; q.SetsStatement() && q.StatementSettings() {
 		*p = q

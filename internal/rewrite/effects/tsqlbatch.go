@@ -6,13 +6,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// batchEffect returns how a text of Transact-SQL changes the transaction. A
-// statement may follow another without a semicolon, so the words count wherever
-// they stand.
+// batchEffect returns how a text of Transact-SQL changes the transaction. A statement may
+// follow another without a semicolon, so words count anywhere.
 //
-// Transactions nest: COMMIT ends one only when it is the outermost, which the
-// text does not tell, and ROLLBACK of a name may go back to a savepoint:
-// Transact-SQL reference, "BEGIN TRANSACTION" and "ROLLBACK TRANSACTION".
+// Transactions nest: COMMIT ends only the outermost, which the text does not identify,
+// and ROLLBACK of a name may go back to a savepoint: Transact-SQL reference, "BEGIN
+// TRANSACTION" and "ROLLBACK TRANSACTION".
 func batchEffect(p *reader.Reader) Transaction {
 	for p.AcceptPunct(';') {
 	}
@@ -31,7 +30,7 @@ func batchEffect(p *reader.Reader) Transaction {
 			return TxUnchanged
 		}
 	case e == words.EffectUnknown, e == words.EffectBegin && !beginsTransaction(p):
-		// The name of a procedure at the start runs it.
+		// A procedure's name at the start of a batch runs it.
 		b.state = TxUnknown
 	}
 	for p.Token.Kind != scan.End && !b.blind {
@@ -43,13 +42,13 @@ func batchEffect(p *reader.Reader) Transaction {
 	return b.state
 }
 
-// tsqlBatch is what is known of the Transact-SQL text that is read.
+// tsqlBatch is what is known about the Transact-SQL text read so far.
 type tsqlBatch struct {
 	*reader.Reader
 	state    Transaction
-	depth    int  // the transactions that the text has begun and not ended
-	branches bool // it holds statements that may run or not
-	blind    bool // nothing certain can follow
+	depth    int  // how many transactions the text has begun and not ended
+	branches bool // it holds statements that may or may not run
+	blind    bool // the rest of the text cannot make the state certain
 }
 
 // word reads one token, and the tokens that belong to it.
@@ -87,8 +86,8 @@ func beginsTransaction(p *reader.Reader) bool {
 	return q.IsAny("tran", "transaction")
 }
 
-// rollback reads ROLLBACK: what follows TRAN is a name unless it begins the next
-// statement.
+// rollback returns the effect of ROLLBACK. The word after TRAN is a name unless it begins
+// the next statement.
 func (b *tsqlBatch) rollback() Transaction {
 	b.Advance()
 	if !b.Accept("tran") && !b.Accept("transaction") || b.AtEnd() {

@@ -7,31 +7,31 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// walk reads a text once, from its first token to its last one, for all questions about
-// what the text leaves as it is.
+// walk reads a text once, from its first token to its last, for all questions about what
+// it leaves unchanged.
 type walk struct {
 	scan.Scanner
 	words *words.Vocabulary
 
-	tok          scan.Token // the current one; white space and comments are left out
-	before, last scan.Token // those in front of it
+	tok          scan.Token // the current token; white space and comments are left out
+	before, last scan.Token // the tokens before it
 	name         nameState
 
-	// touchy says that the text may be read in another way under other settings.
+	// touchy means that the text may have other tokens under other settings.
 	touchy bool
-	// broken says that a string or a comment does not end, so that the engine refuses the
+	// broken means that a string or comment is not closed, so that the engine refuses the
 	// statement.
 	broken bool
 }
 
-// nameState says whether the name of a table, a type or an alias is being read, behind
-// which a bracket calls nothing.
+// nameState is how far the name of a table, a type or an alias is read. A bracket after
+// such a name calls nothing.
 type nameState uint8
 
 const (
 	noName   nameState = iota
-	nameNext           // the next word is a part of it
-	nameRead           // it may end here
+	nameNext           // the next word is a part of the name
+	nameRead           // the name may end here
 )
 
 // read moves to the next token.
@@ -54,7 +54,7 @@ func (w *walk) isAny(words ...string) bool {
 	return w.tok.Kind == scan.Word && scan.EqualAny(w.text(w.tok), words...)
 }
 
-// accept moves past a word if the current token is one of these.
+// accept moves past the current token if it is one of the words.
 func (w *walk) accept(words ...string) bool {
 	if w.isAny(words...) {
 		w.read()
@@ -63,7 +63,7 @@ func (w *walk) accept(words ...string) bool {
 	return false
 }
 
-// statement reads a statement, and returns what it leaves.
+// statement reads a statement, and returns what it leaves unchanged.
 func (w *walk) statement() words.Left {
 	left := words.AllLeft
 	for ; w.tok.Kind == scan.Executable; w.read() {
@@ -86,7 +86,7 @@ func (w *walk) statement() words.Left {
 	r := rest{walk: w, kind: is.Kind, calls: w.words.Calls}
 	left &= r.word(is.Marks)
 	w.read()
-	w.name = nameRead // a bracket behind the first word calls nothing
+	w.name = nameRead // a bracket after the first word calls nothing
 	switch is.Kind {
 	case words.StatementInsert:
 		if w.Dialect.Grammar.IntoOptional {
@@ -112,14 +112,14 @@ func (w *walk) statement() words.Left {
 	return left & r.leaves()
 }
 
-// rest is the rest of a statement, behind the words that it begins with.
+// rest is the rest of a statement, after the words that it begins with.
 type rest struct {
 	*walk
 	kind  words.StatementKind
-	calls words.Left // what a function may change here that is not known
+	calls words.Left // what an unknown function may change here
 }
 
-// leaves reads to the end of the statement, and returns what that leaves.
+// leaves reads to the end of the statement, and returns what that leaves unchanged.
 func (r *rest) leaves() words.Left {
 	left := words.AllLeft
 	for ; !r.atEnd(); r.read() {
@@ -172,7 +172,7 @@ func (r *rest) leaves() words.Left {
 	return left
 }
 
-// word returns what a word leaves that has marks.
+// word returns what a word with the marks leaves unchanged.
 func (r *rest) word(m words.Marks) words.Left {
 	left := words.AllLeft
 	if m&words.MarkInto != 0 && !r.afterVerb() {
@@ -196,15 +196,15 @@ func (r *rest) word(m words.Marks) words.Left {
 	return left
 }
 
-// afterVerb reports whether the INTO here is that of an INSERT, and not of a query whose last
-// item is named so: SELECT a AS insert INTO b.
+// afterVerb reports whether the INTO here belongs to an INSERT, and not to a query whose
+// last item has that name: SELECT a AS insert INTO b.
 func (r *rest) afterVerb() bool {
 	if r.last.Kind != scan.Word || r.words.Word(r.text(r.last)).Marks&words.MarkVerb == 0 {
 		return false
 	}
 	switch r.before.Kind {
 	case scan.End:
-		return true // the text begins so
+		return true // the text begins with the verb
 	case scan.Word:
 		return scan.EqualAny(r.text(r.before), "explain", "analyze", "analyse", "verbose")
 	case scan.Punct:
@@ -223,8 +223,8 @@ func (w *walk) uses() bool {
 	return scan.EqualAny(w.text(s.Following()), "hint", "plan")
 }
 
-// opensUnknown reports whether the bracket here opens the arguments of a function that is
-// not known.
+// opensUnknown reports whether the bracket here opens the arguments of an unknown
+// function.
 func (w *walk) opensUnknown() bool {
 	switch w.last.Kind {
 	case scan.Word:
@@ -232,8 +232,8 @@ func (w *walk) opensUnknown() bool {
 			return true
 		}
 		m := w.words.Word(w.text(w.last)).Marks
-		// With a space before the bracket some of the names mean stored functions:
-		// MySQL 8.4, section 11.2.5.
+		// With a space before the bracket, some of the names mean stored functions: MySQL
+		// 8.4, section 11.2.5.
 		return m&(words.MarkBracket|words.MarkFunction) == 0 && (m&words.MarkTouching == 0 || w.last.End != w.tok.Start)
 	case scan.Quoted, scan.Variable:
 		return true
@@ -243,19 +243,19 @@ func (w *walk) opensUnknown() bool {
 	return false
 }
 
-// dependsOnSettings reports whether a text that is not read may have other tokens under
-// other settings.
+// dependsOnSettings reports whether an unread text may have other tokens under other
+// settings.
 func (w *walk) dependsOnSettings(text string) bool {
 	return w.Dialect.Setting != nil && w.Dialect.Setting.In(text) != 0
 }
 
-// executed returns what an executable comment leaves, in a statement of a kind.
+// executed returns what an executable comment in a statement of a kind leaves unchanged.
 func (w *walk) executed(in words.StatementKind) words.Left {
 	text := w.text(w.tok)
 	w.touchy = w.touchy || w.dependsOnSettings(text)
 	left := w.words.Mentioned(text)
 	if in.OfRows() && !strings.Contains(text, ";") {
-		left |= words.SettingsLeft | words.CatalogLeft | words.TransactionLeft // it is a part of the statement
+		left |= words.SettingsLeft | words.CatalogLeft | words.TransactionLeft // the comment is a part of the statement
 	}
 	return left
 }

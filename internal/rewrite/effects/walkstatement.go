@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// begins reads the words after BEGIN and START, and returns what they leave. Words that do
-// not belong to a transaction begin a block, in engines that have blocks. After the
-// semicolons of a block, other statements of it begin, or go on.
+// begins reads the words after BEGIN and START, and returns what they leave unchanged. In
+// engines with blocks, words that do not belong to a transaction begin a block. After a
+// semicolon in a block, a statement of it begins or goes on.
 func (w *walk) begins() words.Left {
 	for ; !w.atEnd(); w.read() {
 		switch {
@@ -27,8 +27,8 @@ func (w *walk) begins() words.Left {
 var beginWords = scan.NewWordSet(`work transaction deferred immediate exclusive concurrent isolation level read write only
 	serializable repeatable committed uncommitted not deferrable with consistent snapshot`)
 
-// inner moves to the end of the statement, and returns what the statements leave that may
-// stand in it.
+// inner moves to the end of the statement, and returns what the statements inside it
+// leave unchanged.
 func (w *walk) inner() words.Left {
 	start := w.tok.Start
 	for ; !w.atEnd(); w.read() {
@@ -39,7 +39,7 @@ func (w *walk) inner() words.Left {
 	return w.words.Mentioned(text)
 }
 
-// sets reads the words after SET that say what is set.
+// sets reads what SET sets, and returns what that leaves unchanged.
 func (w *walk) sets() words.Left {
 	set := &w.words.Set
 	if w.isAny(set.Holds...) {
@@ -52,22 +52,25 @@ func (w *walk) sets() words.Left {
 	return words.AllLeft
 }
 
-// defines reads the words that say what a CREATE, ALTER or DROP defines.
+// defines reads what a CREATE, ALTER or DROP defines, and returns what that leaves
+// unchanged.
 func (w *walk) defines() words.Left {
 	left := words.AllLeft
-	def := &w.words.Define
-	if scan.EqualWord(w.text(w.last), "drop") && w.isAny(def.Drops...) {
-		left &^= words.AnyWay
-	}
-	if w.Dialect.Grammar.RoutineIsRest && w.isRoutine() {
-		// The rest of the text is its body, which does not run.
-		left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
-		w.Pos = len(w.Text)
-		w.read()
-	}
-	if def.Keeps != nil {
-		// What a table, an index or a type is made of calls nothing when it is made.
-		if !w.isAny(def.Keeps...) {
+	switch w.Dialect.Family {
+	case dialect.FamilyMySQL:
+		if scan.EqualWord(w.text(w.last), "drop") && w.isAny("database", "schema") {
+			left &^= words.AnyWay
+		}
+	case dialect.FamilyOracle:
+		if w.isRoutine() {
+			// The rest of the text is its body, which does not run.
+			left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
+			w.Pos = len(w.Text)
+			w.read()
+		}
+	case dialect.FamilyPostgreSQL:
+		// The parts of a table, an index or a type call nothing when it is made.
+		if !w.isAny("table", "index", "unique", "temp", "temporary", "view", "sequence", "type", "or") {
 			left &^= words.AnyWay
 		}
 		s := *w

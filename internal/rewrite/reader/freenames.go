@@ -6,16 +6,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// FreeNames remembers names that a text does not hold. A text of many INSERTs asks
-// for the same ones again and again.
+// FreeNames caches names that the text does not hold, since a text of many INSERTs needs
+// the same ones again and again.
 type FreeNames struct {
-	asked    bool              // the others are known
-	lower    string            // the text in lower case, where it may hold kf
-	Numbered bool              // it may hold c1, c2 …
+	asked    bool              // lower and Numbered are set
+	lower    string            // the text in lower case, if it may hold kf
+	Numbered bool              // the text may hold c1, c2 …
 	found    map[string]string // the results of unused
 }
 
-// Frees returns what is known of the names that the text does not hold.
+// Frees returns the cache of names that the text does not hold.
 func (p *Reader) Frees() *FreeNames {
 	if p.Free == nil {
 		p.Free = &FreeNames{}
@@ -40,8 +40,8 @@ func (p *Reader) holdsNumbered() bool {
 	return false
 }
 
-// Unused returns name, which has kf in it, with as many underscores behind it as
-// it takes for the text not to hold it.
+// Unused returns name, which has kf in it, with as many underscores after it as are
+// needed for a name that the text does not hold.
 func (p *Reader) Unused(name string) string {
 	f := p.Frees()
 	if f.lower == "" {
@@ -61,8 +61,8 @@ func (p *Reader) Unused(name string) string {
 	return free
 }
 
-// mayHoldKF reports whether the text may hold kf in any case: there are letters
-// that are not ASCII and whose lower case is k.
+// mayHoldKF reports whether the text may hold kf in any case: some non-ASCII letters have
+// k as their lower case.
 func mayHoldKF(text string) bool {
 	for i := 1; i < len(text); i++ {
 		if text[i]|0x20 == 'f' && (text[i-1]|0x20 == 'k' || text[i-1] >= 0x80) {

@@ -7,9 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Declare notes the variables that a DECLARE of Transact-SQL makes; they are
-// spelled as placeholders are: Transact-SQL reference, "DECLARE
-// @local_variable".
+// Declare notes the variables that a DECLARE of Transact-SQL makes; they are written like
+// placeholders: Transact-SQL reference, "DECLARE @local_variable".
 func (p *Reader) Declare() {
 	q := *p
 	for q.Advance(); ; q.Advance() {
@@ -38,9 +37,8 @@ func (p *Reader) startsAnother() bool {
 	return words.Of(p.Dialect).Word(p.TextOf(p.Token)).Effect != words.EffectUnknown || p.IsAny("exec", "execute")
 }
 
-// IsLocal reports whether a placeholder is a variable that the text itself has
-// declared: names are compared as they stand, since @1 and @p1 are two names to
-// the server.
+// IsLocal reports whether a placeholder is a variable that the text itself has declared.
+// Names are compared in full, since @1 and @p1 are two names to the server.
 func (p *Reader) IsLocal(placeholder string) bool {
 	return p.locals != nil && p.locals[strings.ToLower(placeholder)]
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Column reads one column of a list: a name, qualified by the table's where
-// the dialect allows it, else with fields or subscripts behind it.
+// Column reads one column of a list: a name, after the table's name if the dialect allows
+// it, else with optional fields or subscripts after it.
 func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
 	fields := p.Dialect.Grammar.FieldTargets
 	plain = true
@@ -44,7 +44,7 @@ func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
 	}
 }
 
-// Names reads a list in brackets, and returns the names in it, without user variables.
+// Names reads a list in brackets, and returns its names, without user variables.
 func (p *Reader) Names() []string {
 	if !p.AcceptPunct('(') {
 		return nil
@@ -62,18 +62,18 @@ func (p *Reader) Names() []string {
 	return names
 }
 
-// Name is a table's name as it stands in the text.
+// Name is a table's name as a text has it.
 type Name struct {
 	Schema, Table string // folded
 	Start, End    int
 	Quoted        scan.Kind // how the last part is written
 
-	database string // what stands in front of the schema, folded
-	remote   bool   // something stands in front of that
+	database string // the part before the schema, folded
+	remote   bool   // another part stands before database
 }
 
-// TableName reads a qualified name: parts with points between them, which SQL
-// Server may leave out (db..t). It reports false where there is none.
+// TableName reads a qualified name: parts with points between them, which SQL Server may
+// leave out (db..t). It reports false if there is no name.
 func (p *Reader) TableName() (Name, bool) {
 	n := Name{Start: p.Token.Start}
 	for p.Dialect.Grammar.OmittedParts && p.IsPunct('.') {
@@ -92,7 +92,7 @@ func (p *Reader) TableName() (Name, bool) {
 		n.Quoted = k
 		if n.End = p.PrevEnd; !p.IsPunct('.') {
 			if p.Dialect.Grammar.SessionNames != "" && part != "" && part[0] == '#' {
-				n.Schema, n.database = "", "" // they count for nothing: tempdb..#t
+				n.Schema, n.database = "", "" // the server ignores them: tempdb..#t
 			}
 			return n, true
 		}
@@ -102,8 +102,8 @@ func (p *Reader) TableName() (Name, bool) {
 	}
 }
 
-// Outside returns the database of the name, with a sign that no database has in its name
-// if a server stands in front.
+// Outside returns the database of the name, after a byte that no database's name has if
+// the name has a server before it.
 func (n *Name) Outside() string {
 	if n.remote {
 		return "\x00" + n.database
@@ -118,8 +118,8 @@ func (n *Name) Further(part string) {
 	n.Schema, n.Table = n.Table, part
 }
 
-// Ident reads an identifier and returns it folded. A string is one where the
-// dialect takes it for a name, or where it might: in double quotes.
+// Ident reads an identifier and returns it folded. A string is one if the dialect allows
+// it, or might: in double quotes.
 func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
 	t := p.Token
 	text := p.TextOf(t)
@@ -149,7 +149,7 @@ func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
 // Folded returns the folded name of an identifier.
 func (p *Reader) Folded(t scan.Token) string { return p.Fold(p.TextOf(t), t.Kind, '\\') }
 
-// Folds reports whether an identifier has the folded name.
+// Folds reports whether an identifier folds to the name.
 func (p *Reader) Folds(t scan.Token, folded string) bool {
 	if t.Kind == scan.Word {
 		return p.Dialect.Folds(p.TextOf(t), false, folded)
@@ -157,7 +157,7 @@ func (p *Reader) Folds(t scan.Token, folded string) bool {
 	return p.Folded(t) == folded
 }
 
-// Fold returns the folded name of an identifier as it is written.
+// Fold returns the folded name of an identifier's text.
 func (p *Reader) Fold(text string, k scan.Kind, escape byte) string {
 	if k == scan.Word {
 		return p.Dialect.Fold(text, false)
@@ -165,7 +165,7 @@ func (p *Reader) Fold(text string, k scan.Kind, escape byte) string {
 	return p.Dialect.Fold(p.Unquoted(text, escape), true)
 }
 
-// Exact returns a name as it is written, without its quotes.
+// Exact returns a name as written, without its quotes.
 func (p *Reader) Exact(text string, k scan.Kind) string {
 	if k == scan.Word {
 		return text
@@ -182,7 +182,7 @@ func (p *Reader) IsTable(t scan.Token, name string) bool {
 	return p.Folds(t, name)
 }
 
-// Unquoted returns what stands between quotes.
+// Unquoted returns the text between the quotes.
 func (p *Reader) Unquoted(text string, escape byte) string {
 	escaped := text[0]|0x20 == 'u'
 	if escaped {
@@ -202,8 +202,8 @@ func (p *Reader) Unquoted(text string, escape byte) string {
 	return inner
 }
 
-// decodeUnicode resolves \XXXX and \+XXXXXX, where the backslash stands for
-// the escape character: PostgreSQL 18, section 4.1.2.3.
+// decodeUnicode resolves \XXXX and \+XXXXXX, in which escape replaces the backslash:
+// PostgreSQL 18, section 4.1.2.3.
 func decodeUnicode(s string, escape byte) string {
 	if strings.IndexByte(s, escape) < 0 {
 		return s
@@ -227,8 +227,8 @@ func decodeUnicode(s string, escape byte) string {
 	return string(b)
 }
 
-// unicodeEscape returns the character of the escape that s begins with and the
-// length of the escape, 0 where there is none.
+// unicodeEscape returns the character of the escape that s begins with and the length of
+// the escape, 0 if there is none.
 func unicodeEscape(s string, escape byte) (rune, int) {
 	if len(s) < 2 || s[0] != escape {
 		return 0, 0

@@ -13,7 +13,7 @@ type Style uint8
 
 // The styles of placeholders.
 const (
-	StylePosition Style = 1 << iota // by their place in the text
+	StylePosition Style = 1 << iota // by their order in the text
 	StyleNumber                     // by their number
 	StyleName                       // by their name
 )
@@ -21,10 +21,10 @@ const (
 // Params describes the caller's placeholders.
 type Params struct {
 	Styles Style
-	Count  int    // occurrences
+	Count  int    // how many there are, repetitions included
 	Max    int    // the highest number, at most maxNumber
 	Names  int    // how many different ones there are, once a plan has slots
-	Sigil  string // what the first numbered or named one begins with
+	Sigil  string // the sign that the first numbered or named one begins with
 	Mixed  bool   // numbered ones begin with different signs: ?1 and $1
 	again  bool   // one is used a second time, or they do not count up from 1
 }
@@ -41,7 +41,7 @@ func (ps *Params) add(d *dialect.Dialect, text string) {
 	st := StyleName
 	switch {
 	case d.Params.ByPosition:
-		// :7 is a name like any other, but the next one is :8.
+		// :7 is a name like any other, but the next placeholder is :8.
 		st = StylePosition
 		if !numbered {
 			st |= StyleName
@@ -65,25 +65,25 @@ func (ps *Params) add(d *dialect.Dialect, text string) {
 	}
 }
 
-// Identity returns what two spellings of one placeholder have in common: its
-// number, or its name without the sigil, since drivers find arguments by that.
+// Identity returns what two spellings of one placeholder share: its number, or its name
+// without the sigil, since drivers find arguments by that.
 func (p *Reader) Identity(text string) string { return scan.Identity(p.Dialect, text) }
 
 // Usage is how a text uses its numbered or named placeholders.
 type Usage struct {
-	Ids    []string       // the identities, by first use; nil where each is used once
-	counts []int          // occurrences of each
-	at     map[string]int // where an identity is in ids, once there are many
+	Ids    []string       // the identities, by first use; nil if each is used once
+	counts []int          // how often each is used
+	at     map[string]int // the index of each identity in Ids, once there are many
 	Names  int            // how many different ones there are
-	Newest int            // how many stand up to the last one that is new
-	// Ordered says that the k-th one that is new has the number k.
+	Newest int            // how many placeholders there are up to the last new one
+	// Ordered means that the k-th new placeholder has the number k.
 	Ordered bool
 }
 
-// FewNames is the number of identities up to which they are compared one by one.
+// FewNames is the most identities that find compares one by one.
 const FewNames = 8
 
-// find returns where an identity is in ids, -1 where it is not.
+// find returns the index of an identity in Ids, -1 if it is missing.
 func (u *Usage) find(id string) int {
 	if u.at == nil {
 		return slices.Index(u.Ids, id)
@@ -102,7 +102,7 @@ func (u *Usage) Count(id string) int {
 	return 1
 }
 
-// add counts one occurrence and reports whether it is the first.
+// add counts one use and reports whether it is the first.
 func (u *Usage) add(id string) bool {
 	if i := u.find(id); i >= 0 {
 		u.counts[i]++
@@ -121,7 +121,7 @@ func (u *Usage) add(id string) bool {
 	return true
 }
 
-// Uses counts the placeholders of the whole text.
+// Uses returns the usage of the placeholders in the whole text.
 func (p *Reader) Uses() Usage {
 	n := p.Params.Count
 	if p.Params.Styles == StyleNumber && !p.Params.again {
@@ -144,14 +144,14 @@ func (p *Reader) Uses() Usage {
 	return u
 }
 
-// Spelling is how the placeholders that are added are written.
+// Spelling is how added placeholders are written.
 type Spelling struct {
 	Style Style
 	Open  string // "?", "$", "@p", ":kf"
-	Base  int    // the number before the first; -1 where none is written
+	Base  int    // the number before the first; -1 if none is written
 
-	// Renumbers says that the placeholders, the caller's too, get the numbers from 1
-	// in the order of their first use.
+	// Renumbers means that all placeholders, the caller's too, are numbered from 1 in the
+	// order of their first use.
 	Renumbers bool
 }
 
@@ -163,8 +163,8 @@ func (sp Spelling) Text(n int) string {
 	return sp.Open + strconv.Itoa(sp.Base+n)
 }
 
-// Name returns the argument's name for the n-th added key, "" unless the
-// caller's are found by name.
+// Name returns the argument's name for the n-th added key, empty unless drivers find the
+// caller's arguments by name.
 func (sp Spelling) Name(n int) string {
 	if sp.Style&StyleName == 0 {
 		return ""

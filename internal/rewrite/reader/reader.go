@@ -6,23 +6,23 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Reader reads a text token by token. Copies of it look ahead.
+// Reader reads a text token by token. Copy it to look ahead.
 type Reader struct {
 	scan.Scanner
 	Token   scan.Token // the current token; white space and comments are left out
-	PrevEnd int        // the end of the last token before it
+	PrevEnd int        // the end of the token before it
 
-	Params Params          // the caller's placeholders before tok
+	Params Params          // the caller's placeholders before Token
 	locals map[string]bool // variables that the text declares, in lower case; nil for none
-	Limit  int             // where the brackets end that the statement stands in; 0 for none
+	Limit  int             // the offset of the closing bracket around the statement; 0 if there is none
 
-	Free *FreeNames // nil before one was asked for
+	Free *FreeNames // nil until a name is asked for
 }
 
 // New returns a reader of a text, at its first token.
 func New(d *dialect.Dialect, text string) Reader { return At(d, text, 0) }
 
-// At returns a reader of a text, at the first token from an offset on.
+// At returns a reader at the first token of a text from an offset on.
 func At(d *dialect.Dialect, text string, offset int) Reader {
 	p := Reader{Scanner: scan.Scanner{Dialect: d, Text: text, Pos: offset}}
 	p.Read()
@@ -46,8 +46,8 @@ func (p *Reader) leave() {
 	p.PrevEnd = p.Token.End
 }
 
-// Read makes the token at Pos the current one, or the first after it that is neither white
-// space nor a comment.
+// Read makes the first token from Pos on, other than white space and comments, the
+// current one.
 func (p *Reader) Read() { p.Token = p.Following() }
 
 // TextOf returns the text of a token.
@@ -81,12 +81,12 @@ func (p *Reader) IsAny(words ...string) bool {
 	return false
 }
 
-// IsVerb reports whether the current token may begin an INSERT.
+// IsVerb reports whether the current token is INSERT, or REPLACE in dialects with it.
 func (p *Reader) IsVerb() bool {
 	return p.IsWord("insert") || p.Dialect.Grammar.Replace && p.IsWord("replace")
 }
 
-// Accept moves past the word if it is the current token.
+// Accept moves past the current token if it is the word.
 func (p *Reader) Accept(word string) bool {
 	if p.IsWord(word) {
 		p.Advance()
@@ -95,7 +95,7 @@ func (p *Reader) Accept(word string) bool {
 	return false
 }
 
-// AcceptPunct moves past the sign if it is the current token.
+// AcceptPunct moves past the current token if it is the sign.
 func (p *Reader) AcceptPunct(c byte) bool {
 	if p.IsPunct(c) {
 		p.Advance()
@@ -109,11 +109,11 @@ func (p *Reader) AtEnd() bool {
 	return p.Token.Kind == scan.End || p.IsPunct(';') || p.Limit > 0 && p.Token.Start >= p.Limit
 }
 
-// Brackets moves past a balanced pair of brackets, if one begins here.
+// Brackets moves past a balanced pair of round brackets, if it begins here.
 func (p *Reader) Brackets() { p.Balanced('(', ')') }
 
-// Balanced moves past what open and end enclose, if it begins here; it reports false if it
-// does not end.
+// Balanced moves past the balanced pair of open and end that begins here. It reports
+// false if none does or it is not closed.
 func (p *Reader) Balanced(open, end byte) bool {
 	if !p.IsPunct(open) {
 		return false
@@ -146,7 +146,7 @@ func (p *Reader) AcceptAny(kinds ...scan.Kind) bool {
 	return false
 }
 
-// Grammar returns the reason for a token that has no place here.
+// Grammar returns the refusal reason for a token that may not stand here.
 func (p *Reader) Grammar() rewrite.Reason {
 	if p.Token.Kind == scan.Executable {
 		return rewrite.ErrExecutableComment

@@ -6,11 +6,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// RoutineBody reads the definition of a routine or trigger up to the semicolon behind it, and
-// reports whether the text ends before; first is where its first semicolon stands then.
+// RoutineBody reads the definition of a routine or trigger up to the semicolon after it.
+// open reports whether the text ends before that semicolon; first then stands at the
+// definition's first semicolon.
 //
-// END closes a block only where a statement could begin, so neither CASE … END
-// nor a column of that name counts.
+// END closes a block only where a statement could begin, so neither CASE … END nor a
+// column of that name counts.
 func (p *Reader) RoutineBody() (first *Reader, open bool) {
 	var before scan.Token
 	depth, body := 0, 0
@@ -43,10 +44,9 @@ func (p *Reader) RoutineBody() (first *Reader, open bool) {
 	return first, first != nil && (depth > 0 || body > 0)
 }
 
-// opensBody reports whether the BEGIN here, behind another token and inside of
-// so many blocks, opens a block of a routine: it may be a name, as of a column.
-// Where it could be either it opens one, so that what follows is refused and not
-// taken for what runs now.
+// opensBody reports whether the BEGIN here, after a token and inside of so many blocks,
+// opens a block of a routine; it may be a column's name. In doubt it is true, so that
+// keyfill refuses the rest instead of taking it for statements that run now.
 func (p *Reader) opensBody(before scan.Token, blocks int) bool {
 	text := p.TextOf(before)
 	switch before.Kind {
@@ -76,8 +76,8 @@ var beforeNames = []string{
 
 var behindNames = []string{"from", "into", "where", "order", "group", "limit", "is", "in", "and", "or", "as"}
 
-// Defines reports whether CREATE or ALTER is of something with a body of
-// statements, and moves behind the words that say so.
+// Defines moves past the words that name what CREATE or ALTER is for, and reports whether
+// that has a body of statements.
 func (p *Reader) Defines() bool {
 	prefixes := []string{"or", "replace", "alter", "temp", "temporary", "constraint", "aggregate", "editionable", "noneditionable", "type"}
 	p.Advance()

@@ -4,8 +4,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// SetsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base,
-// "SET STATEMENT". Its settings hold for the statement behind FOR alone.
+// SetsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base, "SET
+// STATEMENT". Its settings hold only for the statement after FOR.
 func (p *Reader) SetsStatement() bool {
 	return p.Dialect.Grammar.StatementSettings != nil && p.IsWord("set") && p.NextIs("statement")
 }
@@ -18,9 +18,9 @@ func (p *Reader) SettingsAt() int {
 	return s.Following().Start
 }
 
-// StatementSettings reads SET STATEMENT up to the statement behind FOR, and reports
-// whether the settings leave an INSERT what it is. Where it reports false it stands
-// at the first setting that may not.
+// StatementSettings reads SET STATEMENT up to the statement after FOR, and reports
+// whether the settings leave an INSERT unchanged. If not, it stops at the first setting
+// that may change it.
 func (p *Reader) StatementSettings() bool {
 	p.Advance()
 	p.Advance()

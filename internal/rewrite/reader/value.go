@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// MayInsert reports whether the word here may begin a form of INSERT that stands inside of
-// another statement.
+// MayInsert reports whether the word here may begin a form of INSERT inside another
+// statement.
 func (p *Reader) MayInsert() bool {
 	g := &p.Dialect.Grammar
 	return p.IsVerb() || g.Merge && p.IsWord("merge") || g.Output && p.IsWord("output")
@@ -15,10 +15,10 @@ func (p *Reader) MayInsert() bool {
 // Value is one value of a row: a span of the text.
 type Value struct {
 	scan.Span
-	Before int  // the caller's placeholders in front of it
+	Before int  // how many of the caller's placeholders precede it
 	Star   bool // it ends with .* and stands for several values
 	Inner  bool // an INSERT may begin in its brackets
-	Tokens int  // how many tokens it has, up to the few that judging needs
+	Tokens int  // how many tokens it has
 	First  scan.Token
 }
 
@@ -75,9 +75,9 @@ func (p *Reader) Value(clause func() bool) (Value, rewrite.Reason) {
 	}
 }
 
-// Single moves past the value that begins here, and to the token that ends it, if the
-// value is one token, as in most rows. It does what Value does with such a value, in less
-// time. If it reports false, nothing has moved.
+// Single moves past the value that begins here, to the token that ends it, if the value
+// is one token, as in most rows. It then does what Value does, in less time. If it
+// reports false, it has not moved.
 func (p *Reader) Single() bool {
 	switch p.Token.Kind {
 	case scan.End, scan.Broken, scan.Executable, scan.Punct:
@@ -105,9 +105,8 @@ func (p *Reader) valueEnd(v Value) (Value, rewrite.Reason) {
 	return v, ""
 }
 
-// Clause reports whether the current word begins the clause after a SET. It may be one
-// that the engine does not have and another of the family does: what follows the SET is
-// read next, and refused.
+// Clause reports whether the current word begins a clause after a SET. The clause may
+// belong to another engine of the family: the caller reads the word next, and refuses it.
 func (p *Reader) Clause() bool {
 	switch {
 	case p.IsAny("as", "returning", "on"):
@@ -116,9 +115,9 @@ func (p *Reader) Clause() bool {
 	return false
 }
 
-// Core returns the only token of a value that decides: the value itself or
-// what stands in brackets, a placeholder inside CAST(… AS type) or before
-// ::type, a number behind its sign. It reports false for any other expression.
+// Core returns the only token of a value that decides: the value itself, also in
+// brackets, a placeholder inside CAST(… AS type) or before ::type, or a signed number. It
+// reports false for any other expression.
 func (p *Reader) Core(v Value) (scan.Token, bool) {
 	if v.Tokens == 1 {
 		return v.First, true
@@ -128,9 +127,9 @@ func (p *Reader) Core(v Value) (scan.Token, bool) {
 	return t, ok && q.Token.Kind == scan.End
 }
 
-// CoreToken is Core for the value that begins at the current token, and moves past the value.
+// CoreToken is Core for the value at the current token; it moves past the value.
 func (p *Reader) CoreToken() (scan.Token, bool) {
-	var open []bool // for each bracket that is open, whether it is CAST's
+	var open []bool // for each open bracket, whether it is CAST's
 	for p.IsPunct('(') || p.IsWord("cast") {
 		cast := p.Accept("cast")
 		if !p.AcceptPunct('(') {
@@ -165,8 +164,8 @@ func (p *Reader) CoreToken() (scan.Token, bool) {
 	return t, false
 }
 
-// casts moves past ::type behind a placeholder; it reports false when another
-// value has one.
+// casts moves past ::type after a placeholder; it reports false if another value has a
+// cast.
 func (p *Reader) casts(t scan.Token) bool {
 	for p.IsPunct(':') {
 		if t.Kind != scan.Placeholder || !p.Dialect.Lexis.ColonCasts {
@@ -180,8 +179,7 @@ func (p *Reader) casts(t scan.Token) bool {
 	return true
 }
 
-// TypeName moves past the name of a type: words, points and what stands in
-// brackets.
+// TypeName moves past the name of a type: words, points and brackets with their content.
 func (p *Reader) TypeName() {
 	for {
 		switch {
