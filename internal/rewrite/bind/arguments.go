@@ -11,16 +11,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Holes says which places of a plan take a key in one execution.
+// Holes are the places of a plan that take a key in one execution.
 type Holes struct {
-	Counts []int  // how many keys each of the plan's Draws takes; not to be changed
-	Fill   []bool // for each slot; nil when all do
+	Counts []int  // how many keys each of the plan's Draws takes; read-only
+	Fill   []bool // for each slot; nil if every slot takes a key
 }
 
 // isHole reports whether the place of a slot takes a key.
 func (h Holes) isHole(slot int) bool { return h.Fill == nil || h.Fill[slot] }
 
-// Any reports whether there is a place to fill.
+// Any reports whether any place takes a key.
 func (h Holes) Any() bool {
 	for _, n := range h.Counts {
 		if n > 0 {
@@ -30,8 +30,8 @@ func (h Holes) Any() bool {
 	return false
 }
 
-// AssumedHoles returns the holes that are known without arguments: every
-// placeholder in a key's place is taken for a key.
+// AssumedHoles returns the holes that are known without arguments, as if every
+// placeholder for a key were bound to a key.
 func AssumedHoles(pl *plans.Plan) Holes {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Slots))}
 	for i := range pl.Slots {
@@ -43,11 +43,11 @@ func AssumedHoles(pl *plans.Plan) Holes {
 	return h
 }
 
-// FindHoles decides which places take a key, given the arguments of an execution.
-// It fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] when the arguments
-// are not those that the placeholders ask for; then nothing may be sent, since
-// a key could end in another column. It fails with [rewrite.ErrScope] when a key is
-// numbered within a column whose value is not known.
+// FindHoles returns which places take a key, given the arguments of an execution. It
+// fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] if the
+// arguments do not match the placeholders; the caller must then send nothing, since a key
+// could end in another column. It fails with [rewrite.ErrScope] if a key is numbered
+// within a column whose value is not known.
 func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	if err := check(pl, args); err != nil {
 		return Holes{}, err
@@ -90,7 +90,7 @@ func (h Holes) Equal(o Holes) bool {
 	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.Fill, o.Fill)
 }
 
-// check compares the arguments with the placeholders.
+// check returns an error if the arguments do not match the placeholders.
 func check(pl *plans.Plan, args []driver.NamedValue) error {
 	if pl.Dialect.Params.Arrays {
 		for i := range args {
@@ -125,8 +125,8 @@ func check(pl *plans.Plan, args []driver.NamedValue) error {
 	return nil
 }
 
-// isList reports whether v is a list other than []byte. The drivers that take
-// one take lists of every type, so there is no list of types to ask for.
+// isList reports whether v is a list other than []byte. Drivers that accept lists accept
+// every element type, so isList does not compare types.
 func isList(v driver.Value) bool {
 	if v == nil {
 		return false
@@ -138,7 +138,7 @@ func isList(v driver.Value) bool {
 	return k == reflect.Slice || k == reflect.Array && reflect.TypeOf(v).Elem().Kind() != reflect.Uint8
 }
 
-// isHole reports whether a bound value is no key.
+// isHole reports whether a bound value counts as "no key".
 func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
 	null, zero := k.Fill&plans.FillNull != 0, k.Fill&plans.FillZero != 0
 	switch v := v.(type) {
@@ -160,8 +160,8 @@ func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
 	if driver.IsValue(v) {
 		return false
 	}
-	// Drivers that take every type (pgx, go-ora) get values that are not
-	// resolved yet: Valuers, pointers, named types, UUIDs as arrays.
+	// Drivers that accept every type (pgx, go-ora) get unresolved values: Valuers,
+	// pointers, named types, UUIDs as arrays.
 	if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
 		return isHole(pl, r, k)
 	}
@@ -180,9 +180,9 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// Arguments returns the arguments for [Text]: the caller's with the keys
-// at the places that the text demands. keys holds, for each draw, as many keys
-// as the holes count. The caller's slice is not written to.
+// Arguments returns the arguments for [Text]: the caller's, with the keys at the places
+// that the text needs. keys holds, for each draw, as many keys as the holes count.
+// Arguments does not change the caller's slice.
 func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
 	if session && pl.Listed != nil {
 		return bindListed(pl, args, h, keys)
@@ -220,7 +220,7 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 		return out
 	}
 	out := make([]driver.NamedValue, len(own)+pl.Added)
-	at := 0 // of the caller's arguments
+	at := 0 // the number of the caller's arguments copied
 	for n := range pl.Added {
 		if before := before(pl, n); before > at {
 			copy(out[at+n:], own[at:before])
@@ -235,8 +235,8 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 	return out
 }
 
-// before returns how many of the caller's arguments stand in front of the n-th placeholder
-// that is added, counted from 0.
+// before returns how many of the caller's arguments precede the n-th added placeholder,
+// counted from 0.
 func before(pl *plans.Plan, n int) int {
 	if pl.ArgsBefore == nil {
 		return 0 // the caller has none
@@ -244,8 +244,8 @@ func before(pl *plans.Plan, n int) int {
 	return pl.ArgsBefore[n]
 }
 
-// assign gives each slot its key. own are the caller's arguments, in which keys replace
-// some; added are the values of the placeholders that are added, in the order of the text.
+// assign gives each slot its key. own are the caller's arguments, some of them replaced
+// by keys; added are the values of the added placeholders, in the order of the text.
 func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
 	if h.Fill == nil && len(pl.Draws) == 1 {
 		// Every place takes a key, and there is one draw: its keys are in order.
@@ -287,8 +287,8 @@ func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 	return own, added
 }
 
-// without returns the arguments that are sent: those of clauses that were cut from the
-// text are left out. at returns the index of one of the caller's arguments among args.
+// without returns args without the arguments of clauses that were cut from the text. at
+// returns the index in args of one of the caller's arguments.
 func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
 	if len(pl.DroppedArgs) == 0 {
 		return args
@@ -303,7 +303,7 @@ func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) [
 	return args
 }
 
-// droppedBefore returns how many of the caller's arguments in front of one are not sent.
+// droppedBefore returns how many of the arguments before the given one are not sent.
 func droppedBefore(pl *plans.Plan, index int) int {
 	n, _ := slices.BinarySearch(pl.DroppedArgs, index)
 	return n

@@ -12,11 +12,11 @@ import (
 // Brought is a key that an execution brings for a row.
 type Brought struct {
 	Row     int   // from 0
-	Integer int64 // 0 where it is none that every engine reads alike
+	Integer int64 // 0 unless every engine reads the key as the same integer
 }
 
-// BroughtKeys returns the keys that an execution brings for rows of an INSERT beside rows that
-// take one, in their order; nil where they cannot be told.
+// BroughtKeys returns the keys that an execution brings for some rows of an INSERT while
+// other rows take a key, in their order; nil if it cannot read them.
 func BroughtKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) []Brought {
 	in := &pl.Inserts[insert]
 	if in.Listing == nil {
@@ -46,10 +46,10 @@ type broughtKeys struct {
 	brought []Brought
 }
 
-// Listed is told the place of the key in the column list.
+// Listed does nothing: the key's place in the column list does not matter.
 func (f *broughtKeys) Listed(plans.Element) bool { return true }
 
-// Implied is told that there is no column list.
+// Implied does nothing: a missing column list does not matter.
 func (f *broughtKeys) Implied() bool { return true }
 
 // Row notes the key of a row.
@@ -73,7 +73,7 @@ func (f *broughtKeys) Row(row int, i plans.Element, v reader.Value, _ string) bo
 	return true
 }
 
-// integerOf returns the integer that is bound for a slot, 0 where it is none.
+// integerOf returns the integer that is bound for a slot, 0 if it is not one.
 func (f *broughtKeys) integerOf(s *plans.Slot) int64 {
 	at, err := IndexOf(f.plan, s, &f.args)
 	if err != nil {

@@ -5,8 +5,8 @@
 //	query = bind.Text(plan, false)                      // with this text
 //
 // A text without placeholders gets its keys as literals, by [Inline]. The texts of
-// [ProvenText] and [InlineProven] prove something about themselves: that a transaction
-// is open, or which table a name means.
+// [ProvenText] and [InlineProven] prove that a transaction is open, or which table a name
+// means.
 //
-// This is the way of every filled INSERT. It stands on package plans.
+// Every filled INSERT goes through this package. It builds on package plans.
 package bind

@@ -14,18 +14,18 @@ import (
 // Given are the arguments of an execution.
 type Given struct {
 	List []driver.NamedValue
-	at   map[string]int // the indexes of named ones by the identity of their names, if there are many
+	at   map[string]int // the indexes of named arguments by their identities, if there are many
 }
 
-// named returns the index of the argument of the placeholder with the identity, -1 for
-// none.
+// named returns the index of the argument for the placeholder with the identity, -1 if
+// there is none.
 func (a *Given) named(d *dialect.Dialect, id string) int {
 	if len(a.List) <= reader.FewNames {
 		return slices.IndexFunc(a.List, func(v driver.NamedValue) bool { return scan.Identity(d, ":"+v.Name) == id })
 	}
 	if a.at == nil {
 		a.at = make(map[string]int, len(a.List))
-		for i := len(a.List) - 1; i >= 0; i-- { // the first one of a name counts
+		for i := len(a.List) - 1; i >= 0; i-- { // of arguments with one name the first counts
 			a.at[scan.Identity(d, ":"+a.List[i].Name)] = i
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// addedListed returns how many placeholders the session's text has more than the query.
+// addedListed returns how many more placeholders the session's text has than the query.
 func addedListed(pl *plans.Plan) (n int) {
 	for i := range pl.Listed {
 		if n -= pl.Listed[i].Params; pl.Listed[i].Slot >= 0 {
@@ -17,8 +17,7 @@ func addedListed(pl *plans.Plan) (n int) {
 	return n
 }
 
-// writeListed writes the session's text. key returns what stands in the place of an edit's
-// key.
+// writeListed returns the session's text. key returns the text of an edit's key.
 func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
 	b := make([]byte, 0, len(pl.Query)+16*len(pl.Listed))
 	at := 0
@@ -32,7 +31,7 @@ func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
 	return string(append(b, pl.Query[at:]...))
 }
 
-// inCall returns the text of an edit's key, in LAST_INSERT_ID( ) where it stands there.
+// inCall returns the text of an edit's key, in LAST_INSERT_ID( ) if e.Call is set.
 func inCall(e *plans.SessionEdit, key string) string {
 	if e.Call {
 		return plans.SessionOpen + key + plans.SessionClose
@@ -40,8 +39,7 @@ func inCall(e *plans.SessionEdit, key string) string {
 	return key
 }
 
-// listedValues returns the value of each slot, a key or the caller's, and the first key of
-// each draw.
+// listedValues returns the value of each slot: a drawn key, or the caller's argument.
 func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.Value {
 	values := make([]driver.Value, len(pl.Slots))
 	used := make([]int, len(pl.Draws))
@@ -90,8 +88,8 @@ func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driv
 	return out
 }
 
-// inlineListed is Inline for the session's text. write writes a key as a literal, with
-// what the key proves; the caller's own keys stay arguments.
+// inlineListed is Inline for the session's text. write returns a literal key with its
+// proof; the caller's own keys stay arguments.
 func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, write func(e *plans.SessionEdit, key string) string) (string, []driver.NamedValue) {
 	values := listedValues(pl, args, h, keys)
 	var out []driver.NamedValue
@@ -123,11 +121,11 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return text, out
 }
 
-// finalListed is FinalIndex for the session's text. An argument in the place of a key goes
-// where its key stands.
+// finalListed is FinalIndex for the session's text. An argument that is replaced by a key
+// moves with that key.
 func finalListed(pl *plans.Plan, index int) int {
 	own := slices.IndexFunc(pl.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
-	at, n := 0, 0 // of the caller's, and of those that are sent
+	at, n := 0, 0 // counts of the caller's and the sent arguments
 	for i := range pl.Listed {
 		e := &pl.Listed[i]
 		if e.Slot < 0 && e.Params == 0 {

@@ -21,7 +21,7 @@ func placed(pl *plans.Plan, index int, session bool) int {
 	case pl.Spelling.Style&reader.StylePosition == 0:
 		return index
 	}
-	// database/sql asks for every argument of a batch.
+	// A binary search, since database/sql asks for every argument of a batch.
 	n, _ := slices.BinarySearch(pl.ArgsBefore, index+1)
 	more := 0
 	for session && more < len(pl.LastKeys) && pl.LastKeys[more].Placeholder < n {
@@ -30,8 +30,8 @@ func placed(pl *plans.Plan, index int, session bool) int {
 	return index + n + 2*more
 }
 
-// Added returns how many placeholders the bound text has more than the query. session is as
-// for [Text].
+// Added returns how many more placeholders the bound text has than the query. session is
+// as for [Text].
 func Added(pl *plans.Plan, session bool) int {
 	switch {
 	case !session || !pl.Session():
@@ -42,7 +42,7 @@ func Added(pl *plans.Plan, session bool) int {
 	return pl.Added + 2*len(pl.LastKeys) - len(pl.DroppedArgs)
 }
 
-// Place is where a key travels: the ordinal of its argument, from 1.
+// Place is where a key is sent: the ordinal of its argument, from 1.
 type Place struct {
 	Arg    int
 	Row    int // from 0
@@ -50,10 +50,9 @@ type Place struct {
 	Key    int
 }
 
-// Places returns where the keys travel among the final arguments when the text
-// decides alone: placeholders in a key's place are taken for keys. It applies
-// to nameless arguments where the dialect takes both kinds. session is as for
-// [Text].
+// Places returns where the keys are among the final arguments if the text alone decides:
+// it takes placeholders for keys as bound to keys. It applies to nameless arguments in
+// dialects with both kinds. session is as for [Text].
 func Places(pl *plans.Plan, session bool) []Place {
 	if session && pl.Listed != nil {
 		return placesListed(pl)
@@ -70,7 +69,7 @@ func Places(pl *plans.Plan, session bool) []Place {
 			continue
 		}
 		if session && s.Wrap == plans.WrapLast {
-			n++ // behind the first key
+			n++ // after the first key
 		}
 		arg := int(s.Before) + n
 		switch pl.Spelling.Style {

@@ -7,9 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// ProvenText is [Text] with the proof, for executions that draw keys of
-// their transaction. It has the same placeholders. Where the plan does not
-// [plans.Plan.Proves] it is [Text].
+// ProvenText is [Text] with the proofs, for executions that draw keys of their
+// transaction. It has the same placeholders. It is [Text] unless [plans.Plan.Proves].
 func ProvenText(pl *plans.Plan, session bool) string {
 	if pl.Proof == nil {
 		return Text(pl, session)
@@ -37,7 +36,7 @@ func ProvenText(pl *plans.Plan, session bool) string {
 	})
 }
 
-// InlineProven is [Inline] with the proof.
+// InlineProven is [Inline] with the proofs.
 func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if pl.Proof == nil {
 		return Inline(pl, args, h, keys, session)
@@ -65,7 +64,7 @@ func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 type proofWriter struct {
 	pl     *plans.Plan
 	b      strings.Builder
-	at     int    // how far the query is written
+	at     int    // the offset up to which the query is written
 	proved []bool // by draw
 	named  []bool // by INSERT
 }
@@ -77,8 +76,7 @@ func newProofWriter(pl *plans.Plan) *proofWriter {
 	return w
 }
 
-// edit writes an edit; key writes the key of a slot that is not the caller's
-// placeholder, which stays.
+// edit writes an edit. key writes the key of a slot; the caller's own placeholder stays.
 func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	pl := w.pl
 	w.b.WriteString(pl.Query[w.at:e.Start])
@@ -97,7 +95,7 @@ func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	w.b.WriteString(shut)
 }
 
-// opens writes what stands in front of the key of a slot, and returns what stands behind it.
+// opens writes the proofs before the key of a slot, and returns the text after it.
 func (w *proofWriter) opens(s *plans.Slot) (shut string) {
 	pl := w.pl
 	d := pl.Draws[s.Draw]
@@ -125,7 +123,7 @@ func (w *proofWriter) listed(e *plans.SessionEdit, key string) string {
 	return w.b.String()[at:] + inCall(e, key) + shut
 }
 
-// text returns the text that was written, and the rest of the query.
+// text returns the written text, with the rest of the query.
 func (w *proofWriter) text() string {
 	w.b.WriteString(w.pl.Query[w.at:])
 	return w.b.String()

@@ -10,16 +10,15 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Scopes returns the values within which the keys of a column of an INSERT are
-// numbered in one execution: for each key that it takes, in their order, the
-// row's values of the key's Scope columns. It is nil where the key has no Scope.
+// Scopes returns the values within which the keys of a column of an INSERT are numbered
+// in one execution: for each key that it takes, in their order, the row's values of the
+// key's Scope columns. It is nil if the key has no Scope.
 //
-// The value of an argument comes as the driver gets it, with Valuers and pointers
-// resolved. An integer in the text, or a value that the text casts to an integer,
-// comes as an int64, or as a uint64 where it does not fit; a text comes as a
-// string. It is never nil: a key of a row with NULL there is refused with
-// [rewrite.ErrScope], as by [FindHoles]. Whether two values are the same parent is not
-// decided here.
+// An argument's value is what the driver gets, with Valuers and pointers resolved. An
+// integer in the text, or a value that the text casts to an integer, is an int64, or a
+// uint64 if it does not fit; a text is a string. No value is nil: if a row has NULL
+// there, its key is refused with [rewrite.ErrScope], as by [FindHoles]. Scopes does not
+// decide whether two values are the same parent.
 func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) ([][]driver.Value, error) {
 	in := &pl.Inserts[insert]
 	columns := in.Target.Keys[key].Scope
@@ -46,8 +45,8 @@ func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) 
 	return rows, nil
 }
 
-// checkScopes returns an error for a row that takes a key and lacks a value that the key
-// is numbered within.
+// checkScopes returns an error if a row takes a key and lacks a value that the key is
+// numbered within.
 func checkScopes(pl *plans.Plan, args []driver.NamedValue, h Holes) error {
 	given := Given{List: args}
 	for i := range pl.Slots {
@@ -104,15 +103,15 @@ func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver
 	return value, nil
 }
 
-// fillsColumn reports whether a column of the row of the i-th slot is itself a
-// key that is filled in the execution.
+// fillsColumn reports whether a column of the row of the i-th slot is itself a key that
+// is filled in the execution.
 func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
 	s := &pl.Slots[i]
 	keys := pl.Inserts[s.Insert].Target.Keys
 	if !slices.ContainsFunc(keys, func(k plans.Key) bool { return k.Column == column }) {
 		return false
 	}
-	// The slots of a row stand together.
+	// The slots of a row are adjacent.
 	same := func(o *plans.Slot) bool { return o.Insert == s.Insert && o.Row == s.Row }
 	first := i
 	for first > 0 && same(&pl.Slots[first-1]) {
@@ -126,8 +125,8 @@ func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
 	return false
 }
 
-// scopeArgument returns the value that an argument gives a column, and false
-// where the argument is NULL or not of the type that it is cast to.
+// scopeArgument returns the value that an argument gives a column. It reports false if
+// the argument is NULL or not of the type that it is cast to.
 func scopeArgument(pl *plans.Plan, v driver.Value, kind plans.ScopeKind) (driver.Value, bool) {
 	if v != nil && !driver.IsValue(v) && !encodesItself(v) {
 		if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
@@ -148,7 +147,7 @@ func scopeArgument(pl *plans.Plan, v driver.Value, kind plans.ScopeKind) (driver
 	}
 	switch kind {
 	case plans.ScopeToInt:
-		// Two spellings of a number become one.
+		// Two spellings of a number give one value.
 		switch t := v.(type) {
 		case int64:
 			return t, true
@@ -164,11 +163,11 @@ func scopeArgument(pl *plans.Plan, v driver.Value, kind plans.ScopeKind) (driver
 	return v, true
 }
 
-// encodesItself reports whether a value that is no Valuer tells pgx what to send:
+// encodesItself reports whether a value that is no Valuer encodes itself for pgx:
 // "Int64Valuer" and "TextValuer" of its package pgtype.
 //
-// Each name is a constant in the call. With a variable there, the linker would
-// have to keep every exported method of every type in the application.
+// Each name is a constant in the call. With a variable there, the linker would have to
+// keep every exported method of every type in the application.
 func encodesItself(v driver.Value) bool {
 	if _, ok := v.(driver.Valuer); ok {
 		return false

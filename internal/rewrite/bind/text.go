@@ -6,10 +6,10 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Text returns the text with a placeholder for every key: the text to
-// prepare. It is the same for every execution. With session it is the text with
-// LAST_INSERT_ID(?), for executions that fill a key; without effect unless
-// [plans.Plan.Session]. [Arguments] gives the arguments of both texts.
+// Text returns the text with a placeholder for every key: the text to prepare. It is the
+// same for every execution. With session it is the text with LAST_INSERT_ID(?), for
+// executions that fill a key; session has no effect unless [plans.Plan.Session].
+// [Arguments] returns the arguments of both texts.
 func Text(pl *plans.Plan, session bool) string {
 	session = session && pl.Session()
 	b := &pl.Bound
@@ -19,7 +19,7 @@ func Text(pl *plans.Plan, session bool) string {
 	return b.Get(func() string { return writeText(pl, session) })
 }
 
-// writeText writes the text that Text keeps.
+// writeText returns the text that Text caches.
 func writeText(pl *plans.Plan, session bool) string {
 	if session && pl.Listed != nil {
 		mark := pl.Spelling.Text(1)
@@ -71,8 +71,7 @@ func OfBound(pl *plans.Plan) []plans.Edit {
 	return pl.Edits
 }
 
-// Number returns by how much the number of a slot's placeholder, the n-th that is added,
-// exceeds the base.
+// Number returns the number of a slot's placeholder, the n-th added one, minus the base.
 func Number(pl *plans.Plan, slot, n int) int {
 	if pl.Spelling.Renumbers {
 		return int(pl.Slots[slot].Before) + n
@@ -80,11 +79,10 @@ func Number(pl *plans.Plan, slot, n int) int {
 	return n
 }
 
-// Inline returns the text with the keys as literals, and the arguments, in
-// which a key replaces the caller's value where the place is a placeholder of
-// its own and the key is no []byte. It is for texts without placeholders and for those with too many;
-// it must not be prepared for more than one execution. session is as for
-// [Text].
+// Inline returns the text with the keys as literals, and the arguments. A key stays an
+// argument, replacing the caller's value, if its place is a placeholder used only there
+// and it is no []byte. It is for texts without placeholders or with too many; the text
+// must not be prepared for more than one execution. session is as for [Text].
 func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if session && pl.Listed != nil {
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
@@ -108,13 +106,12 @@ func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 	return writeByteKeys(pl, string(append(b, pl.Query[at:]...)), without(pl, own, sameIndex), keys)
 }
 
-// sameIndex returns where an argument stands in a text whose keys are literals: where it
-// was.
+// sameIndex returns the index of an argument in a text with literal keys: it does not
+// change.
 func sameIndex(index int) int { return index }
 
-// InlineAssumed is [Inline] for the holes that [AssumedHoles] returns: no
-// arguments are needed, and the caller's placeholders stay. session is as for
-// [Text].
+// InlineAssumed is [Inline] for the holes of [AssumedHoles]: it needs no arguments, and
+// the caller's placeholders stay. session is as for [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
 	if session && pl.Listed != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })

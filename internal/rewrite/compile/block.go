@@ -27,9 +27,9 @@ func block(p *plans.Draft) {
 	inserts.Skip(p, p.SeveralReason)
 }
 
-// anonymous reads the beginning of a block of PL/SQL up to its first statement:
-// Oracle Database PL/SQL Language Reference 23ai, "Block". The statements of a
-// routine that is declared in it run any number of times.
+// anonymous reads the beginning of a PL/SQL block up to its first statement: Oracle
+// Database PL/SQL Language Reference 23ai, "Block". The statements of a routine declared
+// in the block run any number of times.
 func anonymous(p *plans.Draft) {
 	p.Procedural, p.Branched = true, true
 	for p.Token.Kind != scan.End && !p.IsWord("begin") {
@@ -42,8 +42,8 @@ func anonymous(p *plans.Draft) {
 	p.Accept("begin")
 }
 
-// controls moves past the words that control the statements of a block of PL/SQL,
-// up to the next statement, and reports whether such words stood here.
+// controls moves past the words that control the statements of a PL/SQL block, up to the
+// next statement, and reports whether there were any.
 func controls(p *plans.Draft) bool {
 	switch {
 	case p.IsAny("loop", "while", "for", "forall"):
@@ -68,7 +68,7 @@ func controls(p *plans.Draft) bool {
 	return true
 }
 
-// label moves past <<name>>, if it stands here.
+// label moves past a <<name>> here, and reports whether there was one.
 func label(p *reader.Reader) bool {
 	q := *p
 	if !acceptTwice(&q, '<') {
@@ -81,8 +81,8 @@ func label(p *reader.Reader) bool {
 	return true
 }
 
-// acceptTwice moves past a punctuation mark that stands twice, and reports
-// whether it does. It also moves past a mark that stands once.
+// acceptTwice moves past a doubled punctuation mark, and reports whether there was one.
+// It also moves past a single mark.
 func acceptTwice(p *reader.Reader, c byte) bool {
 	first := p.AcceptPunct(c)
 	return first && p.AcceptPunct(c)

@@ -14,7 +14,7 @@ import (
 
 // Query returns the plan for a query. Equal queries give equal plans.
 func Query(d *dialect.Dialect, lookup plans.Lookup, query string) *plans.Plan {
-	// The plan may outlive the string that the query is a piece of.
+	// The plan may outlive the larger string that contains the query.
 	query = strings.Clone(query)
 	p := &plans.Draft{Reader: reader.At(d, query, 0), Lookup: lookup}
 	statementsOf(p)

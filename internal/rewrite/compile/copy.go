@@ -10,10 +10,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// copy reads PostgreSQL's COPY t (a, b) FROM: PostgreSQL 18, "COPY". From STDIN
-// the rows come as the executions of the prepared text, which is how lib/pq has
-// it, and get keys there. Other rows are kept when the column list names the
-// keys.
+// copy reads PostgreSQL's COPY t (a, b) FROM: PostgreSQL 18, "COPY". From STDIN, the rows
+// are the executions of the prepared text, as lib/pq has it, and get their keys there.
+// Other rows are kept if the column list names the keys.
 func copy(p *plans.Draft) {
 	at := p.Token.Start
 	p.Advance()
@@ -29,7 +28,7 @@ func copy(p *plans.Draft) {
 	inserts.Skip(p, inserts.InnerReason(p))
 }
 
-// copied reads a COPY into a configured table from behind the table's name.
+// copied reads a COPY into a configured table from after the table's name.
 func copied(p *plans.Draft, in *inserts.State, binary bool) {
 	in.ListAt = p.PrevEnd
 	if p.IsPunct('(') {
@@ -63,7 +62,7 @@ func copied(p *plans.Draft, in *inserts.State, binary bool) {
 	stream(p, in, end, width, missing)
 }
 
-// elsewhere keeps a bulk load whose column list names the keys, and refuses any other.
+// elsewhere keeps a bulk load whose column list names the keys, and refuses others.
 func elsewhere(p *plans.Draft, in *inserts.State) {
 	if in.Lacks() {
 		p.Refuse(in.Target, in.Offset, rewrite.ErrBulk)
@@ -72,9 +71,9 @@ func elsewhere(p *plans.Draft, in *inserts.State) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// stream queues the keys of rows that come one by one as the executions of the
-// text, each with a value for every one of its width columns. at is where the
-// text has the column list's end; no placeholder stands there.
+// stream queues the keys of rows that arrive as the executions of the text, each with a
+// value for all width columns. at is the end of the column list in the text; no
+// placeholder is written there.
 func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Streams = true
 	if in.LacksScope(missing) {
@@ -95,8 +94,8 @@ func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// fromStdin reports whether the FROM here is FROM STDIN in a text of its own,
-// and the rows are to look as lib/pq writes them.
+// fromStdin reports whether FROM STDIN ends a text of its own here, with the options with
+// which lib/pq writes rows.
 func fromStdin(p *plans.Draft) bool {
 	q := p.Reader
 	if q.Advance(); !q.Accept("stdin") {
@@ -119,9 +118,9 @@ func fromStdin(p *plans.Draft) bool {
 	return p.Statements == 1 && q.Token.Kind == scan.End && q.Params.Count == 0
 }
 
-// plainOptions moves past the options of a COPY in brackets. It reports false
-// when one of them changes how values are read that lib/pq has written: as text,
-// a tab behind each, \N for NULL.
+// plainOptions moves past the options of a COPY in brackets. It reports false if one of
+// them changes how the engine reads values that lib/pq has written: as text, a tab after
+// each, \N for NULL.
 func plainOptions(p *reader.Reader) bool {
 	p.Advance()
 	for {
@@ -148,9 +147,9 @@ func plainOptions(p *reader.Reader) bool {
 	}
 }
 
-// plainOption reports whether an option of COPY leaves the key's value what it
-// is. A DEFAULT or another mark of NULL may be the text of a key, a HEADER is a
-// row of ours, and CSV reads \x otherwise.
+// plainOption reports whether an option of COPY leaves the key's value unchanged. The
+// text of a key may equal a DEFAULT or another NULL marker, HEADER skips the first row,
+// and CSV reads \x differently.
 func plainOption(option, value string) bool {
 	switch strings.ToLower(option) {
 	case "format":

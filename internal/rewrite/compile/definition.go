@@ -7,9 +7,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// definition passes a statement that defines or permits something: the body of
-// a routine or trigger is not executed now. It reports whether the text ends
-// inside of one.
+// definition passes a statement that defines or permits something: the body of a routine
+// or trigger does not run now. It reports whether the text ends inside such a body.
 func definition(p *plans.Draft) (open bool) {
 	switch {
 	case !p.IsAny("create", "alter") || !p.Defines():
@@ -24,8 +23,8 @@ func definition(p *plans.Draft) (open bool) {
 	return false
 }
 
-// defined reads a definition without a body. The query of CREATE TABLE AS runs
-// now, with what its WITH clause modifies: see modifies for which engine has that.
+// defined reads a definition without a body. The query of CREATE TABLE AS runs now, with
+// INSERTs in its WITH clause: see modifies for the engine that has them.
 func defined(p *plans.Draft) {
 	g := &p.Dialect.Grammar
 	for depth := 0; !(p.Token.Kind == scan.End || depth <= 0 && p.IsPunct(';')); p.Advance() {
@@ -43,9 +42,9 @@ func defined(p *plans.Draft) {
 	}
 }
 
-// routine reads the definition of a routine or trigger to the semicolon behind
-// it, and reports whether the text ends before: where the body ends is not
-// certain then, and an INSERT behind its first semicolon is not passed.
+// routine reads the definition of a routine or trigger to the semicolon after it. It
+// reports whether the text ends before that semicolon: the end of the body is then
+// uncertain, and INSERTs after its first semicolon are judged.
 func routine(p *plans.Draft) (open bool) {
 	first, open := p.RoutineBody()
 	if !open {

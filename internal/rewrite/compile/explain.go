@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// explain reads EXPLAIN and its like: the INSERT behind it is filled with a key
-// that stands for any, unless it runs. PostgreSQL 18, "EXPLAIN"; MySQL 8.4,
-// section 15.8.2; MariaDB Knowledge Base, "EXPLAIN" and "ANALYZE statement";
+// explain reads EXPLAIN and similar statements. The INSERT in it is filled with an
+// arbitrary key, unless it runs. PostgreSQL 18, "EXPLAIN"; MySQL 8.4, section 15.8.2;
+// MariaDB Knowledge Base, "EXPLAIN" and "ANALYZE statement";
 // https://www.sqlite.org/lang_explain.html.
 func explain(p *plans.Draft) {
 	g := &p.Dialect.Grammar
@@ -45,9 +45,9 @@ func explain(p *plans.Draft) {
 	p.Explained = false
 }
 
-// postgresExplain reads what stands between EXPLAIN and its statement, and
-// reports whether the statement runs: the last ANALYZE counts. It is not known where
-// an option or its value is spelled in a way that is not read here, as U&"\0061nalyze".
+// postgresExplain reads the words between EXPLAIN and its statement. runs reports whether
+// the statement runs: the last ANALYZE counts. known is false if an option or its value
+// is in a form that is not read here, such as U&"\0061nalyze".
 func postgresExplain(p *reader.Reader) (runs, known bool) {
 	if !p.AcceptPunct('(') {
 		runs = p.Accept("analyze") || p.Accept("analyse")
@@ -58,7 +58,7 @@ func postgresExplain(p *reader.Reader) (runs, known bool) {
 		option, plain := p.TextOf(p.Token), p.Token.Kind == scan.Word
 		if p.Token.Kind == scan.Quoted {
 			if option = strings.Trim(option, `"`); option != strings.ToLower(option) || strings.Contains(option, `"`) {
-				known = false // U&"…" has a quote in it still
+				known = false // U&"…" still has a quote in it
 			}
 			plain = known
 		}
@@ -85,8 +85,8 @@ func postgresExplain(p *reader.Reader) (runs, known bool) {
 	return runs, known && p.AcceptPunct(')')
 }
 
-// mysqlExplain is postgresExplain for MySQL and MariaDB, where ANALYZE may stand
-// instead of EXPLAIN.
+// mysqlExplain is postgresExplain for MySQL and MariaDB, where ANALYZE may replace
+// EXPLAIN.
 func mysqlExplain(p *reader.Reader) (runs bool) {
 	for {
 		switch {

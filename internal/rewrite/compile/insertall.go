@@ -7,10 +7,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// multiTable reads Oracle's INSERT ALL, FIRST and WHEN and reports whether it
-// is one: it is filled where its query gives one row, kept when every INTO names
-// the keys of its target, and refused else. Oracle SQL Language Reference 23,
-// "INSERT", multi_table_insert.
+// multiTable reads Oracle's INSERT ALL, FIRST or WHEN and reports whether it is one: it
+// is filled if its query gives one row, kept if every INTO names the keys of its target,
+// and else refused. Oracle SQL Language Reference 23, "INSERT", multi_table_insert.
 func multiTable(p *plans.Draft) bool {
 	if !inserts.IsMulti(&p.Reader) {
 		return false
@@ -31,20 +30,20 @@ func multiTable(p *plans.Draft) bool {
 
 // branches are the INTOs of a multi-table INSERT being read.
 type branches struct {
-	conditional bool          // a WHEN decides
-	unlisted    *plans.Insert // one that is refused for want of columns
+	conditional bool          // the INTOs depend on a WHEN
+	unlisted    *plans.Insert // an INTO that is refused because its columns are unknown
 }
 
-// fillBranches fills the multi-table INSERT that begins here: its query gives one
-// row, and each INTO has VALUES of its own. With a reason there is nothing to
-// fill, or not exactly, and the draft has to go back.
+// fillBranches fills the multi-table INSERT that begins here: its query gives one row,
+// and each INTO has its own VALUES. If it returns a reason, the INSERT needs no key or
+// cannot be filled exactly, and the caller must restore the draft.
 func fillBranches(p *plans.Draft, m *branches) rewrite.Reason {
 	if !endsInRow(inserts.Fork(p)) {
 		return rewrite.ErrMultiTable
 	}
 	edits, slots := len(p.Edits), len(p.Slots)
 	p.Advance()
-	condition := false // of WHEN, to the INTO after its THEN
+	condition := false // inside a WHEN condition, up to the INTO after its THEN
 	for depth := 0; !p.AtEnd(); {
 		switch {
 		case p.Token.Kind == scan.Broken:
@@ -134,8 +133,8 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	return ""
 }
 
-// endsInRow reports whether the query of a multi-table INSERT, behind its INTOs,
-// gives one row.
+// endsInRow reports whether the query of a multi-table INSERT, after its INTOs, gives one
+// row.
 func endsInRow(p *plans.Draft) bool {
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		switch {

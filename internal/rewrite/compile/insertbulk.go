@@ -11,9 +11,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// bulkWord is the beginning of a query by which go-mssqldb recognises the text
-// of its CopyIn. With the eleventh, whatever it is, begins what the JSON does
-// not have.
+// bulkWord is the beginning of a query by which go-mssqldb recognises the text of its
+// CopyIn. The JSON object follows after one more byte, whatever that is.
 const bulkWord = "insertbulk"
 
 // isInsertBulk reports whether the text comes from CopyIn of go-mssqldb.
@@ -21,8 +20,8 @@ func isInsertBulk(p *reader.Reader) bool {
 	return p.IsWord(bulkWord) || p.Token.Start == 0 && len(p.Text) > len(bulkWord) && strings.EqualFold(p.Text[:len(bulkWord)], bulkWord)
 }
 
-// insertBulk reads the text that go-mssqldb's CopyIn makes for Prepare, a word
-// and a JSON object. The rows come as the executions of the prepared text.
+// insertBulk reads the text that go-mssqldb's CopyIn makes for Prepare: a word and a JSON
+// object. The rows are the executions of the prepared text.
 func insertBulk(p *plans.Draft) {
 	at, from := p.Token.Start, p.Token.Start+len(bulkWord)+1
 	for p.Token.Kind != scan.End {
@@ -33,7 +32,7 @@ func insertBulk(p *plans.Draft) {
 	}
 	b, ok := readBulk(p.Text[from:])
 	if !ok {
-		return // the driver does not take it either
+		return // the driver refuses it too
 	}
 	t, n, text := bulkTarget(p, b.table)
 	if t == nil {
@@ -70,9 +69,8 @@ func insertBulk(p *plans.Draft) {
 	stream(p, in, end, in.Columns, missing)
 }
 
-// bulkColumns returns the missing keys as more elements of a JSON array. The
-// driver compares names by case, so they are written as the table has them
-// where that is known.
+// bulkColumns returns the missing keys as more elements of a JSON array. The driver
+// compares names by case, so they are written as in the table if its columns are known.
 func bulkColumns(p *reader.Reader, t *plans.Target, missing []int) string {
 	var b strings.Builder
 	for _, k := range missing {
@@ -97,11 +95,11 @@ func bulkColumns(p *reader.Reader, t *plans.Target, missing []int) string {
 type bulk struct {
 	table   string
 	columns []string
-	end     int  // where the last column ends, in bytes
+	end     int  // the offset in bytes after the last column
 	unclear bool // a name stands twice, or a column is no string
 }
 
-// readBulk reads the object as go-mssqldb does, and where its columns end.
+// readBulk reads the object as go-mssqldb does, and the end of its columns.
 func readBulk(text string) (bulk, bool) {
 	var whole struct {
 		TableName   string
@@ -121,7 +119,7 @@ func readBulk(text string) (bulk, bool) {
 		if err != nil {
 			return b, false
 		}
-		// Members are found without regard to case, and the last one counts.
+		// Member names are compared without case, and the last one counts.
 		switch name := name.(string); {
 		case strings.EqualFold(name, "ColumnsName") && len(b.columns) > 0:
 			lists++
@@ -160,9 +158,9 @@ func (b *bulk) list(dec *json.Decoder) {
 	b.unclear = b.unclear || err != nil
 }
 
-// bulkTarget returns the table that INSERTBULK names, and its name in SQL; nil
-// where it is not configured. The name is "" where only older versions of the
-// driver, which write it into the statement as it is, mean a configured table.
+// bulkTarget returns the table that INSERTBULK names, and its name in SQL; nil if it is
+// not configured. The name is empty if only older driver versions, which copy it into the
+// statement unquoted, mean a configured table.
 func bulkTarget(p *plans.Draft, text string) (t *plans.Target, n reader.Name, sql string) {
 	parts := objectParts(text)
 	for _, part := range parts {
@@ -183,12 +181,12 @@ func bulkTarget(p *plans.Draft, text string) (t *plans.Target, n reader.Name, sq
 	return nil, n, ""
 }
 
-// objectParts returns the parts of an object's name, without quotes, as
-// go-mssqldb finds them: between points that do not stand in brackets or quotes,
-// which count only around a whole part.
+// objectParts returns the parts of an object's name, without quotes, as go-mssqldb finds
+// them: split at points outside of brackets and quotes, which count only around a whole
+// part.
 func objectParts(name string) (parts []string) {
 	start := 0
-	blank := true // nothing but white space since start
+	blank := true // only white space since start
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch n := delimited(name[i:]); {
@@ -215,8 +213,8 @@ func objectPart(part string) string {
 	return strings.ReplaceAll(part[1:len(part)-1], end+end, end)
 }
 
-// delimited returns the length of the name in brackets or quotes that s begins
-// with, 0 for none.
+// delimited returns the length of the name in brackets or quotes that s begins with, 0 if
+// there is none.
 func delimited(s string) int {
 	if s == "" || s[0] != '[' && s[0] != '"' {
 		return 0

@@ -33,8 +33,8 @@ func load(p *plans.Draft) {
 	inserts.Skip(p, inserts.InnerReason(p))
 }
 
-// loadedColumns reads the column list of LOAD DATA from behind the table's
-// name. Besides PARTITION nothing else has brackets before SET.
+// loadedColumns returns the column list of LOAD DATA, which it reads from after the
+// table's name. Before SET, only PARTITION has brackets too.
 func loadedColumns(p *reader.Reader) []string {
 	for !p.AtEnd() && !p.IsWord("set") {
 		switch {

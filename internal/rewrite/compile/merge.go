@@ -10,39 +10,38 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A MERGE inserts a row of its source at most once. Where the text says how many
-// rows the source has, each of them gets a key: a source of one row as a value of
-// the INSERT,
+// A MERGE inserts a row of its source at most once. If the text shows how many rows the
+// source has, each of them gets a key: the only row as a value of the INSERT,
 //
 //	MERGE INTO t USING (SELECT $1 AS a) s ON … WHEN NOT MATCHED THEN
 //	  INSERT (a, id) VALUES (s.a, key)
 //
-// and VALUES of several as a column more:
+// and several rows of VALUES in one more column:
 //
 //	MERGE INTO t USING (VALUES (1, key), (2, key)) AS s (a, kf_id) ON …
 //	  WHEN NOT MATCHED THEN INSERT (a, id) VALUES (s.a, s.kf_id)
 //
-// PostgreSQL 18, "MERGE"; Transact-SQL reference, "MERGE"; Oracle SQL Language
-// Reference 23, "MERGE".
+// PostgreSQL 18, "MERGE"; Transact-SQL reference, "MERGE"; Oracle SQL Language Reference
+// 23, "MERGE".
 
 // merging is a MERGE being read.
 type merging struct {
 	head     inserts.Head
 	in       *inserts.State // stands for all its INSERTs; nil before the first
-	unlisted *plans.Insert  // an INSERT that is refused for want of columns
+	unlisted *plans.Insert  // an INSERT that is refused because its columns are unknown
 
 	rows    int      // of the source
-	alias   string   // of the source, as it is written; "" without one
-	folded  string   // the same, folded
-	columns int      // length of the alias's column list; -1 without one
+	alias   string   // of the source, as written; empty if it has none
+	folded  string   // alias, folded
+	columns int      // the number of columns after the alias; -1 without a list
 	names   []string // of that list, folded
-	fed     []int    // the keys that are a column of the source
+	fed     []int    // the keys that are columns of the source
 
-	ends bool // the clauses behind the last INSERT have begun
+	ends bool // the clauses after the last INSERT have begun
 }
 
-// merge reads a statement that begins with MERGE: it is filled, kept when every
-// INSERT in it names the keys of its target, or refused.
+// merge reads a statement that begins with MERGE: it is filled, kept if every INSERT in
+// it names the keys of its target, or refused.
 func merge(p *plans.Draft) {
 	before := *p
 	m := &merging{rows: -1, columns: -1}
@@ -55,7 +54,7 @@ func merge(p *plans.Draft) {
 		q := inserts.Fork(p)
 		inserts.MergeInto(q, p, reason)
 		if p.Refusal != nil && q.AtEnd() && inserts.Hurries(p) {
-			p.Token, p.PrevEnd, p.Pos = q.Token, q.PrevEnd, q.Pos // there is nothing else to look for
+			p.Token, p.PrevEnd, p.Pos = q.Token, q.PrevEnd, q.Pos // nothing else is of interest
 		}
 	}
 	if reason == rewrite.ErrNoColumnList && m.unlisted != nil {
@@ -67,14 +66,14 @@ func merge(p *plans.Draft) {
 	inserts.Skip(p, inserts.InnerReason(p))
 }
 
-// merged fills the MERGE that begins here. With a reason there is nothing to
-// fill, or not exactly, and the draft has to go back.
+// merged fills the MERGE that begins here. If it returns a reason, the MERGE needs no key
+// or cannot be filled exactly, and the caller must restore the draft.
 func merged(p *plans.Draft, m *merging) rewrite.Reason {
 	if reason := mergeTarget(p, m); reason != "" {
 		return reason
 	}
 	if p.IsPunct('(') && p.NextIs("values") {
-		// Which keys the source has to carry is known at the end alone.
+		// Only the end shows which keys the source has to carry.
 		if reason := actions(inserts.Fork(p), m); reason != "" {
 			return reason
 		}
@@ -133,7 +132,7 @@ func mergeTarget(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// actions reads a MERGE from behind USING to its end.
+// actions reads a MERGE from after USING to its end.
 func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	if reason := source(p, m); reason != "" {
 		return reason
@@ -141,7 +140,7 @@ func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	if !p.IsWord("on") || m.rows > 1 && spreads(&inserts.Fork(p).Reader, m.folded, m.names) {
 		return rewrite.ErrMerge
 	}
-	then := false // the word before
+	then := false // the last word was THEN
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		switch {
 		case p.Token.Kind == scan.Executable:
@@ -177,7 +176,7 @@ func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// closing notes whether the current token begins RETURNING or OUTPUT.
+// closing notes RETURNING, or OUTPUT with its INTO, at the current token.
 func closing(p *reader.Reader, m *merging, depth int) {
 	switch {
 	case depth != 0 || m.in == nil || p.Token.Kind != scan.Word:
@@ -218,8 +217,8 @@ func action(p *plans.Draft, m *merging) rewrite.Reason {
 	return feed(p, m, edits, slots)
 }
 
-// feed takes the keys of an INSERT from columns of the source, which has several
-// rows. The edits and slots from the given ones on belong to that INSERT.
+// feed takes the keys of an INSERT from columns of the source, which has several rows.
+// The edits and slots from the given indexes on belong to that INSERT.
 func feed(p *plans.Draft, m *merging, edits, slots int) rewrite.Reason {
 	for i := edits; i < len(p.Edits); i++ {
 		e := &p.Edits[i]

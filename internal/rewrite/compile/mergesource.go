@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// source reads the source of a MERGE from behind USING to ON, if the text says
-// how many rows it has, and gives each of them the keys that it has to carry.
+// source reads the source of a MERGE from after USING to ON, if the text shows how many
+// rows it has, and adds the keys that each row has to carry.
 func source(p *plans.Draft, m *merging) rewrite.Reason {
 	if !p.AcceptPunct('(') {
 		return rewrite.ErrMerge
@@ -40,7 +40,7 @@ func source(p *plans.Draft, m *merging) rewrite.Reason {
 	return sourceColumns(p, m)
 }
 
-// sourceRows reads the rows of VALUES in the place of a table.
+// sourceRows reads the rows of VALUES that stand for a table.
 func sourceRows(p *plans.Draft, m *merging) rewrite.Reason {
 	width := 0
 	for m.rows = 0; ; m.rows++ {
@@ -55,7 +55,7 @@ func sourceRows(p *plans.Draft, m *merging) rewrite.Reason {
 			return reason
 		}
 		if m.rows > 0 && n != width {
-			return rewrite.ErrMerge // an error to the engine, if not for a key
+			return rewrite.ErrMerge // the engine refuses rows of different lengths
 		}
 		width = n
 	}
@@ -63,8 +63,8 @@ func sourceRows(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// sourceRow reads a row from behind its bracket, appends the keys and returns how
-// many values it had.
+// sourceRow reads a row from after its bracket, appends the keys and returns how many
+// values it had.
 func sourceRow(p *plans.Draft, m *merging) (n int, reason rewrite.Reason) {
 	for n = 1; ; n++ {
 		v, reason := inserts.Value(p, nil)
@@ -81,7 +81,7 @@ func sourceRow(p *plans.Draft, m *merging) (n int, reason rewrite.Reason) {
 	for _, k := range m.fed {
 		p.Slot(p.PrevEnd, p.PrevEnd, ", ", plans.Slot{Key: int32(k), Row: int32(m.rows)})
 		if p.Dialect.Grammar.TypedRows {
-			// The column that the key goes to does not say its type here.
+			// The engine cannot infer the key's type from its column here.
 			kind := m.head.Target.Keys[k].Type
 			if kind == "" {
 				return 0, rewrite.ErrMerge
@@ -93,9 +93,9 @@ func sourceRow(p *plans.Draft, m *merging) (n int, reason rewrite.Reason) {
 	return n, ""
 }
 
-// sourceColumns reads the column list behind the alias of the source. Several
-// rows can carry keys only where it names all their columns: one more would name
-// the next of them.
+// sourceColumns reads the column list after the alias of the source. Several rows can
+// carry keys only if the list names all their columns: else the key's name would be given
+// to the next unnamed column.
 func sourceColumns(p *plans.Draft, m *merging) rewrite.Reason {
 	width := m.columns // of the rows of VALUES
 	m.columns = -1
@@ -128,10 +128,10 @@ func sourceColumns(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// spreads reports whether the rest of a MERGE may show all columns of its source,
-// of which there is one more than the text says: by its alias alone, which is the
-// row, by a star behind the alias or by a name there that is no column's, which
-// PostgreSQL takes for a function of the row, or by a star in RETURNING.
+// spreads reports whether the rest of a MERGE may use all columns of its source, which
+// has more than the text shows: by the alias alone, which is the row; by a star after the
+// alias, or a name there that is no column, which PostgreSQL takes for a function of the
+// row; or by a star in RETURNING.
 func spreads(p *reader.Reader, alias string, columns []string) bool {
 	gives, point := false, false
 	for depth := 0; !p.AtEnd(); p.Advance() {
@@ -142,7 +142,7 @@ func spreads(p *reader.Reader, alias string, columns []string) bool {
 			depth--
 		case p.Token.Kind != scan.Punct:
 			if p.IsWord("uescape") {
-				return true // names are not what they seem
+				return true // names may have escapes
 			}
 			gives = gives || depth == 0 && p.IsAny("returning", "output")
 			if name := p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted; !name || point || !p.Folds(p.Token, alias) {
@@ -169,10 +169,9 @@ var queryWords = []string{
 	"union", "except", "intersect", "minus", "connect", "start", "model", "with", "select", "values", "table",
 }
 
-// oneRow moves past a SELECT to the bracket or the end behind it, and reports
-// whether it gives one row whatever its values are: it has a select list alone, or
-// is FROM dual, which is a table of one row to Oracle (SQL Language Reference 23,
-// "Selecting from the DUAL Table").
+// oneRow moves past a SELECT to the closing bracket or the end, and reports whether it
+// gives one row whatever its values are: it has only a select list, or is FROM dual,
+// Oracle's table of one row (SQL Language Reference 23, "Selecting from the DUAL Table").
 func oneRow(p *plans.Draft) bool {
 	p.Advance()
 	if p.Dialect.Grammar.RowFunctions {
@@ -201,9 +200,9 @@ func oneRow(p *plans.Draft) bool {
 	return p.Dialect.Grammar.Dual
 }
 
-// plainList moves past a select list of literals, placeholders and casts with
-// their aliases, and reports whether it is one. A function or an operator may give
-// several rows: PostgreSQL 18, section 36.5.9.
+// plainList moves past a select list of literals, placeholders and casts with their
+// aliases, and reports whether it is one. A function or an operator may give several
+// rows: PostgreSQL 18, section 36.5.9.
 func plainList(p *reader.Reader) bool {
 	for casts := 0; !p.AtEnd(); {
 		switch {
@@ -239,7 +238,7 @@ func plainList(p *reader.Reader) bool {
 	return false
 }
 
-// typeWords are words of a type's name behind the first.
+// typeWords are words that may follow the first word of a type's name.
 var typeWords = []string{"varying", "precision", "with", "without", "time", "zone"}
 
 // plainType moves past the name of a type, and reports whether there is one.

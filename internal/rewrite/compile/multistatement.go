@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// noteBeginning notes how a statement begins that others may follow: whether these can
-// still be read, and whether they run exactly once, since an INSERT among them is filled
-// only then. A statement that is not known may do anything.
+// noteBeginning notes, from a statement's first words, whether later statements can still
+// be read and run exactly once: only then is an INSERT among them filled. An unknown
+// statement may do anything.
 func noteBeginning(p *plans.Draft) {
 	keepsTables(p)
 	if p.IsVerb() {
@@ -46,9 +46,9 @@ func noteBeginning(p *plans.Draft) {
 	}
 }
 
-// stillInside refuses the INSERTs behind a routine, if they were filled: an END, or UNTIL,
-// where no statement begins with it says that they are part of its body, which
-// was an IF, a CASE or a loop without BEGIN.
+// stillInside refuses the filled INSERTs after a routine. An END or UNTIL that ends no
+// known statement shows that they belong to its body, which was an IF, a CASE or a loop
+// without BEGIN.
 func stillInside(p *plans.Draft) {
 	if p.AfterBody == 0 {
 		return
@@ -65,13 +65,13 @@ func stillInside(p *plans.Draft) {
 	p.AfterBody = 0
 }
 
-// safeCharacters are the character sets of MySQL and MariaDB in which no byte of
-// a longer character is a quote or a backslash: MySQL 8.4, section 12.10.
+// safeCharacters are the character sets of MySQL and MariaDB in which no byte of a longer
+// character is a quote or a backslash: MySQL 8.4, section 12.10.
 const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
 
-// setsCharacters reports whether a SET makes the server read what follows in
-// another character set, in which other bytes end a string. Where the session's has
-// characters of two bytes, any other one does.
+// setsCharacters reports whether a SET makes the server read later statements in a
+// character set in which strings end at other bytes. If the session's set has two-byte
+// characters, every other set does.
 func setsCharacters(p *reader.Reader) bool {
 	p.Advance()
 	switch {

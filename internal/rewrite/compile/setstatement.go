@@ -6,10 +6,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// setStatement reads SET STATEMENT and the statement behind it. An INSERT is refused
-// there unless every setting is one that changes nothing but how long it may take, or
-// how it is planned and logged, and is a plain value. An expression may have an effect
-// of its own, and is missing when the rows of a query are counted.
+// setStatement reads SET STATEMENT and the statement after it. An INSERT there is refused
+// unless every setting only affects how long it may take, or how it is planned and
+// logged, and is a plain value. An expression may have its own effect, and is missing
+// when keyfill counts the rows of a query.
 func setStatement(p *plans.Draft) {
 	at := p.SettingsAt()
 	if !p.StatementSettings() {

@@ -8,14 +8,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// with reads a statement that begins with WITH: its verb is the first one
-// outside of brackets that is not a name.
+// with reads a statement that begins with WITH. Its verb is the first one outside of
+// brackets that is not a name.
 func with(p *plans.Draft) {
 	outer := selects.With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: p.Params.Count}
 	p.Advance()
 	recursive := p.Accept("recursive")
-	as := false               // the word before opens a definition
-	earlier := selects.With{} // the definitions in front of the one that is read
+	as := false               // the next bracket may open a definition
+	earlier := selects.With{} // the definitions before the one that is read
 	for depth, named := 0, true; !p.AtEnd(); p.Advance() {
 		opens := as
 		as = p.IsAny("as", "materialized")
@@ -52,10 +52,10 @@ func with(p *plans.Draft) {
 	}
 }
 
-// modifies reads a definition that is an INSERT, from its bracket to the one that
-// closes it, and reports whether it is one: PostgreSQL 18, section 7.8.4,
-// "Data-Modifying Statements in WITH". No other engine has them, and COPY is the
-// mark of PostgreSQL's grammar. earlier are the definitions that it may name.
+// modifies reads a definition that is an INSERT, between its brackets, and reports
+// whether it is one: PostgreSQL 18, section 7.8.4, "Data-Modifying Statements in WITH".
+// No other engine has them, and Grammar.Copy identifies PostgreSQL. earlier are the
+// definitions that it may name.
 func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
 	if !p.Dialect.Grammar.Copy {
 		return false
