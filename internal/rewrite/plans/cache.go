@@ -7,17 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// Cache keeps the plans of queries, bounded in their number and in bytes. It is
-// safe for concurrent use; a hit allocates nothing and waits for no other hit.
+// Cache holds the plans of queries, bounded in their number and in bytes. It is safe for
+// concurrent use; a hit allocates nothing and waits for no other hit.
 //
-// A stream of texts that come only once, SQL with literals in it, does not
-// drive out the plans that are used: a plan leaves only when it was not used
-// between two passes of the hand over it (SIEVE, Zhang et al., NSDI 2024). New
-// plans enter at one end, the hand goes from the other end towards them.
+// A stream of texts that come only once, such as SQL with literals, does not evict the
+// plans in use: a plan is evicted only if it was not used between two passes of the hand
+// over it (SIEVE, Zhang et al., NSDI 2024). New plans enter at one end; the hand moves
+// from the other end towards them.
 //
-// A cache that is full takes a plan when its text comes for the second time. So
-// such a stream costs a hash of each text, and not a place in the cache that
-// another plan has to leave.
+// A full cache stores a plan when its text comes for the second time. So such a stream
+// costs a hash of each text, and evicts no plan.
 type Cache struct {
 	entries, bytes int // the bounds
 
@@ -27,13 +26,12 @@ type Cache struct {
 	mu     sync.RWMutex
 	plans  map[string]*cached
 	size   int     // the bytes of all plans
-	newest *cached // the end where plans enter
+	newest *cached // the end at which plans enter
 	oldest *cached
-	hand   *cached // the next that may leave; nil for the oldest
+	hand   *cached // the next candidate for eviction; nil for the oldest
 }
 
-// cached is a plan in a Cache, a link of the list from the newest to the
-// oldest.
+// cached is a plan in a Cache, linked into the list from newest to oldest.
 type cached struct {
 	plan         *Plan
 	query        string
@@ -42,20 +40,20 @@ type cached struct {
 	newer, older *cached
 }
 
-// largestShare is the part of a cache's bytes, one in so many, that a single
-// plan may take: a text that is longer is not kept.
+// largestShare bounds the bytes of a single plan to one part in so many of the cache's: a
+// longer text is not stored.
 const largestShare = 16
 
 // doorPlaces is how many texts a full cache remembers that came once.
 const doorPlaces = 1 << 12
 
-// NewCache returns a cache for at most so many plans and bytes, the bytes of
-// the texts included. With either bound at 0 it keeps nothing.
+// NewCache returns a cache for at most so many plans and bytes, the bytes of the texts
+// included. If either bound is 0, it stores nothing.
 func NewCache(entries, bytes int) *Cache {
 	return &Cache{entries: entries, bytes: bytes, seed: maphash.MakeSeed(), plans: map[string]*cached{}}
 }
 
-// Get returns the plan of a query, and whether it is there.
+// Get returns the plan of a query, and reports whether the cache has it.
 func (c *Cache) Get(query string) (*Plan, bool) {
 	c.mu.RLock()
 	e := c.plans[query]
@@ -69,16 +67,15 @@ func (c *Cache) Get(query string) (*Plan, bool) {
 	return e.plan, true
 }
 
-// Put keeps the plan of a query; in a cache that is full only if the query was put
-// before. A plan that is there already stays, and one that takes too large a share is
-// not kept.
+// Put stores the plan of a query; in a full cache only if the query was put before. It
+// does not replace a plan, and does not store one that takes too large a share.
 func (c *Cache) Put(query string, p *Plan) {
 	size := p.size(len(query))
 	if c.entries <= 0 || size > c.bytes/largestShare || c.isFirst(query) {
 		return
 	}
-	// The caller's string may be a small piece of a large one, which the cache
-	// must not hold; the plan has a copy of its own.
+	// The caller's string may be a small piece of a large one, which the cache must not
+	// retain; the plan has its own copy.
 	key := p.Query
 	if key != query {
 		key = strings.Clone(query)
@@ -105,18 +102,18 @@ func (c *Cache) Put(query string, p *Plan) {
 	c.size += size
 }
 
-// isFirst reports whether a full cache sees a text for the first time, and remembers
-// the text. Another text may have taken its place since.
+// isFirst reports whether the text is new to a full cache, and remembers the text. It may
+// have been forgotten since it came.
 func (c *Cache) isFirst(query string) bool {
 	door := c.door.Load()
 	if door == nil {
 		return false
 	}
-	hash := maphash.String(c.seed, query) | 1 // a place that is empty holds 0
+	hash := maphash.String(c.seed, query) | 1 // an empty place holds 0
 	return door[hash>>1%doorPlaces].Swap(hash) != hash
 }
 
-// evict drops the first plan from the hand on that was not used.
+// evict drops the first plan from the hand on that was not used since the last pass.
 func (c *Cache) evict() {
 	e := c.hand
 	if e == nil {
@@ -143,7 +140,7 @@ func (c *Cache) evict() {
 	c.size -= e.size
 }
 
-// size estimates the bytes that a plan keeps alive, its bound texts included.
+// size estimates the bytes that a plan retains, its bound texts included.
 func (pl *Plan) size(query int) int {
 	const plan, perEdit, perSlot, perInsert, perDraw, perListed = 730, 64, 112, 64, 16, 72
 	n := plan + query + perEdit*len(pl.Edits) + perSlot*len(pl.Slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)

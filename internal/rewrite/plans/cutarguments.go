@@ -9,37 +9,37 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// An upsert clause says what becomes of a row whose key is there already. Where every row
-// gets a new key and the clause is about that key alone, it cannot apply, and GORM, say,
-// writes it nevertheless:
+// An upsert clause applies to rows whose key exists already. If every row gets a new key
+// and the clause is about that key alone, it cannot apply, but GORM, for one, writes it
+// anyway:
 //
 //	INSERT INTO t (a) VALUES ($1) ON CONFLICT (id) DO UPDATE SET a = excluded.a RETURNING id
 //
-// A numbering without gaps cannot leave a row out, so for such keys the clause is cut from
-// the text. If a number should be there after all, the statement is an error and changes no
-// other row. The arguments that only the clause has are cut too.
+// A numbering without gaps cannot leave a row out, so for such keys the clause is cut
+// from the text. If a number should exist after all, the statement fails and changes no
+// other row. Arguments that only the clause uses are cut too.
 
 // UpsertClause is an upsert clause in the text.
 type UpsertClause struct {
 	scan.Span
 	Key        int // the index of the key that is its only target, -1 for another target
-	From, UpTo int // the caller's placeholders in front of it, and up to its end
+	From, UpTo int // how many of the caller's placeholders precede it, and its end
 }
 
-// cutArguments settles which of the caller's arguments are not sent, and gives the
-// placeholders behind them other numbers. It reports false where that is not possible.
+// cutArguments returns the indexes of the caller's arguments that are not sent, and
+// renumbers the placeholders after them. ok is false if that is not possible.
 func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	if p.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
 		return nil, false
 	}
-	uses := make([]bool, p.Params.Count+1) // by the number of an argument, which others than the clauses have
+	uses := make([]bool, p.Params.Count+1) // the numbers of arguments that are used outside of the clauses
 	if p.Params.Styles == reader.StyleNumber {
 		uses = make([]bool, p.Params.Max+1)
 		if p.Params.Max > p.Dialect.Params.Max {
 			return nil, false
 		}
 	}
-	var behind []scan.Token // what stands behind the first clause, and stays
+	var behind []scan.Token // the remaining placeholders after the start of the first clause
 	inside := make([]bool, len(uses))
 	n := 0
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text}
@@ -72,7 +72,7 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	for number := dropped[0] + 1; number < len(uses); number++ {
 		later := slices.ContainsFunc(behind, func(t scan.Token) bool { return scan.NumberOf(p.Text[t.Start+1:t.End]) == number })
 		if uses[number] && (!later || p.standsBefore(number)) {
-			return nil, false // its place is another edit's, maybe
+			return nil, false // another edit may be there
 		}
 	}
 	for _, t := range behind {
@@ -85,8 +85,8 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	return dropped, true
 }
 
-// standsBefore reports whether the placeholder of a number stands in front of the first
-// clause that is cut.
+// standsBefore reports whether the placeholder with the number is before the first clause
+// that is cut.
 func (p *Draft) standsBefore(number int) bool {
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:p.Cuts[0].Start]}
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Draft reads the statements of one text, and collects what has to change in it. [Draft.Plan]
-// makes the plan of it.
+// Draft reads the statements of one text, and collects what has to change in it.
+// [Draft.Plan] returns the plan.
 type Draft struct {
 	reader.Reader
 	Lookup Lookup
@@ -21,19 +21,19 @@ type Draft struct {
 	Starts           []int
 	Semicolons       []int
 
-	// What stands before the current place. SeveralReason is the reason for an INSERT that
-	// is not the only statement.
+	// The effects of the text before the current token. SeveralReason is the refusal
+	// reason for an INSERT that is not the only statement.
 	SeveralReason rewrite.Reason
-	Unsettled     bool // the rest of the text may be read otherwise, or may not run
+	Unsettled     bool // the rest of the text may be read differently, or may not run
 	Branched      bool // the rest may not run
-	Procedural    bool // the rest stands in a block of PL/SQL
+	Procedural    bool // the rest is in a block of PL/SQL
 	MayRepeat     bool // statements may run more than once
-	AfterBody     int  // one more than the INSERTs before the end of the last routine's body; 0 for none
-	Explained     bool // the statement is explained, and does not run
+	AfterBody     int  // one more than the INSERTs before the end of the last routine's body; 0 if there is none
+	Explained     bool // EXPLAIN only explains the statement, which does not run
 
-	// The WITH clause of the statement: the names that it defines, and the clause. Where an
-	// INSERT stands in a WITH clause, Enclosing are the definitions in front of it, which
-	// may name what stands after them if Recursive is set.
+	// The WITH clause of the statement: the names that it defines, and the clause. If an
+	// INSERT is in a WITH clause, Enclosing are the definitions before it, which may name
+	// later ones if Recursive is set.
 	CTEs      []CTE
 	Outer     selects.With
 	Enclosing selects.With
@@ -41,43 +41,43 @@ type Draft struct {
 
 	IsInner bool // an INSERT inside another statement is being judged
 
-	// HasTemporary says that temporary tables may matter to the text. MadeTables are those
-	// that the text has made before, by the table's name; MaybeMade are the names, without a
-	// schema, of those that it may have made. MovedTables says that a statement before may
-	// have dropped or renamed some. Standing is nil if the connection has none: see
-	// compile.QueryWithTemporary.
+	// HasTemporary means that temporary tables may matter to the text. MadeTables are
+	// those that the text has made so far, by the table's name; MaybeMade are the names,
+	// without a schema, of tables that it may have made. MovedTables means that an
+	// earlier statement may have dropped or renamed some. Standing is nil if the
+	// connection has none: see compile.QueryWithTemporary.
 	HasTemporary   bool
 	MadeTables     map[string][]reader.Name
 	MaybeMade      map[string]bool
-	SetsPath       bool // the text sets a search path, by which another table may come first
+	SetsPath       bool // the text sets a search path, which may put another table first
 	MovedTables    bool
 	StatementStart int // where the current statement begins
 	Standing       func(TableName) Standing
 
-	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor the
-	// offset of the statement after it; 0 before there is one.
+	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor
+	// the offset of the statement after it; 0 until one is read.
 	SettingsStart, SettingsFor int
 
-	HasSearched    bool    // MentionedTable is known
+	HasSearched    bool    // MentionedTable is set
 	MentionedTable *Target // the first configured table that the text mentions
 
-	// Constants are the spans of VALUES rows all of whose values are constants. They need
-	// not be read again for what the session's text may disturb.
+	// Constants are the spans of VALUES rows that have constants only. They cannot read
+	// LAST_INSERT_ID(), so undisturbed skips them.
 	Constants []scan.Token
 
 	IsValuesPart  bool // VALUES is a part of a larger query, which the refusal is about
-	RefusalOffset int  // what a refusal is about, if that is not the current token; else 0
+	RefusalOffset int  // the offset that a refusal is about; 0 for the current token
 
-	Memory   *PlanMemory // nil before there is an INSERT
-	LastList string      // what the last column list got, since the lists of a text are often alike
+	Memory   *PlanMemory // nil until an INSERT is read
+	LastList string      // the last text added to a column list, since the lists of a text are often alike
 
-	// What was found.
+	// The findings.
 	Inserts []Insert
 	Edits   []Edit
 	Slots   []Slot
-	Cuts    []UpsertClause // those with placeholders, which are not sent
+	Cuts    []UpsertClause // clauses with placeholders, which are not sent
 	Refusal *Refusal
-	Guarded bool           // a value is written so that the engine refuses a set
+	Guarded bool           // a value is wrapped so that the engine refuses a set
 	Streams bool           // the rows come as executions: see [Plan.Load]
 	unbound rewrite.Reason // why keys cannot be arguments
 }
@@ -88,20 +88,19 @@ type CTE struct {
 	Body int    // where its definition begins
 }
 
-// Refuse notes why the INSERT cannot be filled; the first reason in the text
-// stands.
+// Refuse notes why the INSERT cannot be filled; only the first reason in the text counts.
 func (p *Draft) Refuse(t *Target, offset int, reason rewrite.Reason) {
 	if p.Refusal == nil {
 		p.Refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason, ofValues: p.IsValuesPart}
 	}
 }
 
-// Edit queues a text for a span.
+// Edit queues the replacement of a span by a text.
 func (p *Draft) Edit(start, end int, text string) {
 	p.Edits = append(p.Edits, Edit{Start: start, End: end, Text: text, Slot: -1})
 }
 
-// Slot queues a key for the span, behind text.
+// Slot queues the replacement of a span by text and a key.
 func (p *Draft) Slot(start, end int, text string, s Slot) {
 	s.Insert = int32(len(p.Inserts))
 	s.Before = int32(p.Params.Count)
@@ -109,10 +108,10 @@ func (p *Draft) Slot(start, end int, text string, s Slot) {
 	p.Slots = append(p.Slots, s)
 }
 
-// Edit is a span of the text that is replaced; an empty span is an insertion.
-// Edits are queued in the order of the text and do not overlap.
+// Edit is a span of the text that is replaced; an empty span is an insertion. Edits are
+// queued in the order of the text and do not overlap.
 type Edit struct {
 	Start, End int
-	Text       string // what is written, in front of the key if there is one
+	Text       string // the new text, before the key if there is one
 	Slot       int    // index of the slot whose key follows the text; -1 for none
 }

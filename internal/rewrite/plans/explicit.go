@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// Explicit describes the keys that an execution brings itself for a key column
-// of an INSERT.
+// Explicit describes the keys that an execution brings itself for a key column of an
+// INSERT.
 type Explicit struct {
-	// Sure is the greatest integer that every engine reads as it is written; 0: none.
+	// Sure is the greatest integer that every engine reads as written; 0 if there is
+	// none.
 	Sure int64
 
-	// Open says that there is more, which the engine alone can read: an expression, the
+	// Open means that there is more, which only the engine can read: an expression, the
 	// rows of a query, a text that is not decimal digits, a fraction, a date; or that the
 	// engine may number the row itself, as for NULL and 0. Guess is the greatest integer
-	// that some engine may read in it, as far as that can be told.
+	// that an engine may read in these, as far as known.
 	Open  bool
 	Guess int64
 }
@@ -24,7 +25,7 @@ type Explicit struct {
 // Any reports whether the execution may bring an integer.
 func (e Explicit) Any() bool { return e.Open || e.Sure > 0 }
 
-// Add adds what another execution or INSERT brings.
+// Add adds the keys of another execution or INSERT.
 func (e *Explicit) Add(o Explicit) {
 	e.Sure, e.Guess, e.Open = max(e.Sure, o.Sure), max(e.Guess, o.Guess), e.Open || o.Open
 }
@@ -44,8 +45,7 @@ type ExplicitLiterals struct {
 	Integers []int64
 }
 
-// Follows reports whether the text may bring integers for a key that the policy
-// follows ([Key].Follow).
+// Follows reports whether the text may bring integers for a key with [Key].Follow.
 func (pl *Plan) Follows() bool {
 	for i := range pl.Inserts {
 		for _, k := range pl.Inserts[i].Target.Keys {
@@ -57,8 +57,8 @@ func (pl *Plan) Follows() bool {
 	return false
 }
 
-// IntegerOf returns the integer that a driver binds for v, 0 where v is none,
-// and whether every engine reads the same integer.
+// IntegerOf returns the integer that a driver binds for v, 0 if v is not one. sure
+// reports whether every engine reads the same integer.
 func IntegerOf(v driver.Value) (n int64, sure bool) {
 	switch v := v.(type) {
 	case nil:
@@ -88,9 +88,9 @@ func IntegerOf(v driver.Value) (n int64, sure bool) {
 	return 0, false
 }
 
-// IntegerIn returns the integer that an engine may read in a text: engines leave out
-// spaces, and take fractions, exponents, other bases and separators, each some of
-// them. It is sure where there are decimal digits and nothing else but a minus sign.
+// IntegerIn returns the integer that an engine may read in a text: engines ignore spaces,
+// and some accept fractions, exponents, other bases or separators. It is sure if the text
+// has decimal digits and nothing else but a minus sign.
 func IntegerIn(text string) (n int64, sure bool) {
 	if digits := strings.TrimPrefix(text, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -110,7 +110,7 @@ func IntegerIn(text string) (n int64, sure bool) {
 	return 0, false
 }
 
-// Brings returns the notes on the constants of a key.
+// Brings returns the record of the constants for a key.
 func (in *Insert) Brings(key int) *ExplicitLiterals {
 	if in.Explicit == nil {
 		in.Explicit = make([]ExplicitLiterals, len(in.Target.Keys))
@@ -118,7 +118,7 @@ func (in *Insert) Brings(key int) *ExplicitLiterals {
 	return &in.Explicit[key]
 }
 
-// Follow notes the constants of another INSERT of the same MERGE.
+// Follow adds the constants of another INSERT of the same MERGE.
 func (in *Insert) Follow(explicit []ExplicitLiterals) {
 	for key := range explicit {
 		l, more := in.Brings(key), &explicit[key]

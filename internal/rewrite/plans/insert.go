@@ -4,99 +4,95 @@ package plans
 type Insert struct {
 	Target    *Target
 	Offset    int      // of the verb, in bytes
-	Rows      int      // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 when not known
-	Conflict  Conflict // what the engine does with a row that is there already
-	Returning bool     // the statement gives rows back
+	Rows      int      // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
+	Conflict  Conflict // how the engine treats a row that exists already
+	Returning bool     // the statement returns rows
 
-	// TableText is the table's name as the text has it.
+	// TableText is the table's name as written.
 	TableText string
 
-	// Replaces says that a row may take the place of another one, one of the same
-	// statement too, whatever else the INSERT says of rows that are there:
-	// REPLACE, OR REPLACE.
+	// Replaces means that a row may replace another one, even one of the same statement,
+	// whatever else the INSERT has for existing rows: REPLACE, OR REPLACE.
 	Replaces bool
 
-	// UpdatesKey says that the update part of an upsert clause may give a key
-	// column another value: the row that was there already may have got the new
-	// key.
+	// UpdatesKey means that the update part of an upsert clause may change a key column:
+	// the existing row may have got the new key.
 	UpdatesKey bool
 
-	// LeavesRow says that the update part assigns nothing but key columns to
-	// themselves (id = id), so that the row that was there stays as it is.
+	// LeavesRow means that the update part only assigns key columns to themselves (id =
+	// id), so that the existing row stays unchanged.
 	LeavesRow bool
 
-	// Database is the folded part of the table's name in front of the schema, ""
-	// where the name has no such part. It is the name of a database unless a
-	// server stands in front of it.
+	// Database is the folded part of the table's name before the schema, empty if the
+	// name has no such part. It is the name of a database unless a server precedes it.
 	Database string
 
-	// Cased says that the table's name is not written as it is compared where names
-	// compare without case: with other settings of the server it is another table's.
+	// Cased means that the table's name has letters in another case than the one it is
+	// compared in: with other server settings it names another table.
 	Cased bool
 
-	// Unlisted is the table's name as the text has it where the INSERT is
-	// refused for want of Target.Columns alone: it has VALUES and no column
-	// list. "" elsewhere, and for a table behind a database link.
+	// Unlisted is the table's name as written if the INSERT is refused only because it
+	// has VALUES and no column list, and Target.Columns is not known. It is empty
+	// otherwise, and for a table on a database link.
 	Unlisted string
 
-	// BulkTable is the table's name in SQL where the text is not SQL:
-	// go-mssqldb's INSERTBULK. "" elsewhere.
+	// BulkTable is the table's name in SQL if the text is not SQL: go-mssqldb's
+	// INSERTBULK. It is empty otherwise.
 	BulkTable string
 
-	// Idiom says that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an
-	// argument: it says itself which key LAST_INSERT_ID() is to give.
+	// Idiom means that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an argument:
+	// it sets itself which key LAST_INSERT_ID() returns.
 	Idiom bool
 
-	// Nested says that the INSERT stands in the WITH clause of a statement that
-	// answers for itself, Explained that it is explained and does not run: what it
-	// is given as a key is stored nowhere.
+	// Nested means that the INSERT is in a WITH clause of another statement, which
+	// returns the result. Explained means that it is explained and does not run: its keys
+	// are never stored.
 	Nested, Explained bool
 
-	// Branched says that the INSERT runs once or not at all, which a condition of the
-	// text decides.
+	// Branched means that a condition of the text decides whether the INSERT runs, once,
+	// or not.
 	Branched bool
 
-	// Conditional says that a condition of the text may leave a row out, as in SELECT …
-	// WHERE. Conflict is ConflictSkip where nothing else may leave one out or replace it.
+	// Conditional means that a condition of the text may leave a row out, as in SELECT …
+	// WHERE. Conflict is ConflictSkip if nothing else may leave one out or replace it.
 	Conditional bool
 
-	// Worked says that a key in the INSERT is an expression with an @ in it, which
-	// is a name to options of drivers that rewrite the query.
+	// Worked means that a key in the INSERT is an expression with an @ in it, which some
+	// driver options that rewrite the query take for a name.
 	Worked bool
 
-	// Query is where the rows come from a query and the engine numbers them; nil
-	// elsewhere.
+	// Query is set if the rows come from a query and the engine numbers them; otherwise
+	// nil.
 	Query *Query
 
 	Selects   bool               // its rows are SELECTs
-	End       int                // of its text
-	Delayed   bool               // it may be stored after its answer
-	ByDefault bool               // DEFAULT stands in the place of a key
+	End       int                // the offset after its text
+	Delayed   bool               // it may be stored after the engine's answer
+	ByDefault bool               // a row has DEFAULT for a key
 	Assigned  bool               // the update part assigns something
 	Sure      bool               // the Idiom runs whenever the update part does
-	Scopes    *Scoping           // the columns that keys are numbered within; nil: none
-	Explicit  []ExplicitLiterals // what the text brings for each key that is followed; nil: nothing
-	Listing   *Listing           // its list and its rows where they name a key; nil elsewhere
+	Scopes    *Scoping           // the columns that keys are numbered within; nil if there are none
+	Explicit  []ExplicitLiterals // the keys in the text, for each key with Follow; nil if there are none
+	Listing   *Listing           // its column list and rows if they name a key; otherwise nil
 }
 
-// Conflict says what the engine does with a row whose key or other unique value
-// is there already. It decides what the number of affected rows says about the
-// keys.
+// Conflict is how the engine treats a row whose key or other unique value exists already.
+// It decides what the number of affected rows shows about the keys.
 type Conflict uint8
 
-// What may happen to a row that is there already.
+// How the engine treats an existing row.
 const (
 	ConflictError   Conflict = iota // the statement fails
-	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING, a condition of its SELECT; with OR FAIL all after it too
-	ConflictReplace                 // the old row goes: REPLACE
+	ConflictSkip                    // the row is left out: IGNORE, DO NOTHING, a condition of its SELECT; with OR FAIL all later rows too
+	ConflictReplace                 // the old row is deleted: REPLACE
 	ConflictUpdate                  // the old row is changed: DO UPDATE, ON DUPLICATE KEY UPDATE
 
-	// ConflictConditional says that conditions of the statement decide whether a
-	// row is inserted at all: MERGE, INSERT WHEN.
+	// ConflictConditional means that conditions of the statement decide whether a row is
+	// inserted at all: MERGE, INSERT WHEN.
 	ConflictConditional
 )
 
-// Counts reports whether the engine would number a row of the INSERT by the key column's own
-// default, if the key were not filled: the column is not listed, or DEFAULT stands in its
-// place.
+// Counts reports whether the engine would number a row of the INSERT by the key column's
+// own default if the key were not filled: the column is not listed, or its value is
+// DEFAULT.
 func (in *Insert) Counts() bool { return in.Listing == nil || in.ByDefault }

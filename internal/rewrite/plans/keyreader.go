@@ -7,20 +7,20 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// KeyReader reads the list and the rows of an INSERT that lists a key once more.
+// KeyReader rereads the column list and the rows of an INSERT that lists a key.
 type KeyReader struct {
 	*reader.Reader
 	in     *Insert
 	key    int // the index of the key
-	column int // its place in the list
+	column int // its index in the list
 	Found  KeysFound
 }
 
-// KeysFound is told where the key stands.
+// KeysFound receives the places of the key.
 type KeysFound interface {
 	Listed(key Element) bool // in the column list
 	Implied() bool           // in the table's columns, since there is no list
-	// Row is told of its value in a row. name is what stands in front of it in SET.
+	// Row receives its value in a row. name is the text before it in SET.
 	Row(row int, i Element, v reader.Value, name string) bool
 }
 
@@ -35,8 +35,8 @@ func NewKeyReader(d *dialect.Dialect, query string, in *Insert, key int) *KeyRea
 // Element is one of the columns, values or assignments between commas.
 type Element struct {
 	scan.Span
-	Before, params int // the caller's placeholders in front of it, and in it
-	comma          int // behind it; -1 for the last
+	Before, params int // how many of the caller's placeholders precede it, and are in it
+	comma          int // the offset of the comma after it; -1 for the last
 	next           int // where the next one begins
 }
 
@@ -44,7 +44,7 @@ func (r *KeyReader) begins() Element {
 	return Element{Span: scan.Span{Start: r.Token.Start}, Before: r.Params.Count}
 }
 
-// ends notes where an element ends, and moves past its comma.
+// ends sets the end of an element, and moves past its comma.
 func (r *KeyReader) ends(i *Element) {
 	i.End, i.params, i.comma = r.PrevEnd, r.Params.Count-i.Before, -1
 	if r.IsPunct(',') {
@@ -54,7 +54,7 @@ func (r *KeyReader) ends(i *Element) {
 	}
 }
 
-// Insertion reads what stands behind the table's name, up to where the rows end.
+// Insertion reads the text after the table's name, up to the end of the rows.
 func (r *KeyReader) Insertion() bool {
 	if r.Accept("set") {
 		return r.assignments()
@@ -127,7 +127,7 @@ func (r *KeyReader) values(row, width int) bool {
 	return n == width && r.Found.Row(row, key, v, "") && r.AcceptPunct(')')
 }
 
-// assignments reads what is set.
+// assignments reads the assignments of SET.
 func (r *KeyReader) assignments() bool {
 	var key Element
 	var v reader.Value

@@ -11,36 +11,36 @@ import (
 )
 
 // Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
-// that LAST_INSERT_ID() and the OK packet give the first row's: MySQL 8.4, section 14.15,
-// LAST_INSERT_ID(expr). The policy must want it ([Key].Session), and it must be an INSERT
-// or REPLACE with VALUES or SET, without IGNORE and DELAYED.
+// that LAST_INSERT_ID() and the OK packet return the first row's: MySQL 8.4, section
+// 14.15, LAST_INSERT_ID(expr). The policy must want it ([Key].Session), and the statement
+// must be an INSERT or REPLACE with VALUES or SET, without IGNORE and DELAYED.
 //
-// The call stands behind all other values, which read the session's old number: in a single
+// The call comes after all other values, which read the session's old number: in a single
 // row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
-// last). A key that is listed is moved there, in executions that fill it; the keys that
-// other rows bring have to be numbers or strings then.
+// last). A listed key is moved there, in executions that fill it; the keys that other
+// rows bring must then be numbers or strings.
 //
-// Where the table has several keys, rows come back, or an ON DUPLICATE KEY UPDATE assigns
-// LAST_INSERT_ID(…) to a column, not in a part of an expression that may not be worked out,
-// the first row's key is the one that is written so, and the text
+// If the table has several keys, rows are returned, or an ON DUPLICATE KEY UPDATE assigns
+// LAST_INSERT_ID(…) to a column, as the whole value and not in a part of an expression
+// that may be skipped, the first row's key is written as the call, and the text
 //
 //   - does not list the key's column;
 //   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
 //     would read our key: 10 stored for the parent's 7777, seen on MariaDB 10.11;
-//   - has no subqueries and no calls of functions that are not known as the engine's own,
-//     since a stored one may read LAST_INSERT_ID().
+//   - has no subqueries and calls only known functions of the engine, since a stored function
+//     may read LAST_INSERT_ID().
 //
 // The caller has to look up triggers and column defaults that are expressions, and uses
-// the session's text where at least one key is filled.
+// the session's text if at least one key is filled.
 func (pl *Plan) Session() bool { return pl.session }
 
-// A key in the session's text stands between these.
+// The text before and after a key in the session's text.
 const (
 	SessionOpen  = "LAST_INSERT_ID("
 	SessionClose = ")"
 )
 
-// Wrap says how the key of a slot is written in the session's text.
+// Wrap is how the key of a slot is written in the session's text.
 type Wrap uint8
 
 // The ways to write a key.
@@ -50,19 +50,19 @@ const (
 	WrapLast      // IF(LAST_INSERT_ID(first), key, key)
 )
 
-// LastKey is the last key of several rows: which of the placeholders that Bind adds it has,
-// counted from 0, and its draw.
+// LastKey is the last key of several rows: the index of its added placeholder, from 0,
+// and its draw.
 type LastKey struct {
 	Placeholder int
 	Draw        int32
 }
 
-// sessionForm notes how the session's text differs from the other one.
+// sessionForm notes how the session's text differs from the bound text.
 func (p *Draft) sessionForm(pl *Plan) {
 	if !p.Dialect.FirstID {
 		return
 	}
-	owns, room := 0, 0 // the caller's placeholders, and how many more the engine takes
+	owns, room := 0, 0 // the caller's placeholders for keys, and how many more the engine takes
 	for i := range pl.Slots {
 		if pl.Slots[i].Kind == SlotOwn {
 			owns++
@@ -85,7 +85,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 		switch plain := in.isPlain(); {
 		case plain && in.Listing != nil:
 			if owns > 0 && len(p.Inserts) > 1 {
-				continue // an execution may fill the one and not the other
+				continue // an execution may fill one INSERT and not the other
 			}
 			if edits, extra := p.sessionListed(insert); edits != nil && extra <= room {
 				listed = append(listed, listedInsert{insert, edits})
@@ -102,7 +102,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 			for first >= from && p.Edits[edit].Slot != first {
 				edit++
 			}
-			// A key that is not listed is an insertion; a literal would be replaced.
+			// An unlisted key is an insertion; a literal would be replaced.
 			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Slots[first].Row > 0 || !p.undisturbed(in) {
 				continue
 			}
@@ -115,14 +115,14 @@ func (p *Draft) sessionForm(pl *Plan) {
 	}
 }
 
-// isPlain reports whether nothing is worked out behind the values of the INSERT's last row,
-// which stores it or fails.
+// isPlain reports whether nothing is evaluated after the values of the INSERT's last row,
+// which is stored or fails.
 func (in *Insert) isPlain() bool {
 	return in.Conflict != ConflictUpdate && !in.Returning && !in.Delayed && !in.Selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
 }
 
-// SessionKey returns the index of the key that is to be written in
-// LAST_INSERT_ID( ), -1 for none.
+// SessionKey returns the index of the key to write in LAST_INSERT_ID( ), -1 if there is
+// none.
 func (in *Insert) SessionKey() int {
 	if in.Explained || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.Sure {
 		return -1
@@ -131,7 +131,7 @@ func (in *Insert) SessionKey() int {
 }
 
 // undisturbed reports whether nothing in the text of an INSERT reads, or may read, what
-// LAST_INSERT_ID(key) changes. Other statements of the text read what they read without
+// LAST_INSERT_ID(key) changes. Other statements of the text read the same as without
 // keyfill.
 func (p *Draft) undisturbed(in *Insert) bool {
 	text := p.Within(scan.Span{Start: in.Offset, End: in.End})
@@ -140,7 +140,7 @@ func (p *Draft) undisturbed(in *Insert) bool {
 	rows := p.Constants[at:]
 	for ; ; q.Advance() {
 		if len(rows) > 0 && q.Token.Start == rows[0].Start {
-			// Nothing in them is of interest.
+			// Constants read nothing.
 			q.last = scan.Token{Kind: scan.Punct, Start: rows[0].End - 1, End: rows[0].End}
 			q.Pos = rows[0].End
 			q.Read()
@@ -156,20 +156,20 @@ func (p *Draft) undisturbed(in *Insert) bool {
 	}
 }
 
-// use is a text that is read for what it may ask of the session.
+// use reads a text for the session values that it may read.
 type use struct {
 	*reader.Reader
-	before, last scan.Token // the tokens in front of the current one
+	before, last scan.Token // the tokens before the current one
 	depth        int
-	rows         bool // the table's name and column list are behind
+	rows         bool // the table's name and column list are read
 	upserts      bool // there is an upsert clause
-	update       bool // in the update part of it
+	update       bool // the current token is in its update part
 }
 
 // token reports whether the current token leaves the session's key alone.
 func (u *use) token() bool {
 	if u.last.Kind != scan.Punct && isIdiomName(u.Reader, u.last) {
-		// The word is at most the function's name, with an argument.
+		// At most, the word is the function's name, with an argument.
 		return u.update && u.IsPunct('(') && u.TextOf(u.before) != "."
 	}
 	if u.IsPunct(')') && isIdiomName(u.Reader, u.before) {
@@ -206,7 +206,7 @@ func isIdiomName(p *reader.Reader, t scan.Token) bool {
 	return false
 }
 
-// word reads one word.
+// word reports whether the current word leaves the session's key alone.
 func (u *use) word() bool {
 	switch {
 	case u.IsAny("select", "with", "table", "ignore", "delayed", "row_count", "rowcount"):
@@ -222,9 +222,9 @@ func (u *use) word() bool {
 	return effects.FieldRead(u.Reader, u.before, u.last) == 0
 }
 
-// call reports whether the bracket here opens nothing that may run a function
-// of a user: it groups, or belongs to a word of the grammar, to a type or alias
-// behind AS, or to one of the engine's own functions.
+// call reports whether the bracket here opens nothing that may run a user's function: it
+// groups, or belongs to a word of the grammar, to a type or alias after AS, or to one of
+// the engine's own functions.
 func (u *use) call() bool {
 	switch u.last.Kind {
 	case scan.Punct:
@@ -236,14 +236,14 @@ func (u *use) call() bool {
 	if u.before.Kind == scan.Word && scan.EqualWord(u.TextOf(u.before), "as") {
 		return true
 	}
-	// With a space before the bracket some of the names mean stored functions:
-	// MySQL 8.4, section 11.2.5.
+	// With a space before the bracket, some of the names mean stored functions: MySQL
+	// 8.4, section 11.2.5.
 	return u.last.Kind == scan.Word && u.TextOf(u.before) != "." &&
 		(words.BracketWords.Has(u.TextOf(u.last)) || u.last.End == u.Token.Start && words.Builtins.Has(u.TextOf(u.last)))
 }
 
-// IsIdiom reports whether LAST_INSERT_ID is called here with an argument, and is
-// no function of a schema.
+// IsIdiom reports whether LAST_INSERT_ID is called here with an argument, and is not a
+// schema's function.
 func IsIdiom(p *reader.Reader) bool {
 	if !isIdiomName(p, p.Token) || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' {
 		return false
@@ -253,8 +253,8 @@ func IsIdiom(p *reader.Reader) bool {
 	return q.AcceptPunct('(') && !q.IsPunct(')')
 }
 
-// IsAssigned reports whether the call of LAST_INSERT_ID here is all that is
-// assigned to a column, by what begins at an offset.
+// IsAssigned reports whether the call of LAST_INSERT_ID here is the whole value of the
+// assignment that begins at an offset.
 func IsAssigned(p *reader.Reader, at int) bool {
 	q := p.Within(scan.Span{Start: at, End: len(p.Text)})
 	for q.Token.Kind == scan.Word || q.Token.Kind == scan.Quoted {

@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Plan decides what becomes of the text that was read.
+// Plan returns the plan for the text that was read.
 func (p *Draft) Plan() *Plan {
 	pl := p.newPlan()
 	if len(p.Inserts) > 0 {
@@ -95,7 +95,7 @@ func (p *Draft) Plan() *Plan {
 	return pl
 }
 
-// newPlan returns a plan without anything that was read.
+// newPlan returns a plan with the text and none of the findings.
 func (p *Draft) newPlan() *Plan {
 	var pl *Plan
 	if p.Memory != nil {
@@ -107,8 +107,8 @@ func (p *Draft) newPlan() *Plan {
 	return pl
 }
 
-// firstQuery returns the index of the first INSERT whose rows come from a query, -1
-// where there is none.
+// firstQuery returns the index of the first INSERT whose rows come from a query, -1 if
+// there is none.
 func (p *Draft) firstQuery() int {
 	for i := range p.Inserts {
 		if p.Inserts[i].Query != nil {
@@ -118,8 +118,8 @@ func (p *Draft) firstQuery() int {
 	return -1
 }
 
-// place counts the placeholders that are added, and notes where they stand among the
-// caller's if that matters for any of these.
+// place counts the added placeholders, and notes their places among the caller's if any
+// has to be known.
 func (pl *Plan) place() {
 	for i := range pl.Edits {
 		if slot := pl.Edits[i].Slot; slot >= 0 {
@@ -145,7 +145,7 @@ func (pl *Plan) place() {
 	}
 }
 
-// trimmed returns a slice without much room behind it, since plans are kept.
+// trimmed returns the slice without most of its spare capacity, since plans are cached.
 func trimmed[S ~[]E, E any](s S) S {
 	if cap(s) > 2*len(s) {
 		return slices.Clone(s)
@@ -153,8 +153,9 @@ func trimmed[S ~[]E, E any](s S) S {
 	return s
 }
 
-// spellingOrReason returns how the placeholders of the keys are spelled, or the reason why
-// the slots cannot be filled. It settles which of the caller's placeholders are shared.
+// spellingOrReason returns how the placeholders of the keys are spelled, or the reason
+// why the slots cannot be filled. It decides which of the caller's placeholders are
+// shared.
 func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	switch {
 	case p.MayRepeat:
@@ -162,7 +163,7 @@ func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	case p.uncertain() != "":
 		return reader.Spelling{}, p.uncertain()
 	case p.Statements > 1 && slices.ContainsFunc(p.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Counted }) && !p.countsBeside():
-		return reader.Spelling{}, rewrite.ErrSelectSeveral // what stands beside it may change its rows
+		return reader.Spelling{}, rewrite.ErrSelectSeveral // another statement may change the query's rows
 	case p.perStatement() && p.WithPlaceholders > 1 && p.Params.Styles != reader.StyleName && (hasOwn(p.Slots) || p.asksScope()):
 		return reader.Spelling{}, rewrite.ErrPerStatement
 	}
@@ -186,10 +187,10 @@ func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	return p.firstUse(&u, sp)
 }
 
-// firstUse sees to it that a placeholder that drivers number by its digits or by
-// where it first stands in the text gets the same argument by both: those behind a
-// key get other numbers. Where the caller's own are not so, its drivers do what they
-// did as long as no argument comes in between: keys are literals.
+// firstUse ensures that a placeholder that drivers number by its digits or by its first
+// use in the text gets the same argument either way, by renumbering those after a key. If
+// the caller's own differ already, keys are literals, since its drivers treat them as
+// before if no argument comes between.
 func (p *Draft) firstUse(u *reader.Usage, sp reader.Spelling) (reader.Spelling, rewrite.Reason) {
 	for i := range p.Slots {
 		s := &p.Slots[i]
@@ -224,9 +225,9 @@ func hasOwn(slots []Slot) bool {
 	return false
 }
 
-// share makes the slots of placeholders that are used elsewhere too take one of
-// their own, and reports whether there are any. Of a placeholder used for keys
-// alone the first slot keeps it, so that no argument is left without a place.
+// share gives slots whose placeholders have other uses placeholders of their own, and
+// reports whether there are any. If a placeholder is used for keys alone, its first slot
+// keeps it, so that no argument is left without a place.
 func (p *Draft) share(u *reader.Usage) bool {
 	if u.Ids == nil {
 		return false // each is used once
@@ -259,7 +260,7 @@ func (p *Draft) share(u *reader.Usage) bool {
 }
 
 // draw returns the index of a draw, which it adds at its first use. known are the indexes
-// of all draws, nil if there is one INSERT, which has few.
+// of all draws, nil for the few of a single INSERT.
 func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
 	if known != nil {
 		if i, ok := known[d]; ok {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// parts returns the statements of the text; nil where they are not executed one by one.
-// A comment between two statements belongs to the first one.
+// parts returns the statements of the text; nil unless they are executed one by one. A
+// comment between two statements belongs to the first one.
 func (p *Draft) parts() []string {
 	if len(p.Starts) == 0 {
 		return nil
@@ -19,7 +19,7 @@ func (p *Draft) parts() []string {
 	return append(parts, p.Text[from:])
 }
 
-// endOnce leaves out the semicolons after the last statement if a comment follows them and
+// endOnce removes the semicolons after the last statement if a comment follows them and
 // drivers execute the statements one by one: for a comment after a semicolon
 // mattn/go-sqlite3 executes an empty statement, and its result, of no rows, replaces the
 // INSERT's.

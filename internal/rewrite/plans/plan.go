@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Action says what keyfill does with a query.
+// Action is how keyfill treats a query.
 type Action uint8
 
 // The four outcomes.
@@ -24,35 +24,34 @@ func (a Action) String() string {
 	return [...]string{"pass", "keep", "fill", "refuse"}[a]
 }
 
-// Plan is the compiled rewriting of one query. It does not change and is safe
-// for concurrent use.
+// Plan is the compiled rewriting of one query. It does not change and is safe for
+// concurrent use.
 type Plan struct {
-	// Action is decided from the text alone. Keep together with AtExecution
-	// means that a bound value decides.
+	// Action is decided from the text alone. Keep together with AtExecution means that a
+	// bound value decides.
 	Action      Action
-	AtExecution bool     // a placeholder stands in a key's place
+	AtExecution bool     // a placeholder stands for a key
 	Refusal     *Refusal // why, for Refuse
 	Inserts     []Insert // the INSERTs into configured tables
-	Draws       []Draw   // the calls to sources that an execution may take
+	Draws       []Draw   // the calls to sources that an execution may make
 	Statements  int      // how many the text has
 
-	// Parts are the statements of the text where it can be executed in parts, each of them as
-	// a text of its own, so that the rows of a query are counted, and keys drawn, directly
-	// before the INSERT; nil otherwise. A text that NeedsParts cannot be prepared, and gives
-	// no rows.
+	// Parts are the statements of the text, each as a text of its own, if it can be
+	// executed in parts, so that the rows of a query are counted, and keys drawn,
+	// directly before the INSERT; nil otherwise. A text that NeedsParts cannot be
+	// prepared, and returns no rows.
 	Parts []string
 
-	// Load says that the text opens a bulk load, and stands alone: its rows come
-	// as the executions of the prepared text, with a value for each column as
-	// arguments, and an execution without arguments ends it. bind.FindHoles and
-	// bind.Arguments are for one row, as if it had a placeholder for each column;
-	// keys cannot be literals.
+	// Load means that the text opens a bulk load, and nothing else: its rows come as the
+	// executions of the prepared text, with a value for each column as arguments, and an
+	// execution without arguments ends it. bind.FindHoles and bind.Arguments are for one
+	// row, as if it had a placeholder for each column; keys cannot be literals.
 	Load bool
 
-	Dialect *dialect.Dialect // that the plan was made for
+	Dialect *dialect.Dialect // the dialect that the plan was made for
 
-	// The text, and what package bind writes into it. BoundEdits are the edits of bind.Text
-	// if the caller's placeholders get other numbers too; nil otherwise.
+	// The text, and the changes that package bind writes into it. BoundEdits are the
+	// edits of bind.Text if the caller's placeholders are renumbered too; nil otherwise.
 	Query       string
 	Edits       []Edit
 	Slots       []Slot
@@ -61,14 +60,15 @@ type Plan struct {
 	Spelling    reader.Spelling
 	Added       int   // placeholders that are added
 	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
-	ArgsBefore  []int // for each added placeholder, the caller's placeholders in front of it
-	KeyCounts   []int // how many keys each draw takes when every slot does
+	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
+	KeyCounts   []int // how many keys each draw takes if every slot takes one
 
 	guarded bool // see GuardsSets
-	session bool // a slot holds the key that Session speaks of
+	session bool // see Session
 
-	// LastKeys are the added placeholders, counted from 0, that are three in the session's
-	// text; Listed are the edits of that text if a key is listed. nil otherwise.
+	// LastKeys are the added placeholders, counted from 0, that take three places in the
+	// session's text; Listed are the edits of that text if a key is listed. They are nil
+	// otherwise.
 	LastKeys []LastKey
 	Listed   []SessionEdit
 
@@ -91,8 +91,9 @@ type Plan struct {
 	Proof *ProofTexts // nil if no text proves anything
 }
 
-// PlanMemory is memory for a plan, and for what most plans that fill have: one INSERT with
-// one key. It is one piece, since pieces would take longer to allocate than to fill.
+// PlanMemory is memory for a plan, and for the parts that most filling plans have: one
+// INSERT with one key. It is one piece, since several would take longer to allocate than
+// to fill.
 type PlanMemory struct {
 	plan    Plan
 	Inserts [1]Insert
@@ -115,7 +116,7 @@ func (t *LazyText) Get(write func() string) string {
 	return t.text
 }
 
-// lazySlots are the indexes of the slots of each INSERT, once they were asked for.
+// lazySlots are the indexes of the slots of each INSERT, computed at the first call.
 type lazySlots struct {
 	once sync.Once
 	of   [][]int32
@@ -134,7 +135,7 @@ func (pl *Plan) SlotsOf(insert int) []int32 {
 	return l.of[insert]
 }
 
-// lazyUndoes is whether a text takes back what it does, once it was asked for.
+// lazyUndoes is whether a text undoes what it does, computed at the first call.
 type lazyUndoes struct {
 	once   sync.Once
 	undoes bool
@@ -146,12 +147,12 @@ type Draw struct {
 	Key    int // index of the target's Keys
 }
 
-// SlotKind says what stands in a key's place.
+// SlotKind is what the text has where a key belongs.
 type SlotKind uint8
 
-// What may stand in the place of a key.
+// What the text may have where a key belongs.
 const (
-	SlotKey SlotKind = iota // nothing, or a literal that is no key
+	SlotKey SlotKind = iota // nothing, or a literal that counts as no key
 	SlotOwn                 // the caller's placeholder, used only here
 	SlotTwo                 // the caller's placeholder, used elsewhere too
 )
@@ -164,26 +165,25 @@ type Slot struct {
 	Key    int32
 	Row    int32
 	Draw   int32
-	Before int32  // the caller's placeholders in front of the place
-	Text   string // the caller's placeholder, which is the one behind them
+	Before int32  // how many of the caller's placeholders precede the place
+	Text   string // the caller's placeholder here, the next after those
 }
 
-// MayConflict reports whether an INSERT of the text may leave rows out or change others,
-// where it would fail without its upsert clause.
+// MayConflict reports whether an INSERT of the text may leave rows out or change others
+// instead of failing.
 func (pl *Plan) MayConflict() bool { return pl.conflicts }
 
-// TooMany reports whether the bound text would have more placeholders than the
-// engine takes, or drivers would not agree on which are whose: [Plan.Unbound].
+// TooMany reports whether [Plan.Unbound] returns a reason: the bound text would have too
+// many placeholders for the engine, or drivers would disagree about their arguments.
 func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
 
-// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that
-// the engine refuses one that is a set.
+// GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that the
+// engine refuses it if it is a set.
 func (pl *Plan) GuardsSets() bool { return pl.guarded }
 
-// Placeholders returns how many arguments the caller's text asks for: for
-// placeholders by position their count, for numbered ones the highest number,
-// for named ones how many names there are. It is 0 for a plan that neither
-// fills nor decides at execution.
+// Placeholders returns how many arguments the caller's text needs: for placeholders by
+// position their count, for numbered ones the highest number, for named ones how many
+// names there are. It is 0 for a plan that neither fills nor decides at execution.
 func (pl *Plan) Placeholders() int {
 	switch pl.Params.Styles {
 	case reader.StyleNumber:

@@ -15,10 +15,10 @@ type Reading struct {
 	Plan     *Plan
 }
 
-// Ambiguous reports whether the text has another plan under other settings of the session.
+// Ambiguous reports whether the text has another plan under other session settings.
 func (pl *Plan) Ambiguous() bool { return len(pl.Readings) > 0 }
 
-// Under returns the plan under the settings that a session has.
+// Under returns the plan under a session's settings.
 func (pl *Plan) Under(s dialect.Settings) *Plan {
 	if !pl.Ambiguous() {
 		return pl
@@ -32,8 +32,7 @@ func (pl *Plan) Under(s dialect.Settings) *Plan {
 	return pl
 }
 
-// Unsettled returns the refusal of a text that is ambiguous when the settings
-// cannot be known.
+// Unsettled returns the refusal of an ambiguous text if the settings cannot be known.
 func (pl *Plan) Unsettled() *Plan {
 	targets := pl.Targets()
 	t := targets[0]
@@ -52,8 +51,7 @@ func (pl *Plan) Unsettled() *Plan {
 	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, Query: pl.Query}
 }
 
-// ReadsAny returns what the text reads under any settings that are in question:
-// see [Plan.Reads].
+// ReadsAny returns what the text reads under any possible settings: see [Plan.Reads].
 func (pl *Plan) ReadsAny() effects.Reads {
 	reads := pl.Reads()
 	for _, r := range pl.Readings {
@@ -62,8 +60,8 @@ func (pl *Plan) ReadsAny() effects.Reads {
 	return reads
 }
 
-// Targets returns the configured tables that the text may insert into, under
-// any settings that are in question, each once.
+// Targets returns the configured tables that the text may insert into, under any possible
+// settings, each once.
 func (pl *Plan) Targets() []*Target {
 	var all []*Target
 	add := func(t *Target) {
@@ -88,14 +86,14 @@ func (pl *Plan) Targets() []*Target {
 	return all
 }
 
-// StringTarget reports whether the plan is of a text that the engine refuses as
-// a whole because a name in it is a string. Keys are added behind the name.
+// StringTarget reports whether the engine refuses the plan's whole text because a name in
+// it is a string. Keys are added after the name.
 func (pl *Plan) StringTarget() bool {
 	return pl.Action == Refuse && pl.Refusal.Reason == rewrite.ErrDoubleQuotes && (pl.Statements == 1 || !pl.Dialect.Setting.OneByOne)
 }
 
-// Same reports whether two plans of a text do the same with it: they send the
-// same text with the same keys, and report the same afterwards.
+// Same reports whether two plans of a text have the same effect: they send the same text
+// with the same keys, and report the same afterwards.
 func (pl *Plan) Same(o *Plan) bool {
 	switch {
 	case pl.Action != o.Action:
@@ -111,8 +109,7 @@ func (pl *Plan) Same(o *Plan) bool {
 		pl.guarded != o.guarded, pl.session != o.session, pl.LiteralReason != o.LiteralReason:
 		return false
 	}
-	// What is known of an INSERT is compared as a whole, so that what it gets in
-	// the future counts too.
+	// Inserts are compared as a whole, so that future fields count too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
 		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Edits, o.Edits) && slices.Equal(pl.BoundEdits, o.BoundEdits) && slices.Equal(pl.Listed, o.Listed) && slices.Equal(pl.Slots, o.Slots) &&
 		slices.Equal(pl.ArgsBefore, o.ArgsBefore) && slices.Equal(pl.DroppedArgs, o.DroppedArgs) && slices.Equal(pl.KeyCounts, o.KeyCounts) &&

@@ -6,22 +6,22 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
-// Reads returns what the plan's text reads, by its words outside of strings and
-// comments, whatever the dialect. Reads does not see a view, a trigger or a
-// function that asks for them. It is read at the first call and kept.
+// Reads returns what the plan's text reads, by its words outside of strings and comments,
+// in every dialect. Reads does not notice a view, a trigger or a function that reads
+// them. The first call computes it.
 func (pl *Plan) Reads() effects.Reads {
 	pl.reads.once.Do(func() { pl.reads.reads = effects.ReadsOf(pl.Dialect, pl.Query) })
 	return pl.reads.reads
 }
 
-// lazyReads holds the [effects.Reads] of a text once they were asked for.
+// lazyReads holds the [effects.Reads] of a text, computed at the first call.
 type lazyReads struct {
 	once  sync.Once
 	reads effects.Reads
 }
 
-// IsQuiet reports whether the text is one INSERT whose own values draw no number of a sequence
-// or identity. It is read at the first call and kept.
+// IsQuiet reports whether the text is one INSERT whose own values draw no number of a
+// sequence or identity. The first call computes it.
 func (pl *Plan) IsQuiet() bool {
 	pl.quiet.once.Do(func() {
 		steps := effects.SessionSteps(pl.Dialect, pl.Query)
@@ -30,7 +30,7 @@ func (pl *Plan) IsQuiet() bool {
 	return pl.quiet.is
 }
 
-// lazyQuiet is whether a text is quiet, once it was asked for.
+// lazyQuiet is whether a text is quiet, computed at the first call.
 type lazyQuiet struct {
 	once sync.Once
 	is   bool

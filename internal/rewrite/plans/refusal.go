@@ -7,11 +7,11 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Refused returns the refusal of the plan's first INSERT for a reason that its
-// text alone does not give.
+// Refused returns the refusal of the plan's first INSERT for a reason that its text alone
+// does not show.
 func (pl *Plan) Refused(reason rewrite.Reason) *Refusal { return pl.RefusedAt(0, reason) }
 
-// RefusedAt is [Plan.Refused] for the INSERT of the given index.
+// RefusedAt is [Plan.Refused] for the INSERT with the given index.
 func (pl *Plan) RefusedAt(insert int, reason rewrite.Reason) *Refusal {
 	in := &pl.Inserts[insert]
 	return &Refusal{Target: in.Target, Table: in.Target.Table, Column: in.Target.Keys[0].Column, Offset: in.Offset, Reason: reason,
@@ -19,7 +19,7 @@ func (pl *Plan) RefusedAt(insert int, reason rewrite.Reason) *Refusal {
 }
 
 // Withheld returns a plan that refuses the text for a reason that the text alone does not
-// give.
+// show.
 func (pl *Plan) Withheld(reason rewrite.Reason) *Plan {
 	if pl.Action == Refuse {
 		return pl
@@ -39,31 +39,31 @@ func (pl *Plan) Others(but *Target) (others []*Target) {
 	return others
 }
 
-// Refusal says which INSERT cannot be filled, and why.
+// Refusal is which INSERT cannot be filled, and why.
 type Refusal struct {
 	Target *Target
-	Table  string // as the rule names it
-	Column string // the key column, where one is concerned
+	Table  string // as the policy names it
+	Column string // the key column, if the refusal is about one
 	Offset int    // bytes from the start of the text
 	Reason rewrite.Reason
-	Others []*Target // of the other INSERTs of the text, which is not sent either
-	Detail string    // numbers that help, "" for none; never a value
+	Others []*Target // of the other INSERTs of the text, which are not sent either
+	Detail string    // helpful numbers, empty if there are none; never a value
 
-	ofValues bool // what follows VALUES is the reason
+	ofValues bool // the text after VALUES is the reason
 }
 
-// Error names the table, the place and the cause.
+// Error returns the table, the offset and the cause.
 func (r *Refusal) Error() string {
 	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
 }
 
-// scopeTexts are the reasons that read otherwise for a key that is numbered within other
-// columns, which has no other transaction.
+// scopeTexts are the texts of reasons for a key that is numbered within other columns,
+// which has no other transaction setting.
 var scopeTexts = map[rewrite.Reason]string{
 	rewrite.ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
 }
 
-// valuesTexts are the reasons that read otherwise where VALUES is a part of a query.
+// valuesTexts are other texts of reasons, if VALUES is a part of a query.
 var valuesTexts = map[rewrite.Reason]string{
 	rewrite.ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
 }

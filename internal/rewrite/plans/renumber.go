@@ -7,12 +7,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// renumber gives all placeholders of the bound text the numbers of their first use
-// in it: the caller's stand in that order already, and those behind a key's go up by
-// one for each key. From then on a slot's before is how many different ones of the
-// caller's stand in front of it, and the arguments go by their places.
+// renumber numbers all placeholders of the bound text by their first use: the caller's
+// are in that order already, and those after a key go up by one for each key. Then a
+// slot's Before is how many different placeholders of the caller's precede it, and the
+// arguments follow their order.
 func (pl *Plan) renumber() {
-	replaced := map[int]bool{} // where a placeholder begins that a key's takes the place of
+	replaced := map[int]bool{} // the offsets of placeholders that a key's placeholder replaces
 	for i := range pl.Edits {
 		if e := &pl.Edits[i]; e.Slot >= 0 && e.End > e.Start {
 			replaced[e.Start] = true

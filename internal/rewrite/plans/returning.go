@@ -5,10 +5,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// ReturnsKey reports whether the rows that the plan's first INSERT gives back
-// show the stored value of a column under its name, and nothing else under that
-// name: RETURNING id, t.id or *, but not parent AS id, and not lower(id). The
-// column comes folded.
+// ReturnsKey reports whether the rows that the plan's first INSERT returns have the
+// stored value of a column under its name, and nothing else under that name: RETURNING
+// id, t.id or *, but not parent AS id, and not lower(id). The column's name is folded.
 func (pl *Plan) ReturnsKey(column string) bool {
 	in := &pl.Inserts[0]
 	g := &pl.Dialect.Grammar
@@ -34,8 +33,8 @@ func (pl *Plan) ReturnsKey(column string) bool {
 	return false
 }
 
-// shows reads the list behind RETURNING or OUTPUT, and whether its rows go INTO
-// a table instead of back.
+// shows reads the list after RETURNING or OUTPUT. It reports whether the list has the
+// column, and whether its rows go INTO a table instead of back.
 func shows(p *reader.Reader, column string) (shows, into bool) {
 	hides := false
 	for {
@@ -53,11 +52,11 @@ func shows(p *reader.Reader, column string) (shows, into bool) {
 	}
 }
 
-// item is one item of a list behind RETURNING or OUTPUT.
+// item is one item of a list after RETURNING or OUTPUT.
 type item struct {
-	plain    bool   // a name, with others in front of it, or a star
+	plain    bool   // a name, with others before it, or a star
 	star     bool   // it ends with a star
-	old      bool   // it is of the row before: old.id, deleted.id
+	old      bool   // it is of the old row: old.id, deleted.id
 	mentions bool   // it has the column's name somewhere
 	last     string // the last name, folded
 }
@@ -65,7 +64,7 @@ type item struct {
 // returned reads one item of a list after RETURNING or OUTPUT.
 func returned(p *reader.Reader, column string) item {
 	i := item{plain: true}
-	name := true // a name is due
+	name := true // a name must come next
 	for first, depth := true, 0; !p.AtEnd(); first = false {
 		switch {
 		case depth == 0 && (p.IsPunct(',') || !first && endsItem(p)):

@@ -8,18 +8,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A key may be numbered within the values of other columns of its row: the lines
-// of each order from 1 on. These values are then needed before the statement is
-// sent, and taken from where they stand in it: as an argument or a literal. A
-// key is refused when it needs a value that only the engine knows: an
-// expression, a default, a row of a query.
+// A key may be numbered within the values of other columns of its row: the lines of each
+// order from 1 on. keyfill needs these values before it sends the statement, and reads
+// them from it: an argument or a literal. A key is refused if it needs a value that only
+// the engine knows: an expression, a default, a row of a query.
 
-// Scoping describes where an INSERT gives the columns that keys are numbered
-// within.
+// Scoping is where an INSERT has the values of the columns that keys are numbered within.
 type Scoping struct {
 	Columns []string     // folded, each once
-	Listed  []int        // for each of columns its index in the column list; notListed, or listedBadly
-	Values  []ScopeValue // for each row one for each of columns
+	Listed  []int        // for each of Columns its index in the column list; notListed, or listedBadly
+	Values  []ScopeValue // for each row one for each of Columns
 }
 
 // notListed stands for a column that the list does not have.
@@ -28,12 +26,12 @@ const notListed = -1
 // listedBadly stands for a column that is listed twice, or with a field or a subscript.
 const listedBadly = -2 // twice, or with a field or a subscript
 
-// ScopeKind says what stands in a scope column's place.
+// ScopeKind is the form of a scope column's value.
 type ScopeKind uint8
 
-// What may stand in a scope column's place.
+// The forms of a scope column's value.
 const (
-	ScopeNone     ScopeKind = iota // nothing that is known here
+	ScopeNone     ScopeKind = iota // no value that is known here
 	ScopeArgument                  // a placeholder
 	ScopeToInt                     // a placeholder that is cast to an integer
 	ScopeToText                    // a placeholder that is cast to text
@@ -44,13 +42,13 @@ const (
 // ScopeValue is the value of a scope column in a row.
 type ScopeValue struct {
 	Kind   ScopeKind
-	At     int    // where it stands, or the row
-	Before int    // the caller's placeholders in front of it
-	Text   string // as it is written
+	At     int    // its offset, or the row's
+	Before int    // how many of the caller's placeholders precede it
+	Text   string // as written
 }
 
-// ScopesOf returns the columns that the keys of a table are numbered within; nil
-// where there are none.
+// ScopesOf returns the columns that the keys of a table are numbered within; nil if there
+// are none.
 func ScopesOf(t *Target) *Scoping {
 	var s *Scoping
 	for i := range t.Keys {
@@ -94,8 +92,8 @@ func (s *Scoping) Value(row int, column string) ScopeValue {
 	return s.Values[i]
 }
 
-// IntegerLiteral returns the value of an integer in decimal digits: an int64, or a
-// uint64 where it does not fit into an int64.
+// IntegerLiteral returns the value of an integer in decimal digits: an int64, or a uint64
+// if it does not fit into an int64.
 func IntegerLiteral(text string) (any, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
@@ -104,8 +102,8 @@ func IntegerLiteral(text string) (any, bool) {
 	return n, err == nil
 }
 
-// TextLiteral returns the value of a quoted text that every dialect reads alike:
-// without a prefix and a backslash.
+// TextLiteral returns the value of a quoted text that every dialect reads alike: without
+// a prefix and a backslash.
 func TextLiteral(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '\'' || strings.Contains(text, `\`) {
 		return "", false
@@ -113,7 +111,7 @@ func TextLiteral(text string) (string, bool) {
 	return strings.ReplaceAll(text[1:len(text)-1], "''", "'"), true
 }
 
-// ScopeRefusal returns the refusal of a key for want of the value of a column.
+// ScopeRefusal returns the refusal of a key that lacks the value of a scope column.
 func ScopeRefusal(t *Target, k *Key, at int, column string) *Refusal {
 	return &Refusal{
 		Target: t, Table: t.Table, Column: k.Column, Offset: at, Reason: rewrite.ErrScope,
@@ -121,8 +119,8 @@ func ScopeRefusal(t *Target, k *Key, at int, column string) *Refusal {
 	}
 }
 
-// asksScope reports whether a key that is, or may be, filled is numbered within a
-// column whose value is an argument.
+// asksScope reports whether a key that is, or may be, filled is numbered within a column
+// whose value is an argument.
 func (p *Draft) asksScope() bool {
 	for i := range p.Slots {
 		s := &p.Slots[i]

@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// In the session's text a key that the INSERT lists stands behind all other columns and
-// values, so that these still read the session's old number:
+// In the session's text a listed key comes after all other columns and values, so that
+// these still read the session's old number:
 //
 //	INSERT INTO t (id, a, b) VALUES (?, ?, LAST_INSERT_ID())
 //	INSERT INTO t (a, b, id) VALUES (?, LAST_INSERT_ID(), LAST_INSERT_ID(?))
 //
 // Its argument moves with it. An execution that brings all its keys has the other text.
 
-// Listing is where the column list, VALUES or SET of an INSERT that lists a key begins and
-// its rows end, and how many of the caller's placeholders stand in front of that.
+// Listing is the span from the column list, VALUES or SET of an INSERT that lists a key
+// to the end of its rows, and how many of the caller's placeholders precede it.
 type Listing struct {
 	Rows   scan.Span
 	Params int
@@ -33,15 +33,15 @@ type listedInsert struct {
 // SessionEdit is an edit of the session's text.
 type SessionEdit struct {
 	Edit
-	Call   bool // the key stands in LAST_INSERT_ID( )
+	Call   bool // the key is inside LAST_INSERT_ID( )
 	First  bool // the key is the first one of the slot's draw
-	Before int  // the caller's placeholders in front of it
-	Params int  // the caller's placeholders that it replaces
+	Before int  // how many of the caller's placeholders precede it
+	Params int  // how many of the caller's placeholders it replaces
 }
 
 // sessionListed returns the edits of the session's text for an INSERT that lists its key,
-// nil where the key cannot be moved, as where the key of another row is an expression. extra
-// is how many placeholders these have more than the other text.
+// nil if the key cannot be moved, as when the key of another row is an expression. extra
+// is how many more placeholders these have than the other text.
 func (p *Draft) sessionListed(insert int) (edits []SessionEdit, extra int) {
 	in := &p.Inserts[insert]
 	if in.Listing.Rows.End != in.End {
@@ -59,7 +59,7 @@ func (p *Draft) sessionListed(insert int) (edits []SessionEdit, extra int) {
 	return m.edits, m.extra
 }
 
-// startOf returns the index of the first edit that begins at an offset or behind it.
+// startOf returns the index of the first edit that begins at or after an offset.
 func startOf(edits []Edit, at int) int {
 	i, _ := slices.BinarySearchFunc(edits, at, func(e Edit, at int) int { return cmp.Compare(e.Start, at) })
 	return i
@@ -68,13 +68,13 @@ func startOf(edits []Edit, at int) int {
 // keyMover moves the key of an INSERT to the end of its rows.
 type keyMover struct {
 	*KeyReader
-	slot  int    // the first one of the INSERT
-	rest  []Edit // those of the INSERT that are not passed yet, and what follows
+	slot  int    // the first slot of the INSERT
+	rest  []Edit // the edits from the current place on, of the INSERT and later ones
 	edits []SessionEdit
 	extra int
 }
 
-// remove takes an element and its comma away, but no comment.
+// remove removes an element and its comma, but no comment.
 func (m *keyMover) remove(i Element) {
 	end := i.comma + 1
 	if isBlank(m.Text[end:i.next]) {
@@ -105,7 +105,7 @@ func (m *keyMover) Listed(key Element) bool {
 	return true
 }
 
-// Implied writes the column list that the INSERT does not have.
+// Implied writes the column list that the INSERT lacks.
 func (m *keyMover) Implied() bool {
 	if len(m.rest) == 0 || m.rest[0].Slot >= 0 {
 		return false
@@ -121,14 +121,14 @@ func (m *keyMover) Implied() bool {
 	return true
 }
 
-// Row writes the key of a row, which is a value of it, behind the other values. name stands
-// in front of it in SET.
+// Row writes the key of a row, which is one of its values, after the other values. name
+// is the text before it in SET.
 func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 	for len(m.rest) > 0 && m.rest[0].Start < v.Start {
 		m.rest = m.rest[1:]
 	}
 	e := SessionEdit{Edit: Edit{v.Start, v.End, "", -1}, Before: i.Before, Params: i.params}
-	text, rest := m.Text[v.Start:v.End], "" // of the value, and behind its key
+	text, rest := m.Text[v.Start:v.End], "" // of the value, and after its key
 	if len(m.rest) > 0 && m.rest[0].Slot >= 0 && m.rest[0].End <= v.End {
 		e.Edit = m.rest[0]
 	} else if t, ok := m.Core(v); !ok || t.Kind != scan.Number && t.Kind != scan.String {
@@ -155,8 +155,8 @@ func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 	return true
 }
 
-// last writes the key of the last of several rows: the first key as LAST_INSERT_ID(key), and
-// its own, which is a text or of a slot.
+// last writes the key of the last of several rows: the first key as LAST_INSERT_ID(key),
+// and its own, which is a text or a slot's.
 func (m *keyMover) last(e SessionEdit, text string) {
 	own := e.Slot
 	e.Text, e.Slot, e.Call, e.First = e.Text+"IF(", m.slot, true, true
@@ -172,8 +172,8 @@ func (m *keyMover) last(e SessionEdit, text string) {
 	m.edits = append(m.edits, SessionEdit{Edit: Edit{e.End, e.End, ")", -1}, Before: at.Before})
 }
 
-// withListed returns all edits of the session's text, with these of INSERTs that list their
-// key in the place of the plan's.
+// withListed returns all edits of the session's text: the plan's, in which the given ones
+// replace the edits of INSERTs that list their key.
 func (p *Draft) withListed(slots []Slot, listed []listedInsert) []SessionEdit {
 	all := make([]SessionEdit, 0, len(p.Edits)+len(listed[0].edits))
 	for _, e := range p.Edits {

@@ -5,9 +5,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 )
 
-// spelling chooses how added placeholders are spelled: as the caller's own with
-// the next highest number, or with a name that the text does not hold. It
-// reports false when the caller mixes styles.
+// spelling returns how added placeholders are spelled: like the caller's own with the
+// next highest number, or with a name that the text does not hold. It reports false if
+// the caller mixes styles.
 func (p *Draft) spelling() (reader.Spelling, bool) {
 	ps, d := &p.Params, p.Dialect
 	switch {

@@ -9,11 +9,11 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// uncertain returns why an INSERT that may not run cannot be filled, "" where all
-// can be filled. Numbers without gaps, numbers within a parent and greatest keys
-// plus one are drawn only for a row that is stored. PL/SQL binds a name once,
-// however often it stands there: PL/SQL Language Reference 23ai, "Repeated
-// Placeholder Names in Dynamic SQL Statements".
+// uncertain returns why an INSERT that may not run cannot be filled, empty if all can be
+// filled. Numbers without gaps, numbers within a parent and greatest keys plus one are
+// drawn only for a row that is stored. PL/SQL binds a name once, however often it is
+// used: PL/SQL Language Reference 23ai, "Repeated Placeholder Names in Dynamic SQL
+// Statements".
 func (p *Draft) uncertain() rewrite.Reason {
 	if !p.Branched {
 		return ""
@@ -32,18 +32,17 @@ func (p *Draft) uncertain() rewrite.Reason {
 	return ""
 }
 
-// perStatement reports whether drivers differ in which argument a placeholder of
-// the text is: SQLite numbers the placeholders of each statement from the first
+// perStatement reports whether drivers disagree about the argument of a placeholder:
+// SQLite numbers the placeholders of each statement from the first
 // (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each
-// statement the same arguments, and others go on counting. An engine whose ?
-// takes a number is one that numbers so.
+// statement the same arguments, and others count on. An engine whose ? takes a number is
+// one that numbers so.
 func (p *Draft) perStatement() bool {
 	return p.Statements > 1 && p.Dialect.Params.QuestionNumber
 }
 
-// Unbound returns why the text cannot be prepared with its keys as arguments, ""
-// when it can. Its keys go as literals then, and only where it is executed
-// directly.
+// Unbound returns why the text cannot be prepared with its keys as arguments, empty if it
+// can. Otherwise it is filled with literals, and only if it is executed directly.
 func (pl *Plan) Unbound() rewrite.Reason {
 	switch {
 	case pl.LiteralReason != "":
@@ -54,14 +53,14 @@ func (pl *Plan) Unbound() rewrite.Reason {
 	return ""
 }
 
-// Alone reports whether the text is one INSERT and nothing else that gives an
-// answer, so that the engine's answer is about that INSERT.
+// Alone reports whether the text is one INSERT and nothing else that returns a result, so
+// that the engine's result is about that INSERT.
 func (pl *Plan) Alone() bool {
 	return pl.Statements == 1 && len(pl.Inserts) == 1 && !pl.Inserts[0].Nested && !pl.Inserts[0].Explained
 }
 
-// Undoes reports whether another statement of the text may take back or change
-// what its INSERTs have stored, by its words outside of strings and comments.
+// Undoes reports whether another statement of the text may undo or change what its
+// INSERTs have stored, by its words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
 	pl.undoes.once.Do(func() {
 		p := reader.New(pl.Dialect, pl.Query)
@@ -73,25 +72,25 @@ func (pl *Plan) Undoes() bool {
 	return pl.undoes.undoes
 }
 
-// A text of several statements whose rows come from a query is numbered where the
-// engine undoes all of the text when one statement fails. Other statements of the
-// text may change the number of rows after the count. A row too many is then an error
-// that undoes the whole text; with fewer rows some keys are a gap. Where drivers execute
-// the statements one by one, keyfill does so in their place: see Plan.Parts.
+// A text of several statements whose rows come from a query is numbered if the engine
+// undoes the whole text when one statement fails. Other statements of the text may change
+// the number of rows after the count. An extra row is then an error that undoes the whole
+// text; with fewer rows some keys are a gap. If drivers execute the statements one by
+// one, keyfill does so instead: see Plan.Parts.
 
-// CountsBeside reports whether the rows of a query are to be counted before an
-// execution, and other statements of the text may change them behind the count.
+// CountsBeside reports whether the rows of a query must be counted before an execution,
+// and other statements of the text may change them after the count.
 func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() && pl.Parts == nil }
 
-// NeedsParts reports whether the text is executed in parts or not at all.
+// NeedsParts reports whether the text can only be executed in parts.
 func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
 
-// fillsBehindOwn reports whether an INSERT of the text brings a key that is followed, or
-// leaves it to the engine, and one after it draws keys for the same column: they are to be
-// drawn behind the first.
+// fillsBehindOwn reports whether an INSERT of the text brings a key with Follow, or
+// leaves it to the engine, and a later one draws keys for the same column: these must be
+// drawn after the first INSERT ran.
 func (pl *Plan) fillsBehindOwn() bool {
 	brings := map[*Target]bool{}
-	next := 0 // the first draw that was not looked at
+	next := 0 // the first draw not yet checked
 	for i := range pl.Inserts {
 		for ; next < len(pl.Draws) && pl.Draws[next].Insert <= i; next++ {
 			if brings[pl.Inserts[i].Target] {
@@ -107,8 +106,8 @@ func (pl *Plan) fillsBehindOwn() bool {
 	return false
 }
 
-// countsBeside reports whether the text is filled although the rows of a query
-// are counted while other statements of the text may change them.
+// countsBeside reports whether the text is filled although other statements of the text
+// may change the counted rows of a query.
 func (p *Draft) countsBeside() bool {
 	return p.Params.Count == 0 && (p.Dialect.Transactions.OneByOne || effects.OneTransaction(p.Dialect, p.Text)) && !slices.ContainsFunc(p.Inserts, func(in Insert) bool {
 		return in.Query != nil && in.Query.Counted && (in.Nested || in.Explained || in.Query.Implied)

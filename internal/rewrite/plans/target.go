@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Lookup returns the rule for a table by its folded names, schema "" where the
-// text names none; nil when the table is not configured. It must be a pure
-// function: plans are kept.
+// Lookup returns the rule for a table by its folded names; schema is empty if the text
+// has none. It returns nil if the table is not configured. It must be a pure function,
+// since plans are cached.
 type Lookup func(schema, table string) *Target
 
 // Target describes a configured table to the rewriter.
 type Target struct {
 	Table   string   // as reports and errors name it
 	Keys    []Key    // the key columns to fill, at least one
-	Columns []string // all columns in order, folded or as the table has them; nil when not known
-	Owner   any      // whatever the lookup wants to find again in a plan
+	Columns []string // all columns in order, folded or as the table has them; nil if not known
+	Owner   any      // any value for which the lookup's caller has a use
 }
 
 // Key is a column to fill.
@@ -24,57 +24,57 @@ type Key struct {
 	Fill    FillOn // what counts as "no key"
 	Integer bool   // the source makes integers, so that 0 is the zero value
 
-	// Counted says that the keys of one draw are consecutive integers, so that the
-	// engine can number the rows of a query. Where Integer is false they go as
-	// decimal text.
+	// Counted means that the keys of one draw are consecutive integers, so that the
+	// engine can number the rows of a query. If Integer is false they are sent as decimal
+	// text.
 	Counted bool
 
-	// Function is an expression of the engine that makes a key of this kind, for
-	// the rows of a query; "" where there is none.
+	// Function is an expression of the engine that makes a key of this kind, for the rows
+	// of a query; empty if there is none.
 	Function string
 
-	// Tail is the expression that makes a key of this kind for a row of a query from
-	// what is drawn for all of them, see [dialect.Tails]; "" where there is none.
+	// Tail is the expression that makes a key of this kind for a row of a query from the
+	// values drawn for all of them: see [dialect.Tails]. It is empty if there is none.
 	Tail string
 
-	// Session says that the policy wants the first row's key written as
-	// LAST_INSERT_ID(key) where [Plan.Session] allows it. It applies to
-	// integers; of several keys with Session the first counts.
+	// Session means that the policy wants the first row's key written as
+	// LAST_INSERT_ID(key) if [Plan.Session] allows it. It applies to integers; of several
+	// keys with Session the first counts.
 	Session bool
 
-	// Type is the type that a key is cast to where it stands in a query, in a
-	// dialect with Grammar.TypedRows: one that is assigned to every column that
-	// takes such keys. With "" they are not filled there.
+	// Type is the type to which a key in a query is cast, in a dialect with
+	// Grammar.TypedRows: one that is assigned to every column that takes such keys. If it
+	// is empty, they are not filled there.
 	Type string
 
-	// Scope are the columns, folded, whose values a row's keys are numbered within:
-	// bind.Scopes. nil stands for one numbering of the whole table. Such a key is
-	// not Counted.
+	// Scope are the columns, folded, whose values a row's keys are numbered within: see
+	// bind.Scopes. It is nil for one numbering of the whole table. Such a key is not
+	// Counted.
 	Scope []string
 
-	// Joined says that the keys belong to the transaction of their INSERT, which may
+	// Joined means that the keys belong to the transaction of their INSERT, which may
 	// prove that one is open: [Plan.Proves].
 	Joined bool
 
-	// Proof stands around the first such key of an INSERT that runs, in texts that prove
-	// what the table's name means: [Plan.Proves].
+	// Proof is the text around the first such key of an INSERT that runs, in texts that
+	// prove what the table's name means: [Plan.Proves].
 	Proof Proof
 
-	// Gapless says that the numbers have no gaps, so that no row may be left out: an upsert
-	// clause whose only target is such a key is cut from the text where each row gets one.
+	// Gapless means that the numbers have no gaps, so that no row may be left out: an
+	// upsert clause whose only target is such a key is cut from the text if each row gets
+	// one.
 	Gapless bool
 
-	// Sole says that the table has no unique index but on this key, alone or with columns of
-	// its Scope, so that ON DUPLICATE KEY is about it. Where it is not known, no such clause
-	// is cut.
+	// Sole means that the table has no unique index except on this key, alone or with
+	// columns of its Scope, so that ON DUPLICATE KEY is about it. If that is not known,
+	// no such clause is cut.
 	Sole bool
 
-	// Follow says that the integers that INSERTs bring are asked for:
-	// bind.ExplicitKeys.
+	// Follow means that keyfill needs the integers that INSERTs bring: bind.ExplicitKeys.
 	Follow bool
 }
 
-// FillOn is a set of values that count as "no key".
+// FillOn is a set of forms that count as "no key".
 type FillOn uint8
 
 // The members of a [FillOn].
@@ -85,54 +85,54 @@ const (
 	FillZero                       // 0 for integers, the zero UUID and '' otherwise
 )
 
-// Proof is an expression around a key, which is the key where something is true, and an
-// error elsewhere.
+// Proof is an expression around a key, which is the key if a condition is true, and an
+// error otherwise.
 type Proof struct {
-	// What is true: that this name means the table of the name in this schema.
+	// The condition: Name means the table of that name in this schema.
 	Name, Schema string
 
-	Open string // in front of the key
-	Shut string // behind it
+	Open string // before the key
+	Shut string // after it
 
-	// Counted is what stands behind the number of rows instead, where the engine numbers
-	// the rows of a query.
+	// Counted replaces Shut after the number of rows, if the engine numbers the rows of a
+	// query.
 	Counted string
 }
 
-// Standing says which table the name of a configured table means on a connection
-// before a text is sent.
+// Standing is which table the name of a configured table means on a connection before a
+// text is sent.
 type Standing uint8
 
 const (
-	// IsConfigured says that it means the configured table.
+	// IsConfigured means that it is the configured table.
 	IsConfigured Standing = iota
-	// WasTemporary says the same of a name that has been a temporary table's, and
-	// may become one's again.
+	// WasTemporary is IsConfigured for a name that has been a temporary table's, and may
+	// be one again.
 	WasTemporary
-	// ByPath says the same where the search path may have the schema of temporary
-	// tables behind the other table's schema.
+	// ByPath is IsConfigured if the search path may have the schema of temporary tables
+	// after the other table's schema.
 	ByPath
-	// IsTemporary says that it means a temporary table.
+	// IsTemporary means that it is a temporary table.
 	IsTemporary
-	// Unasked says that it may mean a temporary table, and that the question would
-	// change what the text reads: see effects.ReadsCount.
+	// Unasked means that it may be a temporary table, and that asking would change what
+	// the text reads: see effects.ReadsCount.
 	Unasked
 )
 
 // TableName is a table's name as a text has it.
 type TableName struct {
-	Schema, Table string // folded; Schema "" where the text names none
-	Text          string // as it stands there, quotes included
+	Schema, Table string // folded; Schema is empty if the text names none
+	Text          string // as written, quotes included
 }
 
-// Keys of 16 bytes for the rows of a query have a prefix that is drawn for the
-// statement, and behind it a number of 48 bits that the engine counts up. Nothing is
-// counted before. In MySQL and MariaDB, where ROW_NUMBER() may change values of the
-// row, a function that counts calls stands in the select list itself:
+// Keys of 16 bytes for the rows of a query have a prefix that is drawn for the statement,
+// and after it a number of 48 bits that the engine counts up. Nothing is counted before.
+// In MySQL and MariaDB, where ROW_NUMBER() may change values of the row, a function that
+// counts calls is in the select list itself:
 //
 //	INSERT INTO t (a, id) SELECT a, CONCAT(prefix, … before + (UUID_SHORT() & …)) FROM s
 //
-// Elsewhere, and where that function would be called for rows that DISTINCT or UNION
+// In other engines, and if that function would be called for rows that DISTINCT or UNION
 // leaves out, the query becomes a common table expression as for integers.
 
 // ByEngine reports whether the engine makes or numbers such keys for the rows of a query.
@@ -141,8 +141,8 @@ func (k *Key) ByEngine() bool { return k.Counted || k.Function != "" || k.Tail !
 // Tailed reports whether such keys are made of a prefix and a row's number.
 func (k *Key) Tailed() bool { return !k.Counted && k.Function == "" && k.Tail != "" }
 
-// TailValues returns the values of a draw of n places whose keys have tails: the prefix
-// and the number before, in the order in which the key's Tail has them.
+// TailValues returns the n values of a draw whose keys have tails: prefix and before, in
+// the order in which the key's Tail has them.
 func (k *Key) TailValues(prefix string, before int64, n int) []driver.Value {
 	values := make([]driver.Value, 0, n)
 	for len(values) < n {

@@ -6,9 +6,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// ZeroLiteral reports whether a literal is the zero value that a program sends
-// for "not set": 0 for integers; the empty string and the zero UUID otherwise, also as
-// hexadecimal digits.
+// ZeroLiteral reports whether a literal is the zero value that a program sends for "not
+// set": 0 for integers; the empty string and the zero UUID otherwise, also as hexadecimal
+// digits.
 func ZeroLiteral(text string, k scan.Kind, integer bool) bool {
 	if k == scan.Number {
 		text = strings.TrimLeft(strings.TrimLeft(text, "+-"), " \t\r\n")
@@ -39,8 +39,8 @@ func ZeroValue(text string, integer bool) bool {
 	return zeroText(text)
 }
 
-// zeroInteger reports whether a text is a number whose digits are zeros, with any sign, point
-// and exponent: to MySQL and MariaDB, which convert it, and to SQLite it is 0.
+// zeroInteger reports whether a text is a number whose digits are zeros, with any sign,
+// point and exponent: it is 0 to SQLite, and to MySQL and MariaDB, which convert it.
 func zeroInteger(s string) bool {
 	s = strings.TrimSpace(s)
 	if s != "" && (s[0] == '+' || s[0] == '-') {
