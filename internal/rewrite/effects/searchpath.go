@@ -131,11 +131,3 @@ func movesHere(p *reader.Reader) bool {
 	}
 	return false
 }
-
-// Every known statement of PostgreSQL that changes the search path, or the schema of
-// $user in it, has one of pathChanges. pathEnds are the first words of statements that
-// undo changes of a transaction.
-var (
-	pathChanges = []string{"search_path", "set_config", "schema", "role", "authorization", "discard", "reset"}
-	pathEnds    = []string{"commit", "end", "rollback", "abort"}
-)

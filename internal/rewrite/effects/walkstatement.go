@@ -56,21 +56,19 @@ func (w *walk) sets() words.Left {
 // unchanged.
 func (w *walk) defines() words.Left {
 	left := words.AllLeft
-	switch w.Dialect.Family {
-	case dialect.FamilyMySQL:
-		if scan.EqualWord(w.text(w.last), "drop") && w.isAny("database", "schema") {
-			left &^= words.AnyWay
-		}
-	case dialect.FamilyOracle:
-		if w.isRoutine() {
-			// The rest of the text is its body, which does not run.
-			left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
-			w.Pos = len(w.Text)
-			w.read()
-		}
-	case dialect.FamilyPostgreSQL:
-		// The parts of a table, an index or a type call nothing when it is made.
-		if !w.isAny("table", "index", "unique", "temp", "temporary", "view", "sequence", "type", "or") {
+	def := &w.words.Define
+	if scan.EqualWord(w.text(w.last), "drop") && w.isAny(def.Drops...) {
+		left &^= words.AnyWay
+	}
+	if w.Dialect.Grammar.RoutineIsRest && w.isRoutine() {
+		// The rest of the text is its body, which does not run.
+		left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
+		w.Pos = len(w.Text)
+		w.read()
+	}
+	if def.Keeps != nil {
+		// What a table, an index or a type is made of calls nothing when it is made.
+		if !w.isAny(def.Keeps...) {
 			left &^= words.AnyWay
 		}
 		s := *w

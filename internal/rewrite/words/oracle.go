@@ -3,9 +3,14 @@ package words
 // Oracle are the words of Oracle.
 //
 // Transactions: Oracle Database SQL Language Reference 23ai, "COMMIT", which lists what
-// commits implicitly, "ALTER SESSION" and "SET TRANSACTION". ALTER SESSION, blocks and
-// procedures may change the current schema.
-var Oracle = newVocabulary(Vocabulary{Leaves: AllLeft &^ (TablesLeft | CatalogLeft)}, lists{
+// commits on the side, "ALTER SESSION" and "SET TRANSACTION". The place: ALTER SESSION
+// changes it, and so may blocks and procedures.
+var Oracle = newVocabulary(Vocabulary{
+	Leaves: AllLeft &^ (TablesLeft | CatalogLeft),
+	Moving: Moving{Words: []string{"current_schema"}},
+	Set:    SetWords{Unsure: []string{"statement", "password", "transaction"}},
+	Define: DefineWords{Sessions: []string{"session"}},
+}, lists{
 	effects: map[Effect]string{
 		EffectNone:     "select insert update delete merge with explain lock savepoint",
 		EffectCommits:  "create alter drop truncate rename grant revoke analyze audit noaudit comment associate disassociate flashback purge",

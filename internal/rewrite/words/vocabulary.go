@@ -181,19 +181,8 @@ func (v *Vocabulary) MarksOf(text string) Marks {
 
 // Of returns the vocabulary of a dialect; an empty one for an unknown engine.
 func Of(d *dialect.Dialect) *Vocabulary {
-	// These words are not part of the INSERT grammar that package dialect describes, so
-	// they are here, beside their only user.
-	switch d.Family {
-	case dialect.FamilyMySQL:
-		return MySQL
-	case dialect.FamilyPostgreSQL:
-		return PostgreSQL
-	case dialect.FamilySQLite:
-		return SQLite
-	case dialect.FamilySQLServer:
-		return SQLServer
-	case dialect.FamilyOracle:
-		return Oracle
+	if int(d.Family) < len(vocabularies) {
+		return vocabularies[d.Family]
 	}
 	return unknownWords
 }
