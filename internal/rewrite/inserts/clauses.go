@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Tail reads the clauses behind the rows, up to the semicolon.
+// Tail reads the clauses after the rows, up to the semicolon.
 func Tail(p *plans.Draft, in *State) rewrite.Reason {
 	g := &p.Dialect.Grammar
 	if g.RowAlias && p.Accept("as") {
@@ -46,7 +46,7 @@ func Tail(p *plans.Draft, in *State) rewrite.Reason {
 	return clauses(p, in)
 }
 
-// rowsGoOn returns the reason of rows that are a part of a larger query.
+// rowsGoOn returns the refusal reason for rows that are a part of a larger query.
 func rowsGoOn(p *plans.Draft, in *State) rewrite.Reason {
 	p.IsValuesPart = in.Query == nil && !in.Selects &&
 		p.IsAny("union", "except", "intersect", "minus", "order", "limit", "offset", "fetch", "for")
@@ -59,14 +59,14 @@ func beginsStatement(p *reader.Reader) bool {
 	return p.IsIn(selects.StatementWords) || p.IsIn(otherStatementWords) || p.Token.Kind == scan.Word && p.NextIsPunct(':')
 }
 
-// otherStatementWords begin statements of Transact-SQL that cannot follow a query without a
-// semicolon.
+// otherStatementWords begin statements of Transact-SQL that cannot follow a query without
+// a semicolon.
 var otherStatementWords = scan.NewWordSet(`select else end break continue open close fetch deallocate bulk checkpoint reconfigure
 	backup restore readtext writetext updatetext add enable disable receive send move get shutdown setuser load revert`)
 
 // clauses reads upsert clauses and RETURNING. It notes only how they change the rows.
 func clauses(p *plans.Draft, in *State) rewrite.Reason {
-	assignment, begins := 0, false // of the update part
+	assignment, begins := 0, false // in the update part
 	part, place := updatePart{in: in}, placeClause
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		if depth == 0 {
@@ -118,8 +118,8 @@ func clauses(p *plans.Draft, in *State) rewrite.Reason {
 	return ""
 }
 
-// isOthers reports whether a name begins here that is qualified by another table's
-// than the INSERT's: one of the query's, which are not seen behind a WITH clause.
+// isOthers reports whether a name qualified by another table than the INSERT's begins
+// here: a table of the query, which cannot be named after a WITH clause.
 func isOthers(p *reader.Reader, in *State) bool {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' || !p.NextIsPunct('.') {
 		return false
@@ -127,9 +127,8 @@ func isOthers(p *reader.Reader, in *State) bool {
 	return !p.IsTable(p.Token, in.name.Table) && !p.IsTable(p.Token, in.name.Schema)
 }
 
-// rowAlias reads MySQL's alias of the new row and adds the keys to its column
-// list, which must be as long as the INSERT's own: 8.4 manual, section
-// 15.2.7.2.
+// rowAlias reads MySQL's alias of the new row and adds the keys to its column list, which
+// must have the length of the INSERT's own: 8.4 manual, section 15.2.7.2.
 func rowAlias(p *plans.Draft, in *State) rewrite.Reason {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
 		return p.Grammar()

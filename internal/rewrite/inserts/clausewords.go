@@ -6,17 +6,17 @@ import (
 )
 
 // clausePlace is a place among the words of upsert clauses and RETURNING, outside of
-// brackets. Only words that keyfill knows may stand at a place where a clause begins or goes
-// on: a later version of the engine may give another word a meaning. In expressions
-// (placeExpression and the places after it) unknown words are the engine's business.
+// brackets. Only words that keyfill knows may stand at a place where a clause begins or
+// goes on: a later version of the engine may give another word a meaning. In expressions
+// (placeExpression and the places after it) the engine checks unknown words.
 //
 //	ON CONFLICT [(…) [WHERE …] | ON CONSTRAINT name] DO {NOTHING | UPDATE SET … [WHERE …]}
 //	ON DUPLICATE KEY UPDATE …
 //	RETURNING … | RETURN …
 //	LOG ERRORS [INTO name] [(…)] [REJECT LIMIT n]
 //
-// PostgreSQL 18 and SQLite, "INSERT"; MySQL 8.4 Reference Manual, section 15.2.7.2; MariaDB,
-// "INSERT ... RETURNING"; Oracle SQL Language Reference 23, "INSERT".
+// PostgreSQL 18 and SQLite, "INSERT"; MySQL 8.4 Reference Manual, section 15.2.7.2;
+// MariaDB, "INSERT ... RETURNING"; Oracle SQL Language Reference 23, "INSERT".
 type clausePlace uint8
 
 const (
@@ -41,9 +41,9 @@ const (
 	placeRest                          // in RETURNING, to the end
 )
 
-// goesOn returns the place after the current token, which stands outside of brackets, and
-// reports whether it may stand here. Opening brackets count as the token for all that they
-// hold.
+// goesOn returns the place after the current token, which is outside of brackets, and
+// reports whether the token may stand here. An opening bracket counts as the token for
+// the bracket's whole content.
 func goesOn(p *reader.Reader, at clausePlace) (next clausePlace, ok bool) {
 	g := &p.Dialect.Grammar
 	switch at {

@@ -9,8 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// queryInBrackets reports whether the bracket here opens a query, not a column
-// list.
+// queryInBrackets reports whether the bracket here opens a query, not a column list.
 func queryInBrackets(p *reader.Reader) bool {
 	next, _ := p.Peek()
 	switch {
@@ -19,14 +18,14 @@ func queryInBrackets(p *reader.Reader) bool {
 	case next.Kind != scan.Word || !scan.EqualAny(p.TextOf(next), "select", "with", "values", "table"):
 		return false
 	}
-	// With nothing behind it the word is a column's name.
+	// If nothing follows the word, it is a column's name.
 	q := *p
 	q.Advance()
 	q.Advance()
 	return !q.IsPunct(',') && !q.IsPunct(')') && !q.IsPunct('.')
 }
 
-// ColumnList reads "(a, b)" and notes where the keys stand in it.
+// ColumnList reads "(a, b)" and notes the places of the keys in it.
 func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
 	p.Advance()
 	in.Columns, in.ListEnd = 0, p.PrevEnd
@@ -82,8 +81,8 @@ func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
 	}
 }
 
-// plainColumn reads a column of a list that is one word and nothing else, and
-// reports whether it is a key that the list has already.
+// plainColumn reads a column of a list that is a single word, and reports whether it is a
+// key that the list has already.
 func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	name, key := p.TextOf(t), false
 	for i := range in.Target.Keys {
@@ -108,7 +107,7 @@ func (in *State) isKey(column string) bool {
 	return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == column })
 }
 
-// List writes a column list, or adds the missing keys to the one there is.
+// List writes a column list, or adds the missing keys to the existing one.
 func List(p *plans.Draft, in *State, columns []string, missing []int) {
 	if len(columns)+len(missing) == 0 {
 		return
@@ -138,8 +137,8 @@ func List(p *plans.Draft, in *State, columns []string, missing []int) {
 	p.Edit(at, at, p.LastList)
 }
 
-// Implied returns the columns that n values without a column list belong to,
-// and notes which of them are keys.
+// Implied returns the columns that n values without a column list belong to, and notes
+// which of them are keys.
 func Implied(p *reader.Reader, in *State, n int) ([]string, rewrite.Reason) {
 	columns := in.Target.Columns
 	switch {

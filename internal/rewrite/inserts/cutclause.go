@@ -13,15 +13,15 @@ func (in *State) openClause(p *reader.Reader) {
 	in.upserts = append(in.upserts, plans.UpsertClause{Span: scan.Span{Start: p.Token.Start, End: -1}, Key: -1, From: p.Params.Count})
 }
 
-// endClause notes where the last upsert clause ends, if it has not ended.
+// endClause notes the end of the last upsert clause, if it is still open.
 func (in *State) endClause(p *reader.Reader) {
 	if n := len(in.upserts); n > 0 && in.upserts[n-1].End < 0 {
 		in.upserts[n-1].End, in.upserts[n-1].UpTo = p.PrevEnd, p.Params.Count
 	}
 }
 
-// noteClauses notes the upsert clauses: at and next are the places in front of the current
-// token and behind it.
+// noteClauses notes where upsert clauses begin and end: at and next are the places before
+// and after the current token.
 func (in *State) noteClauses(p *reader.Reader, at, next clausePlace) {
 	switch {
 	case next == placeOn && at != placeOn:
@@ -41,8 +41,8 @@ func (in *State) noteClauses(p *reader.Reader, at, next clausePlace) {
 	}
 }
 
-// Cut cuts the upsert clauses of an INSERT whose slots begin with the m-th, if none of them
-// can apply. before says what the INSERT does with a row that is there without them.
+// Cut cuts the upsert clauses of an INSERT whose slots begin with the m-th, if none of
+// them can apply. before is how the INSERT treats existing rows without them.
 func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 	if len(in.upserts) == 0 || before != plans.ConflictError || in.conditional {
 		return
@@ -61,8 +61,8 @@ func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 	in.Conflict, in.UpdatesKey, in.LeavesRow, in.Idiom, in.Assigned, in.Sure = plans.ConflictError, false, false, false, false, false
 }
 
-// blanksBefore returns where the blanks begin that a clause leaves behind when it is cut.
-// Line ends stay, since a comment may end there.
+// blanksBefore returns the offset of the blanks before a clause that would remain when it
+// is cut. Line ends stay, since a comment may end there.
 func blanksBefore(p *reader.Reader, s scan.Span) int {
 	if s.End < len(p.Text) && !scan.IsSpace(p.Text[s.End]) && p.Text[s.End] != ';' && p.Text[s.End] != ')' {
 		return s.Start
@@ -92,8 +92,8 @@ func fillsAll(p *plans.Draft, in *State, m, key int) bool {
 	return n > 0 && n == in.Rows
 }
 
-// cutsArguments reports whether the arguments of a clause can be cut: its placeholders are
-// all ?, or all $1, $2 … where these are numbers to every driver.
+// cutsArguments reports whether the arguments of a clause can be cut: its placeholders
+// are all ?, or all $1, $2 … and every driver takes these as numbers.
 func cutsArguments(p *reader.Reader, c plans.UpsertClause) bool {
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:c.End], Pos: c.Start}
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {

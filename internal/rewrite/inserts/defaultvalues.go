@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// defaultValues turns DEFAULT VALUES into a row with the keys, and a DEFAULT for
-// each column that is listed: the grammar of Transact-SQL has a column list in
-// front of it (Transact-SQL reference, "INSERT (Transact-SQL)").
+// defaultValues replaces DEFAULT VALUES by a row with the keys, and DEFAULT for every
+// other listed column: in Transact-SQL a column list may precede DEFAULT VALUES
+// (Transact-SQL reference, "INSERT (Transact-SQL)").
 func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 	word := p.Token
 	p.Advance()
@@ -20,7 +20,7 @@ func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 	in.Rows = 1
 	var room [fewKeys]int
 	missing := in.Missing(room[:0])
-	filled := make([]int, 0, max(in.Columns, 0)+len(missing)) // the key of each place, -1 for DEFAULT
+	filled := make([]int, 0, max(in.Columns, 0)+len(missing)) // the key at each place, -1 for DEFAULT
 	any := len(missing) > 0
 	for c := range max(in.Columns, 0) {
 		filled = append(filled, -1)
@@ -34,11 +34,10 @@ func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 		return ""
 	}
 	if p.Dialect.Grammar.DefaultAlone && p.IsWord("on") {
-		return p.Grammar() // an invalid text would become a valid one
+		return p.Grammar() // the engine refuses the text, and an edit would make it valid
 	}
 	List(p, in, nil, missing)
-	// VALUES goes to the place of DEFAULT, so that a comment between them
-	// survives.
+	// VALUES replaces DEFAULT, so that a comment between the two words survives.
 	start, text, slots := word.Start, "VALUES (", len(p.Slots)
 	for i, k := range append(filled, missing...) {
 		if i > 0 {

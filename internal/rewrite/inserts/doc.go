@@ -1,5 +1,5 @@
-// Package inserts reads one INSERT, and notes in a draft what has to change in it.
-// Each form has a file:
+// Package inserts reads one INSERT, and notes in a draft what has to change in it. Each
+// form has a file:
 //
 //	values.go          VALUES
 //	set.go             SET of MySQL
@@ -11,8 +11,8 @@
 //	clauses.go         upsert clauses, RETURNING and OPTION
 //	cutclause.go       upsert clauses that are cut from the text
 //	scope.go           keys that are numbered within other columns
-//	inner.go           an INSERT inside of another statement
+//	inner.go           an INSERT inside another statement
 //	table.go           which table a name means
 //
-// It stands on packages plans, selects, effects and reader.
+// It builds on packages plans, selects, effects and reader.
 package inserts

@@ -13,7 +13,7 @@ func (in *State) bring(key int, text string) {
 	}
 }
 
-// open notes that only the engine can read a value in a key's place.
+// open notes that only the engine can read a key's value.
 func (in *State) open(key int) {
 	if in.Target.Keys[key].Follow {
 		in.Brings(key).Open = true
@@ -21,7 +21,7 @@ func (in *State) open(key int) {
 }
 
 // OpenMissing notes the keys that the INSERT leaves to the engine: it does not name them,
-// and the policy does not fill them then.
+// and the policy does not fill missing ones.
 func (in *State) OpenMissing() {
 	for key := range in.Target.Keys {
 		if in.Listed.Of(key) < 0 && in.Target.Keys[key].Fill&plans.FillMissing == 0 {

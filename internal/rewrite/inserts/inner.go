@@ -21,8 +21,8 @@ func IsMulti(p *reader.Reader) bool {
 	return q.IsAny("all", "first", "when")
 }
 
-// KeptBranches reads a multi-table INSERT, in outer or in a fork of it, and
-// refuses it for the reason unless every INTO brings its keys.
+// KeptBranches reads a multi-table INSERT, in outer or in a fork of it, and refuses it
+// for the reason unless every INTO brings its keys.
 func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	p.Advance()
 	for depth := 0; !p.AtEnd() && depth >= 0; p.Advance() {
@@ -32,7 +32,7 @@ func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 		case p.IsPunct(')'):
 			depth--
 		case depth == 0 && p.IsAny("select", "with"):
-			// Behind the query only LOG ERRORS INTO may follow.
+			// Only LOG ERRORS INTO may follow the query.
 			Skip(p, rewrite.ErrCTE)
 			return
 		case outer != p && p.IsWord("insert"):
@@ -56,8 +56,8 @@ func keptBranch(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	}
 }
 
-// Loaded keeps an INSERT whose rows come from elsewhere if its columns name the keys, and
-// refuses it otherwise.
+// Loaded keeps an INSERT whose rows come from outside of the text if its columns name the
+// keys, and refuses it otherwise.
 func Loaded(p *plans.Draft, t *plans.Target, at int, columns []string, reason rewrite.Reason) {
 	for _, k := range t.Keys {
 		if k.Fill&plans.FillMissing != 0 && !slices.Contains(columns, k.Column) {
@@ -84,8 +84,8 @@ func MergeHead(p *plans.Draft, h *Head) {
 	Into(p, h, into || p.IsPunct('('))
 }
 
-// MergeInto reads MERGE in a fork of outer: it is kept when every INSERT in it
-// names the keys of its target, and refused for the reason else.
+// MergeInto reads MERGE in a fork of outer: it is kept if every INSERT in it names the
+// keys of its target, and otherwise refused for the reason.
 func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	var h Head
 	if MergeHead(p, &h); h.Target == nil {
@@ -115,16 +115,15 @@ func judgeAction(p *plans.Draft, outer *plans.Draft, h Head, reason rewrite.Reas
 	judgeInside(q, outer, h, p.Token.Start, reason)
 }
 
-// AnotherMerge reports whether the next MERGE begins here, which is read on its
-// own. Where INTO may be left out, the word behind MERGE begins the name of a
-// table, except in MERGE JOIN.
+// AnotherMerge reports whether the next MERGE begins here, which is read separately. If
+// INTO is optional, the word after MERGE begins a table's name, except in MERGE JOIN.
 func AnotherMerge(p *reader.Reader) bool {
 	return p.IsWord("merge") && (p.NextIs("into") || p.Dialect.Grammar.NoSemicolon && !p.NextIs("join"))
 }
 
-// JudgeInner judges an INSERT into a configured table that begins at the current
-// token, or lies in a comment that the engine runs: one that brings its keys
-// is kept, any other refused for the reason.
+// JudgeInner judges an INSERT into a configured table that begins at the current token,
+// or is in a comment that the engine runs: it is kept if it brings its keys, and
+// otherwise refused for the reason.
 func JudgeInner(p *plans.Draft, reason rewrite.Reason) {
 	switch {
 	case p.IsInner || p.Refusal != nil:
@@ -188,8 +187,8 @@ func Fork(p *plans.Draft) *plans.Draft {
 	return &q
 }
 
-// judgeInside reads the INSERT whose table's name the draft, a fork of outer,
-// has read.
+// judgeInside reads an INSERT up to whose table's name the draft, a fork of outer, has
+// read.
 func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewrite.Reason) {
 	state := NewState(h, at)
 	in := &state
@@ -206,21 +205,20 @@ func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewr
 }
 
 // Lacks reports whether an INSERT inside another statement may lack a key: a placeholder
-// may be bound to NULL. EXECUTE binds the placeholders of PREPARE, which keyfill does not
-// see.
+// may be bound to NULL. EXECUTE binds the placeholders of PREPARE, and keyfill does not
+// read their values.
 func Lacks(p *plans.Draft, reason rewrite.Reason) bool {
 	return slices.ContainsFunc(p.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotKey || reason != rewrite.ErrPrepare })
 }
 
-// hidden returns the configured table that an INSERT inside an executable
-// comment, or behind one whose end is not certain, may fill; nil where there
-// is none.
+// hidden returns the configured table that an INSERT inside an executable comment, or
+// after one with an uncertain end, may fill; nil if there is none.
 func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 	text := p.TextOf(t)
 	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
 	inner = strings.TrimSuffix(inner, "*/")
 	if strings.Contains(inner, "*/") {
-		// A server of another version goes on behind the first of them.
+		// A server of another version reads on after the first of them.
 		if words.HasVerb(p.Dialect, p.Text[t.Start:]) {
 			return mentionedAnywhere(p)
 		}
@@ -236,15 +234,15 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 			return h.Target
 		}
 		if h.Name.Table == "" || q.IsWord("load") {
-			// The table's name may stand outside of the comment.
+			// The table's name may be outside of the comment.
 			return mentionedAnywhere(p)
 		}
 	}
 	return nil
 }
 
-// outputInto judges OUTPUT … INTO t (a, b), which stores rows of its own:
-// Transact-SQL reference, "OUTPUT clause".
+// outputInto judges OUTPUT … INTO t (a, b), which stores rows of its own: Transact-SQL
+// reference, "OUTPUT clause".
 func outputInto(p *plans.Draft) {
 	q := Fork(p)
 	for depth := 0; !q.AtEnd(); q.Advance() {

@@ -11,11 +11,11 @@ import (
 
 // Head is an INSERT up to its table's name.
 type Head struct {
-	Target   *plans.Target // nil where the table is not configured or none is named
+	Target   *plans.Target // nil if the table is not configured or none is named
 	Name     reader.Name
 	conflict plans.Conflict
 	replaces bool
-	delayed  bool           // a word says so, or an executable comment may
+	delayed  bool           // DELAYED is there, or an executable comment may have it
 	Reason   rewrite.Reason // why the target cannot be filled, whatever follows
 	unsure   rewrite.Reason // why it cannot unless the INSERT brings its keys
 	cased    bool           // the name is not in lower case
@@ -73,12 +73,12 @@ func ReadHead(p *plans.Draft) Head {
 	return h
 }
 
-// notTables are reserved words of MySQL, MariaDB and Transact-SQL, which name no table after
-// INSERT: the word stands in a GRANT, or in CREATE SECURITY POLICY … AFTER INSERT WITH.
+// notTables are reserved words of MySQL, MariaDB and Transact-SQL. After INSERT they show
+// that it is a word of GRANT, or of CREATE SECURITY POLICY … AFTER INSERT WITH.
 var notTables = scan.NewWordSet("values default select on to with from as for and or not by where group order set union is")
 
-// Into reads what stands in the place of the table's name, behind INTO or
-// where that is left out.
+// Into reads the table's name, or whatever replaces it, after INTO or where INTO is left
+// out.
 func Into(p *plans.Draft, h *Head, into bool) {
 	g := &p.Dialect.Grammar
 	at := p.Token
@@ -114,8 +114,8 @@ func Into(p *plans.Draft, h *Head, into bool) {
 	}
 }
 
-// isCall reports whether the bracket behind a name opens the arguments of a
-// function: no column list is empty or begins with a value.
+// isCall reports whether the bracket after a name opens the arguments of a function: no
+// column list is empty or begins with a value.
 func isCall(p *reader.Reader) bool {
 	if !p.IsPunct('(') {
 		return false
@@ -125,8 +125,8 @@ func isCall(p *reader.Reader) bool {
 	return q.IsPunct(')') || q.Token.Kind == scan.Number || q.Token.Kind == scan.Placeholder || q.Token.Kind == scan.Variable
 }
 
-// definedAs returns the definition of a name in the statement's WITH clause
-// and where it ends, where an INSERT into the name goes through it.
+// definedAs returns the definition of a name in the statement's WITH clause and its end,
+// if an INSERT into the name goes through it.
 func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
 	if !p.Dialect.Grammar.CTETargets || n.Schema != "" {
 		return nil, 0
@@ -141,7 +141,7 @@ func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
 	return nil, 0
 }
 
-// Condition settles what happens to rows that a condition may leave out.
+// Condition sets how rows count that a condition may leave out.
 func (in *State) Condition() {
 	if !in.conditional {
 		return
@@ -154,7 +154,7 @@ func (in *State) Condition() {
 	}
 }
 
-// RefusedAt returns the offset that a refusal is about: of the current token, unless
+// RefusedAt returns the offset that a refusal is about: the current token's, unless
 // another one was noted.
 func RefusedAt(p *plans.Draft) int {
 	if at := p.RefusalOffset; at > 0 {
@@ -164,7 +164,7 @@ func RefusedAt(p *plans.Draft) int {
 	return p.Token.Start
 }
 
-// MakeRoom makes room for what is found of the first INSERT that is read.
+// MakeRoom makes room for the findings about the first INSERT that is read.
 func MakeRoom(p *plans.Draft) {
 	if p.Inserts != nil || p.Edits != nil || p.Slots != nil {
 		return
@@ -173,8 +173,8 @@ func MakeRoom(p *plans.Draft) {
 	p.Inserts, p.Edits, p.Slots = p.Memory.Inserts[:0], p.Memory.Edits[:0], p.Memory.Slots[:0]
 }
 
-// Note adds an INSERT whose slots begin with the m-th. Those that stand in its
-// values were added while it was read.
+// Note adds an INSERT whose slots begin with the m-th. INSERTs in its values were added
+// while it was read.
 func Note(p *plans.Draft, in *State, m int) {
 	if m < len(p.Slots) && int(p.Slots[m].Insert) != len(p.Inserts) {
 		for i := range p.Slots[m:] {
@@ -182,7 +182,7 @@ func Note(p *plans.Draft, in *State, m int) {
 		}
 	}
 	if n := len(p.Inserts); n == cap(p.Inserts) && n > 0 {
-		// The rest of the text is likely like what was read.
+		// The rest of the text is likely like the part read so far.
 		more := n*(len(p.Text)-p.PrevEnd)/p.PrevEnd + 1
 		p.Inserts = slices.Grow(p.Inserts, more)
 		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
@@ -192,7 +192,7 @@ func Note(p *plans.Draft, in *State, m int) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// Rest reads an INSERT from behind its table's name up to the tail.
+// Rest reads an INSERT from after its table's name up to the tail.
 func Rest(p *plans.Draft, in *State) rewrite.Reason {
 	in.linked = p.Dialect.Grammar.DBLink && p.IsPunct('@')
 	if reason := decoration(&p.Reader); reason != "" {
@@ -233,10 +233,10 @@ func Rest(p *plans.Draft, in *State) rewrite.Reason {
 	return ""
 }
 
-// decoration reads what may stand between a table's name and the column list.
+// decoration reads the words that may stand between a table's name and its columns.
 func decoration(p *reader.Reader) rewrite.Reason {
 	g := &p.Dialect.Grammar
-	// Behind a second one stands the connection's name.
+	// After a second @ comes the connection's name.
 	for g.DBLink && p.AcceptPunct('@') {
 		if _, ok := p.TableName(); !ok {
 			return p.Grammar()
@@ -267,8 +267,7 @@ func decoration(p *reader.Reader) rewrite.Reason {
 	return ""
 }
 
-// output moves past SQL Server's OUTPUT clauses: Transact-SQL reference,
-// "OUTPUT clause".
+// output moves past SQL Server's OUTPUT clauses: Transact-SQL reference, "OUTPUT clause".
 func output(p *plans.Draft, in *State) {
 	in.Returning = true
 	into := false

@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// numbersGivenTo returns where the INSERT, from whose column list these keys are
-// missing, is given the number of its first row.
+// numbersGivenTo returns where the INSERT, whose column list lacks these keys, can be
+// given the number of its first row.
 func numbersGivenTo(p *plans.Draft, in *State, missing []int) plans.Given {
 	switch {
 	case p.Dialect.Grammar.StatementSettings == nil, p.Limit > 0, p.IsInner, p.Explained, len(missing) != 1:

@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// What counts as no key: NULL, and what a program sends for "not set", which is 0 for
-// integers and the empty string or the zero UUID otherwise. A literal counts with any casts,
-// as uuid '…' and as the argument of a function that reads a UUID's text.
+// These values count as "no key": NULL, and what a program sends for "not set", which is
+// 0 for integers and the empty string or the zero UUID otherwise. A literal counts with
+// any casts, as uuid '…' and as the argument of a function that reads a UUID's text.
 
-// nothing says why a value is no key.
+// nothing is why a value is no key.
 type nothing uint8
 
 const (
-	someKey nothing = iota // it may be one
+	someKey nothing = iota // it may be a key
 	nullKey
 	zeroKey
 )
@@ -43,7 +43,7 @@ func whyNoKey(p *reader.Reader, k *plans.Key, depth int) nothing {
 	return n
 }
 
-// withoutCasts is nothing for a value to the point where ::type may follow.
+// withoutCasts is whyNoKey for a value up to the point where ::type may follow.
 func withoutCasts(p *reader.Reader, k *plans.Key, depth int) (n nothing) {
 	switch {
 	case p.AcceptPunct('('):
@@ -103,14 +103,13 @@ func literal(p *reader.Reader, k *plans.Key) nothing {
 	return someKey
 }
 
-// isFalse reports whether a word is FALSE, the number 0, in the place of a key that is an
-// integer.
+// isFalse reports whether a word is FALSE, the number 0, for an integer key.
 func isFalse(p *reader.Reader, t scan.Token, k *plans.Key) bool {
 	return p.Dialect.Grammar.FalseIsZero && k.Integer && k.Fill&plans.FillZero != 0 && scan.EqualWord(p.TextOf(t), "false")
 }
 
-// castTo moves past the name of a type, and returns why a value is no key after a cast to it.
-// The characters of a zero UUID are another value as bytes.
+// castTo moves past the name of a type, and returns why a value is no key after a cast to
+// it. The characters of a zero UUID are another value as bytes.
 func castTo(p *reader.Reader, n nothing) nothing {
 	at := p.Token
 	for p.Token.Kind == scan.Word && !p.IsWord("as") || p.Token.Kind == scan.Quoted || p.IsPunct('.') {
@@ -127,15 +126,15 @@ func castTo(p *reader.Reader, n nothing) nothing {
 	return n
 }
 
-// uncall forgets that a value may be a set: its place holds a key.
+// uncall forgets that a value may be a set, since it is a key's value.
 func (in *State) uncall(v reader.Value) {
 	if n := len(in.calls); n > 0 && in.calls[n-1] == v.Span {
 		in.calls = in.calls[:n-1]
 	}
 }
 
-// judge decides whether the value in a key's place is a key, and queues a slot
-// when it is none or a placeholder.
+// judge decides whether a key's value is a key, and queues a slot if it is none or a
+// placeholder.
 func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.Core(v)
@@ -177,8 +176,8 @@ func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 			in.open(key)
 			return
 		}
-		// A row of values has no columns that a name in double quotes could be of:
-		// SQLite takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
+		// A row of values has no columns that a name in double quotes could mean: SQLite
+		// takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
 		null := p.Dialect.EmptyIsNull && text == "''" && k.Fill&plans.FillNull != 0
 		if !null && (k.Fill&plans.FillZero == 0 || !plans.ZeroLiteral(text, t.Kind, k.Integer)) {
 			if k.Follow {

@@ -34,8 +34,8 @@ func appended(p *plans.Draft, in *State, s *selects.Facts, missing []int) {
 	}
 }
 
-// keyOfRow appends the expression of a key that is made for a row of the given number, and
-// queues what stands in front of a value that is drawn.
+// keyOfRow appends the expression of a key that is made for a row with the given number,
+// and queues the text before each drawn value.
 func keyOfRow(p *plans.Draft, in *State, b []byte, at *scan.Span, k int, number string) []byte {
 	key := &in.Target.Keys[k]
 	if !key.Tailed() {

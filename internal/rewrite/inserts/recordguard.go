@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A value with .* behind it stands for the fields of a record: (f()).*. Around the record
-// of a function with OUT parameters, or of ROW(…), the engine does not know the fields any
-// more behind COALESCE. So what keeps such a record from being a set stands around the key,
-// in a branch that the engine reads and drops:
+// A value with .* after it stands for the fields of a record: (f()).*. Inside COALESCE
+// the engine no longer knows the fields of ROW(…), or of the record of a function with
+// OUT parameters. So the guard that keeps such a record from being a set is put around
+// the key, in a branch that the engine reads and drops:
 //
 //	CASE WHEN TRUE OR COALESCE((f())) IS NULL THEN CAST($1 AS uuid) END
 //
@@ -19,15 +19,15 @@ import (
 // src/backend/parser/parse_expr.c, simplify_or_arguments in
 // src/backend/optimizer/util/clauses.c.
 
-// guardRecords writes the guards of records around the first key of the edits from the n-th
-// on. The key has to say its type in CASE.
+// guardRecords writes the guards of records around the first key of the edits from the
+// n-th on. The key needs a type inside CASE.
 func guardRecords(p *plans.Draft, in *State, records []scan.Span, n int) rewrite.Reason {
 	if records == nil {
 		return ""
 	}
 	i := n + slices.IndexFunc(p.Edits[n:], func(e plans.Edit) bool { return e.Slot >= 0 && p.Slots[e.Slot].Kind == plans.SlotKey })
 	if i < n {
-		return rewrite.ErrColumnCount // an argument may be a key of the application, of a type that nobody knows here
+		return rewrite.ErrColumnCount // an argument may be the application's key, whose type is not known here
 	}
 	key := &p.Edits[i]
 	kind := in.Target.Keys[p.Slots[key.Slot].Key].Type
@@ -44,9 +44,9 @@ func guardRecords(p *plans.Draft, in *State, records []scan.Span, n int) rewrite
 	return ""
 }
 
-// lastField returns the place of the last value of a row that the fields of a record are,
-// of which the first is the n-th, where the draft is behind them; the column list says how
-// many there are. It reports false where there is no list, or other fields stand behind.
+// lastField returns the place of the last value that a record's fields provide to a row,
+// which begin at the n-th; p is after them. The column list shows how many there are. It
+// reports false if there is no list, or another record follows.
 func lastField(p *plans.Draft, in *State, n int) (int, bool) {
 	behind := 0
 	for q := p.Reader; q.AcceptPunct(','); behind++ {

@@ -20,7 +20,7 @@ func take(s *plans.Scoping, p *reader.Reader, n int, v reader.Value) {
 	}
 }
 
-// scopeValue reads a value in a scope column's place.
+// scopeValue reads the value of a scope column.
 func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 	sv := plans.ScopeValue{At: v.Start, Before: v.Before}
 	t, ok := p.Core(v)
@@ -45,13 +45,13 @@ func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 	return sv
 }
 
-// integerTypes are the types that take every integer in their range as it is,
-// and fail on others.
+// integerTypes are the types that accept every integer in their range unchanged, and fail
+// on others.
 var integerTypes = []string{"int", "integer", "bigint", "smallint", "int2", "int4", "int8"}
 
-// castOf says what a placeholder is cast to, if that leaves its value what it is
-// or fails: types with a length cut texts, and MySQL and SQLite bend what does not
-// fit.
+// castOf returns the type that a placeholder is cast to, if the cast leaves its value
+// unchanged or fails: types with a length cut texts, and MySQL and SQLite change values
+// that do not fit.
 func castOf(p *reader.Reader, v reader.Value) plans.ScopeKind {
 	if v.Tokens == 1 {
 		return plans.ScopeArgument
@@ -79,9 +79,9 @@ func castOf(p *reader.Reader, v reader.Value) plans.ScopeKind {
 	return kind
 }
 
-// scoped returns [rewrite.ErrScope], and notes the value that is missing, where the
-// slots from the m-th on take a key for sure and a row does not give the values
-// of the columns that the key is numbered within.
+// scoped returns [rewrite.ErrScope], and notes the missing value, if the slots from the
+// m-th on surely take a key and a row lacks values of the columns that the key is
+// numbered within.
 func scoped(p *plans.Draft, in *State, m int) rewrite.Reason {
 	if in.Scopes == nil || in.Explained {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// query reads rows that come from elsewhere: nothing is to fill when the
-// column list names every key.
+// query reads rows that do not come from VALUES. Nothing is filled if the column list
+// names every key.
 func query(p *plans.Draft, in *State, reason rewrite.Reason) rewrite.Reason {
 	var columns []string
 	if reason == rewrite.ErrSelect && in.Columns < 0 {
@@ -74,8 +74,8 @@ func kept(p *plans.Draft, in *State) {
 	}
 }
 
-// impliedByQuery returns the columns that a query's values belong to without a
-// column list, and notes which of them are keys.
+// impliedByQuery returns the columns that a query's values belong to without a column
+// list, and notes which of them are keys.
 func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 	columns := in.Target.Columns
 	if columns == nil {
@@ -105,8 +105,8 @@ func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 	return columns, ""
 }
 
-// numbered queues what numbers the rows of a query that was read; with columns
-// the list is written too.
+// numbered queues the edits that number the rows of a query that was read. With columns
+// it also writes the column list.
 func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, missing []int) rewrite.Reason {
 	n := &p.Dialect.Numbering
 	width := in.Columns
@@ -152,7 +152,7 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	case s.Stars == 0:
 		q.Lifts = s.Lifts
 	case n.LooseNames:
-		return rewrite.ErrSelectForm // which column each goes to depends on how many the star stands for
+		return rewrite.ErrSelectForm // the column of each depends on how many columns the star stands for
 	}
 	if n.Unordered && s.Ordered {
 		if o, ok := selects.OrderOf(&p.Reader, s, q.Columns, p.Unused("kf_o")); ok {
@@ -196,9 +196,8 @@ func (in *State) counts(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Counted })
 }
 
-// columnNames returns names for the query's columns: no other name of the text is
-// one of them, since ON DUPLICATE KEY UPDATE may read the columns of the query's
-// tables.
+// columnNames returns names for the query's columns that are no other name of the text,
+// since ON DUPLICATE KEY UPDATE may read the columns of the query's tables.
 func columnNames(p *plans.Draft, n int) []string {
 	prefix := "c"
 	if p.Frees().Numbered {
@@ -210,7 +209,7 @@ func columnNames(p *plans.Draft, n int) []string {
 	return namesOf(prefix, n)
 }
 
-// usualNames are the names that most queries get, which are not to be changed.
+// usualNames are the names for most queries; they must not be changed.
 var usualNames = namesOf("c", 32)
 
 // namesOf returns a name for each of n columns.
@@ -222,8 +221,8 @@ func namesOf(prefix string, n int) []string {
 	return names
 }
 
-// opens queues the comma behind the caller's WITH clause, and returns what the
-// definition of the query begins with.
+// opens queues the comma after the caller's WITH clause, and returns the text before the
+// definition of the query.
 func opens(p *plans.Draft, w selects.With) string {
 	if w.Empty() {
 		return "WITH "
@@ -232,7 +231,7 @@ func opens(p *plans.Draft, w selects.With) string {
 	return ""
 }
 
-// numbers queues the select list behind the WITH clause, in the place of a span.
+// numbers replaces a span by the select list after the WITH clause.
 func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []int) {
 	q, n := in.Query, &p.Dialect.Numbering
 	number, checked := n.Number, n.Checked
@@ -246,7 +245,7 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 	b := append(append(room[:0], before...), "SELECT "...)
 	lifts, named := q.Lifts, q.Columns
 	if named == nil || n.LooseNames && len(lifts) == 0 {
-		// A column more than names stays an error of the engine.
+		// If there are more columns than names, the engine must still fail.
 		b = append(append(b, q.Name...), ".*"...)
 		named = nil
 	}
@@ -291,8 +290,8 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 	p.Edit(at.Start, at.End, string(b))
 }
 
-// FactsAround returns the facts about the query of an INSERT that are known
-// before the query is read.
+// FactsAround returns the facts about the query of an INSERT that are known before the
+// query is read.
 func FactsAround(p *plans.Draft) selects.Facts {
 	if p.Limit > 0 {
 		return selects.Facts{Outer: p.Enclosing, Near: p.Outer}

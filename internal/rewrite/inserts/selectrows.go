@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// selectRows fills a query that is made of rows, and reports whether it is. Where it is
-// not, nothing has changed.
+// selectRows fills a query that consists of rows, and reports whether it is one. If not,
+// it changes nothing.
 func selectRows(p *plans.Draft, in *State, columns []string, missing []int) bool {
 	width := in.Columns
 	if columns != nil {
@@ -72,8 +72,8 @@ func carries(p *reader.Reader, s *selects.SelectRows, in *State, missing []int) 
 	return true
 }
 
-// selectedKey returns what stands around a key in a select list. Under UNION ALL the
-// columns do not give their types to the values.
+// selectedKey returns the text around a key in a select list. Under UNION ALL the values
+// do not get the types of the columns.
 func selectedKey(p *reader.Reader, k *plans.Key, united bool) (before, after string) {
 	switch {
 	case p.Dialect.Grammar.TypedRows && united:

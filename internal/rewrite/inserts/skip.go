@@ -8,17 +8,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The statements of a block run when the text runs, in Transact-SQL and in PL/SQL
-// without a routine around them: once, or not at all where a condition decides, or
-// in a loop. Outside of a loop an INSERT takes one key for each row; the key of an
-// INSERT that does not run is a gap.
+// The statements of a block run when the text runs, in Transact-SQL and in PL/SQL without
+// a routine around them: once; or once or not at all if a condition decides; or in a
+// loop. Outside of a loop an INSERT takes one key for each row; the key of an INSERT that
+// does not run is a gap.
 
-// Flow says how often the statements after a word run.
+// Flow is how often the statements after a word run.
 type Flow uint8
 
-// The ways in which statements run.
+// How often statements run.
 const (
-	Unbranched Flow = iota // as often as what stands in front of it
+	Unbranched Flow = iota // as often as the statement before them
 	branched               // as often, or not at all
 	Repeated               // any number of times
 )
@@ -31,7 +31,7 @@ func OpensBlock(p *reader.Reader) Flow {
 	}
 	switch {
 	case p.IsWord("if"):
-		// DROP TABLE IF EXISTS t has no bracket there.
+		// The EXISTS of DROP TABLE IF EXISTS t has no bracket after it.
 		q := *p
 		if q.Advance(); q.Accept("exists") && !q.IsPunct('(') {
 			return Unbranched
@@ -51,11 +51,11 @@ func OpensBlock(p *reader.Reader) Flow {
 	return Unbranched
 }
 
-// disturbs reports whether the current token may change how the rest of the text
-// is read, or whether it runs: a name of such a setting, or what only some
-// servers read. MySQL reads each statement when those before it have run (8.4,
-// section 7.1.11); Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC",
-// "SET FMTONLY", "SET ROWCOUNT".
+// disturbs reports whether the current token may change how the rest of the text is read,
+// or whether it runs: the name of such a setting, or a token that only some servers read.
+// MySQL reads each statement after the previous ones ran (8.4, section 7.1.11);
+// Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC", "SET FMTONLY", "SET
+// ROWCOUNT".
 func disturbs(p *reader.Reader) bool {
 	switch p.Token.Kind {
 	case scan.Executable, scan.Broken:
@@ -99,8 +99,8 @@ func NotePassed(p *plans.Draft) {
 	}
 }
 
-// BarredReason returns why an INSERT cannot be filled because of the statements before it
-// in the text; empty if it can.
+// BarredReason returns why an INSERT cannot be filled because of earlier statements of
+// the text; empty if it can.
 func BarredReason(p *plans.Draft, h Head) rewrite.Reason {
 	switch {
 	case h.unsure != "":
@@ -113,9 +113,8 @@ func BarredReason(p *plans.Draft, h Head) rewrite.Reason {
 	return ""
 }
 
-// skipWords are the words that matter in a statement that is skipped: those that
-// may begin an INSERT, or say how what follows is read, or whether and how often
-// it runs.
+// skipWords are the words that matter in a skipped statement: words that may begin an
+// INSERT, or affect how the rest is read, or whether and how often it runs.
 var skipWords = scan.NewWordSet(`insert replace merge output quoted_identifier ansi_defaults noexec parseonly fmtonly
 	showplan_all showplan_text showplan_xml rowcount sql_mode character_set_client goto declare if begin while return`)
 
@@ -142,7 +141,7 @@ func hurry(p *reader.Reader) {
 	}
 }
 
-// InnerReason returns the reason for an INSERT that does not begin the statement.
+// InnerReason returns the refusal reason for an INSERT that does not begin the statement.
 func InnerReason(p *plans.Draft) rewrite.Reason {
 	if p.Dialect.Grammar.NoSemicolon || p.SeveralReason != rewrite.ErrSeveral {
 		return p.SeveralReason
@@ -150,8 +149,8 @@ func InnerReason(p *plans.Draft) rewrite.Reason {
 	return rewrite.ErrCTE
 }
 
-// Skip moves to the end of the statement. An INSERT into a configured table
-// found on the way is refused for the reason.
+// Skip moves to the end of the statement. It refuses an INSERT into a configured table on
+// the way for the reason.
 func Skip(p *plans.Draft, reason rewrite.Reason) {
 	if Hurries(p) {
 		hurry(&p.Reader)

@@ -7,26 +7,26 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// State is what is known of the INSERT that is being read.
+// State is what is known about the INSERT that is being read.
 type State struct {
 	plans.Insert
-	Listed   Places // of the keys in the column list
-	Columns  int    // length of the column list; -1 without one
-	ListEnd  int    // where the last column of the list ends, or its bracket
-	ListAt   int    // where a column list would stand
-	judged   bool   // some of the values in a row stand in the place of a key
+	Listed   Places // the places of the keys in the column list
+	Columns  int    // the length of the column list; -1 without one
+	ListEnd  int    // the end of the list's last column, or of its bracket
+	ListAt   int    // the offset at which a column list would stand
+	judged   bool   // a row has values for key or scope columns
 	involved bool   // a value of a row is not a constant
 	name     reader.Name
-	calls    []scan.Span // the values of the first row that may be sets, where the engine has them
-	Merged   bool        // it is of a MERGE, which takes no sets
-	linked   bool        // the table is behind a database link
+	calls    []scan.Span // values of the first row that may be sets, in engines with sets
+	Merged   bool        // it is part of a MERGE, which accepts no sets
+	linked   bool        // the table is on another database, through a link
 
 	upserts []plans.UpsertClause // in the text
 
 	conditional bool // a condition of a SELECT may leave a row out
 
-	// overruled says why the engine would take another key than the filled one;
-	// overruledAt is the token that makes the engine take it.
+	// overruled is why the engine would store another key than the filled one;
+	// overruledAt is the token that causes this.
 	overruled   rewrite.Reason
 	overruledAt scan.Token
 }
@@ -36,11 +36,11 @@ const fewKeys = 2
 
 // Places holds, for each key, its column in the list.
 type Places struct {
-	few  [fewKeys]int // plus one, of the first keys
-	more []int        // plus one, of the others
+	few  [fewKeys]int // of the first keys, plus one
+	more []int        // of the other keys, plus one
 }
 
-// Of returns the column that a key is, -1 for none.
+// Of returns a key's column in the list, -1 if it is not listed.
 func (l *Places) Of(key int) int {
 	if key < fewKeys {
 		return l.few[key] - 1
@@ -51,7 +51,7 @@ func (l *Places) Of(key int) int {
 	return -1
 }
 
-// Set notes the column that a key is.
+// Set notes a key's column in the list.
 func (l *Places) Set(key, column int) {
 	if key < fewKeys {
 		l.few[key] = column + 1
@@ -64,7 +64,8 @@ func (l *Places) Set(key, column int) {
 	l.more[key] = column + 1
 }
 
-// NewState begins an INSERT with the head. The caller keeps it on its stack.
+// NewState returns the state of an INSERT with the head. The caller keeps it on its
+// stack.
 func NewState(h Head, verb int) State {
 	return State{
 		Insert:  plans.Insert{Target: h.Target, Database: h.Name.Outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, Delayed: h.delayed, Scopes: plans.ScopesOf(h.Target)},
@@ -73,8 +74,8 @@ func NewState(h Head, verb int) State {
 	}
 }
 
-// Missing appends to keys those that the column list does not name and the
-// policy fills then.
+// Missing appends to keys the indexes of keys that the column list does not name and the
+// policy then fills.
 func (in *State) Missing(keys []int) []int {
 	for i := range in.Target.Keys {
 		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {
@@ -94,8 +95,8 @@ func (in *State) lists() bool {
 	return false
 }
 
-// Lacks reports whether there is a key that the column list does not name and the
-// policy fills then.
+// Lacks reports whether there is a key that the column list does not name and the policy
+// then fills.
 func (in *State) Lacks() bool {
 	for i := range in.Target.Keys {
 		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {

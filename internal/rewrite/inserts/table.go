@@ -14,9 +14,9 @@ import (
 // mentionLimit is the greatest length in bytes of a quoted name that Mentioned finds.
 const mentionLimit = 512
 
-// Mentioned returns the first configured table whose name stands anywhere in
-// the text, also in strings and comments; nil where there is none. It serves
-// texts whose tokens are not certain.
+// Mentioned returns the first configured table whose name is anywhere in the text,
+// strings and comments included; nil if there is none. It is for texts whose tokens are
+// uncertain.
 func Mentioned(p *plans.Draft, text string) *plans.Target {
 	s := scan.Scanner{Dialect: p.Dialect, Text: text}
 	before := ""
@@ -54,7 +54,7 @@ func Mentioned(p *plans.Draft, text string) *plans.Target {
 	return nil
 }
 
-// mentionedAnywhere is Mentioned for the whole text, which it reads once.
+// mentionedAnywhere is Mentioned for the whole text, which it searches once.
 func mentionedAnywhere(p *plans.Draft) *plans.Target {
 	if !p.HasSearched {
 		p.HasSearched, p.MentionedTable = true, Mentioned(p, p.Text)
@@ -62,8 +62,7 @@ func mentionedAnywhere(p *plans.Draft) *plans.Target {
 	return p.MentionedTable
 }
 
-// IsMade reports whether n names a temporary table that the text has made
-// before.
+// IsMade reports whether n names a temporary table that the text has made before.
 func IsMade(p *plans.Draft, n reader.Name) bool {
 	return slices.ContainsFunc(p.MadeTables[n.Table], func(m reader.Name) bool {
 		return (n.Schema == m.Schema || slices.Contains(effects.Temporaries, n.Schema)) &&
@@ -71,27 +70,26 @@ func IsMade(p *plans.Draft, n reader.Name) bool {
 	})
 }
 
-// bare returns the last part of the name as the text has it, without the quotes
-// around it. A part with a point in it equals only itself.
+// bare returns the last part of the name as written, without quotes. A part with a point
+// in it equals only itself.
 func bare(p *reader.Reader, n reader.Name) string {
 	text := p.Text[n.Start:n.End]
 	return strings.Trim(text[strings.LastIndexByte(text, '.')+1:], "` ")
 }
 
-// mayBeMade reports whether a table may be a temporary one that the text has made
-// before.
+// mayBeMade reports whether a table may be a temporary one that the text has made before.
 func mayBeMade(p *plans.Draft, n reader.Name) bool {
 	if !p.MaybeMade[n.Table] {
 		return false
 	}
-	// The session's own schema has another name too: PostgreSQL 18, "CREATE
-	// SCHEMA", pg_temp_3.
+	// The session's own schema has another name too: PostgreSQL 18, "CREATE SCHEMA",
+	// pg_temp_3.
 	return n.Schema == "" || !p.Dialect.Grammar.TempSchema || slices.Contains(effects.Temporaries, n.Schema) ||
 		strings.HasPrefix(n.Schema, "pg_temp")
 }
 
-// Target returns the configured table that a name means here, nil for none. With
-// a reason it is not certain which table that is, and no key can be filled.
+// Target returns the configured table that a name means here, nil if there is none. If it
+// returns a reason, the table is uncertain, and no key can be filled.
 func Target(p *plans.Draft, n reader.Name) (*plans.Target, rewrite.Reason) {
 	t := p.Lookup(n.Schema, n.Table)
 	if t == nil {

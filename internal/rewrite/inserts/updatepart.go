@@ -6,11 +6,11 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// updatePart reads what the update part of an upsert clause assigns, as far as it
-// says whether a row that was there may get another key, or stays as it is.
+// updatePart reads the assignments in the update part of an upsert clause, to find out
+// whether an existing row may get another key, or stays unchanged.
 type updatePart struct {
 	in      *State
-	began   bool // the words UPDATE, or UPDATE SET, are behind
+	began   bool // the words UPDATE, or UPDATE SET, were read
 	assigns bool // an assignment begins at the next token
 	over    bool // the assignments have ended
 }
@@ -59,8 +59,8 @@ func (u *updatePart) assignment(p *reader.Reader) {
 	u.in.LeavesRow = first || u.in.LeavesRow
 }
 
-// assignedColumn moves past the name of a column, and returns whether it is one of the
-// INSERT's own table and which key it is, -1 for none.
+// assignedColumn moves past the name of a column. It returns whether the column belongs
+// to the INSERT's own table, and which key it is, -1 if it is none.
 func assignedColumn(p *reader.Reader, in *State) (own bool, key int) {
 	own, key = true, -1
 	for p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted {
@@ -74,7 +74,7 @@ func assignedColumn(p *reader.Reader, in *State) (own bool, key int) {
 	return false, -1
 }
 
-// keyAt returns which key column the current token is the name of, -1 for none.
+// keyAt returns the key column that the current token names, -1 if there is none.
 func keyAt(p *reader.Reader, t *plans.Target) int {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
 		return -1
@@ -87,8 +87,8 @@ func keyAt(p *reader.Reader, t *plans.Target) int {
 	return -1
 }
 
-// isItself reports whether a key gets the value that it has in the row that is
-// there, alone or as the argument of LAST_INSERT_ID.
+// isItself reports whether a key gets the value that it has in the existing row, alone or
+// as the argument of LAST_INSERT_ID.
 func isItself(p *reader.Reader, in *State, key int) bool {
 	call := plans.IsIdiom(p)
 	if call {

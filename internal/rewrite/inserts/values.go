@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// body reads where the rows come from.
+// body reads the source of the rows.
 func body(p *plans.Draft, in *State) rewrite.Reason {
 	g := &p.Dialect.Grammar
 	switch {
@@ -131,12 +131,11 @@ func isConstant(p *reader.Reader, t scan.Token) bool {
 	return false
 }
 
-// maxExpected bounds the number of slots that room is made for after the first
-// row.
+// maxExpected bounds the number of slots that room is made for after the first row.
 const maxExpected = 16384
 
-// expect makes room for the slots of the rest of the text, if it goes on as it did from
-// offset first on, where there were so many slots.
+// expect makes room for the slots in the rest of the text, if it has as many as the text
+// from offset first on had.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
 	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
@@ -144,8 +143,8 @@ func expect(p *plans.Draft, slots, first int) {
 	p.Edits = slices.Grow(p.Edits, n)
 }
 
-// rowWidth counts the values of the row that begins here; -1 when one stands for
-// several.
+// rowWidth returns the number of values in the row that begins here; -1 if one value
+// stands for several.
 func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	p.Advance()
 	if p.IsPunct(')') {
@@ -169,9 +168,9 @@ func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	}
 }
 
-// naturals moves from a row's bracket past the values at its start that are
-// nothing but digits, to the comma or bracket behind them, and returns how many
-// these are: it does what reading them one by one does, in less time.
+// naturals moves from a row's bracket past the digits-only values at its start, to the
+// comma or bracket after them, and returns their number. It replaces reading them one by
+// one, in less time.
 func naturals(p *reader.Reader) (n int) {
 	for i := p.Pos; ; i++ {
 		for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
@@ -190,9 +189,8 @@ func naturals(p *reader.Reader) (n int) {
 	}
 }
 
-// row reads one VALUES row from its bracket, judges the values in the keys'
-// places and appends the missing keys. It returns how many values it had, -1
-// when one stands for several.
+// row reads one VALUES row from its bracket, judges the values for keys and appends the
+// missing keys. It returns how many values the row had, -1 if one stands for several.
 func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason) {
 	slots := len(p.Slots)
 	if in.Scopes != nil {
@@ -208,7 +206,7 @@ func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason
 	if n == 0 && p.IsPunct(')') && !p.Dialect.Grammar.EmptyLists {
 		return 0, p.Grammar()
 	}
-	unknown := false // how many values there are
+	unknown := false // the number of values is not known
 	for !closed && (!p.IsPunct(')') || n > 0) {
 		v := reader.Value{Span: scan.Span{Start: p.Token.Start}, Before: p.Params.Count, Tokens: 1, First: p.Token}
 		if p.Single() {

@@ -10,17 +10,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PostgreSQL stores several rows for the only row of VALUES where a value of it is
-// a set: VALUES (generate_series(2, 4)) is three rows, which would get one key. No
-// list of names tells which functions and operators return sets, since the search
-// path decides which are meant. So a value that may be a set is written as
-// COALESCE(value), which is the same value, and in which the engine refuses a set
-// when it reads the statement: PostgreSQL 18 documentation, section 36.5.9, and
-// transformCoalesceExpr in src/backend/parser/parse_expr.c. A row that calls one of
-// the engine's own functions for sets is filled as the query that it is.
+// PostgreSQL stores several rows for the only row of VALUES if a value of it is a set:
+// VALUES (generate_series(2, 4)) is three rows, which would get one key. No list of names
+// can identify the functions and operators that return sets, since the search path
+// decides which are meant. So a value that may be a set is written as COALESCE(value),
+// which has the same value, and in which the engine refuses a set when it reads the
+// statement: PostgreSQL 18 documentation, section 36.5.9, and transformCoalesceExpr in
+// src/backend/parser/parse_expr.c. A row that calls one of the engine's own functions for
+// sets is filled as a query.
 
-// valuesQuery fills the only row of VALUES as a query: SELECT and the row's values.
-// The row begins at the current token, word is where VALUES stands.
+// valuesQuery fills the only row of VALUES as a query: SELECT and the row's values. The
+// row begins at the current token; word is the span of VALUES.
 func valuesQuery(p *plans.Draft, in *State, word scan.Span) rewrite.Reason {
 	var columns []string
 	if in.Columns <= 0 {
@@ -93,8 +93,8 @@ func valuesQuery(p *plans.Draft, in *State, word scan.Span) rewrite.Reason {
 	return ""
 }
 
-// columnsAt returns the folded names of columns of the INSERT by their places. implied
-// are its columns where it has no list.
+// columnsAt returns the folded names of the INSERT's columns at the given places. implied
+// are its columns if it has no list.
 func columnsAt(p *reader.Reader, in *State, implied []string, places []int) (columns []string) {
 	var listed []string
 	for _, c := range implied {
@@ -119,7 +119,7 @@ func columnsAt(p *reader.Reader, in *State, implied []string, places []int) (col
 	return columns
 }
 
-// only returns the token that a value is with nothing else but brackets and collations.
+// only returns the single token of a value, besides brackets and collations.
 func only(p *reader.Reader, v reader.Value) (scan.Token, bool) {
 	q := p.Within(v.Span)
 	for q.AcceptPunct('(') {
@@ -131,7 +131,7 @@ func only(p *reader.Reader, v reader.Value) (scan.Token, bool) {
 	return t, q.Token.Kind == scan.End
 }
 
-// scalars queues what keeps the values of the only row of VALUES, whose edits begin
+// scalars queues edits that keep the values of the only row of VALUES, whose edits begin
 // with the n-th, from being sets.
 func scalars(p *plans.Draft, in *State, values []scan.Span, n int) rewrite.Reason {
 	var guards []plans.Edit
@@ -143,20 +143,20 @@ func scalars(p *plans.Draft, in *State, values []scan.Span, n int) rewrite.Reaso
 		return reason
 	}
 	p.Guarded = true
-	// A guard stands in front of the key that goes to the same place.
+	// A guard comes before the key at the same place.
 	p.Edits = append(p.Edits[:n], append(guards, p.Edits[n:]...)...)
 	sortEdits(p, n)
 	return ""
 }
 
-// sortEdits brings the edits from the n-th on in the order of the text.
+// sortEdits sorts the edits from the n-th on by their place in the text.
 func sortEdits(p *plans.Draft, n int) {
 	slices.SortStableFunc(p.Edits[n:], func(a, b plans.Edit) int { return a.Start - b.Start })
 }
 
-// scalar appends the edits that keep a value from being a set, or the record whose fields
-// it stands for. A literal stays as it is, since it takes the type of the column. A row
-// without a type stays as it is too; its values are guarded one by one.
+// scalar appends the edits that keep a value, or the record whose fields it stands for,
+// from being a set. A literal stays unchanged, since it takes the column's type. A row
+// without a type stays unchanged too; its values are guarded one by one.
 func scalar(p *reader.Reader, guards *[]plans.Edit, records *[]scan.Span, v scan.Span, depth int) {
 	if selects.IsOne(p, v) {
 		return

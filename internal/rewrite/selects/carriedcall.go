@@ -4,7 +4,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// call reads the call of a function, with OVER.
+// call reads a function call, with OVER.
 func (e *carriedExpr) call() carried {
 	c := e.called()
 	if e.IsWord("over") {
@@ -20,7 +20,7 @@ func (e *carriedExpr) call() carried {
 	return c
 }
 
-// called reads the call of a function, without OVER.
+// called reads a function call, without OVER.
 func (e *carriedExpr) called() carried {
 	switch {
 	case e.IsAny("cast", "convert"):
@@ -48,32 +48,32 @@ func (e *carriedExpr) called() carried {
 	return carriedUnknown
 }
 
-// behind moves past a call, of which c is known whatever its arguments are.
+// behind moves past a call, and returns c, which does not depend on its arguments.
 func (e *carriedExpr) behind(c carried) carried {
 	e.Advance()
 	e.Brackets()
 	return c
 }
 
-// carriedTexts are functions whose value is text or bytes, whatever the arguments.
+// carriedTexts are functions that return text or bytes, whatever the arguments.
 var carriedTexts = scan.NewWordSet(`concat concat_ws upper lower ucase lcase trim ltrim rtrim left right substring substr mid
 	substring_index replace reverse repeat lpad rpad space md5 sha sha1 sha2 hex unhex to_base64 from_base64
 	regexp_replace quote group_concat json_object json_array json_quote json_unquote json_extract json_value
 	json_arrayagg json_objectagg uuid user current_user session_user system_user database schema version
 	dayname monthname inet6_aton`)
 
-// carriedIntegers are functions whose value is an integer, whatever the arguments.
+// carriedIntegers are functions that return an integer, whatever the arguments.
 var carriedIntegers = scan.NewWordSet(`count length octet_length char_length character_length bit_length ascii instr locate
 	position field find_in_set strcmp isnull crc32 bit_count inet_aton json_length json_valid
 	year month day dayofmonth dayofweek weekday week quarter hour to_days datediff timestampdiff
 	exists row_number rank dense_rank ntile connection_id interval`)
 
-// carriedTimes are functions whose value is a date or time.
+// carriedTimes are functions that return a date or time.
 var carriedTimes = scan.NewWordSet(`now current_timestamp current_date current_time localtime localtimestamp curdate curtime
 	utc_date utc_time utc_timestamp date last_day makedate date_add date_sub`)
 
-// sameKind reads the call of a function whose value is an integer if its arguments
-// are.
+// sameKind reads the call of a function that returns an integer if its arguments are
+// integers.
 func (e *carriedExpr) sameKind() carried {
 	sums := e.IsWord("sum")
 	e.Advance()
@@ -97,7 +97,7 @@ func (e *carriedExpr) sameKind() carried {
 	}
 }
 
-// choice reads the arguments of a function whose value is one of them, and its closing
+// choice reads the arguments of a function that returns one of them, and its closing
 // bracket.
 func (e *carriedExpr) choice() carried {
 	var b carriedBranches
@@ -114,7 +114,7 @@ func (e *carriedExpr) choice() carried {
 	}
 }
 
-// condition moves to the comma after the condition of IF, whatever it is.
+// condition moves to the comma after the condition of IF, whatever that is.
 func (e *carriedExpr) condition() {
 	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
 		switch {
@@ -128,8 +128,8 @@ func (e *carriedExpr) condition() {
 	}
 }
 
-// cast reads CAST(x AS type), CONVERT(x, type) and CONVERT(x USING charset). The
-// type decides, whatever x is.
+// cast reads CAST(x AS type), CONVERT(x, type) and CONVERT(x USING charset). The type
+// decides, whatever x is.
 func (e *carriedExpr) cast() carried {
 	e.Advance()
 	e.Advance()

@@ -8,7 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// carriedExpr reads an expression to find out what is known about its value.
+// carriedExpr reads an expression to find out what is known about its value in a
+// temporary table.
 type carriedExpr struct{ reader.Reader }
 
 // newCarriedExpr returns a reader of an expression.
@@ -33,15 +34,15 @@ type looseness uint8
 const (
 	opNone    looseness = iota
 	opDiv               // DIV, whose result is an integer
-	opArith             // the others of arithmetic, and those of bits
+	opArith             // other arithmetic operators, and bitwise ones
 	opPlus              // + and -, which may add an interval
-	opChanges           // those whose result has other digits
+	opChanges           // operators whose result has other digits
 	opTruth             // comparisons and logic, whose result is 0 or 1
-	opWrong             // not known
+	opWrong             // unknown operators
 )
 
-// expr reads an expression up to what cannot go on with it. The operator that binds
-// its operands most loosely decides.
+// expr reads an expression up to the first token that cannot continue it. The operator
+// that binds most loosely decides.
 func (e *carriedExpr) expr() carried {
 	not := e.Accept("not")
 	first := e.operand()
@@ -129,7 +130,7 @@ func (e *carriedExpr) operator() looseness {
 		if e.Token.Kind == scan.Punct && e.Text[e.Token.Start] == c {
 			e.Advance()
 			if c == '|' {
-				return opWrong // OR, or under PIPES_AS_CONCAT what binds more tightly than +
+				return opWrong // OR, or under PIPES_AS_CONCAT an operator that binds more tightly than +
 			}
 			return opTruth
 		}
@@ -144,7 +145,7 @@ func (e *carriedExpr) operator() looseness {
 	return opNone
 }
 
-// operand reads an operand with its signs and what is attached to it.
+// operand reads an operand with its signs and COLLATE.
 func (e *carriedExpr) operand() carried {
 	signed, flips, binary := false, false, false
 	for {
@@ -166,7 +167,7 @@ func (e *carriedExpr) operand() carried {
 			case c == carriedUnknown:
 			case flips && c != carriedInteger:
 				c = carriedUnknown
-			case signed && c != carriedInteger && !number: // of a column the type decides
+			case signed && c != carriedInteger && !number: // the sign of a column depends on its type
 				c = carriedUnknown
 			case binary && c == carriedInteger:
 				c = carriedText
@@ -185,7 +186,7 @@ func (e *carriedExpr) primary() carried {
 		e.Advance()
 		switch {
 		case len(text) > 1 && text[0] == '0' && (text[1]|0x20 == 'x' || text[1]|0x20 == 'b'):
-			return carriedUnknown // a string that is a number only where it is not carried
+			return carriedUnknown // a string, and a number only outside of a temporary table
 		case scan.Digits(text):
 			return carriedInteger
 		}
@@ -208,8 +209,8 @@ func (e *carriedExpr) primary() carried {
 }
 
 // hasOtherBytes reports whether a string of the text is not valid in utf8mb4, such as
-// 'x\xe9y', and does not name its character set: in the column of a temporary table other
-// bytes take their place.
+// 'x\xe9y', and does not name its character set: the column of a temporary table changes
+// its bytes.
 func (e *carriedExpr) hasOtherBytes() bool {
 	if utf8.ValidString(e.Text) {
 		return false
@@ -225,7 +226,7 @@ func (e *carriedExpr) hasOtherBytes() bool {
 	return false
 }
 
-// literal reads a string, and others that follow it.
+// literal reads a string, and the strings that follow it.
 func (e *carriedExpr) literal() carried {
 	c := carriedText
 	for e.Token.Kind == scan.String {
@@ -245,14 +246,14 @@ func (e *carriedExpr) bracketed() carried {
 	e.Advance()
 	c := e.expr()
 	if !e.AcceptPunct(')') {
-		// A row, or what is not known: the rest decides nothing but where it ends.
+		// A row, or something unknown: skip it.
 		e.close()
 		return carriedUnknown
 	}
 	return c
 }
 
-// close moves past the bracket that closes the one that is open.
+// close moves past the bracket that closes the open one.
 func (e *carriedExpr) close() {
 	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
 		switch {
@@ -267,8 +268,8 @@ func (e *carriedExpr) close() {
 	}
 }
 
-// subquery reads a scalar subquery. A column's value may change on the way through
-// it, as the value of a BIT does.
+// subquery reads a scalar subquery, which may change a column's value, as it does with a
+// BIT.
 func (e *carriedExpr) subquery() carried {
 	e.Advance()
 	e.Advance()
@@ -292,7 +293,7 @@ func (e *carriedExpr) subquery() carried {
 	return carriedUnknown
 }
 
-// word reads what begins with a word.
+// word reads an operand that begins with a word.
 func (e *carriedExpr) word() carried {
 	switch {
 	case e.NextIsPunct('('):
@@ -329,12 +330,12 @@ func (e *carriedExpr) word() carried {
 var carriedConstants = scan.NewWordSet(`current_timestamp current_date current_time localtime localtimestamp
 	utc_date utc_time utc_timestamp current_user current_role`)
 
-// carriedNoColumns are words that begin an expression and are no columns.
+// carriedNoColumns are words that begin an expression but name no column.
 var carriedNoColumns = scan.NewWordSet(`default next interval match row rownum select distinct all any some exists from as
 	where group having order limit union then else end when over`)
 
-// column reads the name of a column. All types of columns survive: a temporary table
-// has them too.
+// column reads the name of a column. All types of columns survive: a temporary table has
+// them too.
 func (e *carriedExpr) column() carried {
 	for {
 		if e.Token.Kind != scan.Word && e.Token.Kind != scan.Quoted {
@@ -350,7 +351,7 @@ func (e *carriedExpr) column() carried {
 		return carriedUnknown // a function of a schema
 	}
 	if e.IsPunct('-') && e.Pos < len(e.Text) && e.Text[e.Pos] == '>' {
-		// column->'$.a' and ->> are JSON_EXTRACT, and text.
+		// column->'$.a' and ->> are JSON_EXTRACT, and return text.
 		for e.IsPunct('-') || e.IsPunct('>') {
 			e.Advance()
 		}
@@ -359,7 +360,7 @@ func (e *carriedExpr) column() carried {
 	return carriedAlone
 }
 
-// cases reads CASE … END, whose branches have to be of one type.
+// cases reads CASE … END, whose branches must have one type.
 func (e *carriedExpr) cases() carried {
 	e.Advance()
 	var b carriedBranches
@@ -370,7 +371,7 @@ func (e *carriedExpr) cases() carried {
 		case e.IsPunct(')'):
 			depth--
 		case depth == 0 && e.IsWord("case"):
-			e.cases() // of a condition
+			e.cases() // in a condition
 			continue
 		case depth == 0 && e.IsAny("then", "else"):
 			e.Advance()
@@ -385,13 +386,13 @@ func (e *carriedExpr) cases() carried {
 	return carriedUnknown
 }
 
-// carriedBranches are the values one of which an expression has.
+// carriedBranches are the values of which an expression has one.
 type carriedBranches struct {
 	of    carried
 	mixed bool
 }
 
-// add notes the value of a branch.
+// add adds the value of a branch.
 func (b *carriedBranches) add(c carried) {
 	switch {
 	case c == carriedNull:

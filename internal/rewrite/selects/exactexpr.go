@@ -7,11 +7,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Arithmetic without a division has the same value in a temporary table if its operands are
-// integers and decimals. Which types its columns have is not in the text: see rowcount.OperandsQuery.
+// Arithmetic without a division has the same value in a temporary table if its operands
+// are integers and decimals. The text does not show the types of its columns: see
+// rowcount.OperandsQuery.
 
-// exactOperands returns the columns of an item that is such arithmetic, nil for any other.
-// The item may have an alias.
+// exactOperands returns the columns of an item that is such arithmetic, nil for any other
+// item. The item may have an alias.
 func exactOperands(d *dialect.Dialect, item string) []string {
 	e := &exactExpr{carriedExpr: newCarriedExpr(d, item)}
 	if !e.expr() {
@@ -33,10 +34,10 @@ type exactExpr struct {
 	columns []string
 }
 
-// exactFunctions are those whose value is exact if their arguments are.
+// exactFunctions are functions whose value is exact if their arguments are.
 var exactFunctions = scan.NewWordSet("sum min max abs floor ceil ceiling round truncate mod")
 
-// expr reads exact arithmetic, and reports whether it is.
+// expr reads an expression, and reports whether it is exact arithmetic.
 func (e *exactExpr) expr() bool {
 	for {
 		for e.IsPunct('-') || e.IsPunct('+') {
@@ -54,7 +55,7 @@ func (e *exactExpr) expr() bool {
 	}
 }
 
-// operand reads an operand of exact arithmetic, and reports whether it is one.
+// operand reads an operand, and reports whether exact arithmetic may have it.
 func (e *exactExpr) operand() bool {
 	switch {
 	case e.Token.Kind == scan.Number:

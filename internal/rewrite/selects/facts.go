@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Lift is a value of the query's select list that takes its type from the
-// column that it goes to, and so is selected outside of the WITH clause.
+// Lift is a value of the query's select list that takes its type from the column that it
+// goes to, and so is selected outside of the WITH clause.
 type Lift struct {
 	scan.Span
 	Column int  // from 0
 	Param  bool // it is a placeholder
 }
 
-// Lifts reports whether a value that is alone in a plain select list has no type of
-// its own.
+// Lifts reports whether a value that is alone in a plain select list has no type of its
+// own.
 func Lifts(p *reader.Reader, value scan.Token) bool {
 	n := &p.Dialect.Numbering
 	switch value.Kind {
@@ -32,43 +32,43 @@ func Lifts(p *reader.Reader, value scan.Token) bool {
 	return false
 }
 
-// ListEnd is where a select list ends.
+// ListEnd is the end of a select list.
 type ListEnd struct {
-	At     int // behind its last item
-	Params int // the caller's placeholders in front of it
+	At     int // the offset after its last item
+	Params int // how many of the caller's placeholders precede it
 }
 
 // Facts describes a query that was read.
 type Facts struct {
-	Outer    With // in front of the INSERT, or of the definition that it is
-	Near     With // in front of an INSERT that is a definition
-	Inner    With // in front of the SELECT, where it may not stand in another one
+	Outer    With // before the INSERT, or before the definition that it is
+	Near     With // inside a definition, before its INSERT
+	Inner    With // before the SELECT, if it may not be inside another clause
 	Main     scan.Span
-	From, To int // the caller's placeholders in front of it and of what follows
+	From, To int // how many of the caller's placeholders precede it and the text after it
 
-	brackets int               // around its first SELECT
+	brackets int               // how many are around its first SELECT
 	open     scan.OpenBrackets // the brackets that are open
-	operand  operandPlace      // of its set operations, up to the current token
+	operand  operandPlace      // the place in its set operations after the last token
 
-	Values bool   // it is a row of VALUES
-	Listed bool   // it has a select list
-	Items  int    // in the first one
-	Stars  int    // those that stand for several columns
-	Lifts  []Lift // those that are nothing but a value without a type of its own
+	Values bool   // the query is a row of VALUES
+	Listed bool   // the query has a select list
+	Items  int    // in the first list
+	Stars  int    // items that stand for several columns
+	Lifts  []Lift // items that are only a value without a type of its own
 
-	Lists []ListEnd // the ends of its lists, see appends
+	Lists []ListEnd // the ends of its lists: see Appends
 	apart bool      // rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
 
-	Plain   bool           // it has a select list, and no DISTINCT or set operation, under which values have types of their own
+	Plain   bool           // it has a select list, and no DISTINCT or set operation, which give values types of their own
 	Ordered bool           // it has ORDER BY
 	Limited bool           // it has TOP, OFFSET or FETCH
-	Unsure  bool           // it calls what may change something
+	Unsure  bool           // it has a call that may change something
 	Reason  rewrite.Reason // why its rows cannot be numbered
-	Blamed  int            // the offset of the token that the reason is about, where that is not the current one; else 0
+	Blamed  int            // the offset of the token that Reason is about; 0 for the current one
 }
 
-// Width returns the least number of columns that the query can have, and
-// whether it has no more.
+// Width returns the least number of columns that the query can have, and reports whether
+// it has no more.
 func (s *Facts) Width() (least int, exact bool) {
 	if !s.Listed {
 		return 1, false
@@ -76,8 +76,8 @@ func (s *Facts) Width() (least int, exact bool) {
 	return max(s.Items, 1), s.Stars == 0
 }
 
-// ReadQuery reads a query up to the end of the statement, or to the clauses of
-// the INSERT behind it.
+// ReadQuery reads a query up to the end of the statement, or to the clauses of the INSERT
+// after it.
 func ReadQuery(p *reader.Reader, s *Facts) {
 	s.From, s.Unsure = p.Params.Count, p.Dialect.Numbering.Hidden
 	s.Main.Start = p.Token.Start
@@ -132,15 +132,15 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 		s.refuse(rewrite.ErrSelectForm)
 	}
 	if p.Token.Kind == scan.Word && p.Token.Start == s.Main.End && p.IsPart(p.Text[s.Main.End-1]) {
-		s.refuse(rewrite.ErrGrammar) // 0RETURNING is no SQL to most engines, and would become some
+		s.refuse(rewrite.ErrGrammar) // most engines refuse 0RETURNING, and an edit would make it valid
 	}
 }
 
-// apartWords are words of a query whose lists give other rows than it has.
+// apartWords are words after which a query's rows are not the rows of its lists.
 var apartWords = scan.NewWordSet("union except intersect minus rollup cube grouping procedure into")
 
-// withInBrackets moves past the WITH clause of a query that stands in brackets. The clause
-// has facts of its own, as in SurveyWith.
+// withInBrackets moves past the WITH clause of a query in brackets. The clause has facts
+// of its own, as in SurveyWith.
 func withInBrackets(p *reader.Reader, s *Facts) {
 	clause := Facts{Unsure: s.Unsure}
 	var d definitions
@@ -150,7 +150,7 @@ func withInBrackets(p *reader.Reader, s *Facts) {
 	s.take(&clause)
 }
 
-// take adopts from the facts of a WITH clause what holds for the whole statement.
+// take adopts the facts of a WITH clause that apply to the whole statement.
 func (s *Facts) take(clause *Facts) {
 	s.Unsure = clause.Unsure
 	if clause.Reason != "" {
@@ -158,10 +158,10 @@ func (s *Facts) take(clause *Facts) {
 	}
 }
 
-// SurveyWith surveys a WITH clause in front of the INSERT, or a part of one. What
-// its definitions change where the engine has such is changed by the count, too, and
-// undone. The clause has facts of its own, of which s takes over what holds for the
-// whole statement: its brackets and set operations are not those of the query.
+// SurveyWith surveys a WITH clause before the INSERT, or a part of one. If its
+// definitions change data, in an engine with such definitions, the count makes the same
+// changes, and they are undone. s adopts only the clause's facts about the whole
+// statement: the clause has its own brackets and set operations.
 func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	if w.Empty() {
 		return
@@ -181,14 +181,14 @@ func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	s.take(&clause)
 }
 
-// refuse notes why the rows cannot be numbered; the first reason stands.
+// refuse notes why the rows cannot be numbered; only the first reason counts.
 func (s *Facts) refuse(reason rewrite.Reason) {
 	if s.Reason == "" {
 		s.Reason = reason
 	}
 }
 
-// queryEnds are words that may begin what follows the query of an INSERT.
+// queryEnds are words that may begin the text after the query of an INSERT.
 var queryEnds = scan.NewWordSet("on returning log return option")
 
 // endsQuery reports whether the query ends here, outside of brackets.
@@ -217,8 +217,8 @@ func endsQuery(p *reader.Reader, s *Facts, depth int) bool {
 	return false
 }
 
-// upserts reports whether ON begins an upsert clause here, not the condition of a
-// join with a table of that name.
+// upserts reports whether ON begins an upsert clause here, not the condition of a join
+// with a table of that name.
 func upserts(p *reader.Reader) bool {
 	n, behind := p.Peek()
 	if n.Kind != scan.Word {
@@ -258,7 +258,7 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 			s.refuse(rewrite.ErrGrammar)
 		}
 	case p.IsPunct(':') && p.Dialect.Lexis.UserVariables && p.Token.End < len(p.Text) && p.Text[p.Token.End] == '=':
-		// It would be set twice.
+		// The variable would be set twice.
 		s.refuse(rewrite.ErrSelectForm)
 	case p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted:
 	case !s.Unsure && p.MayChange():
@@ -284,12 +284,11 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	}
 }
 
-// surveyWords are the words that surveyed looks at, besides those that may begin another
+// surveyWords are the words that surveyed looks at, besides words that may begin another
 // statement.
 var surveyWords = scan.NewWordSet("nextval currval next union except intersect minus rollup cube grouping order offset fetch into for")
 
-// changes reports whether a statement that changes data begins behind the
-// bracket here.
+// changes reports whether a statement that changes data begins after the bracket here.
 func changes(p *reader.Reader) bool {
 	at := p.Pos
 	for at < len(p.Text) && scan.IsSpace(p.Text[at]) {
@@ -297,7 +296,7 @@ func changes(p *reader.Reader) bool {
 	}
 	if at < len(p.Text) && scan.Classes[p.Text[at]]&(scan.ClassLetter|scan.ClassDigit|scan.ClassPunct) != 0 && p.Text[at] < 0x80 &&
 		strings.IndexByte("iudmr", p.Text[at]|0x20) < 0 {
-		return false // as nearly always
+		return false // as in most queries
 	}
 	n, behind := p.Peek()
 	if n.Kind != scan.Word {
@@ -311,8 +310,8 @@ func changes(p *reader.Reader) bool {
 	return false
 }
 
-// followsQuery reports whether the word here begins another statement of a text
-// that needs no semicolons.
+// followsQuery reports whether the word here begins another statement of a text that
+// needs no semicolons.
 func followsQuery(p *reader.Reader) bool {
 	switch {
 	case !p.Dialect.Grammar.NoSemicolon || !p.IsIn(StatementWords):
@@ -329,8 +328,8 @@ func followsQuery(p *reader.Reader) bool {
 var StatementWords = scan.NewWordSet(`insert update delete exec execute declare set if while begin commit rollback save print
 	raiserror throw return truncate create drop alter use go waitfor grant revoke deny goto kill dbcc with merge`)
 
-// Appends reports whether an expression for each row may stand at the end of the query's
-// lists: one SELECT, or several under UNION ALL.
+// Appends reports whether an expression for each row may end each of the query's lists:
+// it is one SELECT, or several under UNION ALL.
 func (s *Facts) Appends(n *dialect.Numbering) bool {
 	return n.PerRow != "" && s.Listed && !s.Values && !s.apart && len(s.Lists) > 0
 }

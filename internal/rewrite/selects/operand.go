@@ -6,33 +6,35 @@ import (
 )
 
 // operandPlace is a place among the operands of the set operations of a query, outside of
-// all brackets but those around an operand. After an operand in brackets and after TABLE
-// name only words that keyfill knows may stand: a later version of the engine may have a
-// clause of the INSERT there, which would move into the WITH clause with the query. After
-// any other SELECT an unknown word may be an alias or a part of an expression.
+// all brackets except those around an operand. After an operand in brackets and after
+// TABLE name, only words that keyfill knows may follow: a later version of the engine may
+// have a clause of the INSERT there, which would move into the WITH clause with the
+// query. After any other SELECT an unknown word may be an alias or a part of an
+// expression.
 //
 //	operand = "(" … ")" | TABLE [ONLY] name [*] | SELECT …
 //	query   = operand { {UNION | EXCEPT | INTERSECT | MINUS} [ALL | DISTINCT] operand } [ORDER … | LIMIT … | …]
 //
-// PostgreSQL 18, "SELECT"; MySQL 8.4 Reference Manual, sections 15.2.14 and 15.2.16; MariaDB,
-// "UNION"; Transact-SQL reference, "Set Operators"; Oracle SQL Language Reference 23, "SELECT".
+// PostgreSQL 18, "SELECT"; MySQL 8.4 Reference Manual, sections 15.2.14 and 15.2.16;
+// MariaDB, "UNION"; Transact-SQL reference, "Set Operators"; Oracle SQL Language
+// Reference 23, "SELECT".
 type operandPlace uint8
 
 const (
 	operandBegins   operandPlace = iota // an operand begins
-	operandBrackets                     // inside of an operand in brackets
+	operandBrackets                     // inside an operand in brackets
 	operandTable                        // after TABLE
 	operandNamed                        // after the name of that table
-	operandEnded                        // after an operand that is whole
+	operandEnded                        // after a whole operand
 	operandOther                        // in any other operand, and in the clauses after the last
 )
 
-// operandEnds are the words that may follow an operand that is whole, besides those of the
-// INSERT.
+// operandEnds are the words that may follow a whole operand, besides the INSERT's own
+// words.
 var operandEnds = scan.NewWordSet("union except intersect minus order limit offset fetch for lock into procedure")
 
-// surveyedOperand notes one token of a query, and refuses it if it may not follow the operand
-// before it.
+// surveyedOperand notes one token of a query, and refuses it if it may not follow the
+// operand before it.
 func surveyedOperand(p *reader.Reader, s *Facts, depth *int) {
 	at, ok := operandAfter(p, s.operand, *depth)
 	s.operand = at
@@ -43,8 +45,8 @@ func surveyedOperand(p *reader.Reader, s *Facts, depth *int) {
 	}
 }
 
-// operandAfter returns the place after the current token, and reports whether that may
-// stand here. depth is how many brackets are open before it.
+// operandAfter returns the place after the current token, and reports whether the token
+// may stand here. depth is how many brackets are open before it.
 func operandAfter(p *reader.Reader, at operandPlace, depth int) (next operandPlace, ok bool) {
 	switch {
 	case at == operandBrackets:

@@ -8,32 +8,32 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Where a query with ORDER BY becomes a common table expression, MySQL and MariaDB
-// throw its order away, which decides what is stored where a row may be left out,
-// replaced or updated. So what it orders by becomes more columns of the expression,
-// by which the rows are ordered, and numbered, outside of it:
+// If a query with ORDER BY becomes a common table expression, MySQL and MariaDB drop its
+// order, which decides what is stored if a row may be left out, replaced or updated. So
+// the expressions of the ORDER BY become more columns, by which the rows are ordered, and
+// numbered, outside of it:
 //
 //	WITH kf (c1, kf_o1) AS (SELECT a, b + 1 FROM s ORDER BY b + 1 DESC)
 //	SELECT c1, … ROW_NUMBER() OVER (ORDER BY kf_o1 DESC) … FROM kf ORDER BY kf_o1 DESC
 
-// Ordering is the ORDER BY of a query as it is written outside of it.
+// Ordering is the ORDER BY of a query, written outside of it.
 type Ordering struct {
-	By     string   // "" where the query has none
-	Added  string   // what the select list gets, with a comma in front of each
-	At     int      // where
-	Names  []string // of those columns
+	By     string   // empty if the query has none
+	Added  string   // the text added to the select list, with a comma before each column
+	At     int      // the offset at which it is added
+	Names  []string // of the added columns
 	listed []output // the select list
 }
 
 // output is an item of a select list.
 type output struct {
 	text  string // without its alias
-	name  string // its alias, else the name of its column, in lower case; "" for none
+	name  string // its alias, else the name of its column, in lower case; empty if it has neither
 	alias bool   // name is an alias
 }
 
-// OrderOf returns the order of a query that was read; false where it cannot be written
-// outside of it. The names of the columns that the query gets for it begin with prefix.
+// OrderOf returns the order of a query that was read; false if it cannot be written
+// outside of it. The names of the columns that are added for it begin with prefix.
 func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Ordering, bool) {
 	var o Ordering
 	q := p.Within(s.Main)
@@ -55,7 +55,7 @@ func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Order
 			depth--
 		case depth <= base && q.IsWord("order") && q.NextIs("by"):
 			if o.By != "" || depth < base || base > 0 && !s.Plain {
-				return o, false // of several queries
+				return o, false // the order of several queries
 			}
 			q.Advance()
 			q.Advance()
@@ -66,7 +66,7 @@ func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Order
 				depth--
 			}
 		case depth < base && q.Token.Kind == scan.Word && o.By != "":
-			return o, false // LIMIT or another query behind the brackets
+			return o, false // LIMIT or another query after the brackets
 		}
 	}
 	return o, o.By != ""
@@ -95,7 +95,7 @@ func outputs(p *reader.Reader, o *Ordering, base int) {
 	}
 }
 
-// selectWords moves past SELECT and the words that may stand in front of its list.
+// selectWords moves past SELECT and the words that may precede its list.
 func selectWords(p *reader.Reader) {
 	p.Advance()
 	for p.IsAny("all", "distinct", "distinctrow", "straight_join", "sql_small_result", "sql_big_result", "sql_buffer_result") {
@@ -103,11 +103,11 @@ func selectWords(p *reader.Reader) {
 	}
 }
 
-// outputOf returns what an item of a select list gives.
+// outputOf returns what is known about an item of a select list.
 func outputOf(p *reader.Reader, at scan.Span, tokens []scan.Token) output {
 	n := len(tokens)
 	if n == 0 {
-		return output{} // no SQL: SELECT FROM t
+		return output{} // not valid SQL: SELECT FROM t
 	}
 	out := output{text: p.Text[at.Start:at.End]}
 	last := tokens[n-1]
@@ -181,8 +181,8 @@ func orderItems(p *reader.Reader, o *Ordering, plain bool, columns []string, pre
 	}
 }
 
-// outputColumn returns the column of the query that it is ordered by, "" where the item
-// is an expression over what is behind FROM; false where that is not certain.
+// outputColumn returns the column of the query that it is ordered by, empty if the item
+// is an expression over the FROM clause; false if that is not certain.
 func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Token, columns []string) (string, bool) {
 	if len(tokens) == 1 && tokens[0].Kind == scan.Number {
 		n, err := strconv.Atoi(text)
@@ -205,7 +205,7 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 	if found >= 0 {
 		for _, out := range o.listed[:found] {
 			if out.star() {
-				return "", false // how many columns are in front of it is not known
+				return "", false // the number of columns before it is not known
 			}
 		}
 		if found >= len(columns) {
@@ -216,7 +216,7 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 	for _, t := range tokens {
 		for _, out := range o.listed {
 			if out.alias && (t.Kind == scan.Word || t.Kind == scan.Quoted) && out.name == plainName(p, t) {
-				return "", false // in an expression the alias may be meant, or a column
+				return "", false // the name in the expression may mean the alias, or a column
 			}
 		}
 	}
@@ -226,10 +226,10 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 // star reports whether the item stands for several columns.
 func (out output) star() bool { return strings.HasSuffix(out.text, "*") }
 
-// orderEnds are words that may begin what follows an ORDER BY.
+// orderEnds are words that may begin the text after an ORDER BY.
 var orderEnds = scan.NewWordSet("limit offset fetch for lock into procedure rows union except intersect")
 
-// toSelect moves past a WITH clause in front of a query.
+// toSelect moves past a WITH clause before a query.
 func toSelect(p *reader.Reader) {
 	if !p.IsWord("with") {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// listedSelect reads SELECT and its list, and notes where the list ends.
+// listedSelect reads SELECT and its list, and notes the end of the list.
 func listedSelect(p *reader.Reader, s *Facts) {
 	selectList(p, s)
 	if s.operand != operandBrackets {
@@ -18,8 +18,8 @@ func listedSelect(p *reader.Reader, s *Facts) {
 	s.Lists = append(s.Lists, ListEnd{p.PrevEnd, p.Params.Count})
 }
 
-// unionAll reads UNION ALL SELECT and its list, if they begin here, of a query that may
-// get another item in each of its lists. It reports whether it has moved.
+// unionAll reads UNION ALL SELECT and its list, if they begin here, in a query whose
+// lists may all get another item. It reports whether it has moved.
 func unionAll(p *reader.Reader, s *Facts) bool {
 	_, behind := p.Peek()
 	all := p.NextIs("all")
@@ -39,7 +39,7 @@ func unionAll(p *reader.Reader, s *Facts) bool {
 
 // selectItem is one item of a select list.
 type selectItem struct {
-	value scan.Token // what it is besides its alias; of kind tokEnd for an expression
+	value scan.Token // its only value, besides an alias; of kind End for an expression
 	star  bool
 }
 
@@ -51,7 +51,7 @@ func selectList(p *reader.Reader, s *Facts) {
 		"sql_small_result", "sql_big_result", "sql_buffer_result", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
 		s.Plain = s.Plain && (!p.IsAny("distinct", "distinctrow", "unique") || p.NextIs("on"))
 		if p.IsAny("high_priority", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
-			s.refuse(rewrite.ErrSelectForm) // of a whole statement alone
+			s.refuse(rewrite.ErrSelectForm) // may only begin a whole statement
 		}
 		s.apart = s.apart || p.IsAny("distinct", "distinctrow", "unique")
 		top := p.IsWord("top")
@@ -105,7 +105,7 @@ func endsList(p *reader.Reader, s *Facts, depth int) bool {
 	return true
 }
 
-// listEnds are words that may begin what follows a select list.
+// listEnds are words that may begin the text after a select list.
 var listEnds = scan.NewWordSet(`from where group having window order limit offset fetch for union except intersect into
 	minus start connect`)
 
@@ -114,8 +114,8 @@ func isOracles(p *reader.Reader) bool {
 	return p.IsWord("minus") || p.IsWord("start") && p.NextIs("with") || p.IsWord("connect") && p.NextIs("by")
 }
 
-// isNamed reports whether the keyword here begins no clause, by what stands in
-// front of it: it is a name, or goes on with an expression.
+// isNamed reports whether the keyword here begins no clause, judged by the text before
+// it: it is a name, or goes on with an expression.
 func isNamed(p *reader.Reader) bool {
 	if p.PrevEnd == 0 {
 		return false
@@ -130,7 +130,7 @@ func isNamed(p *reader.Reader) bool {
 		at--
 	}
 	if at > 0 && strings.IndexByte(".@:$", p.Text[at-1]) >= 0 {
-		return false // the word in front is a name itself
+		return false // the word before is a name itself
 	}
 	before := p.Text[at:p.PrevEnd]
 	switch {
@@ -148,8 +148,8 @@ func isNamed(p *reader.Reader) bool {
 	return false
 }
 
-// endsNumber reports whether the point before the current token ends a number,
-// as in 1. and so begins no name.
+// endsNumber reports whether the point before the current token ends a number, such as 1.
+// and so begins no name.
 func endsNumber(p *reader.Reader) bool {
 	at := p.PrevEnd - 1
 	for at > 0 && p.IsPart(p.Text[at-1]) {
@@ -178,23 +178,23 @@ func readItem(p *reader.Reader, s *Facts) selectItem {
 	return selectItem{value: alone(p, tokens)}
 }
 
-// isDistinct reports whether FROM stands here behind an alias: SELECT a DISTINCT FROM t. It
-// goes on with an operator in a IS DISTINCT FROM b.
+// isDistinct reports whether FROM follows an alias here: SELECT a DISTINCT FROM t. It
+// continues an operator in a IS DISTINCT FROM b.
 func isDistinct(p *reader.Reader, last, before scan.Token) bool {
 	return p.IsWord("from") && last.Kind == scan.Word && scan.EqualWord(p.TextOf(last), "distinct") &&
 		!(before.Kind == scan.Word && scan.EqualAny(p.TextOf(before), "is", "not"))
 }
 
-// maxItem is how many tokens an item may have that is a value alone: in
-// brackets, and with an alias.
+// maxItem bounds the tokens of an item that is a single value: in brackets, and with an
+// alias.
 const maxItem = 16
 
-// postfixWords are operators behind their operand. All other words there are an alias, where
-// the engine takes one without AS.
+// postfixWords are operators after their operand. Any other word there is an alias, if
+// the engine allows one without AS.
 var postfixWords = []string{"isnull", "notnull"}
 
-// alone returns the value of an item that is nothing else, in brackets or not,
-// with an alias or without; a token of kind tokEnd for any other.
+// alone returns the value of an item that is a single value, in brackets or not, with an
+// alias or without; a token of kind End for any other item.
 func alone(p *reader.Reader, tokens []scan.Token) scan.Token {
 	n := 0
 	for n < len(tokens) && p.TextOf(tokens[n]) == "(" {

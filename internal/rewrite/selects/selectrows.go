@@ -8,27 +8,27 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// A SELECT without FROM is one row, as a row of VALUES is, and UNION ALL puts such rows
-// together:
+// A SELECT without FROM is one row, like a row of VALUES, and UNION ALL combines such
+// rows:
 //
 //	rows = row { UNION ALL row }
 //	row  = SELECT item { "," item } [ FROM DUAL ] [ WHERE condition ]
 //
-// Each row gets its key as one more item, so that nothing has to be counted. A
-// condition may leave the row out. A row alone may have ORDER BY and LIMIT. In
-// PostgreSQL an item may be a set, which makes several rows: see valuesquery.go.
+// Each row gets its key as one more item, so that nothing has to be counted. A condition
+// may leave the row out. A single row may have ORDER BY and LIMIT. In PostgreSQL an item
+// may be a set, which makes several rows: see valuesquery.go.
 //
-// All else is a query whose rows nobody knows before it runs: DISTINCT and a UNION
-// without ALL compare rows, which the keys would make differ, and GROUP BY, window
+// The number of rows of any other query is not known before it runs: DISTINCT and a UNION
+// without ALL compare rows, which would differ by their keys, and GROUP BY, window
 // functions, INTO and locks are not read here.
 
-// SelectRow is one SELECT of a query that is made of rows.
+// SelectRow is one SELECT of a query that consists of rows.
 type SelectRow struct {
-	End    int // where its select list ends
-	Before int // the caller's placeholders in front of that
+	End    int // the offset after its select list
+	Before int // how many of the caller's placeholders precede that
 }
 
-// SelectRows is a query that is made of rows, as far as it was read.
+// SelectRows is the part read so far of a query that consists of rows.
 type SelectRows struct {
 	Width       int  // the number of items that each row needs
 	Numbers     bool // the engine can number the rows, or make their keys
@@ -38,7 +38,7 @@ type SelectRows struct {
 	Conditional bool        // a row may be left out
 }
 
-// RowQuery reads the query up to its end, and reports whether it is made of rows.
+// RowQuery reads the query up to its end, and reports whether it consists of rows.
 func RowQuery(p *reader.Reader, s *SelectRows) bool {
 	if p.IsWord("with") {
 		var d definitions
@@ -49,11 +49,11 @@ func RowQuery(p *reader.Reader, s *SelectRows) bool {
 	if !rowUnion(p, s, 0) || !endsQuery(p, &s.Facts, 0) {
 		return false
 	}
-	// 0RETURNING is no SQL to most engines.
+	// Most engines refuse 0RETURNING.
 	return p.Token.Kind != scan.Word || p.Token.Start != p.PrevEnd || !p.IsPart(p.Text[p.PrevEnd-1])
 }
 
-// rowUnion reads rows with UNION ALL between them, to the bracket or the end behind them.
+// rowUnion reads rows with UNION ALL between them, to the closing bracket or the end.
 func rowUnion(p *reader.Reader, s *SelectRows, depth int) bool {
 	for several := false; ; several = true {
 		ordered := false
@@ -75,7 +75,7 @@ func rowUnion(p *reader.Reader, s *SelectRows, depth int) bool {
 			return false
 		}
 		if !p.Accept("union") {
-			return !ordered || !several // else the order is that of all rows
+			return !ordered || !several // else all rows have that order
 		}
 		if ordered || !p.Accept("all") {
 			return false
@@ -83,7 +83,7 @@ func rowUnion(p *reader.Reader, s *SelectRows, depth int) bool {
 	}
 }
 
-// readRow reads one SELECT. ordered says that ORDER BY or LIMIT stand behind it.
+// readRow reads one SELECT. ordered reports whether ORDER BY or LIMIT follows it.
 func readRow(p *reader.Reader, s *SelectRows) (ordered, ok bool) {
 	p.Advance()
 	p.Accept("all")
@@ -125,7 +125,7 @@ func readRow(p *reader.Reader, s *SelectRows) (ordered, ok bool) {
 	return ordered, true
 }
 
-// isTrueAlone reports whether the condition behind WHERE is the word TRUE alone.
+// isTrueAlone reports whether the condition after WHERE is the single word TRUE.
 func isTrueAlone(p *reader.Reader) bool {
 	q := *p
 	q.Advance()
@@ -133,8 +133,8 @@ func isTrueAlone(p *reader.Reader) bool {
 	return q.Accept("true") && (endsQuery(&q, &facts, 0) || q.IsPunct(')') || q.IsWord("union"))
 }
 
-// rowClause moves past what stands behind a keyword, to the next clause of a row, and
-// reports whether there is one, and it ends in such a clause.
+// rowClause moves past the text after a keyword, to the next clause of a row, and reports
+// whether there is any text, and it ends at such a clause.
 func rowClause(p *reader.Reader, s *SelectRows) bool {
 	begins := p.Token.Start
 	for depth := 0; ; p.Advance() {
@@ -152,13 +152,13 @@ func rowClause(p *reader.Reader, s *SelectRows) bool {
 	}
 }
 
-// rowClauses may stand behind a clause of a row; otherClauses make it another query.
+// rowClauses may follow a clause of a row; otherClauses belong to other queries.
 var (
 	rowClauses   = scan.NewWordSet("order limit offset fetch union")
 	otherClauses = scan.NewWordSet("from where group having window for lock procedure into intersect except minus start connect model qualify")
 )
 
-// listModifiers are words between SELECT and its list. ALL is not among them.
+// listModifiers are words between SELECT and its list, without ALL.
 var listModifiers = scan.NewWordSet(`distinct distinctrow unique top straight_join high_priority sql_small_result sql_big_result
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
 
@@ -176,8 +176,8 @@ func rowItem(p *reader.Reader, s *SelectRows) bool {
 	return guardsItem(p, s, v)
 }
 
-// hasWindow reports whether an item has a window, or a clause that stands behind a select
-// list without a word that is known to end it.
+// hasWindow reports whether an item has a window, or a clause that may follow a select
+// list and begins with no word of listEnds.
 func hasWindow(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for ; q.Token.Kind != scan.End; q.Advance() {
@@ -188,9 +188,9 @@ func hasWindow(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// runsOn reports whether a part of a row holds words of another statement, in a text that
-// needs no semicolons: SELECT 1 SELECT 2, and the END of a block. followsQuery
-// knows other words that begin one.
+// runsOn reports whether a part of a row has words of another statement, in a text that
+// needs no semicolons: SELECT 1 SELECT 2, and the END of a block. followsQuery knows
+// other words that begin a statement.
 func runsOn(p *reader.Reader, v scan.Span) bool {
 	if !p.Dialect.Grammar.NoSemicolon {
 		return false
@@ -217,8 +217,8 @@ func runsOn(p *reader.Reader, v scan.Span) bool {
 }
 
 // guardsItem notes an item that may be a set, and reports whether it is known to be one
-// value, or can be written so that the engine refuses a set. Where the engine can
-// number rows, an item that calls a function of the application stays what it was.
+// value, or can be written so that the engine refuses a set. If the engine can number
+// rows, an item that calls the application's function stays unchanged.
 func guardsItem(p *reader.Reader, s *SelectRows, item scan.Span) bool {
 	v, known := unnamed(p, item)
 	switch {
@@ -245,11 +245,11 @@ func callsOther(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// unnamed returns an item without its alias. It reports false where the last word may be
-// an alias or a part of the expression.
+// unnamed returns an item without its alias. It reports false if the last word may be an
+// alias or a part of the expression.
 func unnamed(p *reader.Reader, item scan.Span) (scan.Span, bool) {
 	q := p.Within(item)
-	var third, before, last scan.Token // from the end
+	var third, before, last scan.Token // counted from the end
 	n, cases := 0, 0
 	for ; q.Token.Kind != scan.End; q.Advance() {
 		third, before, last = before, last, q.Token
@@ -280,5 +280,5 @@ func unnamed(p *reader.Reader, item scan.Span) (scan.Span, bool) {
 	return item, scan.EqualAny(p.TextOf(last), postfixWords...)
 }
 
-// operandWords are words behind which an operand stands, not an alias.
+// operandWords are words before an operand; no alias follows them.
 var operandWords = scan.NewWordSet("is not and or from like ilike to between symmetric escape when then else")

@@ -21,9 +21,9 @@ func IsRowConstructor(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// IsOne reports whether a value is no set by the engine's own rules: a query in
-// brackets, CASE and COALESCE, which take none, and a placeholder or a string with
-// casts, whose functions return none.
+// IsOne reports whether a value is no set by the engine's own rules: a query in brackets,
+// CASE and COALESCE, which accept no set, and a placeholder or a string with casts, whose
+// functions return none.
 func IsOne(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	switch {
@@ -39,16 +39,16 @@ func IsOne(p *reader.Reader, v scan.Span) bool {
 	return ok && t.Kind == scan.Placeholder && q.Token.Kind == scan.End && !hasInfix(p, scan.Span{Start: t.End, End: v.End})
 }
 
-// Collations moves past COLLATE and its name behind a value, whose type they leave to the
-// column: a placeholder is a number there if the column is one.
+// Collations moves past COLLATE and its name after a value. They leave the value's type
+// to the column: a placeholder is a number there if the column is one.
 func Collations(p *reader.Reader) {
 	for p.Accept("collate") {
 		p.TableName()
 	}
 }
 
-// hasInfix reports whether a word in a span behind a value begins an operator or its
-// like: such words look like a part of the name of a type.
+// hasInfix reports whether a word in a span after a value begins an operator or the like:
+// such words look like a part of a type's name.
 func hasInfix(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for ; q.Token.Kind != scan.End; q.Read() {
@@ -63,8 +63,7 @@ func hasInfix(p *reader.Reader, v scan.Span) bool {
 // MaxBrackets is how many brackets around a value are looked into.
 const MaxBrackets = 8
 
-// InBrackets returns the values of a row without a type, or the one in brackets that
-// a value is.
+// InBrackets returns the values of a row without a type, or the single value in brackets.
 func InBrackets(p *reader.Reader, v scan.Span) ([]scan.Span, bool) {
 	q := p.Within(v)
 	q.Accept("row")
@@ -85,7 +84,7 @@ func InBrackets(p *reader.Reader, v scan.Span) ([]scan.Span, bool) {
 	return values, q.AcceptPunct(')') && q.Token.Kind == scan.End
 }
 
-// AllFields returns the record in brackets in front of .*, with the brackets.
+// AllFields returns the record in brackets before .*, with the brackets.
 func AllFields(p *reader.Reader, v scan.Span) (scan.Span, bool) {
 	q := p.Within(v)
 	inner := scan.Span{Start: q.Token.Start}
@@ -99,8 +98,8 @@ func AllFields(p *reader.Reader, v scan.Span) (scan.Span, bool) {
 	return inner, q.AcceptPunct('*') && q.Token.Kind == scan.End
 }
 
-// MayBeSet reports whether a value calls a function or an operator, or takes a field
-// of something: anything but literals, placeholders and their casts.
+// MayBeSet reports whether a value calls a function or an operator, or takes a field of
+// something: anything but literals, placeholders and their casts.
 func MayBeSet(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for before := byte(0); q.Token.Kind != scan.End; q.Read() {
@@ -115,7 +114,7 @@ func MayBeSet(p *reader.Reader, v scan.Span) bool {
 			case before == '(' && at == 'a', before == '.':
 				return true
 			case before == '-' || before == '+':
-				// A sign belongs to its number, and is no operator.
+				// A sign belongs to its number, and is not an operator.
 				if at != 0 && at != '(' && at != ',' && at != '[' || !scan.IsDigit(q.At(q.Pos)) {
 					return true
 				}
@@ -138,7 +137,7 @@ func MayBeSet(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// isStructure reports whether a punctuation mark is no part of an operator.
+// isStructure reports whether a punctuation mark is not part of an operator.
 func isStructure(c byte) bool {
 	switch c {
 	case '(', ')', '[', ']', ',', ':':
@@ -147,8 +146,8 @@ func isStructure(c byte) bool {
 	return false
 }
 
-// CallsSet reports whether a value calls one of the engine's own functions that
-// return sets. A query in brackets is one value, whatever it calls.
+// CallsSet reports whether a value calls one of the engine's own functions that return
+// sets. A query in brackets is one value, whatever it calls.
 func CallsSet(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for q.Token.Kind != scan.End {
@@ -172,8 +171,8 @@ func CallsSet(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// setReturning are functions of PostgreSQL that return sets: pg_proc where
-// proretset is set, but for those that inspect the server.
+// setReturning are functions of PostgreSQL that return sets, those with proretset in
+// pg_proc, without functions that inspect the server.
 var setReturning = scan.NewWordSet(`generate_series generate_subscripts unnest
 	regexp_matches regexp_split_to_table string_to_table
 	json_array_elements json_array_elements_text json_each json_each_text json_object_keys

@@ -6,26 +6,25 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// MariaDB and MySQL work out ROW_NUMBER() in a temporary table, which holds each
-// value of the row in a column of the value's type. Some values are others there:
-// 1/3 has 4 digits behind the point, which without the table has 9, and 0x41 is a
-// string, which without the table is a number where it is stored as one. What was
-// compared on MariaDB 10.11 is in e2e/statements, TestSurvives.
+// MariaDB and MySQL compute ROW_NUMBER() in a temporary table, which holds each value of
+// the row in a column of the value's type. Some values change there: 1/3 has 4 decimal
+// places instead of 9, and 0x41 is a string, which without the table is a number if it is
+// stored as one. TestSurvives in e2e/statements has the comparisons on MariaDB 10.11.
 
 // carried is what is known about a value in a temporary table.
 type carried uint8
 
 const (
-	carriedUnknown carried = iota // it may be another value
-	carriedAlone                  // it is the same, but not as a branch of IF or CASE, and not in a sum
+	carriedUnknown carried = iota // the value may change
+	carriedAlone                  // the value is the same, but not as a branch of IF or CASE, and not in a sum
 	carriedNull
 	carriedText
 	carriedInteger
 )
 
-// Survives reports whether the value of an item of a select list is the same after it
-// was stored in a temporary table, whatever the types of its columns. It says no for
-// what it does not know. The item may have an alias.
+// Survives reports whether the value of an item of a select list is unchanged after it
+// was stored in a temporary table, whatever the types of its columns. It is false for
+// unknown expressions. The item may have an alias.
 func Survives(d *dialect.Dialect, item string) bool {
 	e := newCarriedExpr(d, item)
 	if e.star() {
@@ -45,22 +44,22 @@ func Survives(d *dialect.Dialect, item string) bool {
 // expression.
 var Feeding = scan.NewWordSet("from join straight_join lateral as union all distinct except intersect minus")
 
-// Doubt is a column of a query whose value may be another one after a temporary table. It
-// is the same if the engine says that it is an integer.
+// Doubt is a column of a query whose value may change in a temporary table. It does not
+// if the engine reports that it is an integer.
 type Doubt struct {
 	Column int // from 0
 
-	// Call says that it is the result of a stored function, which is the same but for
-	// the types FLOAT, BIT and YEAR.
+	// Call means that it is the result of a stored function, which only changes if its
+	// type is FLOAT, BIT or YEAR.
 	Call bool
 
-	// Operands are the columns of exact arithmetic, which is the same if they are integers
-	// and decimals; nil for any other item.
+	// Operands are the columns of exact arithmetic, which does not change if they are
+	// integers and decimals; nil for any other item.
 	Operands []string
 }
 
-// isStored reports whether an item is a call of a stored function and nothing else but an
-// alias.
+// isStored reports whether an item is only a call of a stored function, with or without
+// an alias.
 func isStored(d *dialect.Dialect, item string) bool {
 	e := newCarriedExpr(d, item)
 	if e.Token.Kind != scan.Word || !e.MayChange() || e.IsWord("extract") {
@@ -75,19 +74,19 @@ func isStored(d *dialect.Dialect, item string) bool {
 }
 
 // QuerySurvives reports whether no item of a query's lists may change in a temporary
-// table. The lists of derived tables and common table expressions are its own, since the
-// engine may merge them into it. Where one may change, offset is the place of the first
-// such item. doubts are the columns of the query that have one, nil if other items may
-// change too.
+// table. It includes the lists of derived tables and common table expressions, since the
+// engine may merge them into the query. If one may change, offset is the place of the
+// first such item. doubts are the columns of the query with such items, nil if other
+// items may change too.
 func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, ok bool) {
 	e := &carriedExpr{p.Within(q)}
 	if e.IsWord("table") {
-		return 0, nil, true // its columns
+		return 0, nil, true // all of its columns survive
 	}
 	if !e.IsAny("select", "with") && !e.IsPunct('(') {
 		return q.Start, nil, false // VALUES
 	}
-	feeds := true // the rows of a query in the bracket that was opened last
+	feeds := true // the query in the bracket that was opened last gives rows
 	known := true // all doubts are about columns
 	offset = -1
 	var last scan.Token
@@ -120,7 +119,7 @@ func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, o
 	return offset, doubts, false
 }
 
-// listDoubts returns the items of the list of the SELECT here that may change, the place
+// listDoubts returns the items in the list of the SELECT here that may change, the place
 // of the first, and whether one stands for several columns.
 func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 	s := *e

@@ -5,20 +5,20 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// With is a WITH clause: nothing, or from the word to the last bracket.
+// With is a WITH clause: empty, or from the word to the last bracket.
 type With struct {
 	scan.Span
-	From, To int // the caller's placeholders in front of it and of what follows
+	From, To int // how many of the caller's placeholders precede it and the text after it
 }
 
 // Empty reports whether there is no clause.
 func (w With) Empty() bool { return w.Start == w.End }
 
-// definitions follows the definitions of a WITH clause to the query behind them,
-// which may stand in brackets.
+// definitions reads past the definitions of a WITH clause to the query after them, which
+// may be in brackets.
 type definitions struct {
 	as   bool // the next brackets hold a definition
-	done bool // one has ended
+	done bool // a definition has ended
 }
 
 // end reports whether the query begins at the current token, where depth brackets are
