@@ -15,8 +15,8 @@ import (
 // named by its folder, from the root of the module on, and its own name: "rewrite Compile". A
 // table of a package is named by its variable.
 //
-// A place is a comparison of families, or of a [dialect.Dialect]'s name with that of a named
-// engine; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
+// A place is a comparison of families, or of a [dialect.Dialect]'s name with a named
+// engine's; a case of a switch over a family or a name; and a call of a method such as IsPostgres,
 // or of SharesFamily with a named engine. A package may have one map or array with families as
 // its keys, whose values are the engines as the package needs them; of any further one each key
 // counts. Package dialect itself is left out.
