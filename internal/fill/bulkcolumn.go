@@ -41,11 +41,11 @@ type keyForm func(key driver.Value) (driver.Value, bool)
 // settles how they are called and how the keys are sent.
 func (l *bulkLoad) columns(ctx context.Context) error {
 	in := &l.plan.Inserts[0]
-	if in.BulkTable == "" {
+	if in.Name.BulkTable == "" {
 		return nil
 	}
 	e := l.conn.DB.AnyEngine()
-	found, err := bulkColumns(ctx, l.conn, in.BulkTable, func(name string) bool {
+	found, err := bulkColumns(ctx, l.conn, in.Name.BulkTable, func(name string) bool {
 		return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == e.Dialect.Fold(name, true) })
 	})
 	if err != nil {

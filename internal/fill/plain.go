@@ -199,7 +199,7 @@ func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int
 		return res, affected
 	}
 	id, isInteger := r.first.(int64)
-	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Conflict != plans.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
+	if !isInteger || r.In.Rows != 1 || affected != 1 || r.In.Upsert.Conflict != plans.ConflictError || r.In.Returning || r.facts.OwnConflicts || t.LastIDKey != r.Key {
 		return nil, affected
 	}
 	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id}), affected
@@ -227,7 +227,7 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 // can have been left out or replaced, all keys are stored.
 func (r *plainRun) countOther(res driver.Result, affected int64) {
 	t := r.counts()
-	if r.In.Conflict == plans.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
+	if r.In.Upsert.Conflict == plans.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
 		t.Ended.Stored.Add(1)
 		return
 	}

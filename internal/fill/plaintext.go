@@ -34,7 +34,7 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 		return nil
 	}
 	return &execution.Plain{Plan: p, In: in, Table: t, Key: i, Session: p.Session(), Sets: p.Dialect.Grammar.ValueSets,
-		IsOne: in.Rows == 1 && in.Conflict == plans.ConflictError}
+		IsOne: in.Rows == 1 && in.Upsert.Conflict == plans.ConflictError}
 }
 
 // newPlainText returns the plain executor of a text. One without plain means that the
@@ -61,7 +61,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 		return f, true
 	}
 	switch {
-	case one.In.Database != "", e.Policy.Schemas(), relation.StateNeedsSchema(t):
+	case one.In.Name.Database != "", e.Policy.Schemas(), relation.StateNeedsSchema(t):
 		return new(execution.PlainText), true // its plan depends on the place
 	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true

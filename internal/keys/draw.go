@@ -104,7 +104,7 @@ func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 	t := table.Of(in)
 	k := &t.KeyColumns[d.Key]
 	if n < 2 || t.LastIDKey != d.Key || p.Dialect.LastRowID || !p.Alone() || in.Returning ||
-		in.Conflict != plans.ConflictSkip && (in.Conflict != plans.ConflictUpdate || in.Idiom || in.UpdatesKey) {
+		in.Upsert.Conflict != plans.ConflictSkip && (in.Upsert.Conflict != plans.ConflictUpdate || in.Upsert.Idiom || in.Upsert.UpdatesKey) {
 		return 0
 	}
 	if k.Source != nil || !k.IsAdjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {

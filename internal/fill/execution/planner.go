@@ -125,21 +125,21 @@ func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, erro
 	if mode == policy.ModeOff {
 		return p, nil
 	}
-	columns := on.conn.Columns.Of(in.Unlisted)
+	columns := on.conn.Columns.Of(in.Name.Unlisted)
 	if columns == nil {
 		if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 			return p, err
 		}
 		var err error
 		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
-			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Unlisted})
+			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Name.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
 			return p, nil // the engine itself reports the fault
 		}
 		if err != nil || columns == nil {
 			return p, err
 		}
-		on.conn.Columns.Keep(in.Unlisted, columns)
+		on.conn.Columns.Keep(in.Name.Unlisted, columns)
 	}
 	return on.engine.ListedPlan(on.naming, p.Dialect, on.query, in.Target, columns), nil
 }
@@ -148,7 +148,7 @@ func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, erro
 // clause where it can be about a key without gaps alone, since the table has no other unique
 // index. It is the plan that there is where that is not known.
 func (on *planner) besideSoleKey(ctx context.Context, p *plans.Plan) *plans.Plan {
-	if p.Action != plans.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Conflict != plans.ConflictUpdate || on.conn.DB.Detached {
+	if p.Action != plans.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Upsert.Conflict != plans.ConflictUpdate || on.conn.DB.Detached {
 		return p
 	}
 	target := p.Inserts[0].Target
@@ -171,7 +171,7 @@ func Unlisted(p *plans.Plan) *plans.Insert {
 		return nil
 	}
 	in := &p.Inserts[0]
-	if in.Unlisted == "" || strings.Count(in.Unlisted, ".") > 1 {
+	if in.Name.Unlisted == "" || strings.Count(in.Name.Unlisted, ".") > 1 {
 		return nil
 	}
 	return in

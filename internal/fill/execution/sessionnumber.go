@@ -123,7 +123,7 @@ func (s *SessionNumbers) Note(p *plans.Plan, f *table.Facts) {
 // would remember it.
 func numberOf(p *plans.Plan, insert int, f *table.Facts) (n sessionNumber, remembers bool) {
 	in := &p.Inserts[insert]
-	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Conflict == plans.ConflictUpdate || !in.Counts() {
+	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Upsert.Conflict == plans.ConflictUpdate || !in.Counts() {
 		return n, false
 	}
 	t := table.Of(in)

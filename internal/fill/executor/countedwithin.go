@@ -57,7 +57,7 @@ func isCountable(p *plans.Plan) bool {
 	default:
 		return false // none was there to try it
 	}
-	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Conflict == plans.ConflictError
+	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Upsert.Conflict == plans.ConflictError
 }
 
 // count counts the rows. c may be nil, as for the other methods.
@@ -178,7 +178,7 @@ func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 	d := c.x.Plan.Dialect
 	column := d.QuoteIdent(table.Of(in).KeyColumns[c.x.Plan.Draws[0].Key].Name)
 	first := firstNumber(c.x)
-	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.TableText, column, first, first+c.x.Drawn.Rows[0]-1), nil)
+	row, err := c.x.Conn.QueryRow(ctx, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE %s BETWEEN %d AND %d", in.Name.TableText, column, first, first+c.x.Drawn.Rows[0]-1), nil)
 	if err != nil {
 		return 0, err
 	}

@@ -46,7 +46,7 @@ var errOtherNumber = anchor.New("rows", "a function or trigger took its first nu
 func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 	c := x.Conn
 	in := &x.Plan.Inserts[0]
-	if !x.Plan.TakesFirst() || c.DB.Detached || in.Conflict != plans.ConflictError {
+	if !x.Plan.TakesFirst() || c.DB.Detached || in.Upsert.Conflict != plans.ConflictError {
 		// With IGNORE and REPLACE a row too many would be left out without an error, or take
 		// the place of another, if its number were taken.
 		return false, nil

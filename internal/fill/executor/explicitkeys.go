@@ -96,7 +96,7 @@ func greatestOf(k *table.Column, integers []int64) int64 {
 // stored.
 func split(f *execution.Following, c *execution.Conn, p *plans.Plan) {
 	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
-		return in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace
+		return in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace
 	})
 	for _, b := range f.After {
 		if !b.Numbers.IsJoined() {

@@ -78,7 +78,7 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 		k := &table.Of(in).KeyColumns[d.Key]
 		switch {
 		case !k.Rule.Joined || in.Explained:
-		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Conflict != plans.ConflictError:
+		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Upsert.Conflict != plans.ConflictError:
 			return rewrite.ErrGap
 		case p.Counts() && !isCountable(p):
 			return rewrite.ErrTogether // it is counted before the transaction is entered
@@ -90,7 +90,7 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 			return rewrite.ErrTogether
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
 			return rewrite.ErrTogether // both would get the same keys
-		case k.GapFree() && in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace:
+		case k.GapFree() && in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace:
 			return rewrite.ErrGap
 		}
 	}

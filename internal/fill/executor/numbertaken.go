@@ -60,7 +60,7 @@ func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 // already, and may have numbers for them.
 func MayLeaveOut(p *plans.Plan) bool {
 	in := &p.Inserts[0]
-	return len(p.Inserts) == 1 && p.Alone() && in.Conflict == plans.ConflictSkip && !in.Conditional && in.Query == nil && !in.Explained && in.Rows > 0
+	return len(p.Inserts) == 1 && p.Alone() && in.Upsert.Conflict == plans.ConflictSkip && !in.Conditional && in.Query == nil && !in.Explained && in.Rows > 0
 }
 
 func (s skipping) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
@@ -228,7 +228,7 @@ func (s skipping) countTaken(ctx context.Context, wait string) (found int64, err
 	numbers := x.Drawn.Keys[s.draw]
 	column := d.QuoteIdent(table.Of(in).KeyColumns[x.Plan.Draws[s.draw].Key].Name)
 	var query strings.Builder
-	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IN (", column, in.TableText, column)
+	fmt.Fprintf(&query, "SELECT %s FROM %s WHERE %s IN (", column, in.Name.TableText, column)
 	for i, n := range numbers {
 		if i > 0 {
 			query.WriteString(", ")

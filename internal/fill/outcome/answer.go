@@ -25,7 +25,7 @@ func AnswerTo(x *execution.Execution, res driver.Result) Answer {
 // idiomTells reports whether an update part that calls LAST_INSERT_ID has run: it
 // says itself which row it is.
 func (a Answer) idiomTells() bool {
-	if !a.in.Idiom {
+	if !a.in.Upsert.Idiom {
 		return false
 	}
 	own, err := a.res.LastInsertId()
@@ -34,7 +34,7 @@ func (a Answer) idiomTells() bool {
 
 // isOpen reports whether success leaves open how many rows were stored.
 func (a Answer) isOpen() bool {
-	return a.in.Conflict == plans.ConflictSkip || a.in.Conflict == plans.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
+	return a.in.Upsert.Conflict == plans.ConflictSkip || a.in.Upsert.Conflict == plans.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
 }
 
 // tellsID reports whether the result's LastInsertId is to be one of our keys.
@@ -65,6 +65,6 @@ func (a Answer) affected() int64 {
 // rowid.
 func (a Answer) rowIDTells() bool {
 	f := execution.FactsOf(a.x.Conn, a.table)
-	return a.x.Plan.Dialect.LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Conflict == plans.ConflictSkip &&
-		!a.in.Replaces && !f.OwnConflicts && a.affected() > 0
+	return a.x.Plan.Dialect.LastRowID && f != nil && f.Columns[a.table.LastIDKey].RowID && a.in.Upsert.Conflict == plans.ConflictSkip &&
+		!a.in.Upsert.Replaces && !f.OwnConflicts && a.affected() > 0
 }

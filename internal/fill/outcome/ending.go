@@ -26,7 +26,7 @@ func (e ending) outcome() execution.Outcome {
 	}
 	// ErrBadConn proves nothing: drivers also return it for a connection that broke after
 	// the send.
-	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Conflict != plans.ConflictSkip && !x.OwnConflicts()
+	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Upsert.Conflict != plans.ConflictSkip && !x.OwnConflicts()
 	if atomic && sqlcode.Answered(e.err) {
 		return execution.OutcomeNotStored
 	}

@@ -130,7 +130,7 @@ func RaiseAfter(ctx context.Context, f *execution.Following) error {
 // raiseKept raises the numberings above the rows that an INSERT has stored before the one
 // that it failed at: OR FAIL keeps them.
 func raiseKept(ctx context.Context, f *execution.Following, p *plans.Plan) {
-	if in := &p.Inserts[0]; in.Conflict != plans.ConflictSkip || in.Rows == 1 || !p.Dialect.LastRowID {
+	if in := &p.Inserts[0]; in.Upsert.Conflict != plans.ConflictSkip || in.Rows == 1 || !p.Dialect.LastRowID {
 		return
 	}
 	kept := execution.Following{Conn: f.Conn}

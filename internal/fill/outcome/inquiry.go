@@ -228,7 +228,7 @@ func (q *Inquiry) Plain(ctx context.Context, sure bool) error {
 func (q *Inquiry) Where(parent string, at []int) string {
 	d := q.x.Plan.Dialect
 	column := d.QuoteIdent(q.column)
-	b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s ", column, q.x.Plan.Inserts[0].TableText, parent, column)
+	b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s ", column, q.x.Plan.Inserts[0].Name.TableText, parent, column)
 	if len(at) > 1 && q.consecutive(group{parent, at}) {
 		b = d.AppendLiteral(append(b, "BETWEEN "...), q.value(at[0]))
 		return string(d.AppendLiteral(append(b, " AND "...), q.value(at[len(at)-1])))
@@ -284,7 +284,7 @@ func (q *Inquiry) locked(ctx context.Context, lock string) error {
 		for _, n := range g.At {
 			d := q.x.Plan.Dialect
 			column := d.QuoteIdent(q.column)
-			b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s = ", column, q.x.Plan.Inserts[0].TableText, g.Parent, column)
+			b := fmt.Appendf(nil, "SELECT %s FROM %s WHERE %s%s = ", column, q.x.Plan.Inserts[0].Name.TableText, g.Parent, column)
 			parts = append(parts, string(d.AppendLiteral(b, q.value(n)))+lock)
 		}
 		query := parts[0]

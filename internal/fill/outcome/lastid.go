@@ -65,7 +65,7 @@ func (l lastID) result() driver.Result {
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
 	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
-		in.Conflict != plans.ConflictError && in.Conflict != plans.ConflictReplace {
+		in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace {
 		return false
 	}
 	own, err := l.res.LastInsertId()
@@ -113,9 +113,9 @@ func (l lastID) filledIDs(i int) []filledID {
 // driver does not return it.
 func firstRow(in *plans.Insert, first, affected int64) int64 {
 	switch {
-	case in.Conflict == plans.ConflictSkip && affected != int64(in.Rows),
-		in.Conflict == plans.ConflictError && affected >= 0 && affected < int64(in.Rows),
-		in.Conflict == plans.ConflictUpdate, affected == 0:
+	case in.Upsert.Conflict == plans.ConflictSkip && affected != int64(in.Rows),
+		in.Upsert.Conflict == plans.ConflictError && affected >= 0 && affected < int64(in.Rows),
+		in.Upsert.Conflict == plans.ConflictUpdate, affected == 0:
 		return 0
 	}
 	return first
@@ -131,7 +131,7 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	f := execution.FactsOf(l.x.Conn, l.table)
 	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
 	switch {
-	case l.in.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
+	case l.in.Upsert.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
 		return OwnResult{l.res, 0}
 	case last.row != l.in.Rows-1 && isRowID:
 		// The last row has brought its own key.
@@ -150,9 +150,9 @@ func (l lastID) isLastRowID() bool {
 		return false
 	}
 	switch affected := l.affected(); {
-	case l.in.Conflict != plans.ConflictUpdate && affected > 0:
+	case l.in.Upsert.Conflict != plans.ConflictUpdate && affected > 0:
 		return true // each row that is counted is stored
-	case l.in.Returning && (l.in.Conflict == plans.ConflictError || l.in.Conflict == plans.ConflictReplace) && !l.x.OwnConflicts():
+	case l.in.Returning && (l.in.Upsert.Conflict == plans.ConflictError || l.in.Upsert.Conflict == plans.ConflictReplace) && !l.x.OwnConflicts():
 		return true // each row is stored
 	}
 	return slices.Contains(l.x.Fate.Rows, execution.OutcomeStored)
@@ -218,9 +218,9 @@ func (l lastID) numberedResult() driver.Result {
 	affected, err := l.res.RowsAffected()
 	f := execution.FactsOf(l.x.Conn, l.table)
 	switch {
-	case l.x.Plan.Dialect.LastRowID && l.in.Conflict != plans.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
+	case l.x.Plan.Dialect.LastRowID && l.in.Upsert.Conflict != plans.ConflictUpdate && affected > 0 && f != nil && f.Columns[l.table.LastIDKey].RowID:
 		return l.res // the rowid of the last row, which is its key
-	case l.in.Conflict != plans.ConflictError:
+	case l.in.Upsert.Conflict != plans.ConflictError:
 		return OwnResult{l.res, l.x.Fate.Changed}
 	case err != nil, affected != l.x.Drawn.Rows[0], affected == 0:
 		return OwnResult{l.res, 0}
@@ -235,7 +235,7 @@ func (l lastID) numberedResult() driver.Result {
 // reads it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 	d := slices.IndexFunc(a.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == a.table.LastIDKey })
-	if d < 0 || !a.tellsID() || a.in.Conflict == plans.ConflictError || a.in.UpdatesKey || a.x.Drawn.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
+	if d < 0 || !a.tellsID() || a.in.Upsert.Conflict == plans.ConflictError || a.in.Upsert.UpdatesKey || a.x.Drawn.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {
 		return 0
 	}
 	f := RowFactsOf(ctx, a.x)
@@ -249,7 +249,7 @@ func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 		which = "MAX"
 	}
 	column = a.x.Plan.Dialect.QuoteIdent(column)
-	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.TableText, column, before+1, before+a.x.Drawn.Rows[0])
+	query := fmt.Sprintf("SELECT %s(%s) FROM %s WHERE %s BETWEEN %d AND %d", which, column, a.in.Name.TableText, column, before+1, before+a.x.Drawn.Rows[0])
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
 	row, err := a.x.Conn.QueryRow(ctx, query, nil)

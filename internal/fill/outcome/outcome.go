@@ -43,7 +43,7 @@ func (a Answer) Settle(ctx context.Context) {
 	if f.Stays {
 		o = a.byCount(affected)
 	}
-	if o == execution.OutcomeUnknown && f.Shown && !a.in.UpdatesKey {
+	if o == execution.OutcomeUnknown && f.Shown && !a.in.Upsert.UpdatesKey {
 		a.x.Fate.Rows = a.inTable(ctx, f, affected)
 	} else {
 		a.x.Fate.Rows = slices.Repeat([]execution.Outcome{o}, len(a.x.Fate.Rows))
@@ -83,21 +83,21 @@ func (a Answer) isWanted() bool {
 func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
-	case a.in.Conflict == plans.ConflictConditional:
+	case a.in.Upsert.Conflict == plans.ConflictConditional:
 		return execution.OutcomeUnknown, false // the column may belong to the source of a MERGE
 	case a.x.OwnConflicts() && rows > 1:
 		return execution.OutcomeUnknown, true
-	case a.in.Conflict == plans.ConflictError && affected < 0 && !a.in.Returning:
+	case a.in.Upsert.Conflict == plans.ConflictError && affected < 0 && !a.in.Returning:
 		return execution.OutcomeStored, false
-	case a.in.Conflict == plans.ConflictError && affected >= 0:
+	case a.in.Upsert.Conflict == plans.ConflictError && affected >= 0:
 		if affected == rows {
 			return execution.OutcomeStored, false
 		}
 		// A trigger has stored the row elsewhere, or SET NOCOUNT is ON.
 		return execution.OutcomeUnknown, a.x.OwnConflicts()
-	case a.in.Conflict == plans.ConflictReplace && rows == 1 && affected > 0:
+	case a.in.Upsert.Conflict == plans.ConflictReplace && rows == 1 && affected > 0:
 		return execution.OutcomeStored, false
-	case a.in.Conditional && a.in.Conflict == plans.ConflictSkip && affected == rows:
+	case a.in.Conditional && a.in.Upsert.Conflict == plans.ConflictSkip && affected == rows:
 		return execution.OutcomeStored, false // each row has met its condition
 	}
 	return execution.OutcomeUnknown, true
@@ -109,7 +109,7 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 	if a.x.OwnConflicts() {
 		return execution.OutcomeUnknown
 	}
-	switch a.in.Conflict {
+	switch a.in.Upsert.Conflict {
 	case plans.ConflictError:
 		if affected < 0 {
 			return execution.OutcomeStored // or it had failed
@@ -137,7 +137,7 @@ func countedSkip(in *plans.Insert, affected int64) execution.Outcome {
 	switch {
 	case affected == 0:
 		return execution.OutcomeNotStored
-	case affected == int64(in.Rows) && !(in.Replaces && in.Rows > 1):
+	case affected == int64(in.Rows) && !(in.Upsert.Replaces && in.Rows > 1):
 		return execution.OutcomeStored
 	}
 	return execution.OutcomeUnknown
@@ -152,10 +152,10 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	switch {
 	case affected == 0:
 		return execution.OutcomeNotStored
-	case !family || a.in.UpdatesKey || a.in.Replaces:
+	case !family || a.in.Upsert.UpdatesKey || a.in.Upsert.Replaces:
 	case affected == 2*rows:
 		return execution.OutcomeNotStored
-	case a.in.LeavesRow && affected == rows && !a.x.Conn.DB.Found.Counts():
+	case a.in.Upsert.LeavesRow && affected == rows && !a.x.Conn.DB.Found.Counts():
 		return execution.OutcomeStored
 	}
 	return execution.OutcomeUnknown
@@ -196,11 +196,11 @@ func believed(in *plans.Insert, f *table.RowFacts, found execution.Outcome, stor
 		return found
 	case !f.Stays:
 		return execution.OutcomeUnknown // another row of the statement may have the key: NEW.id + 1
-	case affected < 0 || in.Conflict == plans.ConflictReplace || in.Replaces:
+	case affected < 0 || in.Upsert.Conflict == plans.ConflictReplace || in.Upsert.Replaces:
 		return found
 	case stored > affected:
 		return execution.OutcomeUnknown // another statement has stored one of the keys
-	case in.Conflict == plans.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
+	case in.Upsert.Conflict == plans.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
 		return execution.OutcomeUnknown // another one has removed it since
 	}
 	return found

@@ -183,7 +183,7 @@ func (o *observedRows) finish() {
 		}
 	default:
 		left := execution.OutcomeNotStored
-		if in.Conflict == plans.ConflictError || in.Conflict == plans.ConflictConditional {
+		if in.Upsert.Conflict == plans.ConflictError || in.Upsert.Conflict == plans.ConflictConditional {
 			// A trigger took the row, perhaps to another table, or the column is
 			// of the source of a MERGE.
 			left = execution.OutcomeUnknown
@@ -202,7 +202,7 @@ func (o *observedRows) finish() {
 // earlier one that came back, or given it another key.
 func (o *observedRows) undoesRows() bool {
 	in := &o.x.Plan.Inserts[0]
-	return (in.Replaces || in.UpdatesKey || o.x.OwnConflicts()) && in.Rows != 1
+	return (in.Upsert.Replaces || in.Upsert.UpdatesKey || o.x.OwnConflicts()) && in.Rows != 1
 }
 
 // setAll gives every key the same outcome.
@@ -217,12 +217,12 @@ func (o *observedRows) setAll(outcome execution.Outcome) {
 func (o *observedRows) counted(in *plans.Insert) execution.Outcome {
 	switch {
 	case in.Query != nil:
-	case in.Conflict == plans.ConflictUpdate:
-	case in.Returning && o.rows == 0 && in.Conflict == plans.ConflictSkip:
+	case in.Upsert.Conflict == plans.ConflictUpdate:
+	case in.Returning && o.rows == 0 && in.Upsert.Conflict == plans.ConflictSkip:
 		return execution.OutcomeNotStored
 	case in.Returning && o.rows == in.Rows && !o.isTriggered():
 		return execution.OutcomeStored
-	case !in.Returning && in.Conflict == plans.ConflictError && o.keepsRows():
+	case !in.Returning && in.Upsert.Conflict == plans.ConflictError && o.keepsRows():
 		return execution.OutcomeStored
 	}
 	return execution.OutcomeUnknown
@@ -256,18 +256,18 @@ func (o *observedRows) countEnded() {
 			return Account{x}.Verdict(in, nil)
 		case o.undoesRows():
 			v.Cause = report.CauseConflict
-		case in.Conflict == plans.ConflictUpdate:
+		case in.Upsert.Conflict == plans.ConflictUpdate:
 			// What came back may be the key of a row that was there.
 		case len(o.keys) > 0 && !x.Plan.Counts():
 			return settledKeys(in, o.keys)
 		case in.Query != nil:
-			if in.Returning && in.Conflict == plans.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Drawn.Rows[0] {
+			if in.Returning && in.Upsert.Conflict == plans.ConflictError && x.Plan.Counts() && int64(o.rows) == x.Drawn.Rows[0] {
 				v.Outcome = execution.OutcomeStored
 			}
 		default:
 			v.Outcome = o.counted(in)
 		}
-		if in.Conflict != plans.ConflictError {
+		if in.Upsert.Conflict != plans.ConflictError {
 			v.Cause = report.CauseConflict
 		}
 		return v

@@ -33,7 +33,7 @@ func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 // that an execution has stored each of its rows; -1 if there is no such draw.
 func KeyedBy(x *execution.Execution) int {
 	in := &x.Plan.Inserts[0]
-	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Conflict != plans.ConflictError {
+	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Upsert.Conflict != plans.ConflictError {
 		return -1
 	}
 	for i, d := range x.Plan.Draws {

@@ -22,7 +22,7 @@ import (
 // found by the values that the statement has for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
-	if !a.x.Plan.Dialect.FirstID || a.in.Conflict != plans.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
+	if !a.x.Plan.Dialect.FirstID || a.in.Upsert.Conflict != plans.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
 		affected < 1 || slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -52,7 +52,7 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 	if a.x.Plan.Dialect.LastRowID {
 		return a.broughtRowID(ctx, f)
 	}
-	if !a.x.Plan.Dialect.FirstID || others == 0 || affected < 1 || !f.Stays || a.in.UpdatesKey || !a.tellsID() ||
+	if !a.x.Plan.Dialect.FirstID || others == 0 || affected < 1 || !f.Stays || a.in.Upsert.UpdatesKey || !a.tellsID() ||
 		slices.ContainsFunc(a.x.Fate.Rows, func(o execution.Outcome) bool { return o != execution.OutcomeNotStored }) {
 		return 0
 	}
@@ -62,9 +62,9 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 	}
 	key := brought[others-1].Integer
 	switch all := affected == int64(others); {
-	case a.in.Conflict == plans.ConflictSkip && all, a.in.LeavesRow && all && !a.x.Conn.DB.Found.Counts():
+	case a.in.Upsert.Conflict == plans.ConflictSkip && all, a.in.Upsert.LeavesRow && all && !a.x.Conn.DB.Found.Counts():
 		return key
-	case a.in.Conflict != plans.ConflictUpdate:
+	case a.in.Upsert.Conflict != plans.ConflictUpdate:
 		return 0
 	}
 	column := f.Columns[t.LastIDKey]
@@ -78,7 +78,7 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()
-	if err != nil || own == 0 || !f.Stays || a.in.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.Conn, t) || slices.Contains(a.x.Fate.Rows, execution.OutcomeStored) ||
+	if err != nil || own == 0 || !f.Stays || a.in.Upsert.UpdatesKey || !a.tellsID() || !isRowIDKey(a.x.Conn, t) || slices.Contains(a.x.Fate.Rows, execution.OutcomeStored) ||
 		!slices.ContainsFunc(bind.BroughtKeys(a.x.Plan, a.x.Args, a.x.Holes, 0, t.LastIDKey), func(b bind.Brought) bool { return b.Integer == own }) {
 		return 0
 	}
@@ -145,7 +145,7 @@ func (a Answer) idWhere(ctx context.Context, id string, columns []string, values
 		}
 		condition = strings.Join(parts, " AND ")
 	}
-	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), a.in.TableText, condition, lock)
+	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s LIMIT 2%s", d.QuoteIdent(id), a.in.Name.TableText, condition, lock)
 	var found []int64
 	err := dbconn.Query(ctx, a.x.Conn.Own(), query, args, func(row []any) error {
 		n, ok := session.IntegerOf(row[0])

@@ -36,7 +36,7 @@ var errStoredMore = anchor.New("rows", "more rows were stored than the statement
 // has. It gives up the integers that are reserved for its keys.
 func (a Answer) storedMore(ctx context.Context) error {
 	p, c := a.x.Plan, a.x.Conn
-	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Conflict == plans.ConflictConditional {
+	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Upsert.Conflict == plans.ConflictConditional {
 		return nil
 	}
 	if n, err := a.res.RowsAffected(); err != nil || n <= int64(a.in.Rows) {

@@ -83,7 +83,7 @@ func (a Account) Verdict(in *plans.Insert, res driver.Result) Verdict {
 // settled is the verdict of an INSERT whose rows were looked at.
 func settled(in *plans.Insert, rows []execution.Outcome) Verdict {
 	v := Verdict{Outcome: execution.OutcomeStored, Cause: report.CauseCount}
-	if in.Conflict != plans.ConflictError {
+	if in.Upsert.Conflict != plans.ConflictError {
 		v.Cause = report.CauseConflict
 	}
 	for i, o := range rows {
@@ -115,7 +115,7 @@ func (a Answer) selected(affected int64) Verdict {
 // causeOpen returns why the answer does not show which rows were stored.
 func (a Answer) causeOpen(affected int64) report.Cause {
 	switch {
-	case a.in.Conflict != plans.ConflictError || a.x.OwnConflicts():
+	case a.in.Upsert.Conflict != plans.ConflictError || a.x.OwnConflicts():
 		return report.CauseConflict
 	case a.in.Returning && affected < 0:
 		return report.CauseRows

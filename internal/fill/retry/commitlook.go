@@ -137,7 +137,7 @@ func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, er
 	var asked []string
 	for _, x := range l.Keyed {
 		// Not each table of a transaction need have an engine that locks rows.
-		if table := x.Plan.Inserts[0].TableText; !slices.Contains(asked, table) {
+		if table := x.Plan.Inserts[0].Name.TableText; !slices.Contains(asked, table) {
 			asked = append(asked, table)
 			if fate, err := l.waits(ctx, x); err != nil || fate != commitStored {
 				return fate, err == nil, err

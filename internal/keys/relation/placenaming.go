@@ -52,7 +52,7 @@ func mean(p *plans.Plan, holds func(*table.Table) bool) bool {
 // in one database of several.
 func outside(p *plans.Plan) bool {
 	for i := range p.Inserts {
-		if p.Inserts[i].Database != "" && p.Dialect.Place.Database {
+		if p.Inserts[i].Name.Database != "" && p.Dialect.Place.Database {
 			return true
 		}
 	}
@@ -111,7 +111,7 @@ func moves(g *Session, p *plans.Plan, query string) bool {
 func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 	database, _, _ := strings.Cut(at.Answer, "\n")
 	for i := range p.Inserts {
-		if d := p.Inserts[i].Database; d != "" && d != e.Dialect.Fold(database, true) {
+		if d := p.Inserts[i].Name.Database; d != "" && d != e.Dialect.Fold(database, true) {
 			return true
 		}
 	}

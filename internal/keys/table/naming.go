@@ -71,7 +71,7 @@ func (e *Engine) CaseMatters(p *plans.Plan) bool {
 		return true
 	}
 	for i := range p.Inserts {
-		if p.Inserts[i].Cased {
+		if p.Inserts[i].Name.Cased {
 			return true
 		}
 	}

@@ -33,9 +33,9 @@ func (h Holes) Any() bool {
 // AssumedHoles returns the holes that are known without arguments, as if every
 // placeholder for a key were bound to a key.
 func AssumedHoles(pl *plans.Plan) Holes {
-	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Slots))}
-	for i := range pl.Slots {
-		if s := &pl.Slots[i]; s.Kind == plans.SlotKey {
+	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
+	for i := range pl.Changes.Slots {
+		if s := &pl.Changes.Slots[i]; s.Kind == plans.SlotKey {
 			h.Fill[i] = true
 			h.Counts[s.Draw]++
 		}
@@ -53,12 +53,12 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 		return Holes{}, err
 	}
 	if !pl.AtExecution {
-		return orScopeless(pl, args, Holes{Counts: pl.KeyCounts})
+		return orScopeless(pl, args, Holes{Counts: pl.Changes.KeyCounts})
 	}
-	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Slots))}
+	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	given := Given{List: args}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		if s.Kind != plans.SlotKey {
 			at, err := IndexOf(pl, s, &given)
 			if err != nil {
@@ -109,13 +109,13 @@ func check(pl *plans.Plan, args []driver.NamedValue) error {
 		}
 	}
 	switch {
-	case pl.Params.Styles&reader.StyleName != 0 && named > 0:
+	case pl.Changes.Params.Styles&reader.StyleName != 0 && named > 0:
 		if named != len(args) {
 			return pl.Refused(rewrite.ErrNamed)
 		}
 	case named > 0:
 		return pl.Refused(rewrite.ErrNamed)
-	case pl.Params.Styles == reader.StyleName:
+	case pl.Changes.Params.Styles == reader.StyleName:
 		return pl.Refused(rewrite.ErrNamed)
 	case len(args) != pl.Placeholders():
 		r := pl.Refused(rewrite.ErrArguments)
@@ -189,7 +189,7 @@ func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]drive
 	}
 	out := bind(pl, args, h, keys)
 	if !session || len(pl.LastKeys) == 0 {
-		if pl.DroppedArgs == nil {
+		if pl.Changes.DroppedArgs == nil {
 			return out
 		}
 		return without(pl, out, func(index int) int { return placed(pl, index, false) })
@@ -207,28 +207,28 @@ func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]drive
 // bind returns the arguments for the text without session.
 func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	own, added := assign(pl, args, h, keys)
-	if pl.Spelling.Style&reader.StylePosition == 0 || len(args) > 0 && args[0].Name != "" {
-		out := make([]driver.NamedValue, 0, len(args)+pl.Added)
+	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || len(args) > 0 && args[0].Name != "" {
+		out := make([]driver.NamedValue, 0, len(args)+pl.Changes.Added)
 		out = append(out, own...)
 		for n, v := range added {
 			a := driver.NamedValue{Ordinal: len(args) + n + 1, Value: v}
-			if pl.Params.Styles&reader.StyleName != 0 {
-				a.Name = pl.Spelling.Name(n + 1)
+			if pl.Changes.Params.Styles&reader.StyleName != 0 {
+				a.Name = pl.Changes.Spelling.Name(n + 1)
 			}
 			out = append(out, a)
 		}
 		return out
 	}
-	out := make([]driver.NamedValue, len(own)+pl.Added)
+	out := make([]driver.NamedValue, len(own)+pl.Changes.Added)
 	at := 0 // the number of the caller's arguments copied
-	for n := range pl.Added {
+	for n := range pl.Changes.Added {
 		if before := before(pl, n); before > at {
 			copy(out[at+n:], own[at:before])
 			at = before
 		}
 		out[at+n].Value = added[n]
 	}
-	copy(out[at+pl.Added:], own[at:])
+	copy(out[at+pl.Changes.Added:], own[at:])
 	for i := range out {
 		out[i].Ordinal = i + 1
 	}
@@ -238,10 +238,10 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 // before returns how many of the caller's arguments precede the n-th added placeholder,
 // counted from 0.
 func before(pl *plans.Plan, n int) int {
-	if pl.ArgsBefore == nil {
+	if pl.Changes.ArgsBefore == nil {
 		return 0 // the caller has none
 	}
-	return pl.ArgsBefore[n]
+	return pl.Changes.ArgsBefore[n]
 }
 
 // assign gives each slot its key. own are the caller's arguments, some of them replaced
@@ -252,11 +252,11 @@ func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 		return args, keys[0]
 	}
 	own = args
-	added = make([]driver.Value, 0, pl.Added)
+	added = make([]driver.Value, 0, pl.Changes.Added)
 	used := make([]int, len(pl.Draws))
 	given := Given{List: args}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		var key driver.Value
 		hole := h.Fill == nil || h.Fill[i]
 		if hole {
@@ -290,11 +290,11 @@ func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 // without returns args without the arguments of clauses that were cut from the text. at
 // returns the index in args of one of the caller's arguments.
 func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
-	if len(pl.DroppedArgs) == 0 {
+	if len(pl.Changes.DroppedArgs) == 0 {
 		return args
 	}
 	args = slices.Clone(args)
-	for _, index := range slices.Backward(pl.DroppedArgs) {
+	for _, index := range slices.Backward(pl.Changes.DroppedArgs) {
 		args = slices.Delete(args, at(index), at(index)+1)
 	}
 	for i := range args {
@@ -305,6 +305,6 @@ func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) [
 
 // droppedBefore returns how many of the arguments before the given one are not sent.
 func droppedBefore(pl *plans.Plan, index int) int {
-	n, _ := slices.BinarySearch(pl.DroppedArgs, index)
+	n, _ := slices.BinarySearch(pl.Changes.DroppedArgs, index)
 	return n
 }

@@ -24,11 +24,11 @@ func BroughtKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key 
 	}
 	f := &broughtKeys{plan: pl, holes: h, args: Given{List: args}}
 	for _, i := range pl.SlotsOf(insert) {
-		if int(pl.Slots[i].Key) == key {
+		if int(pl.Changes.Slots[i].Key) == key {
 			f.slots = append(f.slots, i)
 		}
 	}
-	f.KeyReader = plans.NewKeyReader(pl.Dialect, pl.Query, in, key)
+	f.KeyReader = plans.NewKeyReader(pl.Dialect, pl.Changes.Query, in, key)
 	f.Found = f
 	if !f.Insertion() {
 		return nil
@@ -55,13 +55,13 @@ func (f *broughtKeys) Implied() bool { return true }
 // Row notes the key of a row.
 func (f *broughtKeys) Row(row int, i plans.Element, v reader.Value, _ string) bool {
 	one := Brought{Row: row}
-	if len(f.slots) > 0 && int(f.plan.Slots[f.slots[0]].Row) == row {
+	if len(f.slots) > 0 && int(f.plan.Changes.Slots[f.slots[0]].Row) == row {
 		at := f.slots[0]
 		f.slots = f.slots[1:]
 		if f.holes.isHole(int(at)) {
 			return true
 		}
-		one.Integer = f.integerOf(&f.plan.Slots[at])
+		one.Integer = f.integerOf(&f.plan.Changes.Slots[at])
 	} else if t, ok := f.Core(v); ok && (t.Kind == scan.Number || t.Kind == scan.String) {
 		if n, sure := plans.IntegerIn(strings.Trim(f.TextOf(t), `'"`)); sure {
 			one.Integer = n

@@ -15,7 +15,7 @@ import (
 // never a hexadecimal literal.
 func writeByteKeys(pl *plans.Plan, text string, args []driver.NamedValue, keys [][]driver.Value) (string, []driver.NamedValue) {
 	drawn := drawnBytesOf(keys)
-	if pl.Spelling.Style&reader.StylePosition == 0 || !slices.ContainsFunc(args, func(a driver.NamedValue) bool { return drawn.has(a.Value) }) {
+	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || !slices.ContainsFunc(args, func(a driver.NamedValue) bool { return drawn.has(a.Value) }) {
 		return text, args
 	}
 	left := make([]driver.NamedValue, 0, len(args))

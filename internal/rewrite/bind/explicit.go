@@ -35,7 +35,7 @@ func ExplicitIntegers(pl *plans.Plan, args []driver.NamedValue, h Holes, insert,
 func ownValues(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int, f func(driver.Value)) {
 	given := Given{List: args}
 	for _, i := range pl.SlotsOf(insert) {
-		s := &pl.Slots[i]
+		s := &pl.Changes.Slots[i]
 		if s.Kind == plans.SlotKey || int(s.Key) != key || h.Fill == nil || h.Fill[i] {
 			continue
 		}

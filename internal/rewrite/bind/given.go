@@ -39,11 +39,11 @@ func (a *Given) named(d *dialect.Dialect, id string) int {
 func IndexOf(pl *plans.Plan, s *plans.Slot, args *Given) (int, error) {
 	at := int(s.Before)
 	switch {
-	case pl.Params.Styles&reader.StyleName != 0 && len(args.List) > 0 && args.List[0].Name != "":
+	case pl.Changes.Params.Styles&reader.StyleName != 0 && len(args.List) > 0 && args.List[0].Name != "":
 		if at = args.named(pl.Dialect, scan.Identity(pl.Dialect, s.Text)); at < 0 {
 			return 0, pl.Refused(rewrite.ErrNamed)
 		}
-	case pl.Params.Styles == reader.StyleNumber:
+	case pl.Changes.Params.Styles == reader.StyleNumber:
 		at = scan.NumberOf(scan.Identity(pl.Dialect, s.Text)) - 1
 	}
 	if at < 0 || at >= len(args.List) {

@@ -19,16 +19,16 @@ func addedListed(pl *plans.Plan) (n int) {
 
 // writeListed returns the session's text. key returns the text of an edit's key.
 func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
-	b := make([]byte, 0, len(pl.Query)+16*len(pl.Listed))
+	b := make([]byte, 0, len(pl.Changes.Query)+16*len(pl.Listed))
 	at := 0
 	for i := range pl.Listed {
 		e := &pl.Listed[i]
-		b = append(append(b, pl.Query[at:e.Start]...), e.Text...)
+		b = append(append(b, pl.Changes.Query[at:e.Start]...), e.Text...)
 		if at = e.End; e.Slot >= 0 {
 			b = append(b, key(e)...)
 		}
 	}
-	return string(append(b, pl.Query[at:]...))
+	return string(append(b, pl.Changes.Query[at:]...))
 }
 
 // inCall returns the text of an edit's key, in LAST_INSERT_ID( ) if e.Call is set.
@@ -41,11 +41,11 @@ func inCall(e *plans.SessionEdit, key string) string {
 
 // listedValues returns the value of each slot: a drawn key, or the caller's argument.
 func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.Value {
-	values := make([]driver.Value, len(pl.Slots))
+	values := make([]driver.Value, len(pl.Changes.Slots))
 	used := make([]int, len(pl.Draws))
 	given := Given{List: args}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		if h.isHole(i) {
 			values[i] = keys[s.Draw][used[s.Draw]]
 			used[s.Draw]++
@@ -61,7 +61,7 @@ func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 // listedValue returns the value of an edit's key.
 func listedValue(pl *plans.Plan, e *plans.SessionEdit, values []driver.Value, keys [][]driver.Value) driver.Value {
 	if e.First {
-		return keys[pl.Slots[e.Slot].Draw][0]
+		return keys[pl.Changes.Slots[e.Slot].Draw][0]
 	}
 	return values[e.Slot]
 }
@@ -98,7 +98,7 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 		if e.First || h.isHole(e.Slot) {
 			return write(e, string(pl.Dialect.AppendLiteral(nil, listedValue(pl, e, values, keys))))
 		}
-		return write(e, pl.Slots[e.Slot].Text)
+		return write(e, pl.Changes.Slots[e.Slot].Text)
 	})
 	for i := range pl.Listed {
 		e := &pl.Listed[i]
@@ -124,7 +124,7 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 // finalListed is FinalIndex for the session's text. An argument that is replaced by a key
 // moves with that key.
 func finalListed(pl *plans.Plan, index int) int {
-	own := slices.IndexFunc(pl.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
+	own := slices.IndexFunc(pl.Changes.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
 	at, n := 0, 0 // counts of the caller's and the sent arguments
 	for i := range pl.Listed {
 		e := &pl.Listed[i]
@@ -161,7 +161,7 @@ func placesListed(pl *plans.Plan) []Place {
 			continue
 		}
 		arg++
-		if s := &pl.Slots[e.Slot]; !e.First && e.Slot != last && s.Kind == plans.SlotKey {
+		if s := &pl.Changes.Slots[e.Slot]; !e.First && e.Slot != last && s.Kind == plans.SlotKey {
 			places = append(places, Place{Arg: arg, Row: int(s.Row), Insert: int(s.Insert), Key: int(s.Key)})
 		}
 		if !e.First {

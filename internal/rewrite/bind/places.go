@@ -18,11 +18,11 @@ func placed(pl *plans.Plan, index int, session bool) int {
 	switch {
 	case session && pl.Listed != nil:
 		return finalListed(pl, index)
-	case pl.Spelling.Style&reader.StylePosition == 0:
+	case pl.Changes.Spelling.Style&reader.StylePosition == 0:
 		return index
 	}
 	// A binary search, since database/sql asks for every argument of a batch.
-	n, _ := slices.BinarySearch(pl.ArgsBefore, index+1)
+	n, _ := slices.BinarySearch(pl.Changes.ArgsBefore, index+1)
 	more := 0
 	for session && more < len(pl.LastKeys) && pl.LastKeys[more].Placeholder < n {
 		more++
@@ -35,11 +35,11 @@ func placed(pl *plans.Plan, index int, session bool) int {
 func Added(pl *plans.Plan, session bool) int {
 	switch {
 	case !session || !pl.Session():
-		return pl.Added - len(pl.DroppedArgs)
+		return pl.Changes.Added - len(pl.Changes.DroppedArgs)
 	case pl.Listed != nil:
 		return addedListed(pl)
 	}
-	return pl.Added + 2*len(pl.LastKeys) - len(pl.DroppedArgs)
+	return pl.Changes.Added + 2*len(pl.LastKeys) - len(pl.Changes.DroppedArgs)
 }
 
 // Place is where a key is sent: the ordinal of its argument, from 1.
@@ -59,11 +59,11 @@ func Places(pl *plans.Plan, session bool) []Place {
 	}
 	var places []Place
 	n := 0
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Slot < 0 {
 			continue
 		}
-		s := &pl.Slots[e.Slot]
+		s := &pl.Changes.Slots[e.Slot]
 		n++
 		if s.Kind != plans.SlotKey {
 			continue
@@ -72,11 +72,11 @@ func Places(pl *plans.Plan, session bool) []Place {
 			n++ // after the first key
 		}
 		arg := int(s.Before) + n
-		switch pl.Spelling.Style {
+		switch pl.Changes.Spelling.Style {
 		case reader.StyleNumber:
-			arg = pl.Spelling.Base + n
+			arg = pl.Changes.Spelling.Base + n
 		case reader.StyleName:
-			arg = pl.Params.Names + n
+			arg = pl.Changes.Params.Names + n
 		}
 		places = append(places, Place{Arg: arg, Row: int(s.Row), Insert: int(s.Insert), Key: int(s.Key)})
 		if session && s.Wrap == plans.WrapLast {
@@ -100,8 +100,8 @@ type Filled struct {
 func FilledPlaces(pl *plans.Plan, h Holes) []Filled {
 	var places []Filled
 	used := make([]int, len(pl.Draws))
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		if h.Fill != nil && !h.Fill[i] {
 			continue
 		}

@@ -21,14 +21,14 @@ func ProvenText(pl *plans.Plan, session bool) string {
 	return t.Get(func() string {
 		w := newProofWriter(pl)
 		if session && pl.Listed != nil {
-			mark := pl.Spelling.Text(1)
+			mark := pl.Changes.Spelling.Text(1)
 			return writeListed(pl, func(e *plans.SessionEdit) string { return w.listed(e, mark) })
 		}
 		n := 0
 		for _, e := range pl.Proof.Edits {
 			w.edit(e, func(s *plans.Slot) {
 				n++
-				mark := pl.Spelling.Text(n)
+				mark := pl.Changes.Spelling.Text(n)
 				w.b.WriteString(around(wrapIn(s, session), mark, mark))
 			})
 		}
@@ -48,7 +48,7 @@ func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	own, added := assign(pl, args, h, keys)
 	n := 0
 	for _, e := range pl.Proof.Edits {
-		if e.Slot >= 0 && pl.Slots[e.Slot].Kind != plans.SlotOwn && h.Fill != nil && !h.Fill[e.Slot] {
+		if e.Slot >= 0 && pl.Changes.Slots[e.Slot].Kind != plans.SlotOwn && h.Fill != nil && !h.Fill[e.Slot] {
 			n++
 			continue
 		}
@@ -72,23 +72,23 @@ type proofWriter struct {
 // newProofWriter returns a writer of a text with proofs.
 func newProofWriter(pl *plans.Plan) *proofWriter {
 	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws)), named: make([]bool, len(pl.Inserts))}
-	w.b.Grow(len(pl.Query) + 192*len(pl.Draws) + 32*len(pl.Proof.Edits))
+	w.b.Grow(len(pl.Changes.Query) + 192*len(pl.Draws) + 32*len(pl.Proof.Edits))
 	return w
 }
 
 // edit writes an edit. key writes the key of a slot; the caller's own placeholder stays.
 func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	pl := w.pl
-	w.b.WriteString(pl.Query[w.at:e.Start])
+	w.b.WriteString(pl.Changes.Query[w.at:e.Start])
 	w.at = e.End
 	w.b.WriteString(e.Text)
 	if e.Slot < 0 {
 		return
 	}
-	s := &pl.Slots[e.Slot]
+	s := &pl.Changes.Slots[e.Slot]
 	shut := w.opens(s)
 	if s.Kind == plans.SlotOwn {
-		w.b.WriteString(pl.Query[e.Start:e.End])
+		w.b.WriteString(pl.Changes.Query[e.Start:e.End])
 	} else {
 		key(s)
 	}
@@ -119,12 +119,12 @@ func (w *proofWriter) opens(s *plans.Slot) (shut string) {
 // listed returns the text of a key in the session's text.
 func (w *proofWriter) listed(e *plans.SessionEdit, key string) string {
 	at := w.b.Len()
-	shut := w.opens(&w.pl.Slots[e.Slot])
+	shut := w.opens(&w.pl.Changes.Slots[e.Slot])
 	return w.b.String()[at:] + inCall(e, key) + shut
 }
 
 // text returns the written text, with the rest of the query.
 func (w *proofWriter) text() string {
-	w.b.WriteString(w.pl.Query[w.at:])
+	w.b.WriteString(w.pl.Changes.Query[w.at:])
 	return w.b.String()
 }

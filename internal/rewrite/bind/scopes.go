@@ -28,7 +28,7 @@ func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) 
 	var rows [][]driver.Value
 	given := Given{List: args}
 	for _, i := range pl.SlotsOf(insert) {
-		s := &pl.Slots[i]
+		s := &pl.Changes.Slots[i]
 		if int(s.Key) != key || h.Fill != nil && !h.Fill[i] {
 			continue
 		}
@@ -49,8 +49,8 @@ func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) 
 // numbered within.
 func checkScopes(pl *plans.Plan, args []driver.NamedValue, h Holes) error {
 	given := Given{List: args}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		in := &pl.Inserts[s.Insert]
 		if in.Scopes == nil || in.Explained || h.Fill != nil && !h.Fill[i] {
 			continue
@@ -66,7 +66,7 @@ func checkScopes(pl *plans.Plan, args []driver.NamedValue, h Holes) error {
 
 // scopeAt returns the value of a column in the row of the i-th slot.
 func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver.Value, error) {
-	s := &pl.Slots[i]
+	s := &pl.Changes.Slots[i]
 	in := &pl.Inserts[s.Insert]
 	var v plans.ScopeValue
 	refused := func() error {
@@ -106,7 +106,7 @@ func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver
 // fillsColumn reports whether a column of the row of the i-th slot is itself a key that
 // is filled in the execution.
 func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
-	s := &pl.Slots[i]
+	s := &pl.Changes.Slots[i]
 	keys := pl.Inserts[s.Insert].Target.Keys
 	if !slices.ContainsFunc(keys, func(k plans.Key) bool { return k.Column == column }) {
 		return false
@@ -114,11 +114,11 @@ func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
 	// The slots of a row are adjacent.
 	same := func(o *plans.Slot) bool { return o.Insert == s.Insert && o.Row == s.Row }
 	first := i
-	for first > 0 && same(&pl.Slots[first-1]) {
+	for first > 0 && same(&pl.Changes.Slots[first-1]) {
 		first--
 	}
-	for j := first; j < len(pl.Slots) && same(&pl.Slots[j]); j++ {
-		if keys[pl.Slots[j].Key].Column == column && (h.Fill == nil || h.Fill[j]) {
+	for j := first; j < len(pl.Changes.Slots) && same(&pl.Changes.Slots[j]); j++ {
+		if keys[pl.Changes.Slots[j].Key].Column == column && (h.Fill == nil || h.Fill[j]) {
 			return true
 		}
 	}

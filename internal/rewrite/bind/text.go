@@ -12,9 +12,9 @@ import (
 // [Arguments] returns the arguments of both texts.
 func Text(pl *plans.Plan, session bool) string {
 	session = session && pl.Session()
-	b := &pl.Bound
+	b := &pl.Lazy.Bound
 	if session {
-		b = &pl.BoundSession
+		b = &pl.Lazy.BoundSession
 	}
 	return b.Get(func() string { return writeText(pl, session) })
 }
@@ -22,26 +22,26 @@ func Text(pl *plans.Plan, session bool) string {
 // writeText returns the text that Text caches.
 func writeText(pl *plans.Plan, session bool) string {
 	if session && pl.Listed != nil {
-		mark := pl.Spelling.Text(1)
+		mark := pl.Changes.Spelling.Text(1)
 		return writeListed(pl, func(e *plans.SessionEdit) string { return inCall(e, mark) })
 	}
-	if len(pl.Edits) == 0 {
-		return pl.Query
+	if len(pl.Changes.Edits) == 0 {
+		return pl.Changes.Query
 	}
 	edits := OfBound(pl)
-	b := make([]byte, 0, len(pl.Query)+16*len(edits))
+	b := make([]byte, 0, len(pl.Changes.Query)+16*len(edits))
 	at, n := 0, 0
 	for _, e := range edits {
-		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, pl.Changes.Query[at:e.Start]...)
 		b = append(b, e.Text...)
 		if e.Slot >= 0 {
 			n++
-			mark := pl.Spelling.Text(Number(pl, e.Slot, n))
-			b = append(b, around(wrapIn(&pl.Slots[e.Slot], session), mark, mark)...)
+			mark := pl.Changes.Spelling.Text(Number(pl, e.Slot, n))
+			b = append(b, around(wrapIn(&pl.Changes.Slots[e.Slot], session), mark, mark)...)
 		}
 		at = e.End
 	}
-	return string(append(b, pl.Query[at:]...))
+	return string(append(b, pl.Changes.Query[at:]...))
 }
 
 // wrapIn returns how the key of a slot is written.
@@ -65,16 +65,16 @@ func around(w plans.Wrap, first, key string) string {
 
 // OfBound returns the edits of the bound text.
 func OfBound(pl *plans.Plan) []plans.Edit {
-	if pl.BoundEdits != nil {
-		return pl.BoundEdits
+	if pl.Changes.BoundEdits != nil {
+		return pl.Changes.BoundEdits
 	}
-	return pl.Edits
+	return pl.Changes.Edits
 }
 
 // Number returns the number of a slot's placeholder, the n-th added one, minus the base.
 func Number(pl *plans.Plan, slot, n int) int {
-	if pl.Spelling.Renumbers {
-		return int(pl.Slots[slot].Before) + n
+	if pl.Changes.Spelling.Renumbers {
+		return int(pl.Changes.Slots[slot].Before) + n
 	}
 	return n
 }
@@ -88,22 +88,22 @@ func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 	}
 	own, added := assign(pl, args, h, keys)
-	b := make([]byte, 0, len(pl.Query)+48*len(pl.Edits))
+	b := make([]byte, 0, len(pl.Changes.Query)+48*len(pl.Changes.Edits))
 	at, n := 0, 0
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Slot >= 0 && h.Fill != nil && !h.Fill[e.Slot] {
 			n++
 			continue
 		}
-		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, pl.Changes.Query[at:e.Start]...)
 		b = append(b, e.Text...)
 		if e.Slot >= 0 {
-			b = literal(pl, b, keys[pl.Slots[e.Slot].Draw], added[n], wrapIn(&pl.Slots[e.Slot], session))
+			b = literal(pl, b, keys[pl.Changes.Slots[e.Slot].Draw], added[n], wrapIn(&pl.Changes.Slots[e.Slot], session))
 			n++
 		}
 		at = e.End
 	}
-	return writeByteKeys(pl, string(append(b, pl.Query[at:]...)), without(pl, own, sameIndex), keys)
+	return writeByteKeys(pl, string(append(b, pl.Changes.Query[at:]...)), without(pl, own, sameIndex), keys)
 }
 
 // sameIndex returns the index of an argument in a text with literal keys: it does not
@@ -117,23 +117,23 @@ func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool)
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
 		return text
 	}
-	b := make([]byte, 0, len(pl.Query)+48*len(pl.Edits))
+	b := make([]byte, 0, len(pl.Changes.Query)+48*len(pl.Changes.Edits))
 	at := 0
 	used := make([]int, len(pl.Draws))
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Slot >= 0 && !h.Fill[e.Slot] {
 			continue
 		}
-		b = append(b, pl.Query[at:e.Start]...)
+		b = append(b, pl.Changes.Query[at:e.Start]...)
 		b = append(b, e.Text...)
 		if e.Slot >= 0 {
-			d := pl.Slots[e.Slot].Draw
-			b = literal(pl, b, keys[d], keys[d][used[d]], wrapIn(&pl.Slots[e.Slot], session))
+			d := pl.Changes.Slots[e.Slot].Draw
+			b = literal(pl, b, keys[d], keys[d][used[d]], wrapIn(&pl.Changes.Slots[e.Slot], session))
 			used[d]++
 		}
 		at = e.End
 	}
-	return string(append(b, pl.Query[at:]...))
+	return string(append(b, pl.Changes.Query[at:]...))
 }
 
 // literal appends a key of a draw as a literal.

@@ -22,19 +22,19 @@ func block(p *plans.Draft) {
 		}
 	case p.Accept("begin") && (p.AtEnd() || p.IsWord("work")):
 	default:
-		p.SeveralReason = rewrite.ErrBlock
+		p.Flow.SeveralReason = rewrite.ErrBlock
 	}
-	inserts.Skip(p, p.SeveralReason)
+	inserts.Skip(p, p.Flow.SeveralReason)
 }
 
 // anonymous reads the beginning of a PL/SQL block up to its first statement: Oracle
 // Database PL/SQL Language Reference 23ai, "Block". The statements of a routine declared
 // in the block run any number of times.
 func anonymous(p *plans.Draft) {
-	p.Procedural, p.Branched = true, true
+	p.Flow.Procedural, p.Flow.Branched = true, true
 	for p.Token.Kind != scan.End && !p.IsWord("begin") {
 		if p.IsAny("procedure", "function") {
-			p.SeveralReason = rewrite.ErrBlock
+			p.Flow.SeveralReason = rewrite.ErrBlock
 		}
 		inserts.JudgeInner(p, inserts.InnerReason(p))
 		p.Advance()
@@ -47,10 +47,10 @@ func anonymous(p *plans.Draft) {
 func controls(p *plans.Draft) bool {
 	switch {
 	case p.IsAny("loop", "while", "for", "forall"):
-		p.SeveralReason = rewrite.ErrLoop
+		p.Flow.SeveralReason = rewrite.ErrLoop
 		p.Advance()
 	case p.IsWord("goto"):
-		p.MayRepeat = true
+		p.Flow.MayRepeat = true
 		p.Advance()
 	case p.IsAny("begin", "declare"):
 		anonymous(p)

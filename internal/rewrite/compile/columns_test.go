@@ -43,7 +43,7 @@ func TestUnlisted(t *testing.T) {
 			if len(p.Inserts) != 1 || p.Statements != 1 {
 				t.Fatalf("%d INSERTs in %d statements", len(p.Inserts), p.Statements)
 			}
-			if got := p.Inserts[0].Unlisted; got != tt.want {
+			if got := p.Inserts[0].Name.Unlisted; got != tt.want {
 				t.Errorf("Unlisted = %q, want %q", got, tt.want)
 			}
 			if tt.want != "" && (p.Action != plans.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList) {

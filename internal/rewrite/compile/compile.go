@@ -23,23 +23,23 @@ func Query(d *dialect.Dialect, lookup plans.Lookup, query string) *plans.Plan {
 
 // statementsOf reads all statements of the text.
 func statementsOf(p *plans.Draft) {
-	p.SeveralReason = rewrite.ErrSeveral
+	p.Flow.SeveralReason = rewrite.ErrSeveral
 	for p.Token.Kind != scan.End {
 		if p.IsPunct(';') {
 			if p.Dialect.Transactions.OneByOne {
-				p.Semicolons = append(p.Semicolons, p.Token.Start)
+				p.Split.Semicolons = append(p.Split.Semicolons, p.Token.Start)
 			}
 			p.Advance()
 			continue
 		}
-		p.Semicolons = p.Semicolons[:0]
-		if p.Statements++; p.Statements > 1 && p.Dialect.Transactions.OneByOne {
-			p.Starts = append(p.Starts, p.Token.Start)
+		p.Split.Semicolons = p.Split.Semicolons[:0]
+		if p.Split.Statements++; p.Split.Statements > 1 && p.Dialect.Transactions.OneByOne {
+			p.Split.Starts = append(p.Split.Starts, p.Token.Start)
 		}
 		asked := p.Params.Count
 		statement(p)
 		if p.Params.Count > asked {
-			p.WithPlaceholders++
+			p.Split.WithPlaceholders++
 		}
 	}
 }
@@ -47,10 +47,10 @@ func statementsOf(p *plans.Draft) {
 // statement reads one statement up to its semicolon.
 func statement(p *plans.Draft) {
 	g := &p.Dialect.Grammar
-	p.CTEs, p.Outer = p.CTEs[:0], selects.With{}
+	p.With.CTEs, p.With.Outer = p.With.CTEs[:0], selects.With{}
 	noteBeginning(p)
 	switch {
-	case p.Procedural && controls(p):
+	case p.Flow.Procedural && controls(p):
 	case p.Token.Kind == scan.Executable:
 		inserts.Skip(p, rewrite.ErrExecutableComment)
 	case p.IsVerb():

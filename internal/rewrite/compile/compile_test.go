@@ -190,9 +190,9 @@ func TestCompileInsert(t *testing.T) {
 			continue
 		}
 		in := p.Inserts[0]
-		if in.Rows != tt.rows || in.Conflict != tt.conflict || in.Returning != tt.returning || in.Offset != 0 {
+		if in.Rows != tt.rows || in.Upsert.Conflict != tt.conflict || in.Returning != tt.returning || in.Offset != 0 {
 			t.Errorf("%s: Compile(%q): %d rows, conflict %d, returning %v, at %d, want %d, %d, %v, at 0", tt.d.Name, tt.query,
-				in.Rows, in.Conflict, in.Returning, in.Offset, tt.rows, tt.conflict, tt.returning)
+				in.Rows, in.Upsert.Conflict, in.Returning, in.Offset, tt.rows, tt.conflict, tt.returning)
 		}
 	}
 }
@@ -236,19 +236,19 @@ func TestCompileUpdatePart(t *testing.T) {
 		}
 		in, got := &p.Inserts[0], neither
 		switch {
-		case in.UpdatesKey && in.LeavesRow:
+		case in.Upsert.UpdatesKey && in.Upsert.LeavesRow:
 			got = "both"
-		case in.UpdatesKey:
+		case in.Upsert.UpdatesKey:
 			got = changes
-		case in.LeavesRow:
+		case in.Upsert.LeavesRow:
 			got = leaves
 		}
-		if got != tt.want || in.TableText != "orders" || in.Replaces {
-			t.Errorf("%s: Compile(%q): %s, table %q, replaces %v, want %s", tt.d.Name, query, got, in.TableText, in.Replaces, tt.want)
+		if got != tt.want || in.Name.TableText != "orders" || in.Upsert.Replaces {
+			t.Errorf("%s: Compile(%q): %s, table %q, replaces %v, want %s", tt.d.Name, query, got, in.Name.TableText, in.Upsert.Replaces, tt.want)
 		}
 	}
 	for _, query := range []string{"REPLACE INTO orders (a) VALUES (1) ON CONFLICT DO NOTHING", "INSERT OR REPLACE INTO main.orders (a) VALUES (1)"} {
-		if p := compiled(t, lite, query); !p.Inserts[0].Replaces {
+		if p := compiled(t, lite, query); !p.Inserts[0].Upsert.Replaces {
 			t.Errorf("Compile(%q) replaces nothing", query)
 		}
 	}

@@ -115,7 +115,7 @@ func fromStdin(p *plans.Draft) bool {
 	}
 	for q.AcceptPunct(';') {
 	}
-	return p.Statements == 1 && q.Token.Kind == scan.End && q.Params.Count == 0
+	return p.Split.Statements == 1 && q.Token.Kind == scan.End && q.Params.Count == 0
 }
 
 // plainOptions moves past the options of a COPY in brackets. It reports false if one of

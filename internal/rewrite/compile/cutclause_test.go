@@ -58,8 +58,8 @@ func TestCutArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if in := &p.Inserts[0]; p.Action != plans.Fill || in.Conflict != plans.ConflictError || p.MayConflict() {
-				t.Errorf("%s, and a row that is there is %v", p.Action, in.Conflict)
+			if in := &p.Inserts[0]; p.Action != plans.Fill || in.Upsert.Conflict != plans.ConflictError || p.MayConflict() {
+				t.Errorf("%s, and a row that is there is %v", p.Action, in.Upsert.Conflict)
 			}
 			if got := bind.Text(p, false); got != c.text {
 				t.Errorf("BoundText(%q) = %q, want %q", c.query, got, c.text)

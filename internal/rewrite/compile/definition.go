@@ -28,7 +28,7 @@ func definition(p *plans.Draft) (open bool) {
 func defined(p *plans.Draft) {
 	g := &p.Dialect.Grammar
 	for depth := 0; !(p.Token.Kind == scan.End || depth <= 0 && p.IsPunct(';')); p.Advance() {
-		if depth <= 0 && p.SeveralReason == rewrite.ErrSeveral && (inserts.BeginsInsert(p) || inserts.OpensBlock(&p.Reader) != inserts.Unbranched) {
+		if depth <= 0 && p.Flow.SeveralReason == rewrite.ErrSeveral && (inserts.BeginsInsert(p) || inserts.OpensBlock(&p.Reader) != inserts.Unbranched) {
 			return
 		}
 		switch {
@@ -49,7 +49,7 @@ func routine(p *plans.Draft) (open bool) {
 	first, open := p.RoutineBody()
 	if !open {
 		if p.IsPunct(';') {
-			p.AfterBody = len(p.Inserts) + 1
+			p.Flow.AfterBody = len(p.Inserts) + 1
 		}
 		return false
 	}

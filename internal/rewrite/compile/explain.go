@@ -33,7 +33,7 @@ func explain(p *plans.Draft) {
 		inserts.Skip(p, rewrite.ErrExplain)
 		return
 	}
-	p.Explained = !runs
+	p.Flow.Explained = !runs
 	switch {
 	case merges:
 		merge(p)
@@ -42,7 +42,7 @@ func explain(p *plans.Draft) {
 	default:
 		with(p)
 	}
-	p.Explained = false
+	p.Flow.Explained = false
 }
 
 // postgresExplain reads the words between EXPLAIN and its statement. runs reports whether

@@ -52,7 +52,7 @@ func EditsOf(pl *plans.Plan) []Edit {
 		text := e.Text
 		if e.Slot >= 0 {
 			n++
-			text += pl.Spelling.Text(bind.Number(pl, e.Slot, n))
+			text += pl.Changes.Spelling.Text(bind.Number(pl, e.Slot, n))
 		}
 		edits = append(edits, Edit{e.Start, e.End, text, e.Slot})
 	}
@@ -71,13 +71,13 @@ type Slot struct {
 // SlotsOf returns a plan's slots in the order of the text.
 func SlotsOf(pl *plans.Plan) []Slot {
 	var slots []Slot
-	for _, s := range pl.Slots {
+	for _, s := range pl.Changes.Slots {
 		slots = append(slots, Slot{s.Kind == plans.SlotOwn, s.Kind == plans.SlotTwo, int(s.Draw), int(s.Row), int(s.Before)})
 	}
-	if !pl.Spelling.Renumbers {
+	if !pl.Changes.Spelling.Renumbers {
 		return slots
 	}
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Slot >= 0 {
 			slots[e.Slot].Placeholder = paramsBefore(pl, e.Start)
 		}
@@ -88,9 +88,9 @@ func SlotsOf(pl *plans.Plan) []Slot {
 // InCase reports whether the key of a place stands in CASE, beside the records that the row
 // takes values from.
 func InCase(pl *plans.Plan, place bind.Place) bool {
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Slot >= 0 && strings.HasSuffix(e.Text, " THEN CAST(") {
-			if s := &pl.Slots[e.Slot]; int(s.Insert) == place.Insert && int(s.Key) == place.Key {
+			if s := &pl.Changes.Slots[e.Slot]; int(s.Insert) == place.Insert && int(s.Key) == place.Key {
 				return true
 			}
 		}
@@ -100,7 +100,7 @@ func InCase(pl *plans.Plan, place bind.Place) bool {
 
 // paramsBefore returns how many placeholders the query has in front of an offset.
 func paramsBefore(pl *plans.Plan, offset int) (n int) {
-	s := scan.Scanner{Dialect: pl.Dialect, Text: pl.Query}
+	s := scan.Scanner{Dialect: pl.Dialect, Text: pl.Changes.Query}
 	for t := s.Next(); t.Start < offset; t = s.Next() {
 		if t.Kind == scan.Placeholder {
 			n++

@@ -25,11 +25,11 @@ func insert(p *plans.Draft) {
 	inserts.MakeRoom(p)
 	state := inserts.NewState(h, verb)
 	in := &state
-	in.Nested, in.Explained = p.Limit > 0, p.Explained
-	in.TableText = p.Text[h.Name.Start:h.Name.End]
+	in.Nested, in.Explained = p.Limit > 0, p.Flow.Explained
+	in.Name.TableText = p.Text[h.Name.Start:h.Name.End]
 	n, m, before := len(p.Edits), len(p.Slots), len(p.Inserts)
 	reason := inserts.Rest(p, in)
-	conflict := in.Conflict
+	conflict := in.Upsert.Conflict
 	if reason == "" && !p.AtEnd() {
 		reason = inserts.Tail(p, in)
 	}

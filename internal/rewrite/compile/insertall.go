@@ -112,7 +112,7 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	state, slots := inserts.NewState(h, at), len(p.Slots)
 	in := &state
 	if reason := inserts.Rest(p, in); reason != "" {
-		if in.Unlisted != "" && m.unlisted == nil {
+		if in.Name.Unlisted != "" && m.unlisted == nil {
 			m.unlisted = &in.Insert
 		}
 		if p.IsWord("select") && reason != rewrite.ErrScope {
@@ -126,7 +126,7 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	case !p.IsAny("into", "when", "else", "log", "select"):
 		return rewrite.ErrGrammar
 	case m.conditional, p.IsWord("log"):
-		in.Rows, in.Conflict = -1, plans.ConflictConditional
+		in.Rows, in.Upsert.Conflict = -1, plans.ConflictConditional
 	}
 	in.End = p.PrevEnd
 	inserts.Note(p, in, slots)

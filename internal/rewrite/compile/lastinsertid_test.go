@@ -235,7 +235,7 @@ func TestIdiom(t *testing.T) {
 	for _, tt := range tests {
 		for _, d := range []*dialect.Dialect{dialect.MySQL(), dialect.MariaDB()} {
 			p := compile.Query(d, sessions(d), tt.query)
-			if len(p.Inserts) != 1 || p.Inserts[0].Idiom != tt.want {
+			if len(p.Inserts) != 1 || p.Inserts[0].Upsert.Idiom != tt.want {
 				t.Errorf("%s: Compile(%q).Inserts = %+v, want one with Idiom %v", d.Name, tt.query, p.Inserts, tt.want)
 			}
 		}
@@ -266,7 +266,7 @@ func checkSession(t *testing.T, d *dialect.Dialect, p *plans.Plan, query string)
 	if p.Statements > 1 {
 		return
 	}
-	if len(p.Inserts) != 1 || p.Inserts[0].Conflict == plans.ConflictSkip {
+	if len(p.Inserts) != 1 || p.Inserts[0].Upsert.Conflict == plans.ConflictSkip {
 		t.Fatalf("%s: Compile(%q) has a session's text %q", d.Name, query, session)
 	}
 	again := compile.Query(d, fuzzLookup(d), session)

@@ -88,8 +88,8 @@ func merged(p *plans.Draft, m *merging) rewrite.Reason {
 		return rewrite.ErrMerge // each INSERT brings its keys
 	}
 	in := &m.in.Insert
-	in.Rows, in.Conflict, in.End = -1, plans.ConflictConditional, p.PrevEnd
-	if in.Nested, in.Explained = p.Limit > 0, p.Explained; in.Explained {
+	in.Rows, in.Upsert.Conflict, in.End = -1, plans.ConflictConditional, p.PrevEnd
+	if in.Nested, in.Explained = p.Limit > 0, p.Flow.Explained; in.Explained {
 		in.Explicit = nil
 	}
 	p.Inserts[at] = *in
@@ -195,7 +195,7 @@ func action(p *plans.Draft, m *merging) rewrite.Reason {
 	edits, slots := len(p.Edits), len(p.Slots)
 	p.Advance()
 	if reason := inserts.Rest(p, in); reason != "" {
-		if in.Unlisted != "" {
+		if in.Name.Unlisted != "" {
 			m.unlisted = &in.Insert
 		}
 		return reason

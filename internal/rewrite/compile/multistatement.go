@@ -27,22 +27,22 @@ func noteBeginning(p *plans.Draft) {
 	opens := inserts.OpensBlock(&p.Reader)
 	switch {
 	case opens != inserts.Unbranched:
-		p.Branched = true
+		p.Flow.Branched = true
 		if opens == inserts.Repeated {
-			p.SeveralReason = rewrite.ErrLoop
+			p.Flow.SeveralReason = rewrite.ErrLoop
 		}
-	case p.Branched && p.IsAny("end", "else"), p.Procedural:
+	case p.Flow.Branched && p.IsAny("end", "else"), p.Flow.Procedural:
 	case e == words.EffectBlock && !p.Dialect.Grammar.PLSQL:
-		p.SeveralReason = rewrite.ErrBlock
+		p.Flow.SeveralReason = rewrite.ErrBlock
 	case p.IsPunct('('), p.Dialect.Grammar.NoSemicolon && p.IsAny("exec", "execute"), p.IsWord("analyze"):
 	case e == words.EffectUnknown, e == words.EffectRun:
-		p.Unsettled = true
+		p.Flow.Unsettled = true
 		if p.IsAny("end", "until") {
 			stillInside(p)
 		}
 	case e == words.EffectSet:
 		q := p.Reader
-		p.Unsettled = p.Unsettled || setsCharacters(&q)
+		p.Flow.Unsettled = p.Flow.Unsettled || setsCharacters(&q)
 	}
 }
 
@@ -50,10 +50,10 @@ func noteBeginning(p *plans.Draft) {
 // known statement shows that they belong to its body, which was an IF, a CASE or a loop
 // without BEGIN.
 func stillInside(p *plans.Draft) {
-	if p.AfterBody == 0 {
+	if p.Flow.AfterBody == 0 {
 		return
 	}
-	first := p.AfterBody - 1
+	first := p.Flow.AfterBody - 1
 	at := slices.IndexFunc(p.Inserts[first:], func(in plans.Insert) bool { return in.Query != nil })
 	if i := slices.IndexFunc(p.Slots, func(s plans.Slot) bool { return int(s.Insert) >= first }); i >= 0 {
 		at = int(p.Slots[i].Insert) - first
@@ -62,7 +62,7 @@ func stillInside(p *plans.Draft) {
 		in := &p.Inserts[first+at]
 		p.Refuse(in.Target, in.Offset, rewrite.ErrBlock)
 	}
-	p.AfterBody = 0
+	p.Flow.AfterBody = 0
 }
 
 // safeCharacters are the character sets of MySQL and MariaDB in which no byte of a longer

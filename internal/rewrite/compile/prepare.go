@@ -18,7 +18,7 @@ func prepare(p *plans.Draft) {
 			continue
 		}
 		text := p.Unquoted(p.TextOf(p.Token), '\\')
-		q := &plans.Draft{Reader: reader.At(p.Dialect, text, 0), Lookup: p.Lookup, MaybeMade: p.MaybeMade, MovedTables: p.MovedTables, Standing: p.Standing}
+		q := &plans.Draft{Reader: reader.At(p.Dialect, text, 0), Lookup: p.Lookup, Tables: plans.SeenTables{MaybeMade: p.Tables.MaybeMade, MovedTables: p.Tables.MovedTables, Standing: p.Tables.Standing}}
 		statementsOf(q)
 		switch {
 		case q.Refusal != nil:

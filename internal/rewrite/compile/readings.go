@@ -17,7 +17,7 @@ import (
 func Readings(d *dialect.Dialect, lookup plans.Lookup, query string) *plans.Plan {
 	p := Query(d, lookup, query)
 	for _, s := range effects.OtherSettings(d, query) {
-		o := Query(d.With(s), lookup, p.Query)
+		o := Query(d.With(s), lookup, p.Changes.Query)
 		if !o.StringTarget() && !p.Same(o) {
 			p.Readings = append(p.Readings, plans.Reading{Settings: s, Plan: o})
 		}

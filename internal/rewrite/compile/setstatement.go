@@ -16,7 +16,7 @@ func setStatement(p *plans.Draft) {
 		inserts.Skip(p, rewrite.ErrStatementSetting)
 		return
 	}
-	p.SettingsStart, p.SettingsFor = at, p.Token.Start
+	p.Split.SettingsStart, p.Split.SettingsFor = at, p.Token.Start
 	switch {
 	case p.IsVerb():
 		insert(p)

@@ -17,41 +17,41 @@ func keepsTables(p *plans.Draft) {
 	if !p.Dialect.Grammar.TempTables {
 		return
 	}
-	if p.Statements == 2 {
-		p.HasTemporary = p.Standing != nil || words.Search(p.Text, 0, words.TemporarySet) != 0
-		p.SetsPath = p.HasTemporary && strings.Contains(strings.ToLower(p.Text), "search_path")
+	if p.Split.Statements == 2 {
+		p.Tables.HasTemporary = p.Tables.Standing != nil || words.Search(p.Text, 0, words.TemporarySet) != 0
+		p.Tables.SetsPath = p.Tables.HasTemporary && strings.Contains(strings.ToLower(p.Text), "search_path")
 	}
-	if p.HasTemporary && p.Statements > 1 {
-		behind(p, p.Text[p.StatementStart:p.Token.Start])
+	if p.Tables.HasTemporary && p.Split.Statements > 1 {
+		behind(p, p.Text[p.Split.StatementStart:p.Token.Start])
 	}
-	p.StatementStart = p.Token.Start
+	p.Split.StatementStart = p.Token.Start
 }
 
 // behind notes what a previous statement does to temporary tables.
 func behind(p *plans.Draft, statement string) {
 	for _, name := range effects.Temporary(p.Dialect, statement) {
-		if p.MaybeMade == nil {
-			p.MaybeMade = map[string]bool{}
+		if p.Tables.MaybeMade == nil {
+			p.Tables.MaybeMade = map[string]bool{}
 		}
-		p.MaybeMade[name] = true
+		p.Tables.MaybeMade[name] = true
 	}
 	q := reader.New(p.Dialect, statement)
 	n, ok := effects.CreatesTemporary(&q)
 	switch {
 	case !ok:
 		if !effects.LeavesTables(p.Dialect, statement) {
-			p.MadeTables, p.MovedTables = nil, true
+			p.Tables.MadeTables, p.Tables.MovedTables = nil, true
 		}
-	case !p.SetsPath:
-		n.Start += p.StatementStart
-		n.End += p.StatementStart
+	case !p.Tables.SetsPath:
+		n.Start += p.Split.StatementStart
+		n.End += p.Split.StatementStart
 		if inserts.IsMade(p, n) {
 			return
 		}
-		if p.MadeTables == nil {
-			p.MadeTables = map[string][]reader.Name{}
+		if p.Tables.MadeTables == nil {
+			p.Tables.MadeTables = map[string][]reader.Name{}
 		}
-		p.MadeTables[n.Table] = append(p.MadeTables[n.Table], n)
+		p.Tables.MadeTables[n.Table] = append(p.Tables.MadeTables[n.Table], n)
 	}
 }
 
@@ -59,7 +59,7 @@ func behind(p *plans.Draft, statement string) {
 // tables: it calls standing for each configured table.
 func QueryWithTemporary(d *dialect.Dialect, lookup plans.Lookup, query string, standing func(plans.TableName) plans.Standing) *plans.Plan {
 	query = strings.Clone(query)
-	p := &plans.Draft{Reader: reader.At(d, query, 0), Lookup: lookup, Standing: standing}
+	p := &plans.Draft{Reader: reader.At(d, query, 0), Lookup: lookup, Tables: plans.SeenTables{Standing: standing}}
 	statementsOf(p)
 	return p.Plan()
 }

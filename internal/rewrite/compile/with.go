@@ -35,11 +35,11 @@ func with(p *plans.Draft) {
 		case named:
 			q := p.Reader
 			n, _, _ := q.Ident()
-			p.CTEs = append(p.CTEs, plans.CTE{Name: n, Body: p.Token.End})
+			p.With.CTEs = append(p.With.CTEs, plans.CTE{Name: n, Body: p.Token.End})
 			named = false
 		case p.IsVerb():
 			outer.End, outer.To = p.PrevEnd, p.Params.Count
-			p.Outer = outer
+			p.With.Outer = outer
 			insert(p)
 			return
 		case p.IsWord("merge") && p.Dialect.Grammar.Merge:
@@ -68,14 +68,14 @@ func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
 	if !end.Balanced('(', ')') {
 		return false
 	}
-	limit, outer := p.Limit, p.Outer
-	p.Limit, p.Outer, p.Enclosing, p.Recursive = end.PrevEnd-1, selects.With{}, earlier, recursive
+	limit, outer := p.Limit, p.With.Outer
+	p.Limit, p.With.Outer, p.With.Enclosing, p.With.Recursive = end.PrevEnd-1, selects.With{}, earlier, recursive
 	p.Advance()
 	if p.IsVerb() {
 		insert(p)
 	} else {
 		with(p)
 	}
-	p.Limit, p.Outer, p.Enclosing, p.Recursive = limit, outer, selects.With{}, false
+	p.Limit, p.With.Outer, p.With.Enclosing, p.With.Recursive = limit, outer, selects.With{}, false
 	return true
 }

@@ -82,12 +82,12 @@ func clauses(p *plans.Draft, in *State) rewrite.Reason {
 		}
 		begins = depth == 0 && (p.IsPunct(',') || p.IsWord("update"))
 		part.read(&p.Reader, depth)
-		if in.Query != nil && p.Dialect.Grammar.OnDuplicateKey && in.Conflict == plans.ConflictUpdate && isOthers(&p.Reader, in) {
+		if in.Query != nil && p.Dialect.Grammar.OnDuplicateKey && in.Upsert.Conflict == plans.ConflictUpdate && isOthers(&p.Reader, in) {
 			return rewrite.ErrSelectForm
 		}
-		if in.Conflict == plans.ConflictUpdate && p.Dialect.Grammar.OnDuplicateKey && !in.Returning && plans.IsIdiom(&p.Reader) {
-			in.Idiom = true
-			in.Sure = in.Sure || depth == 0 && plans.IsAssigned(&p.Reader, assignment)
+		if in.Upsert.Conflict == plans.ConflictUpdate && p.Dialect.Grammar.OnDuplicateKey && !in.Returning && plans.IsIdiom(&p.Reader) {
+			in.Upsert.Idiom = true
+			in.Upsert.Sure = in.Upsert.Sure || depth == 0 && plans.IsAssigned(&p.Reader, assignment)
 		}
 		switch {
 		case p.Token.Kind == scan.Executable:
@@ -103,14 +103,14 @@ func clauses(p *plans.Draft, in *State) rewrite.Reason {
 		case p.IsWord("returning"), p.IsWord("return") && p.Dialect.Grammar.ReturningInto:
 			in.Returning = true
 		case p.IsWord("duplicate") && p.Dialect.Grammar.OnDuplicateKey:
-			in.Conflict = plans.ConflictUpdate
+			in.Upsert.Conflict = plans.ConflictUpdate
 		case p.IsWord("do"):
 			q := p.Reader
 			switch q.Advance(); {
 			case q.IsWord("update"):
-				in.Conflict = plans.ConflictUpdate
-			case q.IsWord("nothing") && (in.Conflict == plans.ConflictError || in.Conflict == plans.ConflictReplace):
-				in.Conflict = plans.ConflictSkip
+				in.Upsert.Conflict = plans.ConflictUpdate
+			case q.IsWord("nothing") && (in.Upsert.Conflict == plans.ConflictError || in.Upsert.Conflict == plans.ConflictReplace):
+				in.Upsert.Conflict = plans.ConflictSkip
 			}
 		}
 	}

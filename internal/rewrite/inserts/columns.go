@@ -146,7 +146,7 @@ func Implied(p *reader.Reader, in *State, n int) ([]string, rewrite.Reason) {
 		return nil, ""
 	case n > 0 && columns == nil:
 		if !in.linked {
-			in.Unlisted = p.Text[in.name.Start:in.name.End]
+			in.Name.Unlisted = p.Text[in.name.Start:in.name.End]
 		}
 		return nil, rewrite.ErrNoColumnList
 	case n <= 0:

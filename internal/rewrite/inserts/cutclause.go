@@ -58,7 +58,7 @@ func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 			p.Cuts = append(p.Cuts, c)
 		}
 	}
-	in.Conflict, in.UpdatesKey, in.LeavesRow, in.Idiom, in.Assigned, in.Sure = plans.ConflictError, false, false, false, false, false
+	in.Upsert.Conflict, in.Upsert.UpdatesKey, in.Upsert.LeavesRow, in.Upsert.Idiom, in.Upsert.Assigned, in.Upsert.Sure = plans.ConflictError, false, false, false, false, false
 }
 
 // blanksBefore returns the offset of the blanks before a clause that would remain when it

@@ -224,7 +224,7 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 		}
 		return nil
 	}
-	q := &plans.Draft{Reader: reader.At(p.Dialect, inner, 0), Lookup: p.Lookup, Standing: p.Standing}
+	q := &plans.Draft{Reader: reader.At(p.Dialect, inner, 0), Lookup: p.Lookup, Tables: plans.SeenTables{Standing: p.Tables.Standing}}
 	for ; q.Token.Kind != scan.End; q.Advance() {
 		if !q.IsAny("insert", "replace", "load") {
 			continue

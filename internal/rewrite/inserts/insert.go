@@ -132,11 +132,11 @@ func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
 		return nil, 0
 	}
 	end := n.Start
-	for i := len(p.CTEs) - 1; i >= 0; i-- {
-		if p.CTEs[i].Name == n.Table {
-			return &p.CTEs[i], end
+	for i := len(p.With.CTEs) - 1; i >= 0; i-- {
+		if p.With.CTEs[i].Name == n.Table {
+			return &p.With.CTEs[i], end
 		}
-		end = p.CTEs[i].Body
+		end = p.With.CTEs[i].Body
 	}
 	return nil, 0
 }
@@ -146,9 +146,9 @@ func (in *State) Condition() {
 	if !in.conditional {
 		return
 	}
-	switch in.Conflict {
+	switch in.Upsert.Conflict {
 	case plans.ConflictError:
-		in.Conflict, in.Conditional = plans.ConflictSkip, true
+		in.Upsert.Conflict, in.Conditional = plans.ConflictSkip, true
 	case plans.ConflictReplace:
 		in.Conditional = true
 	}
@@ -188,7 +188,7 @@ func Note(p *plans.Draft, in *State, m int) {
 		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
 		p.Slots = slices.Grow(p.Slots, more*len(p.Slots)/(n+1))
 	}
-	in.Branched = p.Branched
+	in.Branched = p.Flow.Branched
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 

@@ -9,14 +9,14 @@ import (
 // given the number of its first row.
 func numbersGivenTo(p *plans.Draft, in *State, missing []int) plans.Given {
 	switch {
-	case p.Dialect.Grammar.StatementSettings == nil, p.Limit > 0, p.IsInner, p.Explained, len(missing) != 1:
+	case p.Dialect.Grammar.StatementSettings == nil, p.Limit > 0, p.IsInner, p.Flow.Explained, len(missing) != 1:
 		return plans.Given{}
 	}
 	if key := &in.Target.Keys[missing[0]]; !key.Counted || !key.Integer {
 		return plans.Given{}
 	}
-	if p.SettingsFor == in.Offset && p.SettingsStart > 0 {
-		return plans.Given{At: p.SettingsStart, Beside: true, IsFound: true}
+	if p.Split.SettingsFor == in.Offset && p.Split.SettingsStart > 0 {
+		return plans.Given{At: p.Split.SettingsStart, Beside: true, IsFound: true}
 	}
 	if s := (&scan.Scanner{Dialect: p.Dialect, Text: p.Text}); s.Following().Start != in.Offset {
 		return plans.Given{}

@@ -80,7 +80,7 @@ func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 	columns := in.Target.Columns
 	if columns == nil {
 		if !in.linked {
-			in.Unlisted = p.Text[in.name.Start:in.name.End]
+			in.Name.Unlisted = p.Text[in.name.Start:in.name.End]
 		}
 		return nil, rewrite.ErrNoColumnList
 	}
@@ -115,13 +115,13 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	}
 	least, exact := s.Width()
 	switch {
-	case width <= 0, p.Recursive && in.counts(missing):
+	case width <= 0, p.With.Recursive && in.counts(missing):
 		return rewrite.ErrSelectForm
 	case exact && least != width:
 		return rewrite.ErrColumnCount
 	}
 	q := &plans.Query{
-		Unsure: s.Unsure, Outer: s.Outer, Near: s.Near, Inner: s.Inner, Main: s.Main, From: s.From, To: s.To,
+		Unsure: s.Unsure, Parts: plans.QueryParts{Outer: s.Outer, Near: s.Near, Inner: s.Inner, Main: s.Main, From: s.From, To: s.To},
 		Name: p.Unused("kf"), SetRow: s.Values, Implied: columns != nil,
 		Table: plans.TableName{Schema: in.name.Schema, Table: in.name.Table, Text: p.Text[in.name.Start:in.name.End]},
 	}
@@ -157,7 +157,7 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	if n.Unordered && s.Ordered {
 		if o, ok := selects.OrderOf(&p.Reader, s, q.Columns, p.Unused("kf_o")); ok {
 			q.Order = o
-		} else if in.Conflict != plans.ConflictError || p.IsWord("on") {
+		} else if in.Upsert.Conflict != plans.ConflictError || p.IsWord("on") {
 			return rewrite.ErrOrder
 		}
 	}
@@ -165,16 +165,16 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 		q.Suffix = " OFFSET 0 ROWS"
 	}
 	if n.First {
-		b := make([]byte, 0, 64+q.Main.End-q.Main.Start)
-		b = append(q.Define(append(b, opens(p, q.Outer)...)), p.Text[q.Main.Start:q.Main.End]...)
+		b := make([]byte, 0, 64+q.Parts.Main.End-q.Parts.Main.Start)
+		b = append(q.Define(append(b, opens(p, q.Parts.Outer)...)), p.Text[q.Parts.Main.Start:q.Parts.Main.End]...)
 		p.Edit(in.Offset, in.Offset, string(append(append(b, q.Suffix...), ") "...)))
 		List(p, in, columns, missing)
-		numbers(p, in, q.Main, "", missing)
+		numbers(p, in, q.Parts.Main, "", missing)
 		return ""
 	}
 	List(p, in, columns, missing)
 	var b [128]byte
-	p.Edit(q.Main.Start, q.Main.Start, string(q.Define(append(b[:0], opens(p, q.Inner)...))))
+	p.Edit(q.Parts.Main.Start, q.Parts.Main.Start, string(q.Define(append(b[:0], opens(p, q.Parts.Inner)...))))
 	for _, l := range q.Lifts {
 		if l.Param {
 			p.Edit(l.Start, l.End, "NULL")
@@ -187,7 +187,7 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	if q.Suffix != "" {
 		before = q.Suffix + before
 	}
-	numbers(p, in, scan.Span{Start: q.Main.End, End: q.Main.End}, before, missing)
+	numbers(p, in, scan.Span{Start: q.Parts.Main.End, End: q.Parts.Main.End}, before, missing)
 	return ""
 }
 
@@ -294,7 +294,7 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 // query is read.
 func FactsAround(p *plans.Draft) selects.Facts {
 	if p.Limit > 0 {
-		return selects.Facts{Outer: p.Enclosing, Near: p.Outer}
+		return selects.Facts{Outer: p.With.Enclosing, Near: p.With.Outer}
 	}
-	return selects.Facts{Outer: p.Outer}
+	return selects.Facts{Outer: p.With.Outer}
 }

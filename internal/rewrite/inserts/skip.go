@@ -89,11 +89,11 @@ func BeginsInsert(p *plans.Draft) bool {
 
 // NotePassed notes one token of a statement that is skipped.
 func NotePassed(p *plans.Draft) {
-	p.Unsettled = p.Unsettled || disturbs(&p.Reader)
+	p.Flow.Unsettled = p.Flow.Unsettled || disturbs(&p.Reader)
 	if !p.Dialect.Grammar.NoSemicolon || p.Token.Kind != scan.Word {
 		return
 	}
-	p.MayRepeat = p.MayRepeat || p.IsWord("goto")
+	p.Flow.MayRepeat = p.Flow.MayRepeat || p.IsWord("goto")
 	if p.IsWord("declare") {
 		p.Declare()
 	}
@@ -105,9 +105,9 @@ func BarredReason(p *plans.Draft, h Head) rewrite.Reason {
 	switch {
 	case h.unsure != "":
 		return h.unsure
-	case p.SeveralReason != rewrite.ErrSeveral:
-		return p.SeveralReason
-	case p.Unsettled:
+	case p.Flow.SeveralReason != rewrite.ErrSeveral:
+		return p.Flow.SeveralReason
+	case p.Flow.Unsettled:
 		return rewrite.ErrSeveral
 	}
 	return ""
@@ -143,8 +143,8 @@ func hurry(p *reader.Reader) {
 
 // InnerReason returns the refusal reason for an INSERT that does not begin the statement.
 func InnerReason(p *plans.Draft) rewrite.Reason {
-	if p.Dialect.Grammar.NoSemicolon || p.SeveralReason != rewrite.ErrSeveral {
-		return p.SeveralReason
+	if p.Dialect.Grammar.NoSemicolon || p.Flow.SeveralReason != rewrite.ErrSeveral {
+		return p.Flow.SeveralReason
 	}
 	return rewrite.ErrCTE
 }

@@ -68,7 +68,7 @@ func (l *Places) Set(key, column int) {
 // stack.
 func NewState(h Head, verb int) State {
 	return State{
-		Insert:  plans.Insert{Target: h.Target, Database: h.Name.Outside(), Cased: h.cased, Offset: verb, Rows: -1, Conflict: h.conflict, Replaces: h.replaces, Delayed: h.delayed, Scopes: plans.ScopesOf(h.Target)},
+		Insert:  plans.Insert{Target: h.Target, Name: plans.WrittenName{Database: h.Name.Outside(), Cased: h.cased}, Offset: verb, Rows: -1, Upsert: plans.Upsert{Conflict: h.conflict, Replaces: h.replaces}, Delayed: h.delayed, Scopes: plans.ScopesOf(h.Target)},
 		Columns: -1,
 		name:    h.Name,
 	}

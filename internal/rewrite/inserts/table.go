@@ -56,15 +56,15 @@ func Mentioned(p *plans.Draft, text string) *plans.Target {
 
 // mentionedAnywhere is Mentioned for the whole text, which it searches once.
 func mentionedAnywhere(p *plans.Draft) *plans.Target {
-	if !p.HasSearched {
-		p.HasSearched, p.MentionedTable = true, Mentioned(p, p.Text)
+	if !p.Tables.HasSearched {
+		p.Tables.HasSearched, p.Tables.MentionedTable = true, Mentioned(p, p.Text)
 	}
-	return p.MentionedTable
+	return p.Tables.MentionedTable
 }
 
 // IsMade reports whether n names a temporary table that the text has made before.
 func IsMade(p *plans.Draft, n reader.Name) bool {
-	return slices.ContainsFunc(p.MadeTables[n.Table], func(m reader.Name) bool {
+	return slices.ContainsFunc(p.Tables.MadeTables[n.Table], func(m reader.Name) bool {
 		return (n.Schema == m.Schema || slices.Contains(effects.Temporaries, n.Schema)) &&
 			(!p.Dialect.Grammar.TableCase || bare(&p.Reader, m) == bare(&p.Reader, n))
 	})
@@ -79,7 +79,7 @@ func bare(p *reader.Reader, n reader.Name) string {
 
 // mayBeMade reports whether a table may be a temporary one that the text has made before.
 func mayBeMade(p *plans.Draft, n reader.Name) bool {
-	if !p.MaybeMade[n.Table] {
+	if !p.Tables.MaybeMade[n.Table] {
 		return false
 	}
 	// The session's own schema has another name too: PostgreSQL 18, "CREATE SCHEMA",
@@ -99,15 +99,15 @@ func Target(p *plans.Draft, n reader.Name) (*plans.Target, rewrite.Reason) {
 	if !made && mayBeMade(p, n) {
 		return t, rewrite.ErrSeveral
 	}
-	if p.Standing == nil {
+	if p.Tables.Standing == nil {
 		if made {
 			t = nil
 		}
 		return t, ""
 	}
-	s := p.Standing(plans.TableName{Schema: n.Schema, Table: n.Table, Text: p.Text[n.Start:n.End]})
+	s := p.Tables.Standing(plans.TableName{Schema: n.Schema, Table: n.Table, Text: p.Text[n.Start:n.End]})
 	switch {
-	case made && s == plans.ByPath && n.Schema == "", !made && p.MovedTables && s != plans.IsConfigured && s != plans.Unasked:
+	case made && s == plans.ByPath && n.Schema == "", !made && p.Tables.MovedTables && s != plans.IsConfigured && s != plans.Unasked:
 		return t, rewrite.ErrSeveral
 	case made, s == plans.IsTemporary:
 		return nil, ""

@@ -17,7 +17,7 @@ type updatePart struct {
 
 // read notes the current token.
 func (u *updatePart) read(p *reader.Reader, depth int) {
-	if u.in.Conflict != plans.ConflictUpdate || depth != 0 {
+	if u.in.Upsert.Conflict != plans.ConflictUpdate || depth != 0 {
 		return
 	}
 	if u.assigns {
@@ -36,27 +36,27 @@ func (u *updatePart) read(p *reader.Reader, depth int) {
 
 // assignment reads the assignment that begins at the current token.
 func (u *updatePart) assignment(p *reader.Reader) {
-	first := !u.in.Assigned
-	u.in.Assigned = true
+	first := !u.in.Upsert.Assigned
+	u.in.Upsert.Assigned = true
 	q := *p
 	if q.IsPunct('(') {
 		// Columns in brackets: (a, b) = (1, 2).
-		u.in.LeavesRow = false
+		u.in.Upsert.LeavesRow = false
 		for ; !q.AtEnd() && !q.IsPunct(')'); q.Advance() {
-			u.in.UpdatesKey = u.in.UpdatesKey || keyAt(&q, u.in.Target) >= 0
+			u.in.Upsert.UpdatesKey = u.in.Upsert.UpdatesKey || keyAt(&q, u.in.Target) >= 0
 		}
 		return
 	}
 	_, key := assignedColumn(&q, u.in)
 	if key < 0 {
-		u.in.LeavesRow = false
+		u.in.Upsert.LeavesRow = false
 		return
 	}
 	if !q.AcceptPunct('=') || !isItself(&q, u.in, key) {
-		u.in.UpdatesKey, u.in.LeavesRow = true, false
+		u.in.Upsert.UpdatesKey, u.in.Upsert.LeavesRow = true, false
 		return
 	}
-	u.in.LeavesRow = first || u.in.LeavesRow
+	u.in.Upsert.LeavesRow = first || u.in.Upsert.LeavesRow
 }
 
 // assignedColumn moves past the name of a column. It returns whether the column belongs

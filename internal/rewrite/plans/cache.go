@@ -76,7 +76,7 @@ func (c *Cache) Put(query string, p *Plan) {
 	}
 	// The caller's string may be a small piece of a large one, which the cache must not
 	// retain; the plan has its own copy.
-	key := p.Query
+	key := p.Changes.Query
 	if key != query {
 		key = strings.Clone(query)
 	}
@@ -143,8 +143,8 @@ func (c *Cache) evict() {
 // size estimates the bytes that a plan retains, its bound texts included.
 func (pl *Plan) size(query int) int {
 	const plan, perEdit, perSlot, perInsert, perDraw, perListed = 730, 64, 112, 64, 16, 72
-	n := plan + query + perEdit*len(pl.Edits) + perSlot*len(pl.Slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)
-	if len(pl.Edits) > 0 {
+	n := plan + query + perEdit*len(pl.Changes.Edits) + perSlot*len(pl.Changes.Slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)
+	if len(pl.Changes.Edits) > 0 {
 		n += query
 	}
 	if pl.Session() {
@@ -153,7 +153,7 @@ func (pl *Plan) size(query int) int {
 	if pl.Proof != nil {
 		n += 2*query + perEdit*len(pl.Proof.Edits)
 	}
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		n += 2 * len(e.Text)
 	}
 	for _, r := range pl.Readings {

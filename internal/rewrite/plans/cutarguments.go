@@ -29,7 +29,7 @@ type UpsertClause struct {
 // cutArguments returns the indexes of the caller's arguments that are not sent, and
 // renumbers the placeholders after them. ok is false if that is not possible.
 func (p *Draft) cutArguments() (dropped []int, ok bool) {
-	if p.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
+	if p.Split.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
 		return nil, false
 	}
 	uses := make([]bool, p.Params.Count+1) // the numbers of arguments that are used outside of the clauses

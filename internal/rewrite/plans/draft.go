@@ -13,53 +13,15 @@ type Draft struct {
 	reader.Reader
 	Lookup Lookup
 
-	// The statements of the text. Starts and Semicolons are kept if drivers execute the
-	// statements one by one: where each statement after the first begins, and the
-	// semicolons after the last one.
-	Statements       int
-	WithPlaceholders int // how many statements have placeholders
-	Starts           []int
-	Semicolons       []int
+	Split Split
 
-	// The effects of the text before the current token. SeveralReason is the refusal
-	// reason for an INSERT that is not the only statement.
-	SeveralReason rewrite.Reason
-	Unsettled     bool // the rest of the text may be read differently, or may not run
-	Branched      bool // the rest may not run
-	Procedural    bool // the rest is in a block of PL/SQL
-	MayRepeat     bool // statements may run more than once
-	AfterBody     int  // one more than the INSERTs before the end of the last routine's body; 0 if there is none
-	Explained     bool // EXPLAIN only explains the statement, which does not run
+	Flow Flow
 
-	// The WITH clause of the statement: the names that it defines, and the clause. If an
-	// INSERT is in a WITH clause, Enclosing are the definitions before it, which may name
-	// later ones if Recursive is set.
-	CTEs      []CTE
-	Outer     selects.With
-	Enclosing selects.With
-	Recursive bool
+	With WithClause
 
 	IsInner bool // an INSERT inside another statement is being judged
 
-	// HasTemporary means that temporary tables may matter to the text. MadeTables are
-	// those that the text has made so far, by the table's name; MaybeMade are the names,
-	// without a schema, of tables that it may have made. MovedTables means that an
-	// earlier statement may have dropped or renamed some. Standing is nil if the
-	// connection has none: see compile.QueryWithTemporary.
-	HasTemporary   bool
-	MadeTables     map[string][]reader.Name
-	MaybeMade      map[string]bool
-	SetsPath       bool // the text sets a search path, which may put another table first
-	MovedTables    bool
-	StatementStart int // where the current statement begins
-	Standing       func(TableName) Standing
-
-	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor
-	// the offset of the statement after it; 0 until one is read.
-	SettingsStart, SettingsFor int
-
-	HasSearched    bool    // MentionedTable is set
-	MentionedTable *Target // the first configured table that the text mentions
+	Tables SeenTables
 
 	// Constants are the spans of VALUES rows that have constants only. They cannot read
 	// LAST_INSERT_ID(), so undisturbed skips them.
@@ -80,6 +42,66 @@ type Draft struct {
 	Guarded bool           // a value is wrapped so that the engine refuses a set
 	Streams bool           // the rows come as executions: see [Plan.Load]
 	unbound rewrite.Reason // why keys cannot be arguments
+}
+
+// Split holds where the statements of the text begin and end.
+type Split struct {
+	// The statements of the text. Starts and Semicolons are kept if drivers execute the
+	// statements one by one: where each statement after the first begins, and the
+	// semicolons after the last one.
+	Statements int
+
+	WithPlaceholders int // how many statements have placeholders
+	Starts           []int
+	Semicolons       []int
+	StatementStart   int // where the current statement begins
+	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor
+	// the offset of the statement after it; 0 until one is read.
+	SettingsStart, SettingsFor int
+}
+
+// Flow says which of the statements run.
+type Flow struct {
+	// The effects of the text before the current token. SeveralReason is the refusal
+	// reason for an INSERT that is not the only statement.
+	SeveralReason rewrite.Reason
+
+	Unsettled  bool // the rest of the text may be read differently, or may not run
+	Branched   bool // the rest may not run
+	Procedural bool // the rest is in a block of PL/SQL
+	MayRepeat  bool // statements may run more than once
+	AfterBody  int  // one more than the INSERTs before the end of the last routine's body; 0 if there is none
+	Explained  bool // EXPLAIN only explains the statement, which does not run
+}
+
+// WithClause is the WITH clause of the statement, and the one around an INSERT in it.
+type WithClause struct {
+	// The WITH clause of the statement: the names that it defines, and the clause. If an
+	// INSERT is in a WITH clause, Enclosing are the definitions before it, which may name
+	// later ones if Recursive is set.
+	CTEs []CTE
+
+	Outer     selects.With
+	Enclosing selects.With
+	Recursive bool
+}
+
+// SeenTables are the tables that the text has made, moved or mentioned.
+type SeenTables struct {
+	// HasTemporary means that temporary tables may matter to the text. MadeTables are
+	// those that the text has made so far, by the table's name; MaybeMade are the names,
+	// without a schema, of tables that it may have made. MovedTables means that an
+	// earlier statement may have dropped or renamed some. Standing is nil if the
+	// connection has none: see compile.QueryWithTemporary.
+	HasTemporary bool
+
+	MadeTables     map[string][]reader.Name
+	MaybeMade      map[string]bool
+	SetsPath       bool // the text sets a search path, which may put another table first
+	MovedTables    bool
+	Standing       func(TableName) Standing
+	HasSearched    bool    // MentionedTable is set
+	MentionedTable *Target // the first configured table that the text mentions
 }
 
 // CTE is a name that a WITH clause defines.

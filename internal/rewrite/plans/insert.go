@@ -3,46 +3,12 @@ package plans
 // Insert is one INSERT of a text into a configured table.
 type Insert struct {
 	Target    *Target
-	Offset    int      // of the verb, in bytes
-	Rows      int      // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
-	Conflict  Conflict // how the engine treats a row that exists already
-	Returning bool     // the statement returns rows
+	Offset    int // of the verb, in bytes
+	Rows      int // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
+	Upsert    Upsert
+	Returning bool // the statement returns rows
 
-	// TableText is the table's name as written.
-	TableText string
-
-	// Replaces means that a row may replace another one, even one of the same statement,
-	// whatever else the INSERT has for existing rows: REPLACE, OR REPLACE.
-	Replaces bool
-
-	// UpdatesKey means that the update part of an upsert clause may change a key column:
-	// the existing row may have got the new key.
-	UpdatesKey bool
-
-	// LeavesRow means that the update part only assigns key columns to themselves (id =
-	// id), so that the existing row stays unchanged.
-	LeavesRow bool
-
-	// Database is the folded part of the table's name before the schema, empty if the
-	// name has no such part. It is the name of a database unless a server precedes it.
-	Database string
-
-	// Cased means that the table's name has letters in another case than the one it is
-	// compared in: with other server settings it names another table.
-	Cased bool
-
-	// Unlisted is the table's name as written if the INSERT is refused only because it
-	// has VALUES and no column list, and Target.Columns is not known. It is empty
-	// otherwise, and for a table on a database link.
-	Unlisted string
-
-	// BulkTable is the table's name in SQL if the text is not SQL: go-mssqldb's
-	// INSERTBULK. It is empty otherwise.
-	BulkTable string
-
-	// Idiom means that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an argument:
-	// it sets itself which key LAST_INSERT_ID() returns.
-	Idiom bool
+	Name WrittenName
 
 	// Nested means that the INSERT is in a WITH clause of another statement, which
 	// returns the result. Explained means that it is explained and does not run: its keys
@@ -65,15 +31,60 @@ type Insert struct {
 	// nil.
 	Query *Query
 
-	Selects   bool               // its rows are SELECTs
-	End       int                // the offset after its text
-	Delayed   bool               // it may be stored after the engine's answer
-	ByDefault bool               // a row has DEFAULT for a key
-	Assigned  bool               // the update part assigns something
-	Sure      bool               // the Idiom runs whenever the update part does
-	Scopes    *Scoping           // the columns that keys are numbered within; nil if there are none
-	Explicit  []ExplicitLiterals // the keys in the text, for each key with Follow; nil if there are none
-	Listing   *Listing           // its column list and rows if they name a key; otherwise nil
+	Selects   bool // its rows are SELECTs
+	End       int  // the offset after its text
+	Delayed   bool // it may be stored after the engine's answer
+	ByDefault bool // a row has DEFAULT for a key
+
+	Scopes   *Scoping           // the columns that keys are numbered within; nil if there are none
+	Explicit []ExplicitLiterals // the keys in the text, for each key with Follow; nil if there are none
+	Listing  *Listing           // its column list and rows if they name a key; otherwise nil
+}
+
+// Upsert says how rows that exist already are treated.
+type Upsert struct {
+	Conflict Conflict // how the engine treats a row that exists already
+	// Replaces means that a row may replace another one, even one of the same statement,
+	// whatever else the INSERT has for existing rows: REPLACE, OR REPLACE.
+	Replaces bool
+
+	// UpdatesKey means that the update part of an upsert clause may change a key column:
+	// the existing row may have got the new key.
+	UpdatesKey bool
+
+	// LeavesRow means that the update part only assigns key columns to themselves (id =
+	// id), so that the existing row stays unchanged.
+	LeavesRow bool
+
+	// Idiom means that the ON DUPLICATE KEY UPDATE calls LAST_INSERT_ID with an argument:
+	// it sets itself which key LAST_INSERT_ID() returns.
+	Idiom bool
+
+	Assigned bool // the update part assigns something
+	Sure     bool // the Idiom runs whenever the update part does
+}
+
+// WrittenName is the table's name as the text has it.
+type WrittenName struct {
+	// TableText is the table's name as written.
+	TableText string
+
+	// Database is the folded part of the table's name before the schema, empty if the
+	// name has no such part. It is the name of a database unless a server precedes it.
+	Database string
+
+	// Cased means that the table's name has letters in another case than the one it is
+	// compared in: with other server settings it names another table.
+	Cased bool
+
+	// Unlisted is the table's name as written if the INSERT is refused only because it
+	// has VALUES and no column list, and Target.Columns is not known. It is empty
+	// otherwise, and for a table on a database link.
+	Unlisted string
+
+	// BulkTable is the table's name in SQL if the text is not SQL: go-mssqldb's
+	// INSERTBULK. It is empty otherwise.
+	BulkTable string
 }
 
 // Conflict is how the engine treats a row whose key or other unique value exists already.

@@ -32,7 +32,7 @@ import (
 //
 // The caller has to look up triggers and column defaults that are expressions, and uses
 // the session's text if at least one key is filled.
-func (pl *Plan) Session() bool { return pl.session }
+func (pl *Plan) Session() bool { return pl.flags.session }
 
 // The text before and after a key in the session's text.
 const (
@@ -63,20 +63,20 @@ func (p *Draft) sessionForm(pl *Plan) {
 		return
 	}
 	owns, room := 0, 0 // the caller's placeholders for keys, and how many more the engine takes
-	for i := range pl.Slots {
-		if pl.Slots[i].Kind == SlotOwn {
+	for i := range pl.Changes.Slots {
+		if pl.Changes.Slots[i].Kind == SlotOwn {
 			owns++
 		}
 	}
-	if room = p.Dialect.Params.Max - p.Params.Count - (len(pl.Slots) - owns); room < 0 {
+	if room = p.Dialect.Params.Max - p.Params.Count - (len(pl.Changes.Slots) - owns); room < 0 {
 		room = math.MaxInt // keys are literals
 	}
 	edit := 0
 	var listed []listedInsert
-	for from, to := 0, 0; from < len(pl.Slots); from = to {
-		for to = from + 1; to < len(pl.Slots) && pl.Slots[to].Insert == pl.Slots[from].Insert; to++ {
+	for from, to := 0, 0; from < len(pl.Changes.Slots); from = to {
+		for to = from + 1; to < len(pl.Changes.Slots) && pl.Changes.Slots[to].Insert == pl.Changes.Slots[from].Insert; to++ {
 		}
-		insert := int(pl.Slots[from].Insert)
+		insert := int(pl.Changes.Slots[from].Insert)
 		in := &p.Inserts[insert]
 		key := in.SessionKey()
 		if key < 0 {
@@ -93,38 +93,38 @@ func (p *Draft) sessionForm(pl *Plan) {
 			}
 			continue
 		case plain && in.Rows == 1:
-			pl.Slots[from].Wrap = WrapKey
+			pl.Changes.Slots[from].Wrap = WrapKey
 		case plain && room >= 2:
-			pl.Slots[to-1].Wrap = WrapLast
+			pl.Changes.Slots[to-1].Wrap = WrapLast
 			room -= 2
 		default:
-			first := from + slices.IndexFunc(pl.Slots[from:to], func(s Slot) bool { return int(s.Key) == key })
+			first := from + slices.IndexFunc(pl.Changes.Slots[from:to], func(s Slot) bool { return int(s.Key) == key })
 			for first >= from && p.Edits[edit].Slot != first {
 				edit++
 			}
 			// An unlisted key is an insertion; a literal would be replaced.
-			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Slots[first].Row > 0 || !p.undisturbed(in) {
+			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Changes.Slots[first].Row > 0 || !p.undisturbed(in) {
 				continue
 			}
-			pl.Slots[first].Wrap = WrapKey
+			pl.Changes.Slots[first].Wrap = WrapKey
 		}
-		pl.session = true
+		pl.flags.session = true
 	}
 	if listed != nil {
-		pl.session, pl.Listed = true, p.withListed(pl.Slots, listed)
+		pl.flags.session, pl.Listed = true, p.withListed(pl.Changes.Slots, listed)
 	}
 }
 
 // isPlain reports whether nothing is evaluated after the values of the INSERT's last row,
 // which is stored or fails.
 func (in *Insert) isPlain() bool {
-	return in.Conflict != ConflictUpdate && !in.Returning && !in.Delayed && !in.Selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
+	return in.Upsert.Conflict != ConflictUpdate && !in.Returning && !in.Delayed && !in.Selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
 }
 
 // SessionKey returns the index of the key to write in LAST_INSERT_ID( ), -1 if there is
 // none.
 func (in *Insert) SessionKey() int {
-	if in.Explained || in.Conflict == ConflictSkip || in.Conflict == ConflictUpdate && !in.Sure {
+	if in.Explained || in.Upsert.Conflict == ConflictSkip || in.Upsert.Conflict == ConflictUpdate && !in.Upsert.Sure {
 		return -1
 	}
 	return slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
@@ -135,7 +135,7 @@ func (in *Insert) SessionKey() int {
 // keyfill.
 func (p *Draft) undisturbed(in *Insert) bool {
 	text := p.Within(scan.Span{Start: in.Offset, End: in.End})
-	q := use{upserts: in.Conflict == ConflictUpdate, Reader: &text}
+	q := use{upserts: in.Upsert.Conflict == ConflictUpdate, Reader: &text}
 	at, _ := slices.BinarySearchFunc(p.Constants, in.Offset, func(t scan.Token, offset int) int { return t.Start - offset })
 	rows := p.Constants[at:]
 	for ; ; q.Advance() {

@@ -15,7 +15,7 @@ func (p *Draft) Plan() *Plan {
 	}
 	if p.Refusal == nil && len(p.Cuts) > 0 {
 		var ok bool
-		if pl.DroppedArgs, ok = p.cutArguments(); !ok {
+		if pl.Changes.DroppedArgs, ok = p.cutArguments(); !ok {
 			in := &p.Inserts[len(p.Inserts)-1]
 			p.Refuse(in.Target, p.Cuts[0].Start, rewrite.ErrGap)
 		}
@@ -23,7 +23,7 @@ func (p *Draft) Plan() *Plan {
 	query := p.firstQuery()
 	if p.Refusal == nil && (len(p.Slots) > 0 || query >= 0) {
 		var reason rewrite.Reason
-		if pl.Spelling, reason = p.spellingOrReason(); reason != "" {
+		if pl.Changes.Spelling, reason = p.spellingOrReason(); reason != "" {
 			first := max(query, 0)
 			if len(p.Slots) > 0 {
 				first = int(p.Slots[0].Insert)
@@ -40,16 +40,16 @@ func (p *Draft) Plan() *Plan {
 		pl.Action = Pass
 		return pl
 	}
-	pl.conflicts = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Conflict != ConflictError })
+	pl.flags.conflicts = slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Upsert.Conflict != ConflictError })
 	if len(p.Slots) == 0 && query < 0 {
 		pl.Action = Keep
 		return pl
 	}
-	if pl.Spelling.Style == reader.StyleNumber {
-		pl.Spelling.Base -= len(pl.DroppedArgs)
+	if pl.Changes.Spelling.Style == reader.StyleNumber {
+		pl.Changes.Spelling.Base -= len(pl.Changes.DroppedArgs)
 	}
 	p.endOnce()
-	pl.Params, pl.Edits, pl.Slots = p.Params, trimmed(p.Edits), trimmed(p.Slots)
+	pl.Changes.Params, pl.Changes.Edits, pl.Changes.Slots = p.Params, trimmed(p.Edits), trimmed(p.Slots)
 	pl.Action = Keep
 	if query >= 0 {
 		pl.Action = Fill
@@ -58,33 +58,33 @@ func (p *Draft) Plan() *Plan {
 	if len(pl.Inserts) > 1 {
 		known = make(map[Draw]int32, len(pl.Inserts))
 	}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		if s.Kind == SlotKey {
 			pl.Action = Fill
 		} else {
 			pl.AtExecution = true
 		}
 		s.Draw = pl.draw(Draw{int(s.Insert), int(s.Key)}, known)
-		pl.KeyCounts[s.Draw]++
+		pl.Changes.KeyCounts[s.Draw]++
 	}
 	p.sessionForm(pl)
 	pl.Scoped = pl.hasScopes()
 	if pl.LiteralReason = p.unbound; p.perStatement() {
 		pl.LiteralReason = rewrite.ErrPerStatement
 	}
-	pl.guarded = p.Guarded
+	pl.flags.guarded = p.Guarded
 	var own []Edit
 	if pl.AtExecution {
-		pl.Edits = slices.DeleteFunc(pl.Edits, func(e Edit) bool {
-			isOwn := e.Slot >= 0 && pl.Slots[e.Slot].Kind == SlotOwn
-			if isOwn && pl.proves(pl.Draws[pl.Slots[e.Slot].Draw]) {
+		pl.Changes.Edits = slices.DeleteFunc(pl.Changes.Edits, func(e Edit) bool {
+			isOwn := e.Slot >= 0 && pl.Changes.Slots[e.Slot].Kind == SlotOwn
+			if isOwn && pl.proves(pl.Draws[pl.Changes.Slots[e.Slot].Draw]) {
 				own = append(own, e)
 			}
 			return isOwn
 		})
 	}
-	if pl.Spelling.Renumbers {
+	if pl.Changes.Spelling.Renumbers {
 		pl.renumber()
 	}
 	pl.place()
@@ -103,7 +103,7 @@ func (p *Draft) newPlan() *Plan {
 	} else {
 		pl = new(Plan)
 	}
-	pl.Dialect, pl.Query, pl.Statements, pl.Load, pl.memory = p.Dialect, p.Text, p.Statements, p.Streams, p.Memory
+	pl.Dialect, pl.Changes.Query, pl.Statements, pl.Load, pl.memory = p.Dialect, p.Text, p.Split.Statements, p.Streams, p.Memory
 	return pl
 }
 
@@ -121,26 +121,26 @@ func (p *Draft) firstQuery() int {
 // place counts the added placeholders, and notes their places among the caller's if any
 // has to be known.
 func (pl *Plan) place() {
-	for i := range pl.Edits {
-		if slot := pl.Edits[i].Slot; slot >= 0 {
-			if pl.Slots[slot].Wrap == WrapLast {
-				pl.LastKeys = append(pl.LastKeys, LastKey{pl.Added, pl.Slots[slot].Draw})
+	for i := range pl.Changes.Edits {
+		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {
+			if pl.Changes.Slots[slot].Wrap == WrapLast {
+				pl.LastKeys = append(pl.LastKeys, LastKey{pl.Changes.Added, pl.Changes.Slots[slot].Draw})
 			}
-			pl.Added++
+			pl.Changes.Added++
 		}
 	}
-	if pl.Spelling.Style&reader.StylePosition == 0 || pl.Params.Count == 0 && !pl.Load {
+	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || pl.Changes.Params.Count == 0 && !pl.Load {
 		return
 	}
 	if pl.memory != nil {
-		pl.ArgsBefore = pl.memory.befores[:0]
+		pl.Changes.ArgsBefore = pl.memory.befores[:0]
 	}
-	if pl.Added > cap(pl.ArgsBefore) {
-		pl.ArgsBefore = make([]int, 0, pl.Added)
+	if pl.Changes.Added > cap(pl.Changes.ArgsBefore) {
+		pl.Changes.ArgsBefore = make([]int, 0, pl.Changes.Added)
 	}
-	for i := range pl.Edits {
-		if slot := pl.Edits[i].Slot; slot >= 0 {
-			pl.ArgsBefore = append(pl.ArgsBefore, int(pl.Slots[slot].Before))
+	for i := range pl.Changes.Edits {
+		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {
+			pl.Changes.ArgsBefore = append(pl.Changes.ArgsBefore, int(pl.Changes.Slots[slot].Before))
 		}
 	}
 }
@@ -158,13 +158,13 @@ func trimmed[S ~[]E, E any](s S) S {
 // shared.
 func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	switch {
-	case p.MayRepeat:
+	case p.Flow.MayRepeat:
 		return reader.Spelling{}, rewrite.ErrBlock
 	case p.uncertain() != "":
 		return reader.Spelling{}, p.uncertain()
-	case p.Statements > 1 && slices.ContainsFunc(p.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Counted }) && !p.countsBeside():
+	case p.Split.Statements > 1 && slices.ContainsFunc(p.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Counted }) && !p.countsBeside():
 		return reader.Spelling{}, rewrite.ErrSelectSeveral // another statement may change the query's rows
-	case p.perStatement() && p.WithPlaceholders > 1 && p.Params.Styles != reader.StyleName && (hasOwn(p.Slots) || p.asksScope()):
+	case p.perStatement() && p.Split.WithPlaceholders > 1 && p.Params.Styles != reader.StyleName && (hasOwn(p.Slots) || p.asksScope()):
 		return reader.Spelling{}, rewrite.ErrPerStatement
 	}
 	sp, ok := p.spelling()
@@ -273,11 +273,11 @@ func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
 	switch {
 	case pl.Draws != nil:
 	case len(pl.Inserts) == 1 && pl.memory != nil:
-		pl.Draws, pl.KeyCounts = pl.memory.draws[:0], pl.memory.counts[:0]
+		pl.Draws, pl.Changes.KeyCounts = pl.memory.draws[:0], pl.memory.counts[:0]
 	default:
-		pl.Draws, pl.KeyCounts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
+		pl.Draws, pl.Changes.KeyCounts = make([]Draw, 0, len(pl.Inserts)), make([]int, 0, len(pl.Inserts))
 	}
 	pl.Draws = append(pl.Draws, d)
-	pl.KeyCounts = append(pl.KeyCounts, 0)
+	pl.Changes.KeyCounts = append(pl.Changes.KeyCounts, 0)
 	return int32(len(pl.Draws) - 1)
 }

@@ -7,12 +7,12 @@ import (
 // parts returns the statements of the text; nil unless they are executed one by one. A
 // comment between two statements belongs to the first one.
 func (p *Draft) parts() []string {
-	if len(p.Starts) == 0 {
+	if len(p.Split.Starts) == 0 {
 		return nil
 	}
-	parts := make([]string, 0, len(p.Starts)+1)
+	parts := make([]string, 0, len(p.Split.Starts)+1)
 	from := 0
-	for _, next := range p.Starts {
+	for _, next := range p.Split.Starts {
 		parts = append(parts, p.Text[from:next])
 		from = next
 	}
@@ -24,10 +24,10 @@ func (p *Draft) parts() []string {
 // mattn/go-sqlite3 executes an empty statement, and its result, of no rows, replaces the
 // INSERT's.
 func (p *Draft) endOnce() {
-	if len(p.Semicolons) == 0 || strings.TrimSpace(p.Text[p.Semicolons[0]+1:]) == "" {
+	if len(p.Split.Semicolons) == 0 || strings.TrimSpace(p.Text[p.Split.Semicolons[0]+1:]) == "" {
 		return
 	}
-	for _, at := range p.Semicolons {
+	for _, at := range p.Split.Semicolons {
 		p.Edits = append(p.Edits, Edit{Start: at, End: at + 1, Slot: -1})
 	}
 }

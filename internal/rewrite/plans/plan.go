@@ -50,21 +50,9 @@ type Plan struct {
 
 	Dialect *dialect.Dialect // the dialect that the plan was made for
 
-	// The text, and the changes that package bind writes into it. BoundEdits are the
-	// edits of bind.Text if the caller's placeholders are renumbered too; nil otherwise.
-	Query       string
-	Edits       []Edit
-	Slots       []Slot
-	BoundEdits  []Edit
-	Params      reader.Params
-	Spelling    reader.Spelling
-	Added       int   // placeholders that are added
-	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
-	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts   []int // how many keys each draw takes if every slot takes one
+	Changes Changes
 
-	guarded bool // see GuardsSets
-	session bool // see Session
+	flags planFlags
 
 	// LastKeys are the added placeholders, counted from 0, that take three places in the
 	// session's text; Listed are the edits of that text if a key is listed. They are nil
@@ -79,16 +67,42 @@ type Plan struct {
 
 	memory *PlanMemory // nil for a plan without INSERTs
 
-	conflicts bool // see MayConflict
+	Lazy Lazy
 
-	undoes   lazyUndoes
-	byInsert lazySlots
+	Proof *ProofTexts // nil if no text proves anything
+}
 
+// Changes are a text and what is changed in it.
+type Changes struct {
+	// The text, and the changes that package bind writes into it. BoundEdits are the
+	// edits of bind.Text if the caller's placeholders are renumbered too; nil otherwise.
+	Query string
+
+	Edits       []Edit
+	Slots       []Slot
+	BoundEdits  []Edit
+	Params      reader.Params
+	Spelling    reader.Spelling
+	Added       int   // placeholders that are added
+	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
+	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
+	KeyCounts   []int // how many keys each draw takes if every slot takes one
+}
+
+// Lazy holds what is computed at its first use.
+type Lazy struct {
+	undoes              lazyUndoes
+	byInsert            lazySlots
 	Bound, BoundSession LazyText
 	reads               lazyReads
 	quiet               lazyQuiet
+}
 
-	Proof *ProofTexts // nil if no text proves anything
+// planFlags are what the methods of a plan return.
+type planFlags struct {
+	guarded   bool // see GuardsSets
+	session   bool // see Session
+	conflicts bool // see MayConflict
 }
 
 // PlanMemory is memory for a plan, and for the parts that most filling plans have: one
@@ -124,11 +138,11 @@ type lazySlots struct {
 
 // SlotsOf returns the indexes of the slots of an INSERT.
 func (pl *Plan) SlotsOf(insert int) []int32 {
-	l := &pl.byInsert
+	l := &pl.Lazy.byInsert
 	l.once.Do(func() {
 		l.of = make([][]int32, len(pl.Inserts))
-		for i := range pl.Slots {
-			of := &l.of[pl.Slots[i].Insert]
+		for i := range pl.Changes.Slots {
+			of := &l.of[pl.Changes.Slots[i].Insert]
 			*of = append(*of, int32(i))
 		}
 	})
@@ -171,7 +185,7 @@ type Slot struct {
 
 // MayConflict reports whether an INSERT of the text may leave rows out or change others
 // instead of failing.
-func (pl *Plan) MayConflict() bool { return pl.conflicts }
+func (pl *Plan) MayConflict() bool { return pl.flags.conflicts }
 
 // TooMany reports whether [Plan.Unbound] returns a reason: the bound text would have too
 // many placeholders for the engine, or drivers would disagree about their arguments.
@@ -179,17 +193,17 @@ func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
 
 // GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that the
 // engine refuses it if it is a set.
-func (pl *Plan) GuardsSets() bool { return pl.guarded }
+func (pl *Plan) GuardsSets() bool { return pl.flags.guarded }
 
 // Placeholders returns how many arguments the caller's text needs: for placeholders by
 // position their count, for numbered ones the highest number, for named ones how many
 // names there are. It is 0 for a plan that neither fills nor decides at execution.
 func (pl *Plan) Placeholders() int {
-	switch pl.Params.Styles {
+	switch pl.Changes.Params.Styles {
 	case reader.StyleNumber:
-		return pl.Params.Max
+		return pl.Changes.Params.Max
 	case reader.StyleName:
-		return pl.Params.Names
+		return pl.Changes.Params.Names
 	}
-	return pl.Params.Count
+	return pl.Changes.Params.Count
 }

@@ -34,10 +34,10 @@ func (pl *Plan) ProvesName() bool {
 // newProof returns what the plan needs for its proofs, nil if it has none. own are the
 // edits at the caller's placeholders, which the other texts do not need.
 func (pl *Plan) newProof(own []Edit) *ProofTexts {
-	if pl.Load || pl.Spelling.Renumbers || !slices.ContainsFunc(pl.Draws, pl.proves) {
+	if pl.Load || pl.Changes.Spelling.Renumbers || !slices.ContainsFunc(pl.Draws, pl.proves) {
 		return nil
 	}
-	edits := slices.Concat(pl.Edits, own)
+	edits := slices.Concat(pl.Changes.Edits, own)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 	return &ProofTexts{Edits: edits}
 }

@@ -116,12 +116,8 @@ type Query struct {
 	// constructor without a type.
 	Constructed []string
 
-	Outer   selects.With     // before INSERT; for an INSERT in a WITH clause, the definitions before it
-	Near    selects.With     // before such an INSERT itself
-	Inner   selects.With     // before SELECT, if it may not be inside another clause
-	Main    scan.Span        // the query after it
-	From    int              // how many of the caller's placeholders precede the query
-	To      int              // and precede the text after it
+	Parts QueryParts
+
 	Name    string           // of the common table expression that holds it
 	Columns []string         // the names of its columns; nil if they keep their own
 	Order   selects.Ordering // its ORDER BY, written outside of the expression
@@ -134,6 +130,16 @@ type Query struct {
 	Given   Given           // where the engine gets the first number
 	Changes int             // the offset of the first value that may not survive
 	Doubts  []selects.Doubt // the columns that may not survive; nil if other values may not either
+}
+
+// QueryParts are the places of a query and of its WITH clauses in the text.
+type QueryParts struct {
+	Outer selects.With // before INSERT; for an INSERT in a WITH clause, the definitions before it
+	Near  selects.With // before such an INSERT itself
+	Inner selects.With // before SELECT, if it may not be inside another clause
+	Main  scan.Span    // the query after it
+	From  int          // how many of the caller's placeholders precede the query
+	To    int          // and precede the text after it
 }
 
 // Define appends the text before the query.

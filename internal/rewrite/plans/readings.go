@@ -23,7 +23,7 @@ func (pl *Plan) Under(s dialect.Settings) *Plan {
 	if !pl.Ambiguous() {
 		return pl
 	}
-	s = s.Of(pl.Dialect.Setting.In(pl.Query))
+	s = s.Of(pl.Dialect.Setting.In(pl.Changes.Query))
 	for _, r := range pl.Readings {
 		if r.Settings == s {
 			return r.Plan
@@ -48,7 +48,7 @@ func (pl *Plan) Unsettled() *Plan {
 			}
 		}
 	}
-	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, Query: pl.Query}
+	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, Changes: Changes{Query: pl.Changes.Query}}
 }
 
 // ReadsAny returns what the text reads under any possible settings: see [Plan.Reads].
@@ -104,14 +104,14 @@ func (pl *Plan) Same(o *Plan) bool {
 		// Once the columns are known, the rows may differ.
 		return pl.Refusal.Reason != rewrite.ErrNoColumnList && o.Refusal.Reason != rewrite.ErrNoColumnList &&
 			slices.Equal(pl.Targets(), o.Targets())
-	case pl.Query != o.Query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
-		pl.Params != o.Params, pl.Spelling != o.Spelling, pl.Added != o.Added,
-		pl.guarded != o.guarded, pl.session != o.session, pl.LiteralReason != o.LiteralReason:
+	case pl.Changes.Query != o.Changes.Query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,
+		pl.Changes.Params != o.Changes.Params, pl.Changes.Spelling != o.Changes.Spelling, pl.Changes.Added != o.Changes.Added,
+		pl.flags.guarded != o.flags.guarded, pl.flags.session != o.flags.session, pl.LiteralReason != o.LiteralReason:
 		return false
 	}
 	// Inserts are compared as a whole, so that future fields count too.
 	return reflect.DeepEqual(pl.Inserts, o.Inserts) &&
-		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Edits, o.Edits) && slices.Equal(pl.BoundEdits, o.BoundEdits) && slices.Equal(pl.Listed, o.Listed) && slices.Equal(pl.Slots, o.Slots) &&
-		slices.Equal(pl.ArgsBefore, o.ArgsBefore) && slices.Equal(pl.DroppedArgs, o.DroppedArgs) && slices.Equal(pl.KeyCounts, o.KeyCounts) &&
+		slices.Equal(pl.Draws, o.Draws) && slices.Equal(pl.Changes.Edits, o.Changes.Edits) && slices.Equal(pl.Changes.BoundEdits, o.Changes.BoundEdits) && slices.Equal(pl.Listed, o.Listed) && slices.Equal(pl.Changes.Slots, o.Changes.Slots) &&
+		slices.Equal(pl.Changes.ArgsBefore, o.Changes.ArgsBefore) && slices.Equal(pl.Changes.DroppedArgs, o.Changes.DroppedArgs) && slices.Equal(pl.Changes.KeyCounts, o.Changes.KeyCounts) &&
 		pl.Reads() == o.Reads() && (pl.Statements == 1 || pl.Undoes() == o.Undoes())
 }

@@ -10,8 +10,8 @@ import (
 // in every dialect. Reads does not notice a view, a trigger or a function that reads
 // them. The first call computes it.
 func (pl *Plan) Reads() effects.Reads {
-	pl.reads.once.Do(func() { pl.reads.reads = effects.ReadsOf(pl.Dialect, pl.Query) })
-	return pl.reads.reads
+	pl.Lazy.reads.once.Do(func() { pl.Lazy.reads.reads = effects.ReadsOf(pl.Dialect, pl.Changes.Query) })
+	return pl.Lazy.reads.reads
 }
 
 // lazyReads holds the [effects.Reads] of a text, computed at the first call.
@@ -23,11 +23,11 @@ type lazyReads struct {
 // IsQuiet reports whether the text is one INSERT whose own values draw no number of a
 // sequence or identity. The first call computes it.
 func (pl *Plan) IsQuiet() bool {
-	pl.quiet.once.Do(func() {
-		steps := effects.SessionSteps(pl.Dialect, pl.Query)
-		pl.quiet.is = len(steps) == 1 && steps[0].Quiet
+	pl.Lazy.quiet.once.Do(func() {
+		steps := effects.SessionSteps(pl.Dialect, pl.Changes.Query)
+		pl.Lazy.quiet.is = len(steps) == 1 && steps[0].Quiet
 	})
-	return pl.quiet.is
+	return pl.Lazy.quiet.is
 }
 
 // lazyQuiet is whether a text is quiet, computed at the first call.

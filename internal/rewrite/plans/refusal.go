@@ -24,7 +24,7 @@ func (pl *Plan) Withheld(reason rewrite.Reason) *Plan {
 	if pl.Action == Refuse {
 		return pl
 	}
-	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, Dialect: pl.Dialect, Query: pl.Query}
+	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, Dialect: pl.Dialect, Changes: Changes{Query: pl.Changes.Query}}
 }
 
 // Others returns the targets of the plan's INSERTs, without one of them.

@@ -13,38 +13,38 @@ import (
 // arguments follow their order.
 func (pl *Plan) renumber() {
 	replaced := map[int]bool{} // the offsets of placeholders that a key's placeholder replaces
-	for i := range pl.Edits {
-		if e := &pl.Edits[i]; e.Slot >= 0 && e.End > e.Start {
+	for i := range pl.Changes.Edits {
+		if e := &pl.Changes.Edits[i]; e.Slot >= 0 && e.End > e.Start {
 			replaced[e.Start] = true
 		}
 	}
-	numbers := make([]int, 1, pl.Params.Max+1) // by the caller's number
+	numbers := make([]int, 1, pl.Changes.Params.Max+1) // by the caller's number
 	added, next, used := 0, 0, 0
 	keys := func(until int) {
-		for ; next < len(pl.Slots) && int(pl.Slots[next].Before) <= until; next++ {
-			if s := &pl.Slots[next]; s.Kind != SlotOwn {
+		for ; next < len(pl.Changes.Slots) && int(pl.Changes.Slots[next].Before) <= until; next++ {
+			if s := &pl.Changes.Slots[next]; s.Kind != SlotOwn {
 				s.Before = int32(len(numbers) - 1)
 				added++
 			}
 		}
 	}
-	edits := slices.Clone(pl.Edits)
-	s := scan.Scanner{Dialect: pl.Dialect, Text: pl.Query}
+	edits := slices.Clone(pl.Changes.Edits)
+	s := scan.Scanner{Dialect: pl.Dialect, Text: pl.Changes.Query}
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {
 		if t.Kind != scan.Placeholder {
 			continue
 		}
 		keys(used)
 		used++
-		number := scan.NumberOf(pl.Query[t.Start+1 : t.End])
+		number := scan.NumberOf(pl.Changes.Query[t.Start+1 : t.End])
 		if number == len(numbers) {
 			numbers = append(numbers, number+added)
 		}
 		if numbers[number] != number && !replaced[t.Start] {
-			edits = append(edits, Edit{Start: t.Start, End: t.End, Text: pl.Spelling.Text(numbers[number]), Slot: -1})
+			edits = append(edits, Edit{Start: t.Start, End: t.End, Text: pl.Changes.Spelling.Text(numbers[number]), Slot: -1})
 		}
 	}
 	keys(used)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
-	pl.BoundEdits = edits
+	pl.Changes.BoundEdits = edits
 }

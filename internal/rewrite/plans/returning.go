@@ -11,7 +11,7 @@ import (
 func (pl *Plan) ReturnsKey(column string) bool {
 	in := &pl.Inserts[0]
 	g := &pl.Dialect.Grammar
-	p := reader.At(pl.Dialect, pl.Query, in.Offset)
+	p := reader.At(pl.Dialect, pl.Changes.Query, in.Offset)
 	for depth := 0; p.Token.Kind != scan.End; p.Advance() {
 		switch {
 		case p.IsPunct('('):

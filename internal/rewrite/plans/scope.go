@@ -140,8 +140,8 @@ func (p *Draft) asksScope() bool {
 
 // hasScopes reports whether a key is numbered within other columns.
 func (pl *Plan) hasScopes() bool {
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		in := &pl.Inserts[s.Insert]
 		if in.Scopes != nil && !in.Explained && in.Target.Keys[s.Key].Scope != nil {
 			return true

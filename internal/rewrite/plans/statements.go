@@ -15,7 +15,7 @@ import (
 // used: PL/SQL Language Reference 23ai, "Repeated Placeholder Names in Dynamic SQL
 // Statements".
 func (p *Draft) uncertain() rewrite.Reason {
-	if !p.Branched {
+	if !p.Flow.Branched {
 		return ""
 	}
 	for i := range p.Slots {
@@ -24,7 +24,7 @@ func (p *Draft) uncertain() rewrite.Reason {
 			return rewrite.ErrBlock
 		}
 	}
-	if p.Procedural && p.Params.Count > 0 {
+	if p.Flow.Procedural && p.Params.Count > 0 {
 		if u := p.Uses(); u.Names < p.Params.Count {
 			return rewrite.ErrBlock
 		}
@@ -38,7 +38,7 @@ func (p *Draft) uncertain() rewrite.Reason {
 // statement the same arguments, and others count on. An engine whose ? takes a number is
 // one that numbers so.
 func (p *Draft) perStatement() bool {
-	return p.Statements > 1 && p.Dialect.Params.QuestionNumber
+	return p.Split.Statements > 1 && p.Dialect.Params.QuestionNumber
 }
 
 // Unbound returns why the text cannot be prepared with its keys as arguments, empty if it
@@ -47,7 +47,7 @@ func (pl *Plan) Unbound() rewrite.Reason {
 	switch {
 	case pl.LiteralReason != "":
 		return pl.LiteralReason
-	case pl.Placeholders()+pl.Added > pl.Dialect.Params.Max:
+	case pl.Placeholders()+pl.Changes.Added > pl.Dialect.Params.Max:
 		return rewrite.ErrTooMany
 	}
 	return ""
@@ -62,14 +62,14 @@ func (pl *Plan) Alone() bool {
 // Undoes reports whether another statement of the text may undo or change what its
 // INSERTs have stored, by its words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
-	pl.undoes.once.Do(func() {
-		p := reader.New(pl.Dialect, pl.Query)
-		for ; p.Token.Kind != scan.End && !pl.undoes.undoes; p.Advance() {
-			pl.undoes.undoes = p.Token.Kind == scan.Executable || p.IsAny("rollback", "abort", "delete", "truncate", "drop",
+	pl.Lazy.undoes.once.Do(func() {
+		p := reader.New(pl.Dialect, pl.Changes.Query)
+		for ; p.Token.Kind != scan.End && !pl.Lazy.undoes.undoes; p.Advance() {
+			pl.Lazy.undoes.undoes = p.Token.Kind == scan.Executable || p.IsAny("rollback", "abort", "delete", "truncate", "drop",
 				"alter", "replace", "update", "merge", "call", "do", "exec", "execute")
 		}
 	})
-	return pl.undoes.undoes
+	return pl.Lazy.undoes.undoes
 }
 
 // A text of several statements whose rows come from a query is numbered if the engine

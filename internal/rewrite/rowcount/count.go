@@ -37,9 +37,9 @@ func ColumnsQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.H
 // about returns a query that selects list from the rows of an INSERT's query.
 func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	q := pl.Inserts[insert].Query
-	main := without(q, pl.Query) + q.Suffix
-	outer, args := filledWith(pl, q.Outer, args, h, keys)
-	inner := pl.Query[q.Inner.Start:q.Inner.End]
+	main := without(q, pl.Changes.Query) + q.Suffix
+	outer, args := filledWith(pl, q.Parts.Outer, args, h, keys)
+	inner := pl.Changes.Query[q.Parts.Inner.Start:q.Parts.Inner.End]
 	switch {
 	case outer == "" && inner == "":
 		outer = "WITH "
@@ -54,8 +54,8 @@ func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedV
 	if q.SetRow {
 		main = "SELECT " + main
 	}
-	if !q.Near.Empty() {
-		main = pl.Query[q.Near.Start:q.Near.End] + " (" + main + ")"
+	if !q.Parts.Near.Empty() {
+		main = pl.Changes.Query[q.Parts.Near.Start:q.Parts.Near.End] + " (" + main + ")"
 	}
 	unordered := *q
 	unordered.Order = selects.Ordering{}
@@ -66,14 +66,14 @@ func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedV
 // filledWith returns the text of a WITH clause, or of a part of one, with the keys of its
 // INSERTs, and the arguments, in which keys replace the caller's.
 func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
-	if w.Empty() || len(pl.Edits) == 0 || pl.Edits[0].Start >= w.End {
-		return pl.Query[w.Start:w.End], args
+	if w.Empty() || len(pl.Changes.Edits) == 0 || pl.Changes.Edits[0].Start >= w.End {
+		return pl.Changes.Query[w.Start:w.End], args
 	}
-	taken := make([]driver.Value, len(pl.Slots)) // nil if the slot takes no key
+	taken := make([]driver.Value, len(pl.Changes.Slots)) // nil if the slot takes no key
 	used := make([]int, len(pl.Draws))
 	own, given := slices.Clone(args), bind.Given{List: args}
-	for i := range pl.Slots {
-		s := &pl.Slots[i]
+	for i := range pl.Changes.Slots {
+		s := &pl.Changes.Slots[i]
 		if h.Fill != nil && !h.Fill[i] || used[s.Draw] == len(keys[s.Draw]) {
 			continue
 		}
@@ -88,24 +88,24 @@ func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind
 	}
 	var b []byte
 	at := w.Start
-	for _, e := range pl.Edits {
+	for _, e := range pl.Changes.Edits {
 		if e.Start < w.Start || e.End > w.End || e.Slot >= 0 && taken[e.Slot] == nil {
 			continue
 		}
-		b = append(append(b, pl.Query[at:e.Start]...), e.Text...)
+		b = append(append(b, pl.Changes.Query[at:e.Start]...), e.Text...)
 		if e.Slot >= 0 {
 			b = pl.Dialect.AppendLiteral(b, taken[e.Slot])
 		}
 		at = e.End
 	}
-	return string(append(b, pl.Query[at:w.End]...)), own
+	return string(append(b, pl.Changes.Query[at:w.End]...)), own
 }
 
 // without returns the query's text with NULL for each placeholder that is lifted out of
 // it.
 func without(q *plans.Query, text string) string {
 	var b []byte
-	at := q.Main.Start
+	at := q.Parts.Main.Start
 	for _, l := range q.Lifts {
 		if l.Param {
 			b = append(b, text[at:l.Start]...)
@@ -113,7 +113,7 @@ func without(q *plans.Query, text string) string {
 			at = l.End
 		}
 	}
-	return string(append(b, text[at:q.Main.End]...))
+	return string(append(b, text[at:q.Parts.Main.End]...))
 }
 
 // countArgs returns the text with its placeholders renumbered, and the arguments that
@@ -126,11 +126,11 @@ func countArgs(pl *plans.Plan, q *plans.Query, text string, args []driver.NamedV
 	switch {
 	case args[0].Name != "":
 		own = namedIn(pl, text, args)
-	case pl.Params.Styles == reader.StyleNumber:
+	case pl.Changes.Params.Styles == reader.StyleNumber:
 		return renumbered(pl, text, args)
 	default:
-		own = append(own, args[q.Outer.From:q.Outer.To]...)
-		own = append(own, args[q.From:q.To]...)
+		own = append(own, args[q.Parts.Outer.From:q.Parts.Outer.To]...)
+		own = append(own, args[q.Parts.From:q.Parts.To]...)
 	}
 	for i := range own {
 		own[i].Ordinal = i + 1

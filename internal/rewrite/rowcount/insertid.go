@@ -13,8 +13,8 @@ import (
 func TextFrom(pl *plans.Plan, first int64) string {
 	g := pl.Inserts[0].Query.Given
 	t := &pl.Dialect.Transactions
-	b := make([]byte, 0, len(pl.Query)+160)
-	b = append(b, pl.Query[:g.At]...)
+	b := make([]byte, 0, len(pl.Changes.Query)+160)
+	b = append(b, pl.Changes.Query[:g.At]...)
 	if !g.Beside {
 		b = append(b, "SET STATEMENT "...)
 	}
@@ -26,5 +26,5 @@ func TextFrom(pl *plans.Plan, first int64) string {
 	} else {
 		b = append(b, " FOR "...)
 	}
-	return string(append(b, pl.Query[g.At:]...))
+	return string(append(b, pl.Changes.Query[g.At:]...))
 }

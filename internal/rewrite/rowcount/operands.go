@@ -20,10 +20,10 @@ func OperandsQuery(pl *plans.Plan, insert int) string {
 	for _, d := range q.Doubts {
 		columns = append(columns, d.Operands...)
 	}
-	if len(columns) == 0 || !q.Outer.Empty() || !q.Near.Empty() || q.Inner.End > q.Inner.Start || q.SetRow {
+	if len(columns) == 0 || !q.Parts.Outer.Empty() || !q.Parts.Near.Empty() || q.Parts.Inner.End > q.Parts.Inner.Start || q.SetRow {
 		return ""
 	}
-	e := reader.At(pl.Dialect, pl.Query[:q.Main.End], q.Main.Start)
+	e := reader.At(pl.Dialect, pl.Changes.Query[:q.Parts.Main.End], q.Parts.Main.Start)
 	if !e.IsWord("select") {
 		return ""
 	}
@@ -43,5 +43,5 @@ func OperandsQuery(pl *plans.Plan, insert int) string {
 	if from == 0 {
 		return ""
 	}
-	return "SELECT " + strings.Join(columns, ", ") + " " + pl.Query[from:e.PrevEnd] + " LIMIT 0"
+	return "SELECT " + strings.Join(columns, ", ") + " " + pl.Changes.Query[from:e.PrevEnd] + " LIMIT 0"
 }

@@ -41,7 +41,7 @@ func relations(pl *plans.Plan) (schemas, tables []string) {
 		if q == nil || !q.Merged {
 			continue
 		}
-		e := reader.At(pl.Dialect, pl.Query[:q.Main.End], q.Main.Start)
+		e := reader.At(pl.Dialect, pl.Changes.Query[:q.Parts.Main.End], q.Parts.Main.Start)
 		var last scan.Token
 		for ; e.Token.Kind != scan.End; e.Advance() {
 			before := e.TextOf(last)

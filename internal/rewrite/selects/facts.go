@@ -46,9 +46,7 @@ type Facts struct {
 	Main     scan.Span
 	From, To int // how many of the caller's placeholders precede it and the text after it
 
-	brackets int               // how many are around its first SELECT
-	open     scan.OpenBrackets // the brackets that are open
-	operand  operandPlace      // the place in its set operations after the last token
+	place placeInQuery
 
 	Values bool   // the query is a row of VALUES
 	Listed bool   // the query has a select list
@@ -65,6 +63,13 @@ type Facts struct {
 	Unsure  bool           // it has a call that may change something
 	Reason  rewrite.Reason // why its rows cannot be numbered
 	Blamed  int            // the offset of the token that Reason is about; 0 for the current one
+}
+
+// placeInQuery is where a query is read at the moment.
+type placeInQuery struct {
+	brackets int               // how many are around its first SELECT
+	open     scan.OpenBrackets // the brackets that are open
+	operand  operandPlace      // the place in its set operations after the last token
 }
 
 // Width returns the least number of columns that the query can have, and reports whether
@@ -102,7 +107,7 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 		surveyedOperand(p, s, &depth)
 		p.Advance()
 	}
-	s.brackets = depth
+	s.place.brackets = depth
 	if depth > 0 && p.IsWord("with") {
 		withInBrackets(p, s)
 	}
@@ -114,8 +119,8 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 		if depth == 0 && p.Token.Kind == scan.Word {
 			joins = p.IsAny("from", "join") || joins && !p.IsAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
 		}
-		if depth <= s.brackets && p.IsIn(apartWords) {
-			if s.apart = s.apart || depth < s.brackets || !p.IsWord("union"); !s.apart && unionAll(p, s) {
+		if depth <= s.place.brackets && p.IsIn(apartWords) {
+			if s.apart = s.apart || depth < s.place.brackets || !p.IsWord("union"); !s.apart && unionAll(p, s) {
 				continue
 			}
 		}
@@ -172,7 +177,7 @@ func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	for q.Advance(); q.Token.Kind != scan.End; q.Advance() {
 		if depth == 0 && p.Dialect.Grammar.Copy && q.IsPunct('(') && changes(&q) {
 			clause.Unsure = true
-			clause.open.Open('(')
+			clause.place.open.Open('(')
 			depth++
 			continue
 		}
@@ -245,16 +250,16 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	switch {
 	case p.IsPunct('('):
 		*depth++
-		s.open.Open('(')
+		s.place.open.Open('(')
 		if changes(p) {
 			s.refuse(rewrite.ErrSelectForm)
 		}
 	case p.IsPunct('['), p.IsPunct('{'):
 		*depth++
-		s.open.Open(p.Text[p.Token.Start])
+		s.place.open.Open(p.Text[p.Token.Start])
 	case p.IsPunct(')'), p.IsPunct(']'), p.IsPunct('}'):
 		*depth--
-		if !s.open.Shut(p.Text[p.Token.Start]) {
+		if !s.place.open.Shut(p.Text[p.Token.Start]) {
 			s.refuse(rewrite.ErrGrammar)
 		}
 	case p.IsPunct(':') && p.Dialect.Lexis.UserVariables && p.Token.End < len(p.Text) && p.Text[p.Token.End] == '=':
@@ -264,14 +269,14 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	case !s.Unsure && p.MayChange():
 		s.Unsure = true
 	case !p.IsIn(surveyWords):
-		if *depth <= s.brackets && followsQuery(p) {
+		if *depth <= s.place.brackets && followsQuery(p) {
 			s.refuse(rewrite.ErrSelectForm)
 		}
 	case p.IsAny("nextval", "currval") && p.Dialect.Family == dialect.FamilyOracle, p.Dialect.Numbering.First && p.IsWord("next") && p.NextIs("value"):
 		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
 		s.refuse(rewrite.ErrSelectForm)
-	case *depth > s.brackets:
+	case *depth > s.place.brackets:
 	case p.IsAny("union", "except", "intersect", "minus"), p.IsAny("rollup", "cube") && p.NextIsPunct('('),
 		p.IsWord("grouping") && p.NextIs("sets"):
 		s.Plain = false

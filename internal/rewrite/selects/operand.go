@@ -36,8 +36,8 @@ var operandEnds = scan.NewWordSet("union except intersect minus order limit offs
 // surveyedOperand notes one token of a query, and refuses it if it may not follow the
 // operand before it.
 func surveyedOperand(p *reader.Reader, s *Facts, depth *int) {
-	at, ok := operandAfter(p, s.operand, *depth)
-	s.operand = at
+	at, ok := operandAfter(p, s.place.operand, *depth)
+	s.place.operand = at
 	surveyed(p, s, depth)
 	if !ok && s.Reason == "" {
 		s.refuse(p.Grammar())

@@ -74,7 +74,7 @@ func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Order
 
 // outputs reads SELECT and its list.
 func outputs(p *reader.Reader, o *Ordering, base int) {
-	s := Facts{brackets: base}
+	s := Facts{place: placeInQuery{brackets: base}}
 	selectWords(p)
 	for {
 		start := p.Token.Start

@@ -12,8 +12,8 @@ import (
 // listedSelect reads SELECT and its list, and notes the end of the list.
 func listedSelect(p *reader.Reader, s *Facts) {
 	selectList(p, s)
-	if s.operand != operandBrackets {
-		s.operand = operandOther
+	if s.place.operand != operandBrackets {
+		s.place.operand = operandOther
 	}
 	s.Lists = append(s.Lists, ListEnd{p.PrevEnd, p.Params.Count})
 }
@@ -27,7 +27,7 @@ func unionAll(p *reader.Reader, s *Facts) bool {
 		s.apart = true
 		return false
 	}
-	depth := s.brackets
+	depth := s.place.brackets
 	surveyed(p, s, &depth)
 	p.Advance()
 	p.Advance()
@@ -163,8 +163,8 @@ func readItem(p *reader.Reader, s *Facts) selectItem {
 	var first [maxItem]scan.Token
 	tokens := first[:0]
 	var last, before scan.Token
-	depth := s.brackets
-	for !endsList(p, s, depth-s.brackets) && !(depth == s.brackets && (p.IsPunct(',') || isDistinct(p, last, before))) {
+	depth := s.place.brackets
+	for !endsList(p, s, depth-s.place.brackets) && !(depth == s.place.brackets && (p.IsPunct(',') || isDistinct(p, last, before))) {
 		before, last = last, p.Token
 		if len(tokens) < maxItem {
 			tokens = append(tokens, p.Token)
