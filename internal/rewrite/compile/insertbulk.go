@@ -160,7 +160,7 @@ func (b *bulk) list(dec *json.Decoder) {
 
 // bulkTarget returns the table that INSERTBULK names, and its name in SQL; nil if it is
 // not configured. The name is empty if only older driver versions, which copy it into the
-// statement unquoted, mean a configured table.
+// statement unchanged, mean a configured table.
 func bulkTarget(p *plans.Draft, text string) (t *plans.Target, n reader.Name, sql string) {
 	parts := objectParts(text)
 	for _, part := range parts {

@@ -92,7 +92,7 @@ func (r *stepReader) step() SessionStep {
 	s := SessionStep{Start: r.Token.Start}
 	s.Keeps = r.IsIn(keepingVerbs)
 	if r.IsWord("rollback") {
-		// ROLLBACK alone ends the transaction, with any savepoint.
+		// ROLLBACK alone undoes the INSERT whose number matters.
 		s.Keeps = r.NextIs("to")
 	}
 	insert, values := r.IsWord("insert"), false

@@ -74,7 +74,7 @@ func ReadHead(p *plans.Draft) Head {
 }
 
 // notTables are reserved words of MySQL, MariaDB and Transact-SQL. After INSERT they show
-// that it is a word of GRANT, or of CREATE SECURITY POLICY … AFTER INSERT WITH.
+// that INSERT belongs to a GRANT, or to CREATE SECURITY POLICY … AFTER INSERT WITH.
 var notTables = scan.NewWordSet("values default select on to with from as for and or not by where group order set union is")
 
 // Into reads the table's name, or whatever replaces it, after INTO or where INTO is left

@@ -134,8 +134,8 @@ func isConstant(p *reader.Reader, t scan.Token) bool {
 // maxExpected bounds the number of slots that room is made for after the first row.
 const maxExpected = 16384
 
-// expect makes room for the slots in the rest of the text, if it has as many as the text
-// from offset first on had.
+// expect makes room for the slots in the rest of the text, at the rate of so many slots
+// since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
 	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
