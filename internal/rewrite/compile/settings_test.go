@@ -284,7 +284,15 @@ func TestSamePlanFields(t *testing.T) {
 		"Parts",     // is made of the text: settings of SQLite change no statement's end
 		"Proof",     // is made of the edits, the slots and the text
 	}
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[plans.Plan]()) {
+	fields := reflect.VisibleFields(reflect.TypeFor[plans.Plan]())
+	for _, group := range []string{"Changes", "Lazy", "flags"} {
+		i := slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Name == group })
+		if i < 0 {
+			t.Fatalf("a plan has no group %s any more", group)
+		}
+		fields = slices.Concat(fields[:i], fields[i+1:], reflect.VisibleFields(fields[i].Type))
+	}
+	for _, f := range fields {
 		if !slices.Contains(compared, f.Name) && !slices.Contains(left, f.Name) {
 			t.Errorf("Plan.%s is not known to the method same", f.Name)
 		}
