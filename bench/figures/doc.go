@@ -11,20 +11,19 @@
 //
 // # How
 //
-// Variants are measured in one process, by turns: a round has each variant once, and
-// which one is first goes round. A figure is the median over the rounds of the ratio
-// of two variants of the same round, with the interval that holds the true median with
-// 95 % (order statistics). The rival is in every round twice: the ratio of the two,
-// "A/A", says what the machine adds. CPU time is the time of the process, with one
-// processor for Go (GOMAXPROCS=1) unless a figure says otherwise. The garbage that a
-// variant makes is collected within its time; before each turn a collection makes the
-// heap alike.
+// All variants run in one process. A round runs each variant once, in an order that
+// rotates from round to round. A figure is the median, over the rounds, of the ratio of two
+// variants of the same round, with its 95 % confidence interval (order statistics). The
+// rival runs twice in each round: the ratio of the two, "A/A", shows the noise of the
+// machine. CPU time is the time of the process, with one processor for Go (GOMAXPROCS=1)
+// unless a figure says otherwise. A variant's time includes the collection of its garbage;
+// a collection before each turn lets every variant start with the same heap.
 //
 // The clients and the servers of the engines share the machine. The servers do not
 // sync commits.
 //
 // # What is written
 //
-// All figures go to a file of JSON. docs/performance.md gets the table from a whole
-// run on a quiet machine alone.
+// All figures are written to a JSON file. The table in docs/performance.md is updated only
+// by a full run on a quiet machine.
 package figures

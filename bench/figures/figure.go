@@ -30,7 +30,7 @@ type Unit string
 
 // The units.
 const (
-	Times       Unit = "x"           // of the rival
+	Times       Unit = "x"           // a multiple of the rival's figure: 1.2x is a fifth more
 	Nanoseconds Unit = "ns"          // of CPU time
 	Allocations Unit = "allocations" // in an operation
 	Megabytes   Unit = "MB"          // of 1,000,000 bytes

@@ -30,7 +30,7 @@ type Trigger struct {
 	Schema string // of a trigger of SQLite; empty for the table's
 	Name   string
 	Before bool
-	Body   string // the engine's text of its actions; empty if it is not shown
+	Body   string // the trigger's source, as the catalog shows it; empty if the user may not read it
 }
 
 // ForeignKey is a reference of a column to another one.

@@ -12,7 +12,7 @@ import (
 // inserts into. Only the latter's commits are lost with the store's.
 type Server struct {
 	w      *World
-	name   string // in the story
+	name   string // how the lines of [World.Story] call it
 	shared bool   // the table is in this database
 	clock  Clock
 	lock   chan struct{} // of all rows: held from an update to its end

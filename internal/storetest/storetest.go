@@ -42,8 +42,8 @@ type Options struct {
 	// Lease is the shortest lease that the store keeps.
 	Lease time.Duration
 
-	// Draws is how many keys each source draws where several of them draw at once; 0 is
-	// 500. There are 4 stores, and 4 users of a source in each.
+	// Draws is how many keys each source draws in the concurrent tests; 0 means 500. These
+	// open 4 stores, with a source each, and 4 goroutines draw from each source.
 	Draws int
 }
 

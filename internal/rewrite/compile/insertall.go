@@ -34,9 +34,9 @@ type branches struct {
 	unlisted    *plans.Insert // an INTO that is refused because its columns are unknown
 }
 
-// fillBranches fills the multi-table INSERT that begins here: its query gives one row,
-// and each INTO has its own VALUES. If it returns a reason, the INSERT needs no key or
-// cannot be filled exactly, and the caller must restore the draft.
+// fillBranches fills the multi-table INSERT that begins here. It fills only one whose query
+// gives exactly one row and whose every INTO has VALUES. If it returns a reason, the INSERT
+// needs no key or cannot be filled, and the caller must restore the draft.
 func fillBranches(p *plans.Draft, m *branches) rewrite.Reason {
 	if !endsInRow(inserts.Fork(p)) {
 		return rewrite.ErrMultiTable

@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// passDefinition moves past a statement that defines or permits something, and reports
-// whether the text ends inside the body of a routine or trigger.
+// passDefinition moves past a DDL statement, or a GRANT or REVOKE, and reports whether the
+// text ends inside the body of a routine or trigger.
 func passDefinition(p *reader.Reader) (open bool) {
 	switch {
 	case !p.IsAny("create", "alter") || !p.Defines():

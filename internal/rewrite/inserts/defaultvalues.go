@@ -37,7 +37,8 @@ func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 		return p.Grammar() // the engine refuses the text, and an edit would make it valid
 	}
 	List(p, in, nil, missing)
-	// VALUES replaces DEFAULT, so that a comment between the two words survives.
+	// VALUES (…) is written over the word DEFAULT, and the old word VALUES is removed, so
+	// that a comment between the two words stays.
 	start, text, slots := word.Start, "VALUES (", len(p.Slots)
 	for i, k := range append(filled, missing...) {
 		if i > 0 {

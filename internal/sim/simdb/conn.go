@@ -27,7 +27,7 @@ type Client struct {
 type doing struct {
 	note  string
 	read  int64
-	looks string // the table of a SELECT MIN that has the note; may be empty
+	looks string // the table whose least key a SELECT MIN asks for, which then has the note; may be empty
 }
 
 // ServerTime is a number to note that stands for the time of the server's clock, in
