@@ -22,15 +22,15 @@ type difference struct {
 }
 
 // differences compares the rounds of BASE, of the tree and of the tree's second program.
-// A figure that one of them lacks is an error, but for an optional one that BASE lacks in
-// all rounds.
-func differences(base, tree, again []map[string]figures.Figure) (all []difference, err error) {
+// A figure that one of them lacks is an error, unless BASE lacks it in all rounds and it is
+// optional, or BASE was measured by its own benchmarks.
+func differences(base, tree, again []map[string]figures.Figure, own bool) (all []difference, err error) {
 	if len(tree[0]) == 0 {
 		return nil, errors.New("nothing was measured: see -only")
 	}
 	for _, what := range slices.Sorted(maps.Keys(tree[0])) {
 		d := difference{what: what, larger: tree[0][what].Bar.Least > 0 || tree[0][what].Bar.Reach > 0}
-		d.added = tree[0][what].Optional && !slices.ContainsFunc(base, func(round map[string]figures.Figure) bool {
+		d.added = (own || tree[0][what].Optional) && !slices.ContainsFunc(base, func(round map[string]figures.Figure) bool {
 			_, ok := round[what]
 			return ok
 		})

@@ -36,7 +36,7 @@ func TestVerdict(t *testing.T) {
 		{"none at all", less, []float64{0, 0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0, 0}, []float64{0, 0, 0, 0, 0, 0}, same},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			all, err := differences(rounds(c.bar, c.base...), rounds(c.bar, c.tree...), rounds(c.bar, c.again...))
+			all, err := differences(rounds(c.bar, c.base...), rounds(c.bar, c.tree...), rounds(c.bar, c.again...), false)
 			if err != nil || len(all) != 1 {
 				t.Fatalf("differences() = %v, %v, want one", all, err)
 			}
@@ -55,18 +55,21 @@ func TestVerdict(t *testing.T) {
 // missing in BASE.
 func TestMissing(t *testing.T) {
 	one := rounds(figures.Bar{}, 1)
-	if _, err := differences([]map[string]figures.Figure{{}}, one, one); err == nil {
+	if _, err := differences([]map[string]figures.Figure{{}}, one, one, false); err == nil {
 		t.Error("a figure that BASE lacks is compared")
 	}
-	if _, err := differences(one, []map[string]figures.Figure{{}}, one); err == nil {
+	if _, err := differences(one, []map[string]figures.Figure{{}}, one, false); err == nil {
 		t.Error("no figure at all is compared")
 	}
+	if all, err := differences([]map[string]figures.Figure{{}}, one, one, true); err != nil || len(all) != 1 || all[0].verdict() != added {
+		t.Errorf("a figure that BASE's own benchmarks lack: %+v, %v", all, err)
+	}
 	one[0]["keys: v7"] = figures.Figure{Optional: true}
-	all, err := differences([]map[string]figures.Figure{{}}, one, one)
+	all, err := differences([]map[string]figures.Figure{{}}, one, one, false)
 	if err != nil || len(all) != 1 || all[0].verdict() != added || report(io.Discard, all) != nil {
 		t.Errorf("an optional figure that BASE lacks: %+v, %v", all, err)
 	}
-	if _, err := differences(one, one, []map[string]figures.Figure{{}}); err == nil {
+	if _, err := differences(one, one, []map[string]figures.Figure{{}}, false); err == nil {
 		t.Error("an optional figure that the tree lacks is compared")
 	}
 }

@@ -15,6 +15,7 @@
 //
 // # Caveats
 //
-// The benchmarks of the working tree have to compile with the packages of BASE. What has
-// not yet been committed is measured too.
+// If the benchmarks of the working tree do not compile with the packages of BASE, which may
+// have moved, BASE is measured by its own: a figure whose benchmark has changed since is
+// then not comparable. Code that is not yet committed is measured too.
 package main

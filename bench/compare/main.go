@@ -61,18 +61,13 @@ func (c *comparison) run(ctx context.Context) (err error) {
 		// Also after an interrupt.
 		err = errors.Join(err, c.command(context.WithoutCancel(ctx), c.tree, nil, "git", "worktree", "remove", "--force", base))
 	}()
-	if err := os.RemoveAll(filepath.Join(base, "bench")); err != nil {
-		return err
-	}
-	if err := os.CopyFS(filepath.Join(base, "bench"), os.DirFS(filepath.Join(c.tree, "bench"))); err != nil {
-		return err
-	}
 	programs := []program{{"base", base}, {"tree", c.tree}, {"again", c.tree}}
-	for _, p := range programs[:2] {
-		err := c.command(ctx, p.folder(), []string{"GOWORK=off"}, "go", "test", "-c", "-o", c.binary(p), ".")
-		if err != nil {
-			return fmt.Errorf("%s: the benchmarks do not compile: %w", p.name, err)
-		}
+	own, err := c.buildBase(ctx, programs[0])
+	if err != nil {
+		return err
+	}
+	if err := c.build(ctx, programs[1]); err != nil {
+		return err
 	}
 	rounds := map[string][]map[string]figures.Figure{}
 	for round := range c.rounds {
@@ -85,11 +80,42 @@ func (c *comparison) run(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(os.Stderr, "round %d of %d\n", round+1, c.rounds)
 	}
-	all, err := differences(rounds["base"], rounds["tree"], rounds["again"])
+	all, err := differences(rounds["base"], rounds["tree"], rounds["again"], own)
 	if err != nil {
 		return err
 	}
 	return report(os.Stdout, all)
+}
+
+// buildBase builds the benchmarks of the working tree with the packages of BASE. If they do
+// not compile with these, it builds those of BASE, and reports true.
+func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err error) {
+	folder := filepath.Join(base.tree, "bench")
+	if err := os.RemoveAll(folder); err != nil {
+		return false, err
+	}
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(c.tree, "bench"))); err != nil {
+		return false, err
+	}
+	if c.build(ctx, base) == nil {
+		return false, nil
+	}
+	if err := os.RemoveAll(folder); err != nil {
+		return false, err
+	}
+	if err := c.command(ctx, base.tree, nil, "git", "checkout", "--quiet", "HEAD", "--", "bench"); err != nil {
+		return false, err
+	}
+	fmt.Fprintln(os.Stderr, "BASE is measured by its own benchmarks, since those of the working tree do not compile with its packages")
+	return true, c.build(ctx, base)
+}
+
+// build builds the benchmarks of a tree.
+func (c *comparison) build(ctx context.Context, p program) error {
+	if err := c.command(ctx, p.folder(), []string{"GOWORK=off"}, "go", "test", "-c", "-o", c.binary(p), "."); err != nil {
+		return fmt.Errorf("%s: the benchmarks do not compile: %w", p.name, err)
+	}
+	return nil
 }
 
 // program is the benchmarks of one tree.
