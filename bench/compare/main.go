@@ -88,7 +88,7 @@ func (c *comparison) run(ctx context.Context) (err error) {
 }
 
 // buildBase builds the benchmarks of the working tree with the packages of BASE. If they do
-// not compile with these, it builds those of BASE, and reports true.
+// not compile with these, it builds BASE's own, and reports true.
 func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err error) {
 	folder := filepath.Join(base.tree, "bench")
 	if err := os.RemoveAll(folder); err != nil {
