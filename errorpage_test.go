@@ -65,7 +65,7 @@ func sectionsOfTexts(t *testing.T) *pageReader {
 		files[file.folder] = append(files[file.folder], parsed)
 		r.readSentinels(file.folder, parsed)
 	}
-	// A reason's own text comes first, before those of package plans for special cases.
+	// A reason's own text comes first, then the texts of package plans for special cases.
 	rank := func(folder string) string { return strings.TrimPrefix(folder, "internal/") }
 	for _, folder := range slices.SortedFunc(maps.Keys(files), func(a, b string) int { return cmp.Compare(rank(a), rank(b)) }) {
 		r.folder = folder
@@ -189,7 +189,7 @@ func (r *pageReader) visit(n ast.Node) bool {
 // isReason reports whether an expression is the type Reason of package rewrite.
 func isReason(e ast.Expr) bool { return lastName(e) == "Reason" }
 
-// lastName returns a name without the package in front of it; empty for other expressions.
+// lastName returns a name without its package; empty for an expression that is no name.
 func lastName(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.Ident:

@@ -391,7 +391,7 @@ var arrows = map[string][]string{
 	"internal/store/worker":        {module + "/dialect", module + "/internal/sqlcode", module + "/internal/store", module + "/internal/store/binding", module + "/internal/store/engine", module + "/internal/store/schema", module + "/internal/store/staterow", module + "/keysource"},
 	"internal/store/fakedb":        {module + "/dialect", module + "/internal/store", module + "/internal/store/sequence", "golang.org/x/tools/txtar"}, // for tests
 	"policy":                       {module + "/dialect", module + "/internal/anchor", module + "/internal/nearest", module + "/keysource", "go.yaml.in/yaml/v3"},
-	// The floors of the rewriting: each stands on some of those in front of it.
+	// The floors of the rewriting: each stands on some of the ones above.
 	"rewrite":                   {},
 	"internal/rewrite/scan":     {module + "/dialect"},
 	"internal/rewrite/words":    {module + "/dialect", module + "/internal/rewrite/scan"},

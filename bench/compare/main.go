@@ -106,7 +106,7 @@ func (c *comparison) buildBase(ctx context.Context, base program) (own bool, err
 	if err := c.command(ctx, base.tree, nil, "git", "checkout", "--quiet", "HEAD", "--", "bench"); err != nil {
 		return false, err
 	}
-	fmt.Fprintln(os.Stderr, "BASE is measured by its own benchmarks, since those of the working tree do not compile with its packages")
+	fmt.Fprintln(os.Stderr, "BASE is measured by its own benchmarks, since the working tree's do not compile with its packages")
 	return true, c.build(ctx, base)
 }
 

@@ -138,8 +138,8 @@ var argumentKinds = []argumentKind{
 }
 
 // text returns the INSERT of a kind for a driver, with placeholders as the driver has
-// them; empty if the driver lacks the kind. withKey is for a statement of the raw driver,
-// whose key is written by hand.
+// them; empty if the driver lacks the kind. withKey reports whether the statement goes to
+// the raw driver, so that it needs a key written by hand.
 func (k *argumentKind) text(name, table string, withKey bool) string {
 	values, own := k.values[name]
 	if !own {

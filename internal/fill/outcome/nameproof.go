@@ -17,7 +17,7 @@ import (
 
 // ErrOtherTable is returned where the name of an INSERT's table means another one than its
 // keys were made for.
-var ErrOtherTable = anchor.New("name-moved", "the name means another table now than when the key was drawn: run the transaction again, or write the schema in front of the name")
+var ErrOtherTable = anchor.New("name-moved", "the name now means another table than when the key was drawn: run the transaction again, or write schema.table")
 
 // otherTable returns the proof that has failed with err, nil where none has.
 func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof *plans.Proof) {

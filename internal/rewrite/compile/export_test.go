@@ -65,7 +65,7 @@ type Slot struct {
 	Shared      bool // the caller's placeholder is replaced
 	Draw        int
 	Row         int
-	Placeholder int // the caller's placeholders in front of the place
+	Placeholder int // the caller's placeholders before the place
 }
 
 // SlotsOf returns a plan's slots in the order of the text.
@@ -98,7 +98,7 @@ func InCase(pl *plans.Plan, place bind.Place) bool {
 	return false
 }
 
-// paramsBefore returns how many placeholders the query has in front of an offset.
+// paramsBefore returns how many placeholders the query has before an offset.
 func paramsBefore(pl *plans.Plan, offset int) (n int) {
 	s := scan.Scanner{Dialect: pl.Dialect, Text: pl.Changes.Query}
 	for t := s.Next(); t.Start < offset; t = s.Next() {

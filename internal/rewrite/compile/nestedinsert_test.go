@@ -11,7 +11,7 @@ import (
 )
 
 // An INSERT in a value of a row is noted before the one that it stands in; the
-// keys of the rows in front of it are not its own. PostgreSQL refuses the text
+// keys of the rows before it are not its own. PostgreSQL refuses the text
 // for its meaning, so it is no golden case.
 func TestPlacesAroundAnotherInsert(t *testing.T) {
 	d := dialect.PostgreSQL()
