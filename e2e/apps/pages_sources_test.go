@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/keyfill/keyfill/e2e/internal/harness"
@@ -87,9 +88,17 @@ func TestFirstTables(t *testing.T) {
 	}
 }
 
+// oneWorker is held by the row that uses the process's number: keyfill refuses the number to
+// a second driver, and the rows run at once on several.
+var oneWorker sync.Mutex
+
 // store stores a first row with the source.
 func (c chosen) store(t *testing.T, head string, e harness.Engine) {
 	t.Helper()
+	if strings.Contains(c.source, workerVariable) {
+		oneWorker.Lock()
+		t.Cleanup(oneWorker.Unlock)
+	}
 	dsn := e.DSN(t)
 	s := &harness.Scratch{Engine: e, Connector: harness.ConnectorOf(t, e.Driver, dsn), Raw: harness.Open(t, e.Driver, dsn)}
 	source, insert := c.source, harness.InsertT
