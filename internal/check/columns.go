@@ -118,7 +118,7 @@ func (c *checker) cure(t *target, k *table.Column, col *catalog.Column, rule str
 	case ruleGenerated:
 		return inPolicy("source: identity, or another column")
 	case ruleIdentityAlways:
-		if text := c.engine.byDefault; text != "" {
+		if text := c.engine.alters.byDefault; text != "" {
 			return c.onColumn(text, t.found, col)
 		}
 		return inPolicy("source: identity")

@@ -28,17 +28,17 @@ func (c *checker) tableName(t *catalog.Listed) string {
 // that has none.
 func (c *checker) alterType(t *catalog.Listed, col *catalog.Column, kind string) string {
 	e := c.engine
-	if e.modifies {
+	if e.alters.modifies {
 		return c.modify(t, col, "as "+kind, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
-			if kind != e.integer {
+			if kind != e.types.integer {
 				return def.With(kind).Unnumbered()
 			}
 			return def.With(kind)
 		})
 	}
-	text := e.alter
-	if kind == e.text && e.alterText != "" {
-		text = e.alterText
+	text := e.alters.alter
+	if kind == e.types.text && e.alters.alterText != "" {
+		text = e.alters.alterText
 	}
 	return c.onColumn(text, t, col, "{type}", kind)
 }
@@ -115,16 +115,16 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 		length = max(length, table.UUIDLength) // it may hold some
 	}
 	e := c.engine
-	kind := e.text
+	kind := e.types.text
 	switch {
 	case wanted.Integer && wanted.Layout == "":
-		return e.integer
+		return e.types.integer
 	case wanted.Layout == dialect.SequentialAsBinary:
-		return e.bytes
+		return e.types.bytes
 	case wanted.Length == table.UUIDLength && !wanted.State && !col.Text:
-		kind = e.uuid
+		kind = e.types.uuid
 	case wanted.Length == table.UUIDLength && !wanted.State:
-		kind = cmp.Or(e.uuidText, e.text)
+		kind = cmp.Or(e.types.uuidText, e.types.text)
 	}
 	return strings.ReplaceAll(kind, "{length}", strconv.Itoa(length))
 }
@@ -133,10 +133,10 @@ func (c *checker) typeFor(wanted catalog.Key, col *catalog.Column) string {
 // that has none.
 func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string {
 	e := c.engine
-	if e.modifies {
-		return c.modify(t, col, "with "+e.caseless, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
+	if e.alters.modifies {
+		return c.modify(t, col, "with "+e.alters.caseless, func(def *catalog.ColumnDefinition) *catalog.ColumnDefinition {
 			changed := *def
-			changed.Charset = e.caseless
+			changed.Charset = e.alters.caseless
 			return &changed
 		})
 	}
@@ -144,16 +144,16 @@ func (c *checker) alterCollation(t *catalog.Listed, col *catalog.Column) string 
 	if strings.HasSuffix(kind, "citext") {
 		kind = "text"
 	}
-	return c.onColumn(e.caseless, t, col, "{present}", kind)
+	return c.onColumn(e.alters.caseless, t, col, "{present}", kind)
 }
 
 // alterNotNull returns the statement that has a column refuse NULL.
 func (c *checker) alterNotNull(t *catalog.Listed, col *catalog.Column) string {
 	e := c.engine
-	if e.modifies {
+	if e.alters.modifies {
 		return c.modify(t, col, "with NOT NULL", (*catalog.ColumnDefinition).NotNull)
 	}
-	return c.onColumn(e.notNull, t, col, "{present}", col.Type)
+	return c.onColumn(e.alters.notNull, t, col, "{present}", col.Type)
 }
 
 // createUnique returns the statement that makes a unique index.
@@ -186,7 +186,7 @@ func indexName(table string, columns []string) string {
 
 // dropDefault returns the statement that takes the default of a column away.
 func (c *checker) dropDefault(t *catalog.Listed, col *catalog.Column) string {
-	return c.onColumn(c.engine.dropDefault, t, col)
+	return c.onColumn(c.engine.alters.dropDefault, t, col)
 }
 
 // dropTrigger returns the statement that takes a trigger away. On MySQL, MariaDB and
@@ -200,5 +200,5 @@ func (c *checker) dropTrigger(t *catalog.Listed, trigger *catalog.Trigger) strin
 	case !t.Visible && t.Schema != "":
 		qualified = c.d.QuoteIdent(t.Schema) + "." + name
 	}
-	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine.dropTrigger)
+	return strings.NewReplacer("{trigger}", name, "{schema trigger}", qualified, "{table}", c.tableName(t)).Replace(c.engine.alters.dropTrigger)
 }

@@ -25,25 +25,10 @@ type engine struct {
 	// engine refuse what does not fit. It is empty if it refuses that always.
 	mode string
 
-	integer, bytes string // types of integers of 64 bits, and of 16 bytes
-	text           string // of {length} characters
-	uuid           string // of a UUID
-	uuidText       string // of a UUID in a column that has held text; empty for text
+	types  columnTypes
+	alters alterations
 
-	// modifies says that a column is changed by MODIFY, which takes away all that it does not
-	// repeat: see checker.modify.
-	modifies bool
-
-	alter     string // gives the column the type; empty where that cannot be done
-	alterText string // alter for the type of all texts
-	caseless  string // what has the column compare by case: a part of its definition if the engine modifies, else a statement
-	notNull   string // has the column refuse NULL; empty if the engine modifies
-	byDefault string // has the column take keys that the engine would number always; empty if the policy has to change
-
-	dropDefault string // takes the default of the column away
-	dropTrigger string // takes the trigger {trigger} away, which is {schema trigger} with its schema
-
-	unfitReference string // of a column that refers to a key and is of another type
+	unfitReference string // the severity where a column refers to a key, and is of another type
 
 	lookAtServer func(*checker) error // looks for what makes a server refuse changes, or share its numbers; nil: nothing is looked for
 
@@ -63,6 +48,29 @@ type engine struct {
 	// refusesType reports whether the engine refuses a key for its type or length, given the
 	// words of mode; nil: it always does.
 	refusesType func(c *checker, t *catalog.Listed, wanted catalog.Key, col *catalog.Column, mode string) bool
+}
+
+// alterations are the statements that change a column of an engine.
+type alterations struct {
+	// modifies says that a column is changed by MODIFY, which takes away all that it does not
+	// repeat: see checker.modify.
+	modifies bool
+
+	alter       string // gives the column the type; empty where that cannot be done
+	alterText   string // alter for the type of all texts
+	caseless    string // what has the column compare by case: a part of its definition if the engine modifies, else a statement
+	notNull     string // has the column refuse NULL; empty if the engine modifies
+	byDefault   string // has the column take keys that the engine would number always; empty if the policy has to change
+	dropDefault string // takes the default of the column away
+	dropTrigger string // takes the trigger {trigger} away, which is {schema trigger} with its schema
+}
+
+// columnTypes are the types of columns that an engine has for keys.
+type columnTypes struct {
+	integer, bytes string // types of integers of 64 bits, and of 16 bytes
+	text           string // of {length} characters
+	uuid           string // of a UUID
+	uuidText       string // of a UUID in a column that has held text; empty for text
 }
 
 const (

@@ -16,8 +16,8 @@ import (
 // Where the library is not installed the server's programs count as missing.
 func (e *Engine) Moved() *Engine {
 	other := *e
-	other.find = func() (programs, error) {
-		found, err := e.find()
+	other.files.find = func() (programs, error) {
+		found, err := e.files.find()
 		if err != nil {
 			return nil, err
 		}
@@ -36,8 +36,8 @@ func (e *Engine) Moved() *Engine {
 		}, e.serve(l)...)
 	}
 	other.killed = removeShared
-	configure := e.configure
-	other.configure = func(l *local) error {
+	configure := e.files.configure
+	other.files.configure = func(l *local) error {
 		if configure != nil {
 			if err := configure(l); err != nil {
 				return err

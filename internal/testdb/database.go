@@ -29,7 +29,7 @@ func (s *Server) Database(t testing.TB, driver string) string {
 		if s.local != nil && !s.stillRuns(t) {
 			return // its data goes with it
 		}
-		if err := s.execute(driver, fmt.Sprintf(s.engine.drop, name)); err != nil {
+		if err := s.execute(driver, fmt.Sprintf(s.engine.statements.drop, name)); err != nil {
 			t.Errorf("testdb: %s: dropping the database (is a transaction still open?): %v", s.engine.name, err)
 		}
 	})
@@ -38,7 +38,7 @@ func (s *Server) Database(t testing.TB, driver string) string {
 
 // create creates a database.
 func (s *Server) create(driver, name string) (err error) {
-	for _, statement := range s.engine.create {
+	for _, statement := range s.engine.statements.create {
 		if err = s.execute(driver, fmt.Sprintf(statement, name)); err == nil {
 			break
 		}

@@ -15,16 +15,13 @@ type Engine struct {
 	scheme   string // of the URL in that variable
 	admin    string // the user with all rights
 
-	find    func() (programs, error)
-	install func(l *local) []string // the command that fills the data folder; nil: it has none
-	serve   func(l *local) []string // the command that is the server
-	socket  func(l *local) string   // the Unix socket that serve opens; nil: it has none
-	scripts map[string]string       // programs of ours that serve finds in its PATH
-	durable []string                // follows serve where commits are to be flushed: see Durable
-	forgets []string                // follows serve where nothing has to survive: see Forgetful
+	files serverFiles
 
-	// configure writes the files that serve reads, when the port is known; nil: it has none.
-	configure func(l *local) error
+	serve  func(l *local) []string // the command that is the server
+	socket func(l *local) string   // the Unix socket that serve opens; nil: it has none
+
+	durable []string // follows serve where commits are to be flushed: see Durable
+	forgets []string // follows serve where nothing has to survive: see Forgetful
 
 	// killed frees the resources that a process keeps after SIGKILL; nil: none.
 	killed func(pid int)
@@ -46,10 +43,22 @@ type Engine struct {
 	dsn  func(address *url.URL, database string) string
 	path func(dsn, socket string) string // a DSN by the Unix socket in place of the port
 
-	// Statements with %s for the name of a database: one of create creates it, the first
-	// that the server takes; drop drops it.
-	create []string
+	statements databaseStatements
+}
+
+// databaseStatements are statements with %s for the name of a database.
+type databaseStatements struct {
+	create []string // the first one that the server accepts creates the database
 	drop   string
+}
+
+// serverFiles are the programs and files of a server.
+type serverFiles struct {
+	find    func() (programs, error)
+	install func(l *local) []string // the command that fills the data folder; nil: it has none
+	scripts map[string]string       // programs of ours that serve finds in its PATH
+	// configure writes the files that serve reads, when the port is known; nil: it has none.
+	configure func(l *local) error
 }
 
 // answers reports why the server at the address does not take connections.

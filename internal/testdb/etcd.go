@@ -62,7 +62,7 @@ func tryEtcd(members int, options []string) (cluster []*EtcdMember, err error) {
 	for i := range members {
 		m := &EtcdMember{name: fmt.Sprintf("member%d", i+1)}
 		engine := &Engine{
-			name: "etcd", find: func() (programs, error) { return findEach("etcd") },
+			name: "etcd", files: serverFiles{find: func() (programs, error) { return findEach("etcd") }},
 			stop: syscall.SIGTERM, abort: syscall.SIGKILL,
 		}
 		if m.local, err = emptyLocal(engine); err != nil {

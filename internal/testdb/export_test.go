@@ -55,14 +55,14 @@ func (e *Engine) Name() string { return e.name }
 // Missing returns an engine that is not installed.
 func Missing() *Engine {
 	e := MariaDB()
-	e.find = func() (programs, error) { return findEach("no-such-program") }
+	e.files.find = func() (programs, error) { return findEach("no-such-program") }
 	return e
 }
 
 // Broken returns an engine whose installation fails.
 func Broken() *Engine {
 	e := MariaDB()
-	e.install = func(*local) []string { return []string{"/bin/sh", "-c", "echo Disk full.; exit 1"} }
+	e.files.install = func(*local) []string { return []string{"/bin/sh", "-c", "echo Disk full.; exit 1"} }
 	return e
 }
 

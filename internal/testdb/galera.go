@@ -190,8 +190,8 @@ func (n *galeraNode) address() string { return "gcomm://127.0.0.1:" + n.group }
 func (n *galeraNode) engine() *Engine {
 	e := *MariaDB()
 	e.name = "Galera"
-	e.find = findGalera
-	e.scripts = map[string]string{"wsrep_sst_" + galeraMethod: galeraTransfer}
+	e.files.find = findGalera
+	e.files.scripts = map[string]string{"wsrep_sst_" + galeraMethod: galeraTransfer}
 	serve := e.serve
 	e.serve = func(l *local) []string { return append(serve(l), n.options(l)...) }
 	changed := &e

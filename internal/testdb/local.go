@@ -63,7 +63,7 @@ func newLocal(e *Engine) (_ *local, err error) {
 
 // emptyLocal makes a server without data and port.
 func emptyLocal(e *Engine) (*local, error) {
-	programs, err := e.find()
+	programs, err := e.files.find()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func emptyLocal(e *Engine) (*local, error) {
 		return nil, err
 	}
 	l.data = filepath.Join(l.folder, "data")
-	for name, text := range e.scripts {
+	for name, text := range e.files.scripts {
 		if err := os.WriteFile(filepath.Join(l.folder, name), []byte(text), 0o755); err != nil {
 			l.discard()
 			return nil, err
@@ -85,13 +85,13 @@ func emptyLocal(e *Engine) (*local, error) {
 }
 
 func (l *local) install() error {
-	if l.engine.install == nil {
+	if l.engine.files.install == nil {
 		return nil
 	}
 	if folder := os.Getenv(preparedVariable); folder != "" {
 		return l.copyPrepared(folder)
 	}
-	return l.finish("filling the data folder", l.engine.install(l))
+	return l.finish("filling the data folder", l.engine.files.install(l))
 }
 
 // finish runs a command to its end.
@@ -115,8 +115,8 @@ func (l *local) start() error {
 	if l.isRunning() {
 		return errors.New("it is running already")
 	}
-	if l.engine.configure != nil {
-		if err := l.engine.configure(l); err != nil {
+	if l.engine.files.configure != nil {
+		if err := l.engine.files.configure(l); err != nil {
 			return err
 		}
 	}

@@ -20,23 +20,27 @@ func MariaDB() *Engine {
 		variable: "KEYFILL_TEST_MARIADB",
 		scheme:   "mysql",
 		admin:    "root",
-		find:     findMariaDB,
-		install:  installMariaDB,
-		serve:    serveMariaDB,
-		socket:   socketMariaDB,
-		durable:  []string{"--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync"},
+		files: serverFiles{
+			find:    findMariaDB,
+			install: installMariaDB,
+		},
+		serve:   serveMariaDB,
+		socket:  socketMariaDB,
+		durable: []string{"--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync"},
 		forgets: []string{
 			"--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=OFF",
 			// Statistics of tables are written at each CREATE TABLE otherwise.
 			"--innodb-stats-persistent=OFF",
 		},
-		stop:   syscall.SIGTERM,
-		abort:  syscall.SIGKILL,
-		greet:  greetMariaDB,
-		dsn:    dsnMariaDB,
-		path:   pathMariaDB,
-		create: []string{"CREATE DATABASE %s"},
-		drop:   "DROP DATABASE %s",
+		stop:  syscall.SIGTERM,
+		abort: syscall.SIGKILL,
+		greet: greetMariaDB,
+		dsn:   dsnMariaDB,
+		path:  pathMariaDB,
+		statements: databaseStatements{
+			create: []string{"CREATE DATABASE %s"},
+			drop:   "DROP DATABASE %s",
+		},
 	}
 }
 

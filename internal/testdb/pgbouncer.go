@@ -21,10 +21,12 @@ func PgBouncer(server *Server, mode string, size int) *Engine {
 		name:   "pgbouncer",
 		scheme: "postgres",
 		admin:  server.address.User.Username(),
-		find:   func() (programs, error) { return findEach("pgbouncer") },
-		configure: func(l *local) error {
-			text := []byte(configPgBouncer(l, server, mode, size))
-			return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // the folder is closed to others
+		files: serverFiles{
+			find: func() (programs, error) { return findEach("pgbouncer") },
+			configure: func(l *local) error {
+				text := []byte(configPgBouncer(l, server, mode, size))
+				return os.WriteFile(fileOfPgBouncer(l), text, 0o644) // the folder is closed to others
+			},
 		},
 		serve: func(l *local) []string { return []string{l.programs["pgbouncer"], fileOfPgBouncer(l)} },
 		// It goes on without the port that it cannot have, where it has its Unix socket.

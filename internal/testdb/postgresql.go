@@ -20,11 +20,13 @@ func PostgreSQL() *Engine {
 		variable: "KEYFILL_TEST_POSTGRESQL",
 		scheme:   "postgres",
 		admin:    "postgres",
-		find:     findPostgreSQL,
-		install:  installPostgreSQL,
-		serve:    servePostgreSQL,
-		socket:   socketPostgreSQL,
-		durable:  []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
+		files: serverFiles{
+			find:    findPostgreSQL,
+			install: installPostgreSQL,
+		},
+		serve:   servePostgreSQL,
+		socket:  socketPostgreSQL,
+		durable: []string{"-c", "fsync=on", "-c", "full_page_writes=on"},
 		forgets: []string{
 			"-c", "synchronous_commit=off", "-c", "wal_level=minimal", "-c", "max_wal_senders=0",
 			// Tables that are filled and emptied all the time do not grow then.
@@ -35,11 +37,13 @@ func PostgreSQL() *Engine {
 		greet: greetPostgreSQL,
 		dsn:   dsnPostgreSQL,
 		path:  pathPostgreSQL,
-		// Files are copied, which is half the work of the default way of PostgreSQL 15, by
-		// which each page of the template goes through the log. Older versions know no
-		// other way, and not the word.
-		create: []string{"CREATE DATABASE %s STRATEGY FILE_COPY", "CREATE DATABASE %s"},
-		drop:   "DROP DATABASE %s WITH (FORCE)",
+		statements: databaseStatements{
+			// Files are copied, which is half the work of the default way of PostgreSQL 15, by
+			// which each page of the template goes through the log. Older versions know no
+			// other way, and not the word.
+			create: []string{"CREATE DATABASE %s STRATEGY FILE_COPY", "CREATE DATABASE %s"},
+			drop:   "DROP DATABASE %s WITH (FORCE)",
+		},
 
 		sharesMemory: true,
 	}
@@ -57,7 +61,7 @@ const folder18 = "/usr/local/lib/keyfill/postgresql-18/bin"
 func PostgreSQL18() *Engine {
 	e := PostgreSQL()
 	e.name, e.variable = "PostgreSQL 18", "KEYFILL_TEST_POSTGRESQL18"
-	e.find = func() (programs, error) { return findIn([]string{folder18}, "postgres", "initdb") }
+	e.files.find = func() (programs, error) { return findIn([]string{folder18}, "postgres", "initdb") }
 	return e
 }
 

@@ -17,7 +17,7 @@ const preparedVariable = "KEYFILL_TEST_PREPARED"
 // where it is not there.
 func (l *local) copyPrepared(folder string) error {
 	// Two versions of an engine have programs of the same name in folders of their own.
-	program := l.engine.install(l)[0]
+	program := l.engine.files.install(l)[0]
 	version := filepath.Base(filepath.Dir(filepath.Dir(program)))
 	prepared := filepath.Join(folder, version+"-"+filepath.Base(program))
 	lock, err := os.OpenFile(prepared+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -35,7 +35,7 @@ func (l *local) copyPrepared(folder string) error {
 	if !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if err := l.finish("filling the data folder", l.engine.install(l)); err != nil {
+	if err := l.finish("filling the data folder", l.engine.files.install(l)); err != nil {
 		return err
 	}
 	// By another name first: a killed process leaves half a copy.

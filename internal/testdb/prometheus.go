@@ -18,12 +18,14 @@ import (
 func Prometheus(config, rules string) *Engine {
 	return &Engine{
 		name: "Prometheus",
-		find: func() (programs, error) { return findEach("prometheus") },
-		configure: func(l *local) error {
-			// The folder is closed to others.
-			return errors.Join(
-				os.WriteFile(filepath.Join(l.folder, "prometheus.yml"), []byte(config), 0o644),
-				os.WriteFile(filepath.Join(l.folder, "rules.yml"), []byte(rules), 0o644))
+		files: serverFiles{
+			find: func() (programs, error) { return findEach("prometheus") },
+			configure: func(l *local) error {
+				// The folder is closed to others.
+				return errors.Join(
+					os.WriteFile(filepath.Join(l.folder, "prometheus.yml"), []byte(config), 0o644),
+					os.WriteFile(filepath.Join(l.folder, "rules.yml"), []byte(rules), 0o644))
+			},
 		},
 		serve: func(l *local) []string {
 			return []string{

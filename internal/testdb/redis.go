@@ -84,7 +84,7 @@ func StartRedisSentinel(t testing.TB, primary *RedisServer) *RedisServer {
 			"--unixsocket", l.engine.socket(l), "--dir", l.data,
 		}
 	})
-	e.configure = func(l *local) error {
+	e.files.configure = func(l *local) error {
 		text := fmt.Sprintf("sentinel monitor main 127.0.0.1 %s 1\n"+
 			"sentinel down-after-milliseconds main 600000\nsentinel failover-timeout main 10000\n", primary.local.port)
 		if err := makeData(l); err != nil {
@@ -103,8 +103,8 @@ func sentinelFile(l *local) string { return filepath.Join(l.data, "sentinel.conf
 // redisEngine returns the engine with a command line.
 func redisEngine(serve func(l *local) []string) *Engine {
 	return &Engine{
-		name: "Redis", find: func() (programs, error) { return findEach("redis-server") },
-		configure: makeData, serve: serve, greet: greetRedis,
+		name: "Redis", files: serverFiles{find: func() (programs, error) { return findEach("redis-server") },
+			configure: makeData}, serve: serve, greet: greetRedis,
 		socket: func(l *local) string { return filepath.Join(l.folder, "redis.sock") },
 		stop:   syscall.SIGTERM, abort: syscall.SIGKILL,
 	}

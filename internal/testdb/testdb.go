@@ -123,7 +123,7 @@ func (s *Server) Installed() bool {
 	if os.Getenv(s.engine.variable) != "" {
 		return true
 	}
-	_, err := s.engine.find()
+	_, err := s.engine.files.find()
 	return err == nil
 }
 

@@ -4,16 +4,10 @@ import "fmt"
 
 // lexis is what the tokens of a dialect look like.
 type lexis struct {
-	hashComments     bool   // # to the end of the line
-	spacedDashes     bool   // "--" opens a comment only before white space
-	nestedComments   bool   // /* /* */ */
-	openComments     bool   // the end of the text ends a comment too
-	codeComments     bool   // /*! … */ is code
-	backslashes      bool   // \' in strings
-	escapeStrings    bool   // E'\''
-	dollarStrings    bool   // $tag$…$tag$
-	quoteStrings     bool   // q'[…]'
-	doubleStrings    bool   // "…" is a string
+	comments commentLexis
+
+	strings stringLexis
+
 	backticks        bool   // `name`
 	brackets         bool   // [name]
 	doubledBrackets  bool   // ]] in a name is a bracket
@@ -29,18 +23,36 @@ type lexis struct {
 	replace          bool   // REPLACE is an INSERT
 }
 
+// stringLexis is what strings look like.
+type stringLexis struct {
+	backslashes bool // \' in strings
+	escape      bool // E'\''
+	dollar      bool // $tag$…$tag$
+	quote       bool // q'[…]'
+	double      bool // "…" is a string
+}
+
+// commentLexis is what comments look like.
+type commentLexis struct {
+	hash         bool // # to the end of the line
+	spacedDashes bool // "--" opens a comment only before white space
+	nested       bool // /* /* */ */
+	open         bool // the end of the text ends a comment too
+	code         bool // /*! … */ is code
+}
+
 var lexes = map[string]*lexis{
-	"mysql": {hashComments: true, spacedDashes: true, codeComments: true, backslashes: true, doubleStrings: true,
+	"mysql": {comments: commentLexis{hash: true, spacedDashes: true, code: true}, strings: stringLexis{backslashes: true, double: true},
 		backticks: true, wordStart: "_$", wordPart: "_$", question: true, replace: true},
-	"mariadb": {hashComments: true, spacedDashes: true, codeComments: true, backslashes: true, doubleStrings: true,
+	"mariadb": {comments: commentLexis{hash: true, spacedDashes: true, code: true}, strings: stringLexis{backslashes: true, double: true},
 		backticks: true, wordStart: "_$", wordPart: "_$", question: true, replace: true},
-	"postgres": {nestedComments: true, escapeStrings: true, dollarStrings: true, squareGroups: true, wordStart: "_",
+	"postgres": {comments: commentLexis{nested: true}, strings: stringLexis{escape: true, dollar: true}, squareGroups: true, wordStart: "_",
 		wordPart: "_$", dollar: true},
-	"sqlite": {openComments: true, backticks: true, brackets: true, wordStart: "_", wordPart: "_$", question: true,
+	"sqlite": {comments: commentLexis{open: true}, backticks: true, brackets: true, wordStart: "_", wordPart: "_$", question: true,
 		numberedQuestion: true, dollar: true, dollarNames: true, colon: true, at: true, replace: true},
-	"sqlserver": {nestedComments: true, brackets: true, doubledBrackets: true, wordStart: "_#", wordPart: "_#@$", at: true,
+	"sqlserver": {comments: commentLexis{nested: true}, brackets: true, doubledBrackets: true, wordStart: "_#", wordPart: "_#@$", at: true,
 		sessionTables: true, noSemicolons: true},
-	"oracle": {quoteStrings: true, wordStart: "_", wordPart: "_#$", colon: true},
+	"oracle": {strings: stringLexis{quote: true}, wordStart: "_", wordPart: "_#$", colon: true},
 }
 
 // lexisOf returns the lexis of a dialect.

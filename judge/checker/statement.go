@@ -84,7 +84,7 @@ func (l *lexis) statements(items []item) [][]item {
 // semicolon after it. Of SQL Server's and Oracle's it is all: their bodies need no BEGIN,
 // or have another kind of end.
 func (l *lexis) bodyLength(items []item) int {
-	if l.noSemicolons || l.quoteStrings {
+	if l.noSemicolons || l.strings.quote {
 		return len(items)
 	}
 	depth, begun := 0, false
@@ -109,7 +109,7 @@ func (l *lexis) bodyLength(items []item) int {
 
 // isBlock reports whether a PL/SQL block begins.
 func (l *lexis) isBlock(items []item) bool {
-	return l.quoteStrings && (items[0].is("DECLARE", "BEGIN") || items[0].isMark("<"))
+	return l.strings.quote && (items[0].is("DECLARE", "BEGIN") || items[0].isMark("<"))
 }
 
 // wrapOf returns what a statement makes of the INSERTs in it, by its first
@@ -163,7 +163,7 @@ func (l *lexis) load(items []item) tree.Load {
 	case first.is("LOAD") && second.is("DATA", "XML"), first.is("BULK") && second.is("INSERT"),
 		first.is("INSERT") && second.is("BULK"), first.is("INSERTBULK"):
 		return tree.Bulk
-	case first.is("COPY") && has("FROM") > 0 && l.dollarStrings:
+	case first.is("COPY") && has("FROM") > 0 && l.strings.dollar:
 		return tree.Bulk
 	case first.is("PREPARE") && has("FROM", "AS") > 0:
 		for _, i := range items {

@@ -27,7 +27,7 @@ func (r *reader) target(n *tree.Node) bool {
 	case i.kind == param && i.open == 0:
 		n.Insert.NoTable = true
 		r.take(n, 1)
-	case (r.noSemicolons || r.quoteStrings) && i.is(rowsets...) && r.peek(1).open == '(':
+	case (r.noSemicolons || r.strings.quote) && i.is(rowsets...) && r.peek(1).open == '(':
 		n.Insert.NoTable = true
 		r.take(n, 2)
 		for r.peek(0).isMark(".") {

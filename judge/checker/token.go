@@ -108,7 +108,7 @@ func ending(at, n int) int {
 
 func (x *lexer) comment(s string) (kind, int) {
 	switch {
-	case strings.HasPrefix(s, "--") && (!x.spacedDashes || len(s) == 2 || s[2] <= ' '), s[0] == '#' && x.hashComments:
+	case strings.HasPrefix(s, "--") && (!x.comments.spacedDashes || len(s) == 2 || s[2] <= ' '), s[0] == '#' && x.comments.hash:
 		if n := strings.IndexByte(s, '\n'); n >= 0 {
 			return comment, n
 		}
@@ -117,7 +117,7 @@ func (x *lexer) comment(s string) (kind, int) {
 		return 0, 0
 	}
 	k := comment
-	if x.codeComments && (strings.HasPrefix(s, "/*!") || strings.HasPrefix(s, "/*M!")) {
+	if x.comments.code && (strings.HasPrefix(s, "/*!") || strings.HasPrefix(s, "/*M!")) {
 		k = codeComment
 	}
 	depth := 1
@@ -128,14 +128,14 @@ func (x *lexer) comment(s string) (kind, int) {
 				return k, i + 2
 			}
 			i += 2
-		case s[i] == '/' && s[i+1] == '*' && x.nestedComments:
+		case s[i] == '/' && s[i+1] == '*' && x.comments.nested:
 			depth++
 			i += 2
 		default:
 			i++
 		}
 	}
-	if x.openComments {
+	if x.comments.open {
 		return k, len(s)
 	}
 	return k, -1
@@ -147,17 +147,17 @@ func (x *lexer) str(s string) int {
 	c := s[0] | 0x20
 	switch {
 	case s[0] == '\'':
-		return closing(s, 1, '\'', true, x.backslashes)
-	case s[0] == '"' && x.doubleStrings:
-		return closing(s, 1, '"', true, x.backslashes)
-	case s[0] == '$' && x.dollarStrings:
+		return closing(s, 1, '\'', true, x.strings.backslashes)
+	case s[0] == '"' && x.strings.double:
+		return closing(s, 1, '"', true, x.strings.backslashes)
+	case s[0] == '$' && x.strings.dollar:
 		return dollarString(s)
-	case x.quoteStrings && (c == 'q' || c == 'n' && len(s) > 1 && s[1]|0x20 == 'q'):
+	case x.strings.quote && (c == 'q' || c == 'n' && len(s) > 1 && s[1]|0x20 == 'q'):
 		return quoteString(s)
-	case c == 'e' && x.escapeStrings && strings.HasPrefix(s[1:], "'"):
+	case c == 'e' && x.strings.escape && strings.HasPrefix(s[1:], "'"):
 		return escapeString(s)
 	case strings.IndexByte("nbx", c) >= 0 && strings.HasPrefix(s[1:], "'"):
-		return closing(s, 2, '\'', true, x.backslashes)
+		return closing(s, 2, '\'', true, x.strings.backslashes)
 	}
 	return 0
 }

@@ -227,7 +227,7 @@ const (
 // differently. It is tried once, on a connection of our own.
 func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
 	db := g.Tables
-	if tried := proofState(db.nameProof.Load()); tried != proofUntried {
+	if tried := proofState(db.asked.nameProof.Load()); tried != proofUntried {
 		return tried == proofWorking, nil
 	}
 	q := catalog.Conn(g.Own())
@@ -262,7 +262,7 @@ func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, erro
 	if passes && ShowsOther(d, raised, schema, name) {
 		state = proofWorking
 	}
-	db.nameProof.Store(int32(state))
+	db.asked.nameProof.Store(int32(state))
 	return state == proofWorking, nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 // NoteOpened logs, once, what the database was opened with.
 func NoteOpened(ctx context.Context, db *Tables) {
-	if db.opened.Load() || !db.opened.CompareAndSwap(false, true) {
+	if db.logged.opened.Load() || !db.logged.opened.CompareAndSwap(false, true) {
 		return
 	}
 	e := db.AnyEngine()

@@ -77,5 +77,5 @@ func (g *Session) GateOf(t *table.Table) *table.Gate {
 
 // IsOwn reports whether each connection has a table of that name of its own.
 func IsOwn(db *Tables, t *table.Table) bool {
-	return db.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
+	return db.asked.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
 }

@@ -41,7 +41,7 @@ func MayReserve(ctx context.Context, g *Session) error {
 	if home == nil || *home == now { // as always where a session has one user
 		return nil
 	}
-	if _, may := db.roles.may.Load(now); may {
+	if _, may := db.asked.roles.may.Load(now); may {
 		return nil
 	}
 	schema, err := db.statesIn(ctx, g)
@@ -55,7 +55,7 @@ func MayReserve(ctx context.Context, g *Session) error {
 	if may, _ := session.IntegerOf(rows[0][0]); may == 0 {
 		return fmt.Errorf("%w: grant the role %q USAGE on the schema %q, SELECT on keyfill_sequences, and UPDATE on its next_value and updated_at", store.ErrRights, now, schema)
 	}
-	db.roles.may.Store(now, true)
+	db.asked.roles.may.Store(now, true)
 	return nil
 }
 
@@ -63,6 +63,6 @@ func MayReserve(ctx context.Context, g *Session) error {
 // it may not any more.
 func DoubtRights(g *Session, err error) {
 	if err != nil && g.Place.User != "" && sqlcode.ClassOf(g.Tables.Dialect(), err) == dialect.ErrorNoRight {
-		g.Tables.roles.may.Delete(g.Place.User)
+		g.Tables.asked.roles.may.Delete(g.Place.User)
 	}
 }

@@ -118,11 +118,11 @@ const (
 // takes a cache that several connections share for such a database.
 func askMemory(ctx context.Context, db *Tables, g *Session) {
 	switch {
-	case db.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
+	case db.asked.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
 	case g.InMemory || !g.memoryDetected && inMemory(ctx, catalog.Conn(g.Raw)):
-		db.memory.Store(memoryOwn)
+		db.asked.memory.Store(memoryOwn)
 	default:
-		db.memory.Store(memoryShared)
+		db.asked.memory.Store(memoryShared)
 	}
 }
 

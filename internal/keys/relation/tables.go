@@ -40,13 +40,24 @@ type Tables struct {
 	Tally report.Tally
 	Rows  RowNeeds
 
-	Explains  bool         // statements are explained, and none is executed
+	Explains bool // statements are explained, and none is executed
+	asked    answers
+
+	Gone   atomic.Uint64 // counts how often keyfill's tables were found gone
+	logged loggedOnce
+}
+
+// answers are what the database has answered to questions that it is asked once.
+type answers struct {
 	memory    atomic.Int32 // a memoryState
 	nameProof atomic.Int32 // a proofState
 	roles     roles
-	Gone      atomic.Uint64 // counts how often keyfill's tables were found gone
-	opened    atomic.Bool   // the line about the opening was logged
-	unmatched atomic.Bool   // the entries that no INSERT has matched were looked for
+}
+
+// loggedOnce says which log lines were written that a database gets once.
+type loggedOnce struct {
+	opened    atomic.Bool // the line about the opening
+	unmatched atomic.Bool // the line about entries that no INSERT has matched
 }
 
 // defaultStoreWait is the wait of a policy without store_wait.

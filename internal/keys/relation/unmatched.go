@@ -19,7 +19,7 @@ const enoughInserts = 1000
 // INSERTs has matched. Where the tables are too many to be remembered it is not known
 // which entries were matched, and nothing is logged.
 func NoteInserts(ctx context.Context, db *Tables) {
-	if db.unmatched.Load() || policy.Mode(db.Mode.Load()) == policy.ModeOff {
+	if db.logged.unmatched.Load() || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return
 	}
 	passed, tables := db.Tally.Counts()
@@ -33,7 +33,7 @@ func NoteInserts(ctx context.Context, db *Tables) {
 			sum += n
 		}
 	}
-	if sum < enoughInserts || !db.unmatched.CompareAndSwap(false, true) {
+	if sum < enoughInserts || !db.logged.unmatched.CompareAndSwap(false, true) {
 		return
 	}
 	if _, forgot := tables[""]; forgot {
