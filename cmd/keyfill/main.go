@@ -10,6 +10,7 @@
 //	keyfill inspect KEY...       what a key is and when it was made
 //	keyfill ddl                  the statements that create the tables of the store
 //	keyfill plan KIND            the steps that bring keyfill into a table in use, and out of it
+//	keyfill audit                numbers of a sequence that are missing, or stored twice
 //	keyfill bench                which key is fastest on a database
 //	keyfill backfill             keys for the rows of a table that have none
 //	keyfill version              the version of this program
@@ -95,10 +96,9 @@ func anchored(err error) string {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "keyfill",
-		Short: "Primary keys made on the client, for any database/sql driver",
-		Long: `Fills in the primary keys of INSERTs on their way to the database. Applications
-use the Go package github.com/keyfill/keyfill; this program shows what it does.`,
+		Use:               "keyfill",
+		Short:             "Primary keys made on the client, for any database/sql driver",
+		Long:              "Fills in primary keys of INSERTs. Programs use github.com/keyfill/keyfill.",
 		Example:           "  keyfill demo",
 		Version:           versionText(),
 		Args:              arguments(cobra.NoArgs),
@@ -109,7 +109,7 @@ use the Go package github.com/keyfill/keyfill; this program shows what it does.`
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newBench(),
+	root.AddCommand(newDemo(), newInit(), newExplain(), newCheck(), newGen(), newInspect(), newDDL(), newPlan(), newBackfill(), newAudit(), newBench(),
 		newVet(), newCompletion(), newVersion())
 	root.SetHelpCommand(newHelp())
 	setHelp(root)

@@ -159,7 +159,7 @@ func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (g
 func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any, least int64) error {
 	// The row is locked first, and raised then: a value that was read before could be
 	// old.
-	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: scopeParameters}
+	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: ParentParameters}
 	create, engine := s.store.Engine.Rows.Create, s.store.Engine
 	if s.store.Proof != nil && engine.Proof.Create.Text != "" {
 		create = engine.Proof.Create

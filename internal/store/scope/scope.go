@@ -89,8 +89,8 @@ func (q *Scope) RowFor(values []any) string {
 	return string([]rune(name)[:store.MaxName-len(hash)]) + hash
 }
 
-// scopeParameters stands in the column parameters of a parent's row.
-const scopeParameters = "scope of one parent"
+// ParentParameters stands in the column parameters of a parent's row.
+const ParentParameters = "scope of one parent"
 
 // behind returns the error of a parent whose next number is not above its greatest one.
 func (q *Scope) behind() *store.Error {

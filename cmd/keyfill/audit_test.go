@@ -1,0 +1,242 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// audited runs keyfill audit and returns the findings, each as its rule, parent and numbers,
+// and the exit code.
+func audited(t *testing.T, p *planned, tables string, args ...string) (findings []string, code int) {
+	t.Helper()
+	file := writeFile(t, "keyfill.yaml", "version: 1\ntables:\n  "+tables+"\n")
+	t.Setenv("KEYFILL_TEST_DSN", p.dsn)
+	r := keyfillRun(t, "", append([]string{"audit", "--config", file, "--driver", p.driver, "--dsn-env", "KEYFILL_TEST_DSN", "--json"}, args...)...)
+	for _, line := range strings.Split(strings.TrimSuffix(r.out, "\n"), "\n") {
+		var f struct {
+			Rule, Severity string
+			Parent         map[string]any
+			From, To, Rows int64
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			t.Fatalf("%q: %v; standard error: %s", line, err, r.errOut)
+		}
+		if f.Rule != "summary" {
+			findings = append(findings, strings.TrimSpace(fmt.Sprintf("%s %s %d-%d %d %v", f.Severity, f.Rule, f.From, f.To, f.Rows, f.Parent)))
+		}
+	}
+	slices.Sort(findings)
+	return findings, r.code
+}
+
+// expectAudit runs keyfill audit, which has to find what is wanted and no more.
+func expectAudit(t *testing.T, p *planned, tables string, args []string, code int, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	got, exit := audited(t, p, tables, args...)
+	if !slices.Equal(got, want) {
+		t.Errorf("%v:\n got %q\nwant %q", args, got, want)
+	}
+	if exit != code {
+		t.Errorf("%v: exit code %d, want %d", args, exit, code)
+	}
+}
+
+// errUndone rolls a transaction back.
+var errUndone = errors.New("undone")
+
+// TestAudit: nothing is found in numbers that writers store at once while a third of their
+// transactions is rolled back, and what is done to the rows by hand is found, each
+// irregularity by its numbers.
+func TestAudit(t *testing.T) {
+	const (
+		joined = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+		args   = "--table=invoices"
+	)
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE invoices (id "+serial[p.driver]+", number BIGINT, who VARCHAR(20))", "CREATE INDEX numbers ON invoices (number)",
+			"CREATE TABLE cancellations (number BIGINT)")
+		db := p.open(t, joined)
+		var writers sync.WaitGroup
+		for writer := range 4 {
+			writers.Go(func() {
+				for i := range 30 {
+					err := inTransaction(t, db, func(tx *sql.Tx) error {
+						if _, err := tx.Exec("INSERT INTO invoices (who) VALUES ('x'), ('y')"); err != nil {
+							return err
+						}
+						if (i+writer)%3 == 0 {
+							return errUndone
+						}
+						return nil
+					})
+					if err != nil && !errors.Is(err, errUndone) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		writers.Wait()
+		if n := p.count(t, "SELECT COUNT(*) FROM invoices"); n != 160 {
+			t.Fatalf("%d rows, want 160", n)
+		}
+		expectAudit(t, p, joined, []string{args}, 0)
+
+		p.exec(t, "DELETE FROM invoices WHERE number IN (17, 18, 30)", "INSERT INTO cancellations VALUES (30), (40)")
+		expectAudit(t, p, joined, []string{args, "--cancelled=cancellations.number"}, 1,
+			"error gap 17-18 0 map[]", "error cancelled 40-40 1 map[]")
+		p.exec(t, "DELETE FROM invoices WHERE number < 3 OR number > 158", "INSERT INTO invoices (number) VALUES (50), (50), (700), (-2), (0)",
+			"UPDATE invoices SET number = NULL WHERE number = 60")
+		expectAudit(t, p, joined, []string{args}, 1,
+			"error first 1-2 0 map[]", "error gap 17-18 0 map[]", "error gap 30-30 0 map[]", "error double 50-50 3 map[]", "error gap 60-60 0 map[]",
+			"error tail 159-160 0 map[]", "error above 700-700 1 map[]", "error below -2-0 2 map[]", "error none 0-0 1 map[]")
+
+		// The rows of a sequence with blocks have gaps, whatever became of them.
+		blocks := strings.Replace(joined, "transaction: joined, ", "", 1)
+		expectAudit(t, p, blocks, []string{args}, 1,
+			"error double 50-50 3 map[]", "error above 700-700 1 map[]", "error below -2-0 2 map[]", "error none 0-0 1 map[]")
+
+		// Rows from before the sequence are not its own.
+		p.exec(t, "DELETE FROM invoices WHERE number IS NULL OR number < 100 OR number > 158")
+		expectAudit(t, p, strings.Replace(joined, "transaction", "start: 120, transaction", 1), []string{args}, 1, "error tail 159-160 0 map[]")
+
+		p.exec(t, "DELETE FROM keyfill_sequences")
+		expectAudit(t, p, joined, []string{args}, 1, "error first 1-99 0 map[]", "info state 0-0 0 map[]")
+		p.exec(t, "DROP TABLE keyfill_sequences")
+		expectAudit(t, p, joined, []string{args}, 1, "error first 1-99 0 map[]", "info state 0-0 0 map[]")
+	})
+}
+
+// TestAuditScope is TestAudit for numbers within parents, whose texts differ in case alone.
+func TestAuditScope(t *testing.T) {
+	const tables = `bill_lines: {column: no, source: {kind: sequence, scope: [{column: shop, type: text}, {column: bill}], ensure_schema: true}}`
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		exact := map[string]string{"mysql": " COLLATE utf8mb4_bin"}
+		p.exec(t, "CREATE TABLE bill_lines (shop VARCHAR(20)"+exact[p.driver]+" NOT NULL, bill BIGINT NOT NULL, no BIGINT)", "CREATE INDEX numbers ON bill_lines (shop, bill, no)")
+		db := p.open(t, tables)
+		for i := range 60 {
+			if _, err := db.Exec("INSERT INTO bill_lines (shop, bill) VALUES (" + []string{"'a', 1", "'A', 1", "'it''s', 2"}[i%3] + ")"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expectAudit(t, p, tables, []string{"--table=bill_lines"}, 0)
+		p.exec(t, "DELETE FROM bill_lines WHERE shop = 'it''s' AND no = 7", "DELETE FROM bill_lines WHERE shop = 'A' AND no > 18", "INSERT INTO bill_lines VALUES ('a', 1, 90), ('a', 1, 3)")
+		expectAudit(t, p, tables, []string{"--table=bill_lines"}, 1,
+			"error gap 7-7 0 map[bill:2 shop:it's]", "error tail 19-20 0 map[bill:1 shop:A]",
+			"error gap 21-89 0 map[bill:1 shop:a]", "error double 3-3 2 map[bill:1 shop:a]", "error above 21-90 1 map[bill:1 shop:a]")
+		p.exec(t, "DELETE FROM bill_lines")
+		expectAudit(t, p, tables, []string{"--table=bill_lines"}, 0,
+			"info tail 1-20 0 map[bill:2 shop:it's]", "info tail 1-20 0 map[bill:1 shop:A]", "info tail 1-20 0 map[bill:1 shop:a]")
+	})
+}
+
+// TestAuditShared: tables that share a state are audited together.
+func TestAuditShared(t *testing.T) {
+	const tables = "invoices: {column: number, source: bills}\n  credits: {column: number, source: bills}\nsources:\n  bills: {kind: sequence, transaction: joined, ensure_schema: true}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))", "CREATE TABLE credits (number BIGINT PRIMARY KEY, who VARCHAR(20))")
+		db := p.open(t, tables)
+		for i := range 20 {
+			if _, err := db.Exec("INSERT INTO " + []string{"invoices", "credits"}[i%2] + " (who) VALUES ('x')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expectAudit(t, p, tables, []string{"--table=credits"}, 0)
+		p.exec(t, "DELETE FROM invoices WHERE number = 7", "INSERT INTO credits VALUES (9, 'x')")
+		expectAudit(t, p, tables, []string{"--table=credits"}, 1, "error gap 7-7 0 map[]", "error double 9-9 2 map[]")
+	})
+}
+
+// TestAuditWhileWriting: the rows and the state are of one moment, while writers go on.
+func TestAuditWhileWriting(t *testing.T) {
+	const tables = "invoices: {column: number, source: {kind: sequence, transaction: joined, ensure_schema: true}}"
+	eachPlanned(t, func(t *testing.T, p *planned) {
+		p.exec(t, "CREATE TABLE invoices (number BIGINT PRIMARY KEY, who VARCHAR(20))")
+		db := p.open(t, tables)
+		if _, err := db.Exec("INSERT INTO invoices (who) VALUES ('x')"); err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		var writers sync.WaitGroup
+		for range 2 {
+			writers.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if _, err := db.Exec("INSERT INTO invoices (who) VALUES ('x'), ('x'), ('x')"); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		for range 10 {
+			expectAudit(t, p, tables, []string{"--table=invoices"}, 0)
+		}
+		close(stop)
+		writers.Wait()
+	})
+}
+
+// TestAuditRefuses: what cannot be audited is an error that says what to name.
+func TestAuditRefuses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "shop.db")
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TABLE orders (id TEXT, no BIGINT, code TEXT); CREATE TABLE tenants (no BIGINT); CREATE TABLE lines (bill BIGINT, no BIGINT); CREATE TABLE void (no BIGINT, name TEXT)"); err != nil {
+		t.Fatal(err)
+	}
+	config := writeFile(t, "keyfill.yaml", `version: 1
+tables:
+  orders: {keys: [{column: id}, {column: no, source: {kind: sequence, name: "{table}"}}, {column: code, source: {kind: sequence, name: codes}, layout: string}]}
+  tenants: {column: no, source: {kind: sequence, name: "t-{value:tenant}"}}
+  lines: {column: no, source: {kind: sequence, scope: [bill]}}
+  users: {column: id}
+`)
+	base := []string{"audit", "--driver", "sqlite", "--dsn", file, "--config", config}
+	for _, c := range []struct{ args, want string }{
+		{"", "say --table"},
+		{"--table order", `did you mean "orders"`},
+		{"--table users", "no column of users has integers of a sequence"},
+		{"--table orders --column id", "keys of the kind uuidv7, which do not count"},
+		{"--table orders --column code", "holds numbers as text"},
+		{"--table orders --column cod", `did you mean "code"`},
+		{"--table tenants", "a state for each value of tenant"},
+		{"--table orders --cancelled void", "name a table and its column"},
+		{"--table orders --cancelled void.name", "holds no integers"},
+		{"--table orders --cancelled void.nam", `did you mean "name"`},
+		{"--table lines --cancelled void.no", "since a cancelled number is one within bill"},
+		{"--table orders --json --csv", "take one"},
+	} {
+		r := keyfillRun(t, "", append(slices.Clone(base), strings.Fields(c.args)...)...)
+		if r.code != 2 || !strings.Contains(r.errOut, c.want) {
+			t.Errorf("%s: exit code %d, %q, want 2 and %q", c.args, r.code, r.errOut, c.want)
+		}
+	}
+}
+
+// inTransaction runs f in a transaction, which it commits unless f fails.
+func inTransaction(t *testing.T, db *sql.DB, f func(tx *sql.Tx) error) error {
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after Commit it does nothing
+	if err := f(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}

@@ -1,0 +1,207 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
+)
+
+// The rules of findings.
+const (
+	ruleFirst     = "first"     // numbers before the first one are missing
+	ruleGap       = "gap"       // numbers between two others are missing
+	ruleTail      = "tail"      // numbers after the last one, which the state has given, are missing
+	ruleDouble    = "double"    // several rows have one number
+	ruleCancelled = "cancelled" // a row has a number that was cancelled
+	ruleAbove     = "above"     // rows have numbers that the state is still to give
+	ruleBelow     = "below"     // rows have numbers below 1
+	ruleNone      = "none"      // rows have no number
+	ruleState     = "state"     // the state was not compared
+)
+
+// The severities of findings.
+const (
+	severityError = "error" // not explained
+	severityInfo  = "info"  // as it may be
+)
+
+// Finding is something that is not as in an unbroken series.
+type Finding struct {
+	Rule     string         `json:"rule"`
+	Severity string         `json:"severity"`
+	Column   string         `json:"column"`
+	Parent   map[string]any `json:"parent,omitempty"` // the columns that the row is numbered within, with their values
+	From     int64          `json:"from"`             // the first number it is about, and the last one
+	To       int64          `json:"to"`
+	Rows     int64          `json:"rows"` // how many rows it is about
+	Message  string         `json:"message"`
+}
+
+// Summary is what an audit has read.
+type Summary struct {
+	Audited, State string
+	Strict         bool
+	Rows           int64 // that have a number
+	Known          int64 // cancelled numbers that no row has
+	Missing        int64 // numbers of a sequence with blocks that no row has
+	First, Last    int64 // of all rows
+	Next           int64 // the state's next number; 0 if it was not compared
+	Errors         int64 // findings that are not explained
+}
+
+// walk compares the numbers of one numbering, which come in ascending order, with those that
+// have to be there.
+type walk struct {
+	begin  int64 // the first number that the sequence gives
+	next   int64 // the state's next number; 0 if it is not known
+	strict bool  // numbers that are missing are errors
+	parent map[string]any
+	found  func(Finding) error
+
+	expected int64 // the number after the last one; 0 before the first one
+	number   int64 // that is counted, by rows and cancelled; 0 before the first one
+	rows     int64
+	void     bool // the number was cancelled
+
+	above                     int64 // rows with numbers from next on
+	firstAbove, lastAbove     int64
+	below                     int64 // rows with numbers below 1
+	leastBelow, greatestBelow int64
+	missing, known            int64 // numbers without a row that are as they may be
+}
+
+// add takes the next number.
+func (w *walk) add(number int64, cancelled bool) error {
+	if number != w.number && w.rows+w.voids() > 0 {
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	w.number = number
+	if cancelled {
+		w.void = true
+	} else {
+		w.rows++
+	}
+	return nil
+}
+
+func (w *walk) voids() int64 {
+	if w.void {
+		return 1
+	}
+	return 0
+}
+
+// settle decides about the number that was counted.
+func (w *walk) settle() error {
+	n, rows, void := w.number, w.rows, w.void
+	w.rows, w.void = 0, false
+	switch {
+	case n < 1:
+		if w.below += rows; w.leastBelow == 0 && w.greatestBelow == 0 {
+			w.leastBelow = n
+		}
+		w.greatestBelow = n
+		return nil
+	case w.next > 0 && n >= w.next:
+		if w.above += rows; rows > 0 && w.firstAbove == 0 {
+			w.firstAbove = n
+		}
+		if rows > 0 {
+			w.lastAbove = n
+		}
+	default:
+		if err := w.skipped(n); err != nil {
+			return err
+		}
+		w.expected = n + 1
+	}
+	if rows > 1 {
+		if err := w.find(ruleDouble, severityError, n, n, rows, "%d is the number of %d rows", n, rows); err != nil {
+			return err
+		}
+	}
+	switch {
+	case void && rows > 0:
+		return w.find(ruleCancelled, severityError, n, n, rows, "%d is cancelled, and a row has it", n)
+	case void:
+		w.known++
+	}
+	return nil
+}
+
+// skipped reports the numbers that are missing before n. Numbers below the first one of the
+// sequence are from before it.
+func (w *walk) skipped(n int64) error {
+	rule, from := ruleGap, w.expected
+	if from == 0 {
+		if rule, from = ruleFirst, w.begin; n < w.begin {
+			return nil
+		}
+	}
+	if from < w.begin && n > from {
+		before := min(n, w.begin)
+		w.missing += before - from
+		from = before
+	}
+	return w.absent(rule, from, n-1)
+}
+
+// absent reports that the numbers from one to another have no row.
+func (w *walk) absent(rule string, from, to int64) error {
+	switch {
+	case from > to:
+		return nil
+	case !w.strict:
+		w.missing += to - from + 1
+		return nil
+	}
+	missing := fmt.Sprintf("%d is missing", from)
+	if from < to {
+		missing = fmt.Sprintf("%d to %d are missing (%d numbers)", from, to, to-from+1)
+	}
+	switch rule {
+	case ruleFirst:
+		missing += ", before the first number"
+	case ruleTail:
+		missing += ", which the state has given after the last number"
+	}
+	return w.find(rule, severityError, from, to, 0, "%s", missing)
+}
+
+// end reports what is known after the last number.
+func (w *walk) end() error {
+	if w.rows+w.voids() > 0 {
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	if w.below > 0 {
+		if err := w.find(ruleBelow, severityError, w.leastBelow, w.greatestBelow, w.below, "numbers below 1: %s", spanOf(w.leastBelow, w.greatestBelow, w.below)); err != nil {
+			return err
+		}
+	}
+	if w.next > 0 {
+		if err := w.absent(ruleTail, max(w.expected, w.begin), w.next-1); err != nil {
+			return err
+		}
+	}
+	if w.above > 0 {
+		return w.find(ruleAbove, severityError, w.firstAbove, w.lastAbove, w.above,
+			"numbers that the state will give again, since it goes on at %d: %s", w.next, spanOf(w.firstAbove, w.lastAbove, w.above))
+	}
+	return nil
+}
+
+func (w *walk) find(rule, severity string, from, to, rows int64, message string, args ...any) error {
+	return w.found(Finding{Rule: rule, Severity: severity, Parent: w.parent, From: from, To: to, Rows: rows, Message: fmt.Sprintf(message, args...)})
+}
+
+// spanOf names the numbers of rows.
+func spanOf(from, to, rows int64) string {
+	if from == to {
+		return fmt.Sprintf("%d (%s)", from, terminal.Count(int(rows), "row"))
+	}
+	return fmt.Sprintf("%d to %d (%s)", from, to, terminal.Count(int(rows), "row"))
+}

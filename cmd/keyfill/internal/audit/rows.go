@@ -1,0 +1,230 @@
+package audit
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/dialect"
+	"github.com/keyfill/keyfill/internal/sqlcode"
+)
+
+// run is an audit that reads.
+type run struct {
+	*Audit
+	ctx       context.Context
+	tx        *sql.Tx
+	shown     func(rows int64)
+	report    func(Finding) error
+	hasStates bool
+	sum       Summary
+}
+
+// compare reads all, and reports what it finds.
+func (r *run) compare() error {
+	if err := r.countNone(); err != nil {
+		return err
+	}
+	if r.parents == nil {
+		if err := r.readState(); err != nil {
+			return err
+		}
+	}
+	if err := r.readRows(); err != nil {
+		return err
+	}
+	if r.parents == nil || !r.hasStates {
+		return nil
+	}
+	return r.compareParents()
+}
+
+// found counts and reports a finding.
+func (r *run) found(f Finding) error {
+	f.Column = r.name
+	if f.Severity == severityError {
+		r.sum.Errors++
+	}
+	return r.report(f)
+}
+
+// countNone reports the rows that have no number.
+func (r *run) countNone() error {
+	for _, c := range r.columns {
+		var rows int64
+		if err := r.tx.QueryRowContext(r.ctx, "SELECT COUNT(*) FROM "+c.table+" WHERE "+c.number+" IS NULL").Scan(&rows); err != nil {
+			return err
+		}
+		if rows > 0 {
+			if err := r.found(Finding{Rule: ruleNone, Severity: severityError, Rows: rows, Message: fmt.Sprintf("%d rows of %s have no number", rows, c.table)}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// query returns the query of all numbers in their order. A row of its answer has the values
+// of the columns that the number is counted within, the number, and 1 if it is cancelled.
+func (r *run) query() string {
+	exact := engines[r.dialect.Family].exact
+	var all, order []string
+	for i := range r.parents {
+		order = append(order, fmt.Sprintf(exact, "p"+strconv.Itoa(i)))
+	}
+	for i, c := range append(r.columns, r.cancelledColumns()...) {
+		var b strings.Builder
+		b.WriteString("SELECT ")
+		for k, p := range c.parents {
+			fmt.Fprintf(&b, "%s AS p%d, ", p, k)
+		}
+		fmt.Fprintf(&b, "%s AS n, %d AS void FROM %s WHERE %s IS NOT NULL", c.number, i/len(r.columns), c.table, c.number)
+		if r.key.Source.Below > 0 {
+			fmt.Fprintf(&b, " AND %s < %d", c.number, r.key.Source.Below) // the engine gives the others
+		}
+		all = append(all, b.String())
+	}
+	text := all[0]
+	if len(all) > 1 || len(r.parents) > 0 {
+		text = "SELECT * FROM (" + strings.Join(all, " UNION ALL ") + ") numbers"
+	}
+	return text + " ORDER BY " + strings.Join(append(order, "n"), ", ")
+}
+
+// shownRows is after how many rows the progress is shown.
+const shownRows = 10_000
+
+// readRows reads the numbers, one numbering after the other.
+func (r *run) readRows() error {
+	rows, err := r.tx.QueryContext(r.ctx, r.query())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var number int64
+	var void int
+	values := make([]any, len(r.parents))
+	into := make([]any, 0, len(values)+2)
+	for i := range values {
+		into = append(into, &values[i])
+	}
+	into = append(into, &number, &void)
+	var w *walk
+	var last []any
+	for n := int64(1); rows.Next(); n++ {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		if w == nil || !sameValues(values, last) {
+			if err := r.end(w); err != nil {
+				return err
+			}
+			last = plainValues(values)
+			w = r.walk(last)
+		}
+		if err := w.add(number, void == 1); err != nil {
+			return err
+		}
+		if void == 0 {
+			r.note(number)
+		}
+		if n%shownRows == 0 {
+			r.shown(n)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if w == nil && r.parents == nil {
+		w = r.walk(nil)
+	}
+	return r.end(w)
+}
+
+// note counts a row.
+func (r *run) note(number int64) {
+	if r.sum.Rows++; r.sum.Rows == 1 || number < r.sum.First {
+		r.sum.First = number
+	}
+	if r.sum.Rows == 1 || number > r.sum.Last {
+		r.sum.Last = number
+	}
+}
+
+// walk begins a numbering, of the rows within the values.
+func (r *run) walk(values []any) *walk {
+	return &walk{begin: r.begin(), next: r.sum.Next, strict: r.Strict, parent: r.named(values), found: r.found}
+}
+
+// begin returns the first number of each numbering.
+func (r *run) begin() int64 { return max(r.key.Source.Start, r.key.Source.StartAt, 1) }
+
+// end ends a numbering; nil is none.
+func (r *run) end(w *walk) error {
+	if w == nil {
+		return nil
+	}
+	err := w.end()
+	r.sum.Known += w.known
+	r.sum.Missing += w.missing
+	return err
+}
+
+// named returns the columns that rows are numbered within, with their values.
+func (r *run) named(values []any) map[string]any {
+	if r.parents == nil {
+		return nil
+	}
+	named := map[string]any{}
+	for i, name := range r.parents {
+		named[name] = values[i]
+	}
+	return named
+}
+
+// plainValues returns the values as numbers and texts. Drivers overwrite what they return
+// with the next row.
+func plainValues(values []any) []any {
+	plain := make([]any, len(values))
+	for i, v := range values {
+		if b, ok := v.([]byte); ok {
+			v = string(b)
+		}
+		plain[i] = v
+	}
+	return plain
+}
+
+// sameValues reports whether the values equal the last ones, of the row before.
+func sameValues(values, last []any) bool {
+	for i, v := range values {
+		if b, ok := v.([]byte); ok {
+			if text, ok := last[i].(string); !ok || text != string(b) {
+				return false
+			}
+		} else if v != last[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasStates reports whether keyfill's table of states is there, outside of a transaction,
+// which the error of a missing table would end on PostgreSQL.
+func (a *Audit) hasStates(ctx context.Context, db *sql.DB) (bool, error) {
+	if a.isElsewhere() {
+		return false, nil
+	}
+	var next int64
+	err := db.QueryRowContext(ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+a.dialect.Placeholder(1), a.state).Scan(&next)
+	switch {
+	case err == nil, errors.Is(err, sql.ErrNoRows):
+		return true, nil
+	case sqlcode.ClassOf(a.dialect, err) == dialect.ErrorNoObject:
+		return false, nil
+	}
+	return false, err
+}

@@ -1,0 +1,171 @@
+package audit
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/keyfill/keyfill/internal/store/scope"
+)
+
+// readState reads the next number of the state, and reports that it cannot be compared if
+// there is none.
+func (r *run) readState() error {
+	if r.hasStates {
+		err := r.tx.QueryRowContext(r.ctx, "SELECT next_value FROM keyfill_sequences WHERE name = "+r.dialect.Placeholder(1), r.state).Scan(&r.sum.Next)
+		if err == nil || !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	why := fmt.Sprintf("keyfill_sequences has no row %s", r.state)
+	if r.isElsewhere() {
+		why = "it is not in keyfill_sequences of this database"
+	}
+	return r.found(Finding{Rule: ruleState, Severity: severityInfo, Message: "the state was not compared with the rows: " + why})
+}
+
+// isElsewhere reports whether keyfill_sequences of this database does not hold the state.
+func (a *Audit) isElsewhere() bool {
+	s := a.key.Source
+	return s.Store != "" || s.Table != nil || s.Procedure != "" || s.Upstream != ""
+}
+
+// page is how many states are read at a time.
+const page = 500
+
+// parentState is the state of the rows within some values.
+type parentState struct {
+	values []any
+	next   int64
+}
+
+// compareParents compares the state of each parent with the numbers within it.
+func (r *run) compareParents() error {
+	last := ""
+	unread := int64(0)
+	for {
+		states, read, name, hashed, err := r.parentStates(last)
+		if err != nil {
+			return err
+		}
+		unread += hashed
+		for _, s := range states {
+			if err := r.compareParent(s); err != nil {
+				return err
+			}
+		}
+		if last = name; read < page {
+			break
+		}
+	}
+	if unread > 0 {
+		return r.found(Finding{Rule: ruleState, Severity: severityInfo, Rows: unread,
+			Message: fmt.Sprintf("the states of %d parents were not compared, since the names of their rows are too long to hold the values", unread)})
+	}
+	return nil
+}
+
+// parentStates reads the next page of rows, whose names are greater than after. It returns
+// the states of this numbering, the count of rows that were read, the name of the last one,
+// and the count of states whose names do not show their parents.
+func (r *run) parentStates(after string) (states []parentState, read int, last string, hashed int64, err error) {
+	rows, err := r.tx.QueryContext(r.ctx, "SELECT name, next_value FROM keyfill_sequences WHERE parameters = "+r.dialect.Placeholder(1)+
+		" AND name > "+r.dialect.Placeholder(2)+" ORDER BY name "+r.dialect.FirstRows(page), scope.ParentParameters, after)
+	if err != nil {
+		return nil, 0, "", 0, err
+	}
+	defer rows.Close()
+	last = after
+	for rows.Next() {
+		var s parentState
+		if err := rows.Scan(&last, &s.next); err != nil {
+			return nil, 0, "", 0, err
+		}
+		read++
+		list, isOurs := strings.CutPrefix(last, r.state+"[")
+		if !isOurs {
+			continue
+		}
+		var whole bool
+		if s.values, whole = parentValues(list); !whole || len(s.values) != len(r.parents) {
+			hashed++
+			continue
+		}
+		states = append(states, s)
+	}
+	return states, read, last, hashed, rows.Err()
+}
+
+// parentValues reads the values in the name of a parent's row, from after the bracket that
+// opens them. It returns false for a name that was too long for its values.
+func parentValues(list string) (values []any, whole bool) {
+	for list != "" {
+		var value any
+		if text, quoted := strings.CutPrefix(list, "'"); quoted {
+			var b strings.Builder
+			end := -1
+			for i := 0; i < len(text); i++ {
+				if text[i] == '\'' {
+					if i+1 == len(text) || text[i+1] != '\'' {
+						end = i
+						break
+					}
+					i++
+				}
+				b.WriteByte(text[i])
+			}
+			if end < 0 {
+				return nil, false
+			}
+			value, list = b.String(), text[end+1:]
+		} else {
+			end := strings.IndexAny(list, ",]")
+			if end < 0 {
+				return nil, false
+			}
+			n, err := strconv.ParseInt(list[:end], 10, 64)
+			if err != nil {
+				return nil, false
+			}
+			value, list = n, list[end:]
+		}
+		values = append(values, value)
+		switch {
+		case list == "]":
+			return values, true
+		case !strings.HasPrefix(list, ","):
+			return nil, false
+		}
+		list = list[1:]
+	}
+	return nil, false
+}
+
+// compareParent compares the state of a parent with the numbers within it.
+func (r *run) compareParent(s parentState) error {
+	var last, stored int64 // the greatest number with the cancelled ones, and of rows
+	for i, c := range append(r.columns, r.cancelledColumns()...) {
+		var where []string
+		for k, p := range c.parents {
+			where = append(where, p+" = "+r.dialect.Placeholder(k+1))
+		}
+		var greatest sql.NullInt64
+		err := r.tx.QueryRowContext(r.ctx, "SELECT MAX("+c.number+") FROM "+c.table+" WHERE "+strings.Join(where, " AND "), s.values...).Scan(&greatest)
+		if err != nil {
+			return err
+		}
+		if last = max(last, greatest.Int64); i < len(r.columns) {
+			stored = max(stored, greatest.Int64)
+		}
+	}
+	w := r.walk(s.values)
+	switch {
+	case stored >= s.next:
+		return w.find(ruleAbove, severityError, s.next, stored, 1, "numbers that the state will give again, since it goes on at %d: up to %d", s.next, stored)
+	case stored == 0 && s.next > w.begin:
+		return w.find(ruleTail, severityInfo, w.begin, s.next-1, 0, "no row is left, and the state goes on at %d", s.next)
+	}
+	return w.absent(ruleTail, last+1, s.next-1)
+}
