@@ -1,10 +1,11 @@
 package scan
 
-// OpenBrackets holds the kinds of the open brackets, the last one in the lowest bits.
-// When more than 32 are open, it forgets the first ones.
+// OpenBrackets is a stack of the brackets that are open, two bits for the kind of each. The
+// bracket opened last is in the lowest bits. Of more than 32 open brackets, the outermost
+// ones are forgotten.
 type OpenBrackets uint64
 
-// bracketKind returns a number for the kind of bracket.
+// bracketKind returns 1, 2 or 3 for a round, square or curly bracket.
 func bracketKind(c byte) OpenBrackets {
 	switch c {
 	case '(', ')':
@@ -15,11 +16,11 @@ func bracketKind(c byte) OpenBrackets {
 	return 3
 }
 
-// Open opens a bracket.
+// Open pushes an opening bracket.
 func (n *OpenBrackets) Open(c byte) { *n = *n<<2 | bracketKind(c) }
 
-// Shut closes the last bracket, and reports whether c is of the same kind: every engine
-// refuses another kind.
+// Shut removes the bracket opened last, and reports whether the closing bracket c is of the
+// same kind. Every engine refuses a query in which the kinds differ.
 func (n *OpenBrackets) Shut(c byte) bool {
 	last := *n & 3
 	*n >>= 2

@@ -4,13 +4,13 @@ import (
 	"strings"
 )
 
-// dashes reports whether the two dashes at pos open a comment: in MySQL only
+// dashes reports whether the two dashes at Pos open a comment. In MySQL they do so only
 // before a space or control character (8.4 manual, section 11.7).
 func (s *Scanner) dashes() bool {
 	return !s.Dialect.Lexis.DashNeedsSpace || s.At(s.Pos+2) <= ' ' || s.At(s.Pos+2) == 0x7f
 }
 
-// line scans a comment to the end of its line.
+// line scans a comment that goes to the end of its line.
 func (s *Scanner) line() Kind {
 	i := strings.IndexByte(s.Text[s.Pos:], '\n')
 	if s.Dialect.Lexis.ReturnEndsLine {
@@ -24,7 +24,7 @@ func (s *Scanner) line() Kind {
 	return Comment
 }
 
-// block scans a comment from its slash.
+// block scans a /* … */ comment from its slash.
 func (s *Scanner) block() Kind {
 	lex := &s.Dialect.Lexis
 	if n := s.opensExecutable(); n > 0 {
@@ -53,7 +53,7 @@ func (s *Scanner) block() Kind {
 }
 
 // opensExecutable returns the length of the characters at Pos that open an executable
-// comment; 0 if there are none.
+// comment, such as /*!; zero if none opens there.
 func (s *Scanner) opensExecutable() int {
 	for _, open := range s.Dialect.Lexis.ExecutableComments {
 		if strings.HasPrefix(s.Text[s.Pos:], open) {
@@ -63,12 +63,13 @@ func (s *Scanner) opensExecutable() int {
 	return 0
 }
 
-// executable scans a comment whose text the engine runs, up to the first */ outside of
-// its own strings and comments. If it is not closed, it is the rest of the text, since a
-// server that does not run it ends it at the first */ of any kind.
+// executable scans a comment whose text the engine runs, up to the first */ outside of the
+// strings and comments in it. A comment without such a */ takes the rest of the text: a
+// server that does not run the comment ends it at the first */ even inside a string, so the
+// two kinds of server would read the rest differently.
 func (s *Scanner) executable(open int) Kind {
 	s.Pos += open
-	s.digits() // the version, which may touch a word
+	s.digits() // the server version, as in /*!50700SELECT: a word may touch it
 	for depth := 1; ; {
 		if n := s.opensExecutable(); n > 0 {
 			depth++

@@ -1,6 +1,6 @@
-// Package scan splits the text of a query into tokens, under the settings of a dialect:
-// words, quoted names, strings, numbers, placeholders, variables, comments and signs. The
-// tokens together are the text.
+// Package scan splits the text of a query into tokens, as the engine of a dialect would:
+// words, quoted names, strings, numbers, placeholders, variables, comments, white space and
+// signs. The concatenation of the tokens is the text.
 //
-// It builds on package dialect alone, which has the lexical facts of each engine.
+// Package scan builds on package dialect alone, which has the lexical facts of each engine.
 package scan

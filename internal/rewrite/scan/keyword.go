@@ -7,12 +7,12 @@ import (
 // WordSet is a set of words in lower case.
 type WordSet struct {
 	words map[string]struct{}
-	// lengths has, for each first letter, the lengths of its words, as bits.
+	// lengths has a bit for each length of a word, by the word's first letter.
 	lengths [32]uint32
 }
 
-// NewWordSet returns the set of the words in a text. It panics if one is longer than
-// maxBuiltin.
+// NewWordSet returns the set of the words in a text, which are separated by white space. It
+// panics if a word is longer than maxBuiltin.
 func NewWordSet(words string) *WordSet {
 	s := &WordSet{words: map[string]struct{}{}}
 	for _, w := range strings.Fields(words) {
@@ -25,13 +25,13 @@ func NewWordSet(words string) *WordSet {
 	return s
 }
 
-// MayHave reports whether the set has a word with the first letter and the length of this
-// one, which is not empty: for most words it has none.
+// MayHave reports whether the set has any word with the first letter and the length of the
+// given word, which is not empty. For most words it is false, which saves the lookup.
 func (s *WordSet) MayHave(word string) bool {
 	return s.lengths[word[0]&0x1f]>>len(word)&1 != 0
 }
 
-// Has reports whether the word, in any case, is in the set.
+// Has reports whether the set has the word, in upper or lower case.
 func (s *WordSet) Has(word string) bool {
 	var lower [maxBuiltin]byte
 	if len(word) > len(lower) || !s.MayHave(word) {
@@ -47,10 +47,11 @@ func (s *WordSet) Has(word string) bool {
 	return ok
 }
 
-// maxBuiltin is the greatest length in bytes of a word in a set.
+// maxBuiltin is the greatest length in bytes of a word in a [WordSet].
 const maxBuiltin = 25
 
-// EqualWord reports whether text is the keyword word, which is in lower case.
+// EqualWord reports whether text is the keyword word, in upper or lower case. The caller
+// gives word in lower case.
 func EqualWord(text, word string) bool {
 	if len(text) != len(word) {
 		return false
@@ -67,7 +68,8 @@ func EqualWord(text, word string) bool {
 	return true
 }
 
-// EqualAny reports whether text is one of the words, which are in lower case.
+// EqualAny reports whether text is one of the words, in upper or lower case. The caller
+// gives the words in lower case.
 func EqualAny(text string, words ...string) bool {
 	for _, w := range words {
 		if EqualWord(text, w) {

@@ -4,8 +4,9 @@ import (
 	"strings"
 )
 
-// prefixed scans the literal that the one or two letters from start are the prefix of, if
-// they are one: longest match, so type'x' is a word and a string.
+// prefixed scans a literal with a prefix, such as N'…', if the one or two letters from
+// start to Pos are the prefix of one; else they are a word. Longer words are never a
+// prefix, as in the engines: type'x' is a word and then a string.
 func (s *Scanner) prefixed(start int) Kind {
 	lex := &s.Dialect.Lexis
 	c, n := s.Text[start]|0x20, s.Pos-start
@@ -27,20 +28,21 @@ func (s *Scanner) prefixed(start int) Kind {
 		n == 2 && c == 'n' && s.Text[start+1]|0x20 == 'q' && lex.QuoteOperator:
 		return s.quoteOperator()
 	case n == 1 && strings.IndexByte(lex.StringPrefixes, c) >= 0:
-		// PostgreSQL's B'…' and X'…' never have escapes, elsewhere they have only digits:
-		// xb and xh in src/backend/parser/scan.l.
+		// Backslashes are never escapes in PostgreSQL's B'…' and X'…' (xb and xh in
+		// src/backend/parser/scan.l). In other engines these literals have only digits.
 		return s.str(s.Pos, '\'', lex.BackslashEscapes && (!lex.EscapeStrings || c == 'n'))
 	}
 	return Word
 }
 
-// str scans a string that opens at offset open with quote; the quote doubled stands for
-// itself. It reads each byte at most twice.
+// str scans a string whose opening quote is at offset open. A doubled quote inside the
+// string is a character of it, and so is a quote after a backslash, if backslash is true.
+// str reads each byte at most twice.
 func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	if s.Dialect.Lexis.Wide != nil {
 		return s.wideStr(open, quote, backslash)
 	}
-	i, end := open+1, -1 // end is the first quote from i on
+	i, end := open+1, -1 // the offset of the first quote from i on
 	for {
 		if end < i {
 			n := strings.IndexByte(s.Text[i:], quote)
@@ -51,7 +53,7 @@ func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 		}
 		if backslash {
 			if n := strings.IndexByte(s.Text[i:end], '\\'); n >= 0 {
-				i += n + 2 // a quote may be at the second
+				i += n + 2 // skips the backslash and the byte after it, which may be a quote
 				continue
 			}
 		}
@@ -63,8 +65,9 @@ func (s *Scanner) str(open int, quote byte, backslash bool) Kind {
 	}
 }
 
-// wideStr is str for a character set in which a backslash may be half of a character.
-// After another backslash, a byte stands alone: get_text in sql/sql_lex.cc of MariaDB.
+// wideStr is [Scanner.str] for a character set in which the second byte of a character may
+// equal a backslash. After a real backslash exactly one byte is skipped, even if a wide
+// character begins there: get_text in sql/sql_lex.cc of MariaDB.
 func (s *Scanner) wideStr(open int, quote byte, backslash bool) Kind {
 	for i := open + 1; i < len(s.Text); i++ {
 		switch c := s.Text[i]; {
@@ -80,15 +83,16 @@ func (s *Scanner) wideStr(open int, quote byte, backslash bool) Kind {
 	return s.fail()
 }
 
-// isWide reports whether a character of two bytes begins at an offset.
+// isWide reports whether a character of two bytes begins at offset i, in a character set
+// whose second bytes may be ASCII characters.
 func (s *Scanner) isWide(i int) bool {
 	w := s.Dialect.Lexis.Wide
 	return w != nil && s.Text[i] >= 0x80 && i+1 < len(s.Text) && w.Is(s.Text[i], s.Text[i+1])
 }
 
-// escapeString scans E'…' from its quote. White space and comments with a line
-// end in them continue the string, still with escapes: PostgreSQL 18, section
-// 4.1.2.1, and quotecontinue in src/backend/parser/scan.l.
+// escapeString scans E'…' from its quote. If only white space and comments with a line end
+// stand between two strings, the second continues the first, also with escapes: PostgreSQL
+// 18, section 4.1.2.1, and quotecontinue in src/backend/parser/scan.l.
 func (s *Scanner) escapeString() Kind {
 	for {
 		if s.str(s.Pos, '\'', true) == Broken {
@@ -102,7 +106,8 @@ func (s *Scanner) escapeString() Kind {
 	}
 }
 
-// continuation returns where the string that ended at Pos goes on, and whether it does.
+// continuation returns the offset of the next quote, and true, if the string there
+// continues the string that ended at Pos.
 func (s *Scanner) continuation() (int, bool) {
 	line := false
 	for i := s.Pos; ; {
@@ -120,8 +125,8 @@ func (s *Scanner) continuation() (int, bool) {
 	}
 }
 
-// quoteOperator scans q'x…x' from its quote: Oracle SQL Language Reference,
-// "Text Literals". The delimiter may be a character of several bytes.
+// quoteOperator scans q'x…x' from its quote, where x is any delimiter: Oracle SQL Language
+// Reference, "Text Literals". The delimiter may be a character of several bytes.
 func (s *Scanner) quoteOperator() Kind {
 	i := s.Pos + 1
 	if i >= len(s.Text) || IsSpace(s.Text[i]) {
@@ -150,7 +155,8 @@ func (s *Scanner) quoteOperator() Kind {
 	return String
 }
 
-// dollarQuote scans $tag$…$tag$: PostgreSQL 18, section 4.1.2.4.
+// dollarQuote scans the string $tag$…$tag$ (PostgreSQL 18, section 4.1.2.4). It reports
+// false if no such string begins at Pos.
 func (s *Scanner) dollarQuote() (Kind, bool) {
 	i := s.Pos + 1
 	for i < len(s.Text) && Classes[s.Text[i]]&(ClassLetter|ClassDigit) != 0 {
@@ -168,7 +174,8 @@ func (s *Scanner) dollarQuote() (Kind, bool) {
 	return String, true
 }
 
-// quoted scans a quoted identifier up to end.
+// quoted scans a quoted identifier up to the closing quote end. If doubled is true, the
+// quote written twice is a character of the identifier.
 func (s *Scanner) quoted(end byte, doubled bool) Kind {
 	for i := s.Pos + 1; i < len(s.Text); i++ {
 		if s.Text[i] != end {
@@ -187,26 +194,25 @@ func (s *Scanner) quoted(end byte, doubled bool) Kind {
 	return s.fail()
 }
 
-// number scans a number, or an identifier that begins with a digit. Letters
-// that touch a number begin the next token: SELECT 1INSERT is two statements
-// in SQL Server.
+// number scans a number, or an identifier that begins with a digit. Letters that touch a
+// number begin the next token: in SQL Server, SELECT 1INSERT is two statements.
 func (s *Scanner) number() Kind {
 	start := s.Pos
 	if end := DigitsEnd(s.Text, start); end > start && (end == len(s.Text) || Classes[s.Text[end]]&(ClassSpace|ClassPunct) != 0) &&
 		(start == 0 || s.Text[start-1] != '.') {
 		s.Pos = end
-		return Number // as most of them are
+		return Number // a short cut: most numbers are digits alone
 	}
 	end, plain := numberEnd(s.Text, start)
 	s.Pos = end
 	if !s.Dialect.Lexis.DigitIdents || !plain {
 		if s.At(end)|0x20 == 'e' && !s.Dialect.Lexis.DigitIdents {
-			s.Pos++ // 1e is a number to SQL Server and an error elsewhere
+			s.Pos++ // SQL Server reads 1e as a number; other engines refuse it
 		}
 		return Number
 	}
-	// After the point of a qualified name even digits alone are a name: MY_LEX_IDENT_SEP
-	// in sql/sql_lex.cc of MySQL.
+	// After the point of a qualified name, as in t.1, MySQL reads digits alone as a name:
+	// MY_LEX_IDENT_SEP in its sql/sql_lex.cc.
 	if end < len(s.Text) && s.IsPart(s.Text[end]) || start > 0 && s.Text[start-1] == '.' {
 		s.WordEnd()
 		return Word
@@ -214,7 +220,7 @@ func (s *Scanner) number() Kind {
 	return Number
 }
 
-// DigitsEnd returns the end of the decimal digits that begin at start.
+// DigitsEnd returns the offset after the decimal digits that begin at start.
 func DigitsEnd(q string, start int) int {
 	for start < len(q) && Classes[q[start]]&ClassDigit != 0 {
 		start++
@@ -222,9 +228,9 @@ func DigitsEnd(q string, start int) int {
 	return start
 }
 
-// numberEnd returns the end of the number that begins at start: digits, a point, an
-// exponent, or hexadecimal digits. It is plain if it has neither point nor sign, so that
-// it could be the start of a name.
+// numberEnd returns the offset after the number that begins at start: digits, a point, an
+// exponent, or hexadecimal digits. plain reports that the number has neither point nor
+// sign, so that it could be the start of a name.
 func numberEnd(q string, start int) (end int, plain bool) {
 	digits := func(i int, class uint8) int {
 		for i < len(q) && (Classes[q[i]]&class != 0 ||

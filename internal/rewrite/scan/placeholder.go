@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// NumberIn returns the number that a text spells, at most maxNumber, and reports whether
-// the text has digits only.
+// NumberIn returns the number that text spells, or maxNumber if it is greater. ok reports
+// whether text is made of digits only, and is not empty.
 func NumberIn(text string) (n int, ok bool) {
 	for i := range len(text) {
 		if !IsDigit(text[i]) {
@@ -19,17 +19,19 @@ func NumberIn(text string) (n int, ok bool) {
 	return n, text != ""
 }
 
-// maxNumber stands for every number that is too large for all engines.
+// maxNumber replaces any greater number: no engine accepts a placeholder with a number so
+// large.
 const maxNumber = 1 << 30
 
-// NumberOf returns the number that digits spell.
+// NumberOf is [NumberIn] for a text that is known to have digits only.
 func NumberOf(digits string) int {
 	n, _ := NumberIn(digits)
 	return n
 }
 
-// Identity returns what two spellings of one placeholder share: its number, or its name
-// without the sigil, since drivers find arguments by that.
+// Identity returns a text that is equal for two spellings of one placeholder: its number
+// without leading zeros, or its name without the sign before it, such as : or @. Drivers
+// find the argument of a placeholder by that number or name.
 func Identity(d *dialect.Dialect, text string) string {
 	bare := text[1:]
 	if d.Params.AtNumber && len(bare) > 1 && bare[0]|0x20 == 'p' && Digits(bare[1:]) {
@@ -57,8 +59,8 @@ func Digits(s string) bool {
 	return s != ""
 }
 
-// param scans a placeholder, dollar-quoted string or variable that begins with c. It
-// reports false for an operator.
+// param scans a placeholder, dollar-quoted string or variable that begins with c, which is
+// '$', ':' or '@'. It reports false if c is an operator here.
 func (s *Scanner) param(c byte) (Kind, bool) {
 	p := &s.Dialect.Params
 	n := s.At(s.Pos + 1)
@@ -89,14 +91,15 @@ func (s *Scanner) param(c byte) (Kind, bool) {
 	return 0, false
 }
 
-// digits moves past decimal digits.
+// digits moves Pos past decimal digits.
 func (s *Scanner) digits() {
 	for s.Pos < len(s.Text) && IsDigit(s.Text[s.Pos]) {
 		s.Pos++
 	}
 }
 
-// variable scans @x, @@x, @@session.x or @'x'.
+// variable scans a variable of the session or server: @x, @@x, @@session.x or @'x'. It
+// reports false if no variable begins at Pos.
 func (s *Scanner) variable() (Kind, bool) {
 	i := s.Pos + 1
 	if s.At(i) == '@' {
@@ -117,8 +120,9 @@ func (s *Scanner) variable() (Kind, bool) {
 	return 0, false
 }
 
-// name scans a named placeholder. SQLite's may go on with ::name and end with
-// (text), the Tcl variables of src/tokenize.c; Oracle's may be quoted.
+// name scans a named placeholder, such as :id. In SQLite, ::name and then (text) may follow
+// the name, as in the Tcl variables of its src/tokenize.c. In Oracle the name may be
+// quoted.
 func (s *Scanner) name() (Kind, bool) {
 	start := s.Pos
 	if s.Text[start] == ':' && s.At(start+1) == '"' && s.Dialect.Params.QuotedName {
@@ -147,7 +151,7 @@ func (s *Scanner) name() (Kind, bool) {
 	return Placeholder, true
 }
 
-// tclIndex scans the (text) after a name.
+// tclIndex scans the (text) that may follow a placeholder's name in SQLite.
 func (s *Scanner) tclIndex() Kind {
 	for i := s.Pos; i < len(s.Text) && !IsSpace(s.Text[i]); i++ {
 		if s.Text[i] == ')' {

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Span is a piece of the text.
+// Span is the piece of a text from byte offset Start up to, but not including, End.
 type Span struct{ Start, End int }
 
 // Kind is the kind of a token.
@@ -30,21 +30,21 @@ const (
 	Broken                  // an unterminated string or comment, or a NUL byte: the rest of the text
 )
 
-// IsOther reports whether a token is a number, a placeholder, a variable or one sign,
-// which a reader of scripts can treat alike.
+// IsOther reports whether a token is a number, a placeholder, a variable or one sign. A
+// reader of SQL scripts treats these four alike.
 func (k Kind) IsOther() bool {
 	return k == Number || k == Placeholder || k == Variable || k == Punct
 }
 
-// Token is the piece of the text from Start up to, but not including, End.
+// Token is a piece of the text: from byte offset Start up to, but not including, End.
 type Token struct {
 	Kind       Kind
 	Start, End int
 }
 
-// Scanner splits a text into tokens. The concatenation of its tokens is the text. It
-// works on bytes: bytes that are not ASCII are part of an identifier, as in every engine,
-// so invalid UTF-8 passes through.
+// Scanner splits a text into tokens, whose concatenation is the text. It works on bytes.
+// Bytes that are not ASCII are part of an identifier, as in every engine, so invalid UTF-8
+// causes no error.
 type Scanner struct {
 	Dialect *dialect.Dialect
 	Text    string
@@ -55,13 +55,13 @@ type Scanner struct {
 const (
 	ClassSpace = 1 << iota
 	ClassDigit
-	ClassLetter // also underscore and every byte from 0x80
+	ClassLetter // a letter, an underscore, or any byte from 0x80
 	ClassHex
-	ClassPunct // always a token of its own, in every dialect
+	ClassPunct // a sign that is a token of its own in every dialect
 	classPlain // a letter, digit or underscore of ASCII
 )
 
-// Classes are the classes of each byte.
+// Classes has the classes of each byte, as bits.
 var Classes = func() (t [256]uint8) {
 	// Control characters are white space to SQL Server and errors elsewhere.
 	for c := 1; c <= ' '; c++ {
@@ -99,8 +99,8 @@ func (s *Scanner) IsPart(c byte) bool {
 		cl&(ClassSpace|ClassPunct) == 0 && strings.IndexByte(s.Dialect.Lexis.IdentPart, c) >= 0
 }
 
-// At returns the byte at offset i, or 0 past the end; a NUL byte in the text
-// is an error token, so the two are never confused.
+// At returns the byte at offset i, or 0 past the end. A caller cannot confuse that with a
+// NUL byte in the text, because the scanner reads a NUL byte as an error token.
 func (s *Scanner) At(i int) byte {
 	if i < len(s.Text) {
 		return s.Text[i]
@@ -108,14 +108,14 @@ func (s *Scanner) At(i int) byte {
 	return 0
 }
 
-// spaces moves past white space of one byte each.
+// spaces moves Pos past ASCII white space.
 func (s *Scanner) spaces() {
 	for s.Pos < len(s.Text) && Classes[s.Text[s.Pos]]&ClassSpace != 0 {
 		s.Pos++
 	}
 }
 
-// Next returns the next token; at the end of the text, one of kind [End].
+// Next returns the next token. At the end of the text it returns a token of kind [End].
 func (s *Scanner) Next() Token {
 	start := s.Pos
 	if start >= len(s.Text) {
@@ -125,7 +125,7 @@ func (s *Scanner) Next() Token {
 	return Token{k, start, s.Pos}
 }
 
-// scan moves past the token that begins with c at Pos.
+// scan moves Pos past the token that begins there with the byte c, and returns its kind.
 func (s *Scanner) scan(c byte) Kind {
 	switch cl := Classes[c]; {
 	case cl&ClassSpace != 0:
@@ -152,7 +152,7 @@ func (s *Scanner) scan(c byte) Kind {
 	return s.sign(c)
 }
 
-// sign scans a token that begins with a sign that has its own meaning in some dialect.
+// sign scans a token that begins with a sign whose meaning depends on the dialect.
 func (s *Scanner) sign(c byte) Kind {
 	lex := &s.Dialect.Lexis
 	switch c {
@@ -208,7 +208,7 @@ func (s *Scanner) sign(c byte) Kind {
 			return Word
 		}
 	case 0:
-		// SQLite and several drivers end the text at a NUL byte.
+		// SQLite and several drivers take a NUL byte as the end of the text.
 		return s.fail()
 	}
 	if strings.IndexByte(lex.IdentStart, c) >= 0 {
@@ -218,8 +218,8 @@ func (s *Scanner) sign(c byte) Kind {
 	return Punct
 }
 
-// dollarWord moves past a word of the dialect that begins with a dollar at Pos, and
-// reports whether there is one.
+// dollarWord reports whether a keyword of the dialect that begins with a dollar stands at
+// Pos, and moves past it.
 func (s *Scanner) dollarWord() bool {
 	start := s.Pos
 	s.Pos++
@@ -230,14 +230,14 @@ func (s *Scanner) dollarWord() bool {
 	return false
 }
 
-// fail makes the rest of the text one error token.
+// fail returns [Broken] and moves Pos to the end: the rest of the text is one error token.
 func (s *Scanner) fail() Kind {
 	s.Pos = len(s.Text)
 	return Broken
 }
 
-// wideSpace returns the length in bytes of the multi-byte white space at Pos; 0 if there
-// is none.
+// wideSpace returns the length in bytes of the white space outside ASCII that begins at
+// Pos; zero if none does.
 func (s *Scanner) wideSpace() int {
 	lex := &s.Dialect.Lexis
 	if !lex.UnicodeSpaces && !lex.ByteOrderMark {
@@ -252,7 +252,7 @@ func (s *Scanner) wideSpace() int {
 	return 0
 }
 
-// WordEnd moves to the end of the identifier that Pos is inside of, and returns it.
+// WordEnd moves Pos to the end of the identifier that it is inside of, and returns Pos.
 func (s *Scanner) WordEnd() int {
 	s.Pos = plainEnd(s.Text, s.Pos)
 	if s.Pos == len(s.Text) || Classes[s.Text[s.Pos]]&(ClassSpace|ClassPunct) != 0 {
@@ -272,7 +272,7 @@ func (s *Scanner) WordEnd() int {
 	return s.Pos
 }
 
-// plainEnd returns the end of the ASCII letters, digits and underscores that begin at
+// plainEnd returns the offset after the ASCII letters, digits and underscores that begin at
 // start.
 func plainEnd(q string, start int) int {
 	for start < len(q) && Classes[q[start]]&classPlain != 0 {
@@ -281,7 +281,8 @@ func plainEnd(q string, start int) int {
 	return start
 }
 
-// word scans an identifier or keyword, or the literal that it is the prefix of.
+// word scans an identifier or keyword. If the word is the prefix of a literal, such as
+// N'…', word scans the literal.
 func (s *Scanner) word() Kind {
 	start := s.Pos
 	if s.isWide(start) {
@@ -294,8 +295,8 @@ func (s *Scanner) word() Kind {
 	return s.prefixed(start)
 }
 
-// behindName reports whether an identifier ends at Pos, so that a point there is not part
-// of a number.
+// behindName reports whether an identifier ends directly before Pos, so that a point at Pos
+// belongs to a qualified name and not to a number.
 func (s *Scanner) behindName() bool {
 	if s.Pos == 0 {
 		return false
@@ -329,9 +330,9 @@ func (s *Scanner) Following() Token {
 	}
 }
 
-// NextToken returns the kind of the token that begins at a byte offset of a text, and the
-// offset after it. It reads the token under the dialect's settings. A token must begin at
-// the offset, which is below the text's length.
+// NextToken returns the kind of the token that begins at a byte offset of text, and the
+// offset after the token, read under the dialect's settings. The caller guarantees that a
+// token begins at offset, and that offset is less than the length of text.
 func NextToken(d *dialect.Dialect, text string, offset int) (kind Kind, end int) {
 	s := Scanner{Dialect: d, Text: text, Pos: offset}
 	return s.Next().Kind, s.Pos
