@@ -12,9 +12,9 @@ var BracketWords = scan.NewWordSet(bracketList)
 const bracketList = `values value row partition in and or not xor like rlike regexp div mod between
 	case when then else interval binary as returning `
 
-// Builtins are functions of MySQL and MariaDB that INSERTs often call and that read
-// nothing of the last statement: MySQL 8.4, chapter 14. A call of another function only
-// costs the session's LAST_INSERT_ID.
+// Builtins are functions of MySQL and MariaDB that INSERTs often call and that read nothing
+// of the last statement: MySQL 8.4, chapter 14. A function that is missing here only costs
+// the session's LAST_INSERT_ID(), which keyfill does not set if the INSERT calls it.
 var Builtins = scan.NewWordSet(builtinList)
 
 // builtinList holds the words of [Builtins].
@@ -46,10 +46,10 @@ const builtinList = `
 	group_concat json_arrayagg json_objectagg any_value
 	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value`
 
-// ScalarFunctions are functions of PostgreSQL, besides [Builtins], that INSERTs often
-// call and that return one value. keyfill counts the rows of a query that calls others.
-// If the application's own function has such a name and returns a set, the engine refuses
-// it.
+// ScalarFunctions are functions of PostgreSQL, besides [Builtins], that INSERTs often call
+// and that return one value, never a set of rows. If a query calls any other function,
+// keyfill counts the rows of the query. If the application has its own function of such a
+// name, and it returns a set, the engine refuses the statement.
 var ScalarFunctions = scan.NewWordSet(`
 	clock_timestamp statement_timestamp transaction_timestamp timeofday to_timestamp to_date to_char to_number
 	date_trunc date_part date_bin extract age make_date make_time make_timestamp make_timestamptz make_interval

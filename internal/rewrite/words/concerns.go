@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Concern is a set of reasons to read a query before it is passed.
+// Concern is a set of reasons why keyfill reads a query before it passes the query on.
 type Concern uint8
 
 const (
-	// ConcernsInsert means that the query may hold a form of INSERT, which compile.Query
-	// decides.
+	// ConcernsInsert means that the query may hold a form of INSERT. compile.Query decides
+	// whether it does.
 	ConcernsInsert Concern = 1 << iota
 	// ConcernsTransaction means that the query may begin or end a transaction: see
 	// effects.TransactionOf.
@@ -21,14 +21,15 @@ const (
 	// ConcernsTemporary means that the query may make a temporary table: see
 	// effects.Temporary.
 	ConcernsTemporary
-	// ConcernsNames means that the query may give a table's rows the name of another
-	// table: see effects.Renames.
+	// ConcernsNames means that the query may rename or exchange tables, so that a table's name
+	// means the rows of another table: see effects.Renames.
 	ConcernsNames
 )
 
-// verbs are the words that Search finds anywhere in a text: words that begin a form of
-// INSERT, that change the transaction in dialects where statements may start anywhere,
-// that make a temporary table, and that give a table another's name or rows.
+// verbs are the words that Search finds anywhere in a text. They begin a form of INSERT,
+// change the transaction in dialects where statements may start anywhere, make a temporary
+// table, or give a table another table's name or rows. Their order matters: see
+// insertVerbs.
 var verbs = [...]string{
 	"insert", "replace", "merge", "copy", "load", "output",
 	"rollback", "commit", "tran", "exec", "implicit_transactions", "ansi_defaults",
@@ -36,30 +37,32 @@ var verbs = [...]string{
 	"rename", "sp_rename", "exchange",
 }
 
-// insertVerbs is how many of the verbs begin a form of INSERT, namesVerbs how many of the
-// last give a table another name, temporaryVerbs how many before these make a temporary
-// table.
+// The verbs are in groups: the first insertVerbs of them begin a form of INSERT, the last
+// namesVerbs give a table another name, and the temporaryVerbs before those make a
+// temporary table.
 const (
 	insertVerbs    = 6
 	namesVerbs     = 3
 	temporaryVerbs = 2
 )
 
-// temporarySet and namesSet are the bit sets of these verbs.
+// TemporarySet and namesSet are sets of verbs, as bits: those that make a temporary table,
+// and those that give a table another name.
 var (
 	TemporarySet = setOf(verbs[len(verbs)-namesVerbs-temporaryVerbs : len(verbs)-namesVerbs]...)
 	namesSet     = setOf(verbs[len(verbs)-namesVerbs:]...)
 )
 
-// verbSuffixes holds the letters with which a verb that begins no INSERT may go on.
+// verbSuffixes holds, for verbs that begin no INSERT, the letters that may follow in a
+// longer spelling of the same word: TRAN and TRANSACTION.
 var verbSuffixes = map[string]string{"tran": "saction", "exec": "ute", "temp": "orary"}
 
-// stride is the distance between the byte pairs that Search looks at: one pair lies
-// within the first four letters of every verb.
+// stride is the distance between the pairs of bytes that Search looks at. At this distance,
+// one pair always lies within the first four letters of a verb.
 const stride = 3
 
-// setOf returns a set of verbs: three bits for each of them, one for each offset in the
-// verb at which Search may look.
+// setOf returns a set of verbs as bits. Each verb has three bits, one for each offset in
+// the verb (0 to 2) at which Search may find two of its letters.
 func setOf(words ...string) (set uint64) {
 	for _, w := range words {
 		set |= (1<<stride - 1) << (stride * slices.Index(verbs[:], w))
@@ -67,8 +70,8 @@ func setOf(words ...string) (set uint64) {
 	return set
 }
 
-// pairs maps two neighbouring bytes, the lower five bits of each, to the verbs and the
-// offsets at which the two stand.
+// pairs maps two neighbouring bytes, by the lower five bits of each, to the verbs that have
+// the two side by side, and to their offset there. The bits are those of setOf.
 var pairs = func() (t [1 << 10]uint64) {
 	for i, verb := range verbs {
 		for j := range stride {
@@ -78,13 +81,13 @@ var pairs = func() (t [1 << 10]uint64) {
 	return t
 }()
 
-// pair returns the index of two bytes in pairs, the same for both cases of a letter.
+// pair returns the index of two bytes in pairs. It is the same for upper and lower case.
 func pair(a, b byte) int { return int(a&0x1f)<<5 | int(b&0x1f) }
 
-// Concerns returns the concerns of a query: whether it has a word that can begin a form
-// of INSERT in the dialect, make a temporary table, or give a table another name, and
-// whether one of its statements may change the transaction. A query without any is passed
-// without a scan. None is certain, since a word may be in a string. It allocates nothing.
+// Concerns returns the reasons to read a query, which it finds by words alone: a word that
+// can begin a form of INSERT in the dialect, make a temporary table, give a table another
+// name, or change the transaction. A query without such a word is passed without a scan. No
+// reason is certain, since the word may be in a string. Concerns allocates nothing.
 func Concerns(d *dialect.Dialect, query string) Concern {
 	c := Of(d)
 	others := c.anywhere | namesSet
@@ -103,7 +106,8 @@ func HasVerb(d *dialect.Dialect, text string) bool {
 	return Search(text, verbSet(&d.Grammar), 0) != 0
 }
 
-// Search looks for the verbs of two sets, and returns the concerns that they mean.
+// Search looks in a query for the verbs of two sets, insert and others, and returns the
+// concerns that the verbs mean.
 func Search(query string, insert, others uint64) (found Concern) {
 	set := insert | others
 	for i := stride - 1; i+1 < len(query); i += stride {
@@ -135,7 +139,7 @@ func Search(query string, insert, others uint64) (found Concern) {
 	return found
 }
 
-// verbSet returns the verbs of INSERT in a dialect.
+// verbSet returns the set of the verbs that begin a form of INSERT in a dialect.
 func verbSet(g *dialect.Grammar) uint64 {
 	set := uint64(1<<stride - 1)
 	for i, has := range [...]bool{g.Replace, g.Merge, g.Copy, g.Load, g.Output} {
@@ -146,8 +150,9 @@ func verbSet(g *dialect.Grammar) uint64 {
 	return set
 }
 
-// verbAt reports whether the verb begins at offset i, where a word may begin. The byte
-// before it may be non-ASCII: U+00A0 is white space to SQL Server.
+// verbAt reports whether the verb with the index verb begins at offset i, and a word may
+// begin there. The byte before i may be non-ASCII, since U+00A0 is white space to SQL
+// Server.
 func verbAt(verb int, query string, i int) bool {
 	if i > 0 {
 		if c := query[i-1]; c < 0x80 && scan.Classes[c]&scan.ClassLetter != 0 && !numberBefore(query, i) {
@@ -158,13 +163,13 @@ func verbAt(verb int, query string, i int) bool {
 	if i+len(word) > len(query) || !scan.EqualWord(query[i:i+len(word)], word) {
 		return false
 	}
-	// Anything may follow INSERT, as in INSERTBULK. The words of transactions must be
-	// whole: a table's name is often transactions.
+	// INSERT may go on in any way, as in INSERTBULK. The words of transactions must be whole
+	// words, since a table is often named transactions.
 	return verb < insertVerbs || wholeWord(query[i+len(word):], verbSuffixes[word])
 }
 
-// wholeWord reports whether the letters and digits that the text begins with are none or
-// the suffix.
+// wholeWord reports whether a verb that ends directly before text is a whole word: no
+// letter or digit follows it, or only the suffix does.
 func wholeWord(text, suffix string) bool {
 	n := 0
 	for n < len(text) && text[n] < 0x80 && scan.Classes[text[n]]&(scan.ClassLetter|scan.ClassDigit) != 0 {

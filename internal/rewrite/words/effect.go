@@ -7,36 +7,38 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Effect is how a statement changes the transaction, by its first word.
+// Effect says how a statement changes the transaction, as far as its first word shows.
 type Effect uint8
 
 // The effects of first words.
 const (
-	EffectUnknown  Effect = iota // it may begin or end a transaction
-	EffectNone                   // nothing
-	EffectDefine                 // nothing; its text may hold the body of a routine
-	EffectRun                    // nothing; it runs statements that are not in the text
+	EffectUnknown  Effect = iota // the statement may begin or end a transaction
+	EffectNone                   // the statement leaves the transaction as it is
+	EffectDefine                 // no change; the statement may hold the body of a routine
+	EffectRun                    // no change; the statement runs others that are not in the text
 	EffectCommits                // DDL that commits implicitly, unless it concerns the session alone
-	EffectBegin                  // BEGIN, which may open a block
-	EffectStart                  // START TRANSACTION, or START of something else
-	EffectEnd                    // COMMIT and its like
-	EffectRollback               // ROLLBACK, also to a savepoint
+	EffectBegin                  // BEGIN, which may open a transaction or a block
+	EffectStart                  // START TRANSACTION, or START followed by another word
+	EffectEnd                    // COMMIT, and words with the same effect
+	EffectRollback               // ROLLBACK of the transaction, or to a savepoint
 	EffectSave                   // SAVEPOINT, which begins a transaction if none is open
 	EffectRelease                // RELEASE, which ends a transaction that SAVEPOINT began
-	EffectPrepare                // PREPARE, also TRANSACTION
+	EffectPrepare                // PREPARE of a statement, or PREPARE TRANSACTION
 	EffectSet                    // SET, which may change when transactions begin
-	EffectLoad                   // LOAD DATA and XML, which change nothing, or LOAD INDEX
-	EffectBlock                  // a block of statements, whose end is not searched
+	EffectLoad                   // LOAD DATA and LOAD XML, which change nothing, or LOAD INDEX, which may
+	EffectBlock                  // a block of statements: the effect is unknown, since its end is not searched
 )
 
-// harmless reports whether a statement changes no transaction, unless a verb that is
-// searched for anywhere follows in it.
+// harmless reports whether a statement that begins with such a word leaves the transaction
+// as it is. A verb later in the statement, which Search finds anywhere, may still change
+// it.
 func (e Effect) harmless() bool {
 	return e == EffectNone || e == EffectDefine || e == EffectRun
 }
 
 // suspects reports whether a statement that begins with the text may change the
-// transaction: it is true unless effects.TransactionOf returns TxUnchanged.
+// transaction. It is true whenever effects.TransactionOf would return anything but
+// TxUnchanged.
 func (v *Vocabulary) suspects(d *dialect.Dialect, text string) bool {
 	if text == "" || text[0] == ';' || text[0] == '(' {
 		return false
@@ -48,7 +50,8 @@ func (v *Vocabulary) suspects(d *dialect.Dialect, text string) bool {
 	if n < len(text) && strings.IndexByte(d.Lexis.IdentPart, text[n]) >= 0 {
 		return true
 	}
-	// Most texts begin so, and no engine's SELECT changes the transaction.
+	// Most texts begin with one of these words, and SELECT changes the transaction in no
+	// engine.
 	word := text[:n]
 	if scan.EqualWord(word, "select") || v.writes && (scan.EqualWord(word, "update") || scan.EqualWord(word, "insert") || scan.EqualWord(word, "delete")) {
 		return false
@@ -56,9 +59,9 @@ func (v *Vocabulary) suspects(d *dialect.Dialect, text string) bool {
 	return !v.Word(word).Effect.harmless()
 }
 
-// SuspectsBehind reports whether a statement after a semicolon of the text may change the
+// SuspectsBehind reports whether a statement after a semicolon in the text may change the
 // transaction. A semicolon may stand in a string or comment, so nothing is scanned after
-// it: a comment there is suspect too.
+// it: if a comment follows a semicolon, SuspectsBehind returns true.
 func (v *Vocabulary) SuspectsBehind(d *dialect.Dialect, text string) bool {
 	for at := 0; ; {
 		n := strings.IndexByte(text[at:], ';')

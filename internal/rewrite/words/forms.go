@@ -1,61 +1,67 @@
 package words
 
-// Moving says which statements may change the place of later ones: see
-// effects.MovesPlace.
+// Moving says which statements may change where later statements look for tables: the
+// current database, schema or search path. See effects.MovesPlace.
 type Moving struct {
-	// Words are those without which no statement does; nil where all statements are read.
+	// Words are such that a statement without any of them changes nothing. It is nil if all
+	// statements are read.
 	Words []string
-	// Ends are those with which a statement also does, since it takes back what the transaction has changed.
+	// Ends are the words of statements that take back what the transaction has changed, the
+	// search path included.
 	Ends []string
-	// Begins are the first words of the statements that do; nil where Words are enough.
+	// Begins are the first words of the statements that change it. It is nil if Words are
+	// enough to decide.
 	Begins []string
 }
 
-// moveVerbs begin statements that may change the database.
+// moveVerbs begin statements that may change the current database.
 var moveVerbs = []string{"use", "execute", "drop"}
 
-// SetWords are the words that may follow SET.
+// SetWords are the words that may follow SET, by their meaning.
 type SetWords struct {
-	Holds  []string // a statement of any kind follows
-	Scopes []string // what is set follows
-	Keeps  []string // what leaves the place; nil where all does
-	Unsure []string // what may change the transaction
+	Holds  []string // any statement follows them: SET STATEMENT … FOR
+	Scopes []string // the name of the setting follows them: SET LOCAL
+	Keeps  []string // settings other than the search path; nil if no setting is a search path
+	Unsure []string // SET may change the transaction if one of them follows
 }
 
-// DefineWords are the words that may follow CREATE, ALTER and DROP.
+// DefineWords are the words that may follow CREATE, ALTER and DROP, by their meaning.
 type DefineWords struct {
-	Drops    []string // what holds tables, so that the place may go with it
-	Sessions []string // what concerns the session alone, after ALTER
+	Drops    []string // objects that hold tables: the current one may be dropped
+	Sessions []string // what only concerns the session, after ALTER
 
-	// Keeps are for what calls nothing when it is made; nil where nothing made calls anything.
+	// Keeps are objects that call no function when they are made. It is nil if no object of
+	// the engine does.
 	Keeps []string
-	// One are for what is made in one transaction, after Prefixes.
+	// One are objects that are made in one transaction; Prefixes are words that may precede
+	// these.
 	One, Prefixes []string
 }
 
-// SessionNumber is a function that returns a number which the engine remembers of a
-// sequence or an identity.
+// SessionNumber is a function that returns a number which the engine remembers for a
+// sequence or an identity column.
 type SessionNumber struct {
 	Name string // in lower case
 	Of   NumberOf
 }
 
-// NumberOf says what the arguments of a [SessionNumber] are.
+// NumberOf says what the argument of a [SessionNumber] is.
 type NumberOf uint8
 
 const (
-	// NumberLast is of none: it is the session's last number.
+	// NumberLast means that there is no argument: the function returns the session's last
+	// number.
 	NumberLast NumberOf = iota
-	// NumberName is of the name of a sequence.
+	// NumberName means that the argument is the name of a sequence.
 	NumberName
-	// NumberText is of a text with such a name.
+	// NumberText means that the argument is a string with the name of a sequence.
 	NumberText
-	// NumberTable is of a text with the name of a table.
+	// NumberTable means that the argument is a string with the name of a table.
 	NumberTable
 )
 
-// NumberOf returns what the arguments of a function are, false if it is none that returns
-// such a number. none says that it has none here.
+// NumberOf returns what the argument of a function is. none says that the call has no
+// argument. ok is false if such a call returns no number of a sequence or identity column.
 func (v *Vocabulary) NumberOf(name string, none bool) (of NumberOf, ok bool) {
 	for _, n := range v.Numbers {
 		if n.Name == name && (n.Of == NumberTable || none == (n.Of == NumberLast)) {

@@ -1,7 +1,7 @@
 package words
 
-// Left is the set of what a text leaves unchanged. All else may have changed: an unknown
-// word only costs a question to the server.
+// Left is the set of things that a text is known to leave unchanged. Everything else may
+// have changed. An unknown word only costs a question to the server.
 type Left uint16
 
 const (
@@ -15,30 +15,31 @@ const (
 	// manual, section 15.1.17; seen on MariaDB 10.11). PostgreSQL's set_config does not,
 	// and keyfill does not notice a trigger that calls it.
 	SettingsLeft
-	// CatalogLeft means that the catalog stays, and that the text takes no lock on a
-	// table as a change of it does. What called functions do is unknown.
+	// CatalogLeft means that the definitions of all objects stay, and that the text takes no
+	// lock on a table as a change of its definition does. Functions that the text calls are
+	// not considered.
 	CatalogLeft
-	// TransactionLeft means that an open transaction stays, with all its changes: the
-	// text has statements about rows alone.
+	// TransactionLeft means that an open transaction stays open and keeps all its changes: the
+	// text has only statements about rows.
 	TransactionLeft
-	// NamesLeft means that nothing is made, renamed or dropped: see effects.MakesNames.
+	// NamesLeft means that no object is made, renamed or dropped: see effects.MakesNames.
 	NamesLeft
-	// RowsLeft means that no table gets another one's name: see effects.Renames.
+	// RowsLeft means that no table gets the name of another table: see effects.Renames.
 	RowsLeft
 
-	// OneLeft means that the text runs as one transaction, or within the open one.
+	// OneLeft means that the text runs as one transaction, or within the open transaction.
 	OneLeft
-	// WayLeft is PlaceLeft without regard to what a definition calls and EXPLAIN runs:
-	// see effects.MovesPlace.
+	// WayLeft is PlaceLeft, except that functions which a definition calls, and statements
+	// which EXPLAIN runs, are ignored: see effects.MovesPlace.
 	WayLeft
 )
 
-// AllLeft means that nothing has changed.
+// AllLeft is the full set: the text changes nothing.
 const AllLeft = WayLeft<<1 - 1
 
-// AnyWay is PlaceLeft and WayLeft.
+// AnyWay is PlaceLeft and WayLeft together.
 const AnyWay = PlaceLeft | WayLeft
 
-// UnknownLeft is what a statement leaves if its first word is unknown: only known words
-// change names and rows.
+// UnknownLeft is what a statement leaves unchanged if its first word is unknown. All words
+// that change names or exchange rows are known.
 const UnknownLeft = NamesLeft | RowsLeft

@@ -6,7 +6,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// renameWords are the words of the statements that give a table the name of another one.
+// renameWords are the words of statements that give a table the name of another table.
 var renameWords = []string{"rename", "sp_rename", "exchange"}
 
 // Mentions reports whether the text holds a word, given in lower case, as a whole word.

@@ -1,14 +1,14 @@
 package words
 
-// MySQL are the words of MySQL and MariaDB.
+// MySQL is the vocabulary of MySQL and MariaDB.
 //
 // Transactions: MySQL 8.4 Reference Manual, section 15.3; section 15.3.3 lists the
-// statements that commit implicitly; MariaDB Knowledge Base, "SQL statements That Cause
-// an Implicit Commit". Functions cannot commit, so SELECT and DO cannot.
+// statements that commit implicitly; MariaDB Knowledge Base, "SQL statements That Cause an
+// Implicit Commit". Functions cannot commit, so SELECT and DO cannot.
 //
-// USE, DROP DATABASE and what EXECUTE runs change the current database. The server
-// restores it, and sql_mode, after procedures and functions (section 15.1.17; seen on
-// MariaDB 10.11). Functions may make temporary tables.
+// USE, DROP DATABASE and statements that EXECUTE runs change the current database. The
+// server restores the current database, and sql_mode, after procedures and functions
+// (section 15.1.17; seen on MariaDB 10.11). Functions may make temporary tables.
 var MySQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft,
@@ -59,8 +59,8 @@ var MySQL = newVocabulary(Vocabulary{
 	},
 	marks: map[Marks]string{
 		MarkBracket: bracketList + notCallList,
-		// With a space before the bracket some of the names mean stored functions: MySQL
-		// 8.4, section 11.2.5.
+		// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
+		// section 11.2.5.
 		MarkTouching: builtinList,
 		MarkName:     "into",
 		MarkMakes:    "create execute declare refresh",
@@ -69,5 +69,6 @@ var MySQL = newVocabulary(Vocabulary{
 	},
 })
 
-// mysqlMoves are the words without which no statement changes the place.
+// mysqlMoves are words such that a statement without any of them keeps the current
+// database.
 var mysqlMoves = []string{"use", "execute", "database", "schema"}

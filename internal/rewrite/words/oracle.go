@@ -1,10 +1,10 @@
 package words
 
-// Oracle are the words of Oracle.
+// Oracle is the vocabulary of Oracle.
 //
-// Transactions: Oracle Database SQL Language Reference 23ai, "COMMIT", which lists what
-// commits on the side, "ALTER SESSION" and "SET TRANSACTION". The place: ALTER SESSION
-// changes it, and so may blocks and procedures.
+// Transactions: Oracle Database SQL Language Reference 23ai, "COMMIT", which lists the
+// statements that commit implicitly, "ALTER SESSION" and "SET TRANSACTION". ALTER SESSION
+// changes the schema in which the session looks for tables, and blocks and procedures may.
 var Oracle = newVocabulary(Vocabulary{
 	Leaves: AllLeft &^ (TablesLeft | CatalogLeft),
 	Moving: Moving{Words: []string{"current_schema"}},

@@ -1,6 +1,6 @@
 package words
 
-// PostgreSQL are the words of PostgreSQL.
+// PostgreSQL is the vocabulary of PostgreSQL.
 //
 // Transactions: PostgreSQL 18, part VI, "SQL Commands". DDL is part of the transaction.
 // What CALL and DO run may commit only if no transaction block is open, and then begins
@@ -8,9 +8,9 @@ package words
 //
 // Any function may call set_config, which changes settings and the search path, and may
 // make tables. MarkBracket lists words that are reserved, or cannot name functions
-// (appendix C), or have a bracket after them in the grammar of queries. These words and
-// the functions exist in every version that keyfill supports: a newer one may be the
-// application's own on an older server.
+// (appendix C), or have a bracket after them in the grammar of queries. These words and the
+// functions exist in every version that keyfill supports: a word of a newer version may be
+// a function of the application on an older server.
 var PostgreSQL = newVocabulary(Vocabulary{
 	Leaves: AllLeft,
 	Calls:  TablesLeft | AnyWay | SettingsLeft,

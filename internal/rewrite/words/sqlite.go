@@ -1,15 +1,15 @@
 package words
 
-// SQLite are the words of SQLite.
+// SQLite is the vocabulary of SQLite.
 //
 // Transactions: https://www.sqlite.org/lang_transaction.html, lang_savepoint.html and
-// lang_conflict.html: a statement with ROLLBACK as a conflict's resolution ends the
+// lang_conflict.html: a statement with ROLLBACK as its conflict resolution ends the
 // transaction only if it fails. Only ATTACH and DETACH change where SQLite looks for
 // tables.
 var SQLite = newVocabulary(Vocabulary{
 	Leaves:   AllLeft,
 	anywhere: setOf("rollback"),
-	Moving:   Moving{Words: []string{}}, // main comes first, and stays
+	Moving:   Moving{Words: []string{}}, // SQLite always looks in the schema main first
 }, lists{
 	effects: map[Effect]string{
 		EffectNone:     "select insert replace update delete with values explain pragma drop alter analyze attach detach reindex vacuum",

@@ -1,12 +1,13 @@
 package words
 
-// SQLServer are the words of SQL Server, where a statement may follow another one without
-// a semicolon.
+// SQLServer is the vocabulary of SQL Server, where a statement may follow another one
+// without a semicolon.
 //
-// Transactions: Transact-SQL reference, "Transactions" and "SET IMPLICIT_TRANSACTIONS".
-// The words matter only at the start of a batch, where a procedure's name alone runs it;
-// words that begin and end transactions are searched for anywhere. So are words that
-// change the database or user: a procedure may, by sp_setapprole.
+// Transactions: Transact-SQL reference, "Transactions" and "SET IMPLICIT_TRANSACTIONS". The
+// first words matter only at the start of a batch, where a procedure's name alone runs the
+// procedure. Words that begin and end transactions are searched for anywhere, and so are
+// words that change the database or user. A procedure may change the user, by
+// sp_setapprole.
 var SQLServer = newVocabulary(Vocabulary{
 	Leaves:   AnyWay | NamesLeft | RowsLeft,
 	anywhere: setOf(verbs[insertVerbs : len(verbs)-namesVerbs-temporaryVerbs]...),
@@ -28,7 +29,7 @@ var SQLServer = newVocabulary(Vocabulary{
 	},
 })
 
-// sqlserverList holds words that begin statements which leave the transaction alone.
+// sqlserverList holds words that begin statements which leave the transaction as it is.
 const sqlserverList = `select insert update delete merge with drop set declare if while print use truncate grant revoke
 	deny raiserror throw waitfor backup restore dbcc kill open fetch close deallocate bulk insertbulk
 	checkpoint goto return save disable enable add revert receive send readtext writetext updatetext`

@@ -1,17 +1,17 @@
 package words
 
-// StatementKind is how the words after a statement's first word are read.
+// StatementKind says how to read the words after the first word of a statement.
 type StatementKind uint8
 
 // The kinds of statements.
 const (
-	StatementOther   StatementKind = iota // no special reading
-	StatementRows                         // a statement about rows
-	StatementInsert                       // about rows, and the table's name follows
-	StatementWith                         // about rows, and another name follows
-	StatementNamed                        // a name follows
-	StatementBegin                        // BEGIN and START, of a transaction or a block
-	StatementExplain                      // it may run another statement
+	StatementOther   StatementKind = iota // they need no special reading
+	StatementRows                         // the statement reads or writes rows
+	StatementInsert                       // it writes rows, and the table's name follows
+	StatementWith                         // it reads or writes rows, and another name follows
+	StatementNamed                        // a name follows the first word
+	StatementBegin                        // BEGIN or START, of a transaction or a block
+	StatementExplain                      // the statement may run another one
 	StatementSet
 	StatementCreate
 	StatementAlter
@@ -19,12 +19,12 @@ const (
 	StatementBlock // a block of statements
 )
 
-// OfRows reports whether a statement is about rows.
+// OfRows reports whether a statement of the kind reads or writes rows.
 func (k StatementKind) OfRows() bool {
 	return k == StatementRows || k == StatementInsert || k == StatementWith
 }
 
-// Defines reports whether a statement makes, changes or drops something.
+// Defines reports whether a statement of the kind is a CREATE, ALTER or DROP.
 func (k StatementKind) Defines() bool {
 	return k == StatementCreate || k == StatementAlter || k == StatementDrop
 }

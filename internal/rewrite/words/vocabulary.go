@@ -6,34 +6,35 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Vocabulary holds what is known about the words of an engine, in one table for all
-// questions about a whole text. A word that is not in it is unknown; each reader decides
-// what that means.
+// Vocabulary holds what keyfill knows about the words of an engine, for all questions about
+// a whole text. A word that is missing is unknown; each reader decides what an unknown word
+// means.
 type Vocabulary struct {
 	words map[string]Facts
 
-	// marked has, for each first letter, the lengths of words whose marks count in the
-	// middle of a statement, as bits: most words have none.
+	// marked has a bit for each length of a word that has a meaning in the middle of a
+	// statement, by the word's first letter. Most words have no such meaning.
 	marked [32]uint32
 
-	// anywhere are the verbs that change the transaction wherever they stand.
+	// anywhere is the set of verbs that change the transaction wherever they stand in a text.
 	anywhere uint64
 
-	// writes reports whether INSERT, UPDATE and DELETE leave the transaction alone.
+	// writes is true if INSERT, UPDATE and DELETE leave the transaction as it is.
 	writes bool
 
-	// Leaves is the most that any text of the engine can leave unchanged.
+	// Leaves is the most that any text of the engine can be known to leave unchanged.
 	Leaves Left
 
 	// Calls is what an unknown function may change.
 	Calls Left
 
-	// Moves are the words that change the schema searched: an unread statement without
-	// them leaves it. It is nil if keyfill never relies on that.
+	// Moves are the words that change in which schema the session looks for tables. A
+	// statement without any of them, even if it is not read, leaves that unchanged. Moves is
+	// nil if keyfill never relies on this.
 	Moves []string
 
-	// Path is the setting of the session that says in which schemas it looks for tables;
-	// empty where none does.
+	// Path is the name of the session setting that lists the schemas to look for tables in. It
+	// is empty if the engine has no such setting.
 	Path string
 
 	Moving  Moving
@@ -41,7 +42,8 @@ type Vocabulary struct {
 	Define  DefineWords
 	Numbers []SessionNumber
 
-	// Touchy are the signs that other settings make a part of a name or a placeholder.
+	// Touchy are the signs that are part of a name or a placeholder under other session
+	// settings.
 	Touchy string
 
 	// Rereads are the variables of the server that change how the rest of a text is read.
@@ -50,10 +52,10 @@ type Vocabulary struct {
 
 // Facts is what is known about a word. It is zero for an unknown word.
 type Facts struct {
-	Effect Effect        // on the transaction, of a statement that begins with it
-	Kind   StatementKind // how such a statement is read
-	Leaves Left          // what such a statement leaves, unless its other words say otherwise
-	Marks  Marks         // what it means in the middle of a statement
+	Effect Effect        // how a statement that begins with the word changes the transaction
+	Kind   StatementKind // how to read a statement that begins with the word
+	Leaves Left          // what a statement that begins with the word leaves unchanged, unless its other words say otherwise
+	Marks  Marks         // what the word means in the middle of a statement
 }
 
 // Marks are what a word means in the middle of a statement, as bits.
@@ -65,34 +67,38 @@ const (
 	MarkBracket Marks = 1 << iota
 	// MarkFunction means that the word is a function that changes nothing.
 	MarkFunction
-	// MarkTouching is MarkFunction if the bracket touches the word.
+	// MarkTouching means that the word is a function that changes nothing, if the bracket
+	// follows it directly.
 	MarkTouching
-	// MarkName means that a name follows, and a bracket after that opens no call.
+	// MarkName means that a name follows the word, and that a bracket after the name opens no
+	// call.
 	MarkName
 	// MarkInto means that the rows of a query go into a new table.
 	MarkInto
-	// MarkVerb means that they do not if the word stands before INTO.
+	// MarkVerb means that an INTO after the word makes no new table, as in INSERT INTO.
 	MarkVerb
-	// MarkMakes means that what EXPLAIN runs may make a table.
+	// MarkMakes means that a statement with this word may make a table if EXPLAIN runs it.
 	MarkMakes
-	// MarkNames means that a statement that begins so makes, renames or drops something.
+	// MarkNames means that a statement that begins with the word makes, renames or drops an
+	// object.
 	MarkNames
-	// MarkRenames means that a table may get the name of another one.
+	// MarkRenames means that a table may get the name of another table.
 	MarkRenames
-	// MarkMoves means that the database, schema or user may change.
+	// MarkMoves means that the statement may change the current database, schema or user.
 	MarkMoves
-	// MarkDefines means the same in a definition.
+	// MarkDefines means that a CREATE, ALTER or DROP with the word may change where the
+	// session looks for tables.
 	MarkDefines
-	// MarkFor means that functions in the rest of a definition are called at once.
+	// MarkFor means that functions in the rest of a CREATE are called when it runs.
 	MarkFor
-	// MarkAlone means that the statement must not stand in a transaction.
+	// MarkAlone means that the statement cannot run inside a transaction.
 	MarkAlone
 )
 
-// middle are the marks of words that are looked at wherever they stand.
+// middle has the marks that matter wherever a word stands in a statement.
 const middle = MarkName | MarkInto | MarkMakes | MarkRenames | MarkMoves | MarkDefines | MarkFor | MarkAlone
 
-// lists are the words of a vocabulary by what is known about them.
+// lists are the words of a vocabulary, grouped by what is known about them.
 type lists struct {
 	effects map[Effect]string
 	kinds   map[StatementKind]string
@@ -138,8 +144,8 @@ func newVocabulary(v Vocabulary, l lists) *Vocabulary {
 	return &v
 }
 
-// Mentioned returns what unread statements leave, judged by the words in them, including
-// words in strings and comments.
+// Mentioned returns what statements leave unchanged whose tokens are not read. It judges
+// them by the words in the text, including words in strings and comments.
 func (v *Vocabulary) Mentioned(text string) (left Left) {
 	if v.Moves != nil && !MentionsAny(text, v.Moves) {
 		left |= AnyWay
@@ -179,7 +185,7 @@ func (v *Vocabulary) MarksOf(text string) Marks {
 	return v.Word(text).Marks
 }
 
-// Of returns the vocabulary of a dialect; an empty one for an unknown engine.
+// Of returns the vocabulary of a dialect's engine. It is empty for an unknown engine.
 func Of(d *dialect.Dialect) *Vocabulary {
 	if int(d.Family) < len(vocabularies) {
 		return vocabularies[d.Family]
@@ -187,8 +193,8 @@ func Of(d *dialect.Dialect) *Vocabulary {
 	return unknownWords
 }
 
-// These words are no business of the INSERT grammar that package dialect describes;
-// they stand here, beside their only user.
+// vocabularies has the words of each engine. Package dialect does not have them, since it
+// describes the grammar of INSERT, for which they do not matter.
 var vocabularies = [...]*Vocabulary{
 	0:                        unknownWords,
 	dialect.FamilyMySQL:      MySQL,
