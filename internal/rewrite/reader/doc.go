@@ -1,8 +1,8 @@
-// Package reader reads the text of a query token by token, up to the pieces that all
+// Package reader reads the text of a query token by token, and the parts that all
 // statements have: words, names, values, column lists, brackets, placeholders, the bodies
 // of routines.
 //
 // A [Reader] is a value: copy it to look ahead.
 //
-// It builds on packages scan and words.
+// Package reader builds on packages scan and words.
 package reader

@@ -6,16 +6,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// FreeNames caches names that the text does not hold, since a text of many INSERTs needs
-// the same ones again and again.
+// FreeNames caches names that do not occur in the text, so that keyfill can add them to it.
+// A text of many INSERTs needs the same names again and again.
 type FreeNames struct {
-	asked    bool              // lower and Numbered are set
-	lower    string            // the text in lower case, if it may hold kf
-	Numbered bool              // the text may hold c1, c2 …
-	found    map[string]string // the results of unused
+	asked    bool              // whether lower and Numbered are set
+	lower    string            // the text in lower case; empty if it has no kf
+	Numbered bool              // whether the text may hold c1, c2 …
+	found    map[string]string // the results of Unused
 }
 
-// Frees returns the cache of names that the text does not hold.
+// Frees returns the cache of names that do not occur in the text.
 func (p *Reader) Frees() *FreeNames {
 	if p.Free == nil {
 		p.Free = &FreeNames{}
@@ -40,8 +40,8 @@ func (p *Reader) holdsNumbered() bool {
 	return false
 }
 
-// Unused returns name, which has kf in it, with as many underscores after it as are
-// needed for a name that the text does not hold.
+// Unused returns name, which has kf in it, with as many underscores after it as make it a
+// name that does not occur in the text.
 func (p *Reader) Unused(name string) string {
 	f := p.Frees()
 	if f.lower == "" {

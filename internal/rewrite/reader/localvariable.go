@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Declare notes the variables that a DECLARE of Transact-SQL makes; they are written like
-// placeholders: Transact-SQL reference, "DECLARE @local_variable".
+// Declare notes the variables that a DECLARE of Transact-SQL makes, because they are
+// written like placeholders: Transact-SQL reference, "DECLARE @local_variable".
 func (p *Reader) Declare() {
 	q := *p
 	for q.Advance(); ; q.Advance() {

@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Column reads one column of a list: a name, after the table's name if the dialect allows
-// it, else with optional fields or subscripts after it.
+// Column reads one column of a column list. If the dialect allows it, the table's name may
+// precede the column's; else fields or subscripts may follow it. plain is false if they do.
 func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
 	fields := p.Dialect.Grammar.FieldTargets
 	plain = true
@@ -44,7 +44,8 @@ func (p *Reader) Column() (folded string, plain bool, reason rewrite.Reason) {
 	}
 }
 
-// Names reads a list in brackets, and returns its names, without user variables.
+// Names reads a list of columns in brackets, and returns their names. It skips everything
+// else, such as the user variables of LOAD DATA.
 func (p *Reader) Names() []string {
 	if !p.AcceptPunct('(') {
 		return nil
@@ -62,18 +63,18 @@ func (p *Reader) Names() []string {
 	return names
 }
 
-// Name is a table's name as a text has it.
+// Name is the name of a table in a text.
 type Name struct {
 	Schema, Table string // folded
 	Start, End    int
-	Quoted        scan.Kind // how the last part is written
+	Quoted        scan.Kind // the kind of the last part: a word, a quoted name or a string
 
 	database string // the part before the schema, folded
-	remote   bool   // another part stands before database
+	remote   bool   // whether another part precedes database
 }
 
-// TableName reads a qualified name: parts with points between them, which SQL Server may
-// leave out (db..t). It reports false if there is no name.
+// TableName reads a qualified name: parts with points between them. SQL Server allows empty
+// parts (db..t). TableName reports false if there is no name.
 func (p *Reader) TableName() (Name, bool) {
 	n := Name{Start: p.Token.Start}
 	for p.Dialect.Grammar.OmittedParts && p.IsPunct('.') {
@@ -92,7 +93,7 @@ func (p *Reader) TableName() (Name, bool) {
 		n.Quoted = k
 		if n.End = p.PrevEnd; !p.IsPunct('.') {
 			if p.Dialect.Grammar.SessionNames != "" && part != "" && part[0] == '#' {
-				n.Schema, n.database = "", "" // the server ignores them: tempdb..#t
+				n.Schema, n.database = "", "" // the server ignores the parts before #t: tempdb..#t
 			}
 			return n, true
 		}
@@ -102,8 +103,8 @@ func (p *Reader) TableName() (Name, bool) {
 	}
 }
 
-// Outside returns the database of the name, after a byte that no database's name has if
-// the name has a server before it.
+// Outside returns the database part of the name. If the name has a server part too, a zero
+// byte precedes the database, as in no database's name.
 func (n *Name) Outside() string {
 	if n.remote {
 		return "\x00" + n.database
@@ -111,15 +112,17 @@ func (n *Name) Outside() string {
 	return n.database
 }
 
-// Further adds a part to the name.
+// Further appends a part to the name: the table so far becomes the schema, and the schema
+// the database.
 func (n *Name) Further(part string) {
 	n.remote = n.remote || n.database != ""
 	n.database = n.Schema
 	n.Schema, n.Table = n.Table, part
 }
 
-// Ident reads an identifier and returns it folded. A string is one if the dialect allows
-// it, or might: in double quotes.
+// Ident reads an identifier and returns its folded name, in the case in which the engine
+// compares names. A string is an identifier if the dialect allows it, or if it is in double
+// quotes, since another setting may make it one.
 func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
 	t := p.Token
 	text := p.TextOf(t)
@@ -146,10 +149,10 @@ func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
 	return p.Fold(text, t.Kind, escape), t.Kind, true
 }
 
-// Folded returns the folded name of an identifier.
+// Folded returns the name of an identifier in the case in which the engine compares names.
 func (p *Reader) Folded(t scan.Token) string { return p.Fold(p.TextOf(t), t.Kind, '\\') }
 
-// Folds reports whether an identifier folds to the name.
+// Folds reports whether the folded name of an identifier is folded.
 func (p *Reader) Folds(t scan.Token, folded string) bool {
 	if t.Kind == scan.Word {
 		return p.Dialect.Folds(p.TextOf(t), false, folded)
@@ -157,7 +160,8 @@ func (p *Reader) Folds(t scan.Token, folded string) bool {
 	return p.Folded(t) == folded
 }
 
-// Fold returns the folded name of an identifier's text.
+// Fold returns the folded name of an identifier, given its text and kind. escape is the
+// escape character of a name with Unicode escapes.
 func (p *Reader) Fold(text string, k scan.Kind, escape byte) string {
 	if k == scan.Word {
 		return p.Dialect.Fold(text, false)
@@ -165,7 +169,7 @@ func (p *Reader) Fold(text string, k scan.Kind, escape byte) string {
 	return p.Dialect.Fold(p.Unquoted(text, escape), true)
 }
 
-// Exact returns a name as written, without its quotes.
+// Exact returns a name without its quotes, in the case as written.
 func (p *Reader) Exact(text string, k scan.Kind) string {
 	if k == scan.Word {
 		return text
@@ -173,7 +177,7 @@ func (p *Reader) Exact(text string, k scan.Kind) string {
 	return p.Unquoted(text, '\\')
 }
 
-// IsTable reports whether an identifier is the name of a table or schema, as
+// IsTable reports whether an identifier is the name of a table or schema. name is as
 // [Reader.TableName] returns it.
 func (p *Reader) IsTable(t scan.Token, name string) bool {
 	if p.Dialect.ExactTables {
@@ -182,7 +186,7 @@ func (p *Reader) IsTable(t scan.Token, name string) bool {
 	return p.Folds(t, name)
 }
 
-// Unquoted returns the text between the quotes.
+// Unquoted returns the name between the quotes of a text, with its escapes resolved.
 func (p *Reader) Unquoted(text string, escape byte) string {
 	escaped := text[0]|0x20 == 'u'
 	if escaped {
@@ -227,8 +231,8 @@ func decodeUnicode(s string, escape byte) string {
 	return string(b)
 }
 
-// unicodeEscape returns the character of the escape that s begins with and the length of
-// the escape, 0 if there is none.
+// unicodeEscape returns the character of the escape that s begins with, and the length of
+// the escape in bytes; zero if s begins with no escape.
 func unicodeEscape(s string, escape byte) (rune, int) {
 	if len(s) < 2 || s[0] != escape {
 		return 0, 0
@@ -250,7 +254,7 @@ func unicodeEscape(s string, escape byte) (rune, int) {
 	return rune(r), to
 }
 
-// NameHere returns the parts of the name that begins here.
+// NameHere reads the name that begins at the current token, and returns its folded parts.
 func (p *Reader) NameHere() (name []string) {
 	for p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted {
 		name = append(name, p.Folded(p.Token))
@@ -261,7 +265,7 @@ func (p *Reader) NameHere() (name []string) {
 	return name
 }
 
-// NameIn returns the parts of the name in the string here.
+// NameIn returns the folded parts of the name that is in the current token, a string.
 func (p *Reader) NameIn() []string {
 	text := p.TextOf(p.Token)
 	text = text[strings.IndexByte(text, '\'')+1:]

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Style is how placeholders find their arguments.
+// Style says how drivers find the argument of a placeholder.
 type Style uint8
 
 // The styles of placeholders.
@@ -21,15 +21,15 @@ const (
 // Params describes the caller's placeholders.
 type Params struct {
 	Styles Style
-	Count  int    // how many there are, repetitions included
-	Max    int    // the highest number, at most maxNumber
-	Names  int    // how many different ones there are, once a plan has slots
-	Sigil  string // the sign that the first numbered or named one begins with
-	Mixed  bool   // numbered ones begin with different signs: ?1 and $1
-	again  bool   // one is used a second time, or they do not count up from 1
+	Count  int    // how many placeholders there are, repetitions included
+	Max    int    // the highest number of a placeholder, at most maxNumber
+	Names  int    // how many different placeholders there are; set only for a plan with slots
+	Sigil  string // the sign before the first numbered or named placeholder
+	Mixed  bool   // whether numbered placeholders begin with different signs: ?1 and $1
+	again  bool   // whether a placeholder is used twice, or the numbers do not count up from 1
 }
 
-// add counts one placeholder.
+// add counts one placeholder of the caller.
 func (ps *Params) add(d *dialect.Dialect, text string) {
 	ps.Count++
 	if len(text) == 1 || d.Params.ColonPlaces { // ?
@@ -41,7 +41,7 @@ func (ps *Params) add(d *dialect.Dialect, text string) {
 	st := StyleName
 	switch {
 	case d.Params.ByPosition:
-		// :7 is a name like any other, but the next placeholder is :8.
+		// :7 is a name like any other, but a placeholder that keyfill adds is :8.
 		st = StylePosition
 		if !numbered {
 			st |= StyleName
@@ -65,25 +65,25 @@ func (ps *Params) add(d *dialect.Dialect, text string) {
 	}
 }
 
-// Identity returns what two spellings of one placeholder share: its number, or its name
-// without the sigil, since drivers find arguments by that.
+// Identity returns a text that is equal for two spellings of one placeholder: its number,
+// or its name without the sign before it. Drivers find the argument by that number or name.
 func (p *Reader) Identity(text string) string { return scan.Identity(p.Dialect, text) }
 
 // Usage is how a text uses its numbered or named placeholders.
 type Usage struct {
-	Ids    []string       // the identities, by first use; nil if each is used once
-	counts []int          // how often each is used
-	at     map[string]int // the index of each identity in Ids, once there are many
-	Names  int            // how many different ones there are
-	Newest int            // how many placeholders there are up to the last new one
-	// Ordered means that the k-th new placeholder has the number k.
+	Ids    []string       // the identities, in the order of first use; nil if each is used once
+	counts []int          // how often each identity is used
+	at     map[string]int // the index of each identity in Ids; nil if there are few
+	Names  int            // how many different placeholders there are
+	Newest int            // how many placeholders there are up to the last one that is not a repetition
+	// Ordered means that the k-th different placeholder has the number k.
 	Ordered bool
 }
 
-// FewNames is the most identities that find compares one by one.
+// FewNames is the greatest number of identities that find compares one by one.
 const FewNames = 8
 
-// find returns the index of an identity in Ids, -1 if it is missing.
+// find returns the index of an identity in Ids, or -1 if Ids does not have it.
 func (u *Usage) find(id string) int {
 	if u.at == nil {
 		return slices.Index(u.Ids, id)
@@ -102,7 +102,7 @@ func (u *Usage) Count(id string) int {
 	return 1
 }
 
-// add counts one use and reports whether it is the first.
+// add counts one use of an identity, and reports whether it is the first.
 func (u *Usage) add(id string) bool {
 	if i := u.find(id); i >= 0 {
 		u.counts[i]++
@@ -144,18 +144,18 @@ func (p *Reader) Uses() Usage {
 	return u
 }
 
-// Spelling is how added placeholders are written.
+// Spelling says how the placeholders that keyfill adds are written.
 type Spelling struct {
 	Style Style
-	Open  string // "?", "$", "@p", ":kf"
-	Base  int    // the number before the first; -1 if none is written
+	Open  string // the text before the number: "?", "$", "@p", ":kf"
+	Base  int    // the number before the first added one; -1 if no number is written
 
 	// Renumbers means that all placeholders, the caller's too, are numbered from 1 in the
 	// order of their first use.
 	Renumbers bool
 }
 
-// Text returns the placeholder for the n-th added key, counted from 1.
+// Text returns the placeholder of the n-th added key, counted from 1.
 func (sp Spelling) Text(n int) string {
 	if sp.Base < 0 {
 		return sp.Open
@@ -163,8 +163,8 @@ func (sp Spelling) Text(n int) string {
 	return sp.Open + strconv.Itoa(sp.Base+n)
 }
 
-// Name returns the argument's name for the n-th added key, empty unless drivers find the
-// caller's arguments by name.
+// Name returns the name of the argument of the n-th added key. It is empty unless drivers
+// find the caller's arguments by name.
 func (sp Spelling) Name(n int) string {
 	if sp.Style&StyleName == 0 {
 		return ""

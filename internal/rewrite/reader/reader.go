@@ -10,13 +10,13 @@ import (
 type Reader struct {
 	scan.Scanner
 	Token   scan.Token // the current token; white space and comments are left out
-	PrevEnd int        // the end of the token before it
+	PrevEnd int        // the offset after the token before Token
 
 	Params Params          // the caller's placeholders before Token
-	locals map[string]bool // variables that the text declares, in lower case; nil for none
-	Limit  int             // the offset of the closing bracket around the statement; 0 if there is none
+	locals map[string]bool // variables that the text declares, in lower case; nil if it declares none
+	Limit  int             // the offset of the closing bracket around the statement; zero if there is none
 
-	Free *FreeNames // nil until a name is asked for
+	Free *FreeNames // names that do not occur in the text; nil until one is asked for
 }
 
 // New returns a reader of a text, at its first token.
@@ -29,7 +29,7 @@ func At(d *dialect.Dialect, text string, offset int) Reader {
 	return p
 }
 
-// Within returns a reader of a piece of the text.
+// Within returns a reader of the span v of the text.
 func (p *Reader) Within(v scan.Span) Reader { return At(p.Dialect, p.Text[:v.End], v.Start) }
 
 // Advance moves to the next token that is neither white space nor a comment.
@@ -38,7 +38,7 @@ func (p *Reader) Advance() {
 	p.Read()
 }
 
-// leave marks the current token as consumed.
+// leave notes the end of the current token, and counts the token if it is a placeholder.
 func (p *Reader) leave() {
 	if p.Token.Kind == scan.Placeholder && (p.locals == nil || !p.IsLocal(p.TextOf(p.Token))) {
 		p.Params.add(p.Dialect, p.Text[p.Token.Start:p.Token.End])
@@ -46,8 +46,8 @@ func (p *Reader) leave() {
 	p.PrevEnd = p.Token.End
 }
 
-// Read makes the first token from Pos on, other than white space and comments, the
-// current one.
+// Read sets the current token: the first one from Pos on that is neither white space nor a
+// comment.
 func (p *Reader) Read() { p.Token = p.Following() }
 
 // TextOf returns the text of a token.
@@ -58,7 +58,8 @@ func (p *Reader) IsPunct(c byte) bool {
 	return p.Token.Kind == scan.Punct && p.Text[p.Token.Start] == c
 }
 
-// IsWord reports whether the current token is the word, which is in lower case.
+// IsWord reports whether the current token is the word, in any case. The caller gives it in
+// lower case.
 func (p *Reader) IsWord(word string) bool {
 	return p.Token.Kind == scan.Word && scan.EqualWord(p.TextOf(p.Token), word)
 }
@@ -86,7 +87,7 @@ func (p *Reader) IsVerb() bool {
 	return p.IsWord("insert") || p.Dialect.Grammar.Replace && p.IsWord("replace")
 }
 
-// Accept moves past the current token if it is the word.
+// Accept moves past the current token if it is the word, and reports whether it is.
 func (p *Reader) Accept(word string) bool {
 	if p.IsWord(word) {
 		p.Advance()
@@ -95,7 +96,7 @@ func (p *Reader) Accept(word string) bool {
 	return false
 }
 
-// AcceptPunct moves past the current token if it is the sign.
+// AcceptPunct moves past the current token if it is the sign, and reports whether it is.
 func (p *Reader) AcceptPunct(c byte) bool {
 	if p.IsPunct(c) {
 		p.Advance()
@@ -104,16 +105,17 @@ func (p *Reader) AcceptPunct(c byte) bool {
 	return false
 }
 
-// AtEnd reports whether the statement ends here.
+// AtEnd reports whether the statement ends at the current token.
 func (p *Reader) AtEnd() bool {
 	return p.Token.Kind == scan.End || p.IsPunct(';') || p.Limit > 0 && p.Token.Start >= p.Limit
 }
 
-// Brackets moves past a balanced pair of round brackets, if it begins here.
+// Brackets moves past a balanced pair of round brackets, if a pair begins at the current
+// token.
 func (p *Reader) Brackets() { p.Balanced('(', ')') }
 
-// Balanced moves past the balanced pair of open and end that begins here. It reports
-// false if none does or it is not closed.
+// Balanced moves past a balanced pair of open and end that begins at the current token. It
+// reports false if no pair begins there, or the pair is not closed.
 func (p *Reader) Balanced(open, end byte) bool {
 	if !p.IsPunct(open) {
 		return false
@@ -135,7 +137,8 @@ func (p *Reader) Balanced(open, end byte) bool {
 	return false
 }
 
-// AcceptAny moves past a token of one of the kinds, and reports whether there was one.
+// AcceptAny moves past the current token if it is of one of the kinds, and reports whether
+// it is.
 func (p *Reader) AcceptAny(kinds ...scan.Kind) bool {
 	for _, k := range kinds {
 		if p.Token.Kind == k {
@@ -146,7 +149,8 @@ func (p *Reader) AcceptAny(kinds ...scan.Kind) bool {
 	return false
 }
 
-// Grammar returns the refusal reason for a token that may not stand here.
+// Grammar returns the reason to refuse a statement in which the current token may not
+// stand.
 func (p *Reader) Grammar() rewrite.Reason {
 	if p.Token.Kind == scan.Executable {
 		return rewrite.ErrExecutableComment
@@ -161,19 +165,19 @@ func (p *Reader) nextIsAny(words ...string) bool {
 	return q.IsAny(words...)
 }
 
-// Peek returns the token after the current one, and the scanner after that token.
+// Peek returns the token after the current one, and a scanner at the end of that token.
 func (p *Reader) Peek() (scan.Token, scan.Scanner) {
 	s := p.Scanner
 	return s.Following(), s
 }
 
-// NextIs reports whether the word follows the current token.
+// NextIs reports whether the token after the current one is the word.
 func (p *Reader) NextIs(word string) bool {
 	n, _ := p.Peek()
 	return n.Kind == scan.Word && scan.EqualWord(p.TextOf(n), word)
 }
 
-// NextIsPunct reports whether the byte follows the current token.
+// NextIsPunct reports whether the token after the current one is the sign c.
 func (p *Reader) NextIsPunct(c byte) bool {
 	at := p.Pos
 	for at < len(p.Text) && scan.IsSpace(p.Text[at]) {

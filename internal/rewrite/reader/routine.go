@@ -7,15 +7,15 @@ import (
 )
 
 // RoutineBody reads the definition of a routine or trigger up to the semicolon after it.
-// open reports whether the text ends before that semicolon; first then stands at the
+// open reports whether the text ends before that semicolon. first is then a reader at the
 // definition's first semicolon.
 //
-// END closes a block only where a statement could begin, so neither CASE … END nor a
-// column of that name counts.
+// END closes a block only where a statement could begin, so neither CASE … END nor a column
+// of that name counts.
 func (p *Reader) RoutineBody() (first *Reader, open bool) {
 	var before scan.Token
 	depth, body := 0, 0
-	starts := false // a statement of the body may begin here
+	starts := false // whether a statement of the body may begin here
 	for ; p.Token.Kind != scan.End; p.Advance() {
 		started := starts
 		starts = p.IsPunct(';')
@@ -36,7 +36,8 @@ func (p *Reader) RoutineBody() (first *Reader, open bool) {
 		case p.IsWord("atomic"):
 			starts = started
 		case p.IsWord("end") && started && body > 0 && !p.nextIsAny("if", "case", "loop", "while", "repeat", "for"):
-			// END IF, END CASE and END LOOP close blocks that are not counted.
+			// This END closes a block that BEGIN opened. END IF, END CASE and END LOOP close blocks
+			// that are not counted.
 			body--
 		}
 		before = p.Token
@@ -44,9 +45,10 @@ func (p *Reader) RoutineBody() (first *Reader, open bool) {
 	return first, first != nil && (depth > 0 || body > 0)
 }
 
-// opensBody reports whether the BEGIN here, after a token and inside of so many blocks,
-// opens a block of a routine; it may be a column's name. In doubt it is true, so that
-// keyfill refuses the rest instead of taking it for statements that run now.
+// opensBody reports whether the BEGIN at the current token opens a block of a routine, and
+// is not the name of a column. before is the token before it, and blocks is how many blocks
+// are open. In doubt opensBody is true, so that keyfill refuses the rest of the text
+// instead of taking it for statements that run now.
 func (p *Reader) opensBody(before scan.Token, blocks int) bool {
 	text := p.TextOf(before)
 	switch before.Kind {
@@ -76,8 +78,8 @@ var beforeNames = []string{
 
 var behindNames = []string{"from", "into", "where", "order", "group", "limit", "is", "in", "and", "or", "as"}
 
-// Defines moves past the words that name what CREATE or ALTER is for, and reports whether
-// that has a body of statements.
+// Defines moves past CREATE or ALTER and the words after it that say what it defines, and
+// reports whether that has a body of statements, such as a procedure.
 func (p *Reader) Defines() bool {
 	prefixes := []string{"or", "replace", "alter", "temp", "temporary", "constraint", "aggregate", "editionable", "noneditionable", "type"}
 	p.Advance()

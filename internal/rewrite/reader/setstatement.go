@@ -4,23 +4,22 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// SetsStatement reports whether MariaDB's SET STATEMENT begins here: Knowledge Base, "SET
-// STATEMENT". Its settings hold only for the statement after FOR.
+// SetsStatement reports whether MariaDB's SET STATEMENT begins at the current token:
+// Knowledge Base, "SET STATEMENT". Its settings hold only for the statement after FOR.
 func (p *Reader) SetsStatement() bool {
 	return p.Dialect.Grammar.StatementSettings != nil && p.IsWord("set") && p.NextIs("statement")
 }
 
-// SettingsAt returns the offset of the first setting of the SET STATEMENT that begins
-// here.
+// SettingsAt returns the offset of the first setting of the SET STATEMENT that begins at
+// the current token.
 func (p *Reader) SettingsAt() int {
 	s := p.Scanner
 	s.Following()
 	return s.Following().Start
 }
 
-// StatementSettings reads SET STATEMENT up to the statement after FOR, and reports
-// whether the settings leave an INSERT unchanged. If not, it stops at the first setting
-// that may change it.
+// StatementSettings reads SET STATEMENT up to the statement after FOR, and reports whether
+// all its settings leave an INSERT unchanged. If one may change an INSERT, it stops there.
 func (p *Reader) StatementSettings() bool {
 	p.Advance()
 	p.Advance()

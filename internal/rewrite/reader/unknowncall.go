@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// MayChange reports whether a call begins here that may change something: of a user's
-// function, in an engine whose functions can write.
+// MayChange reports whether the current token begins a call that may change something: a
+// call of a user's function, in an engine whose functions can write.
 func (p *Reader) MayChange() bool {
 	if !p.Dialect.Numbering.Writing || !p.NextIsPunct('(') {
 		return false
@@ -20,7 +20,7 @@ func (p *Reader) MayChange() bool {
 	if words.NotCalls.Has(name) {
 		return false
 	}
-	// With a space before the bracket, some of the names mean stored functions: MySQL
-	// 8.4, section 11.2.5.
+	// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
+	// section 11.2.5.
 	return !words.BracketWords.Has(name) && !(words.Builtins.Has(name) && strings.HasPrefix(p.Text[p.Token.End:], "("))
 }

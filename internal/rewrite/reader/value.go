@@ -5,7 +5,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// MayInsert reports whether the word here may begin a form of INSERT inside another
+// MayInsert reports whether the current word may begin a form of INSERT inside another
 // statement.
 func (p *Reader) MayInsert() bool {
 	g := &p.Dialect.Grammar
@@ -15,18 +15,19 @@ func (p *Reader) MayInsert() bool {
 // Value is one value of a row: a span of the text.
 type Value struct {
 	scan.Span
-	Before int  // how many of the caller's placeholders precede it
-	Star   bool // it ends with .* and stands for several values
-	Inner  bool // an INSERT may begin in its brackets
-	Tokens int  // how many tokens it has
+	Before int  // how many of the caller's placeholders precede the value
+	Star   bool // whether the value ends with .* and stands for several values
+	Inner  bool // whether an INSERT may begin in brackets of the value
+	Tokens int  // how many tokens the value has
 	First  scan.Token
 }
 
-// Value reads tokens up to a comma or closing bracket outside of brackets. In a SET,
-// clause is not nil, and the value also ends before a clause and with the statement.
+// Value reads one value: tokens up to a comma or closing bracket outside of brackets. In a
+// SET, clause is not nil; the value then also ends before a token for which clause is true,
+// and at the end of the statement.
 func (p *Reader) Value(clause func() bool) (Value, rewrite.Reason) {
 	v := Value{Span: scan.Span{Start: p.Token.Start}, Before: p.Params.Count, First: p.Token}
-	point := false // the token before this one is a point
+	point := false // whether the token before the current one is a point
 	var open scan.OpenBrackets
 	for depth := 0; ; p.Advance() {
 		behindPoint := point
@@ -75,9 +76,9 @@ func (p *Reader) Value(clause func() bool) (Value, rewrite.Reason) {
 	}
 }
 
-// Single moves past the value that begins here, to the token that ends it, if the value
-// is one token, as in most rows. It then does what Value does, in less time. If it
-// reports false, it has not moved.
+// Single moves past the value that begins at the current token, to the token that ends it,
+// if the value is one token, as in most rows. It then does the same as Value, in less time.
+// If it reports false, it has not moved.
 func (p *Reader) Single() bool {
 	switch p.Token.Kind {
 	case scan.End, scan.Broken, scan.Executable, scan.Punct:
@@ -105,8 +106,8 @@ func (p *Reader) valueEnd(v Value) (Value, rewrite.Reason) {
 	return v, ""
 }
 
-// Clause reports whether the current word begins a clause after a SET. The clause may
-// belong to another engine of the family: the caller reads the word next, and refuses it.
+// Clause reports whether the current word begins a clause after a SET. If the clause
+// belongs to another engine of the family, the caller refuses it later.
 func (p *Reader) Clause() bool {
 	switch {
 	case p.IsAny("as", "returning", "on"):
@@ -115,9 +116,9 @@ func (p *Reader) Clause() bool {
 	return false
 }
 
-// Core returns the only token of a value that decides: the value itself, also in
-// brackets, a placeholder inside CAST(… AS type) or before ::type, or a signed number. It
-// reports false for any other expression.
+// Core returns the token that decides whether a value counts as a key: the value itself,
+// also in brackets; the placeholder inside CAST(… AS type) or before ::type; or a signed
+// number. It reports false for any other expression.
 func (p *Reader) Core(v Value) (scan.Token, bool) {
 	if v.Tokens == 1 {
 		return v.First, true
@@ -127,9 +128,10 @@ func (p *Reader) Core(v Value) (scan.Token, bool) {
 	return t, ok && q.Token.Kind == scan.End
 }
 
-// CoreToken is Core for the value at the current token; it moves past the value.
+// CoreToken is [Reader.Core] for the value that begins at the current token. It moves past
+// the value.
 func (p *Reader) CoreToken() (scan.Token, bool) {
-	var open []bool // for each open bracket, whether it is CAST's
+	var open []bool // for each open bracket, whether it belongs to CAST
 	for p.IsPunct('(') || p.IsWord("cast") {
 		cast := p.Accept("cast")
 		if !p.AcceptPunct('(') {
@@ -164,8 +166,8 @@ func (p *Reader) CoreToken() (scan.Token, bool) {
 	return t, false
 }
 
-// casts moves past ::type after a placeholder; it reports false if another value has a
-// cast.
+// casts moves past ::type if t is a placeholder. It reports false if another value has such
+// a cast.
 func (p *Reader) casts(t scan.Token) bool {
 	for p.IsPunct(':') {
 		if t.Kind != scan.Placeholder || !p.Dialect.Lexis.ColonCasts {
