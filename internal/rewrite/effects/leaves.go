@@ -6,16 +6,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Leaves returns what a text leaves unchanged under all settings of a session under which
-// the engine may run it. It reads the text once and allocates nothing if settings do not
-// matter.
+// Leaves returns what a text leaves unchanged, whatever the settings of the session under
+// which the engine may run it. It reads the text once, and allocates nothing if settings
+// make no difference.
 func Leaves(d *dialect.Dialect, query string) words.Left {
 	w := walk{Scanner: scan.Scanner{Dialect: d, Text: query}, words: words.Of(d)}
 	left := w.leaves()
 	if !w.touchy || left == 0 {
 		return left
 	}
-	runs := !w.broken // under some settings the engine runs all of the text
+	runs := !w.broken // whether the engine runs all of the text under some settings
 	for _, s := range OtherSettings(d, query) {
 		other := walk{Scanner: scan.Scanner{Dialect: d.With(s), Text: query}, words: w.words}
 		left &= other.leaves()
@@ -59,9 +59,10 @@ func LeavesTables(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.TablesLeft != 0
 }
 
-// Renames reports whether a text may give a table's rows the name of another table, by
-// RENAME, sp_rename or EXCHANGE PARTITION. It is for texts with [words.ConcernsNames].
-// Renames does not look into strings. It is also true if a column is renamed.
+// Renames reports whether a text may give a table the name of another table, whose rows the
+// name then means, by RENAME, sp_rename or EXCHANGE PARTITION. It is for texts with
+// [words.ConcernsNames]. Renames does not look into strings. It is also true if a column is
+// renamed.
 func Renames(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.RowsLeft == 0
 }

@@ -29,8 +29,8 @@ func passDefinition(p *reader.Reader) (open bool) {
 	return open
 }
 
-// EndsInBody reports whether a text begins with the definition of a routine or trigger
-// and ends inside its body. On SQL Server and Oracle every such definition does.
+// EndsInBody reports whether a text begins with the definition of a routine or trigger and
+// ends inside its body. On SQL Server and Oracle every text with such a definition does.
 func EndsInBody(d *dialect.Dialect, text string) bool {
 	p := reader.New(d, text)
 	if !p.IsAny("create", "alter") || !p.Defines() {

@@ -10,23 +10,24 @@ import (
 )
 
 // LeavesPlace reports whether a text leaves unchanged where its session looks for tables
-// without a schema: the current database, schema or search path. A wrong false costs the
-// caller a question. It is false for statements with an unknown first word.
+// without a schema: the current database, schema or search path. If it is false by mistake,
+// the caller only asks the server. It is false for statements with an unknown first word.
+// These statements change it:
 //
 //	MySQL, MariaDB   USE, also in EXECUTE IMMEDIATE, and DROP DATABASE; the server restores it after procedures
-//	PostgreSQL       all but what is known to leave it; any function may call set_config
+//	PostgreSQL       all statements except those that are known not to; any function may call set_config
 //	SQLite           ATTACH and DETACH
 //	SQL Server       USE, EXECUTE, REVERT
 //	Oracle           ALTER SESSION SET CURRENT_SCHEMA, and blocks
 //
-// Triggers, rules and views whose functions change it go unnoticed.
+// LeavesPlace does not notice triggers, rules and views whose functions change it.
 func LeavesPlace(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.PlaceLeft != 0
 }
 
-// SetsSearchPath returns the schemas that one SET search_path of names, the whole text,
-// gives a PostgreSQL session or, with LOCAL, its transaction. ok is false for any other
-// text.
+// SetsSearchPath returns the schemas that a text names, if the whole text is one PostgreSQL
+// SET search_path of names. local reports SET LOCAL, which holds for the transaction only.
+// ok is false for any other text.
 func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok bool) {
 	path := words.Of(d).Path
 	if path == "" || !words.Mentions(query, path) {
@@ -52,7 +53,7 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 		case scan.Quoted, scan.String:
 			text := p.TextOf(p.Token)
 			if len(text) < 3 || text[0] != '"' && text[0] != '\'' || strings.Contains(text, `\`) {
-				return nil, false, false // an escape, or no name
+				return nil, false, false // an escape, or an empty name
 			}
 			quote := text[:1]
 			names = append(names, strings.ReplaceAll(text[1:len(text)-1], quote+quote, quote))
@@ -67,16 +68,17 @@ func SetsSearchPath(d *dialect.Dialect, query string) (names []string, local, ok
 	return names, local, p.Token.Kind == scan.End
 }
 
-// MakesNames reports whether a text has a statement that may make, rename or drop a
-// table: one that begins with CREATE, ALTER or DROP. Functions that do so go unnoticed.
+// MakesNames reports whether a text has a statement that may make, rename or drop a table:
+// one that begins with CREATE, ALTER or DROP. It does not notice functions that do so.
 func MakesNames(d *dialect.Dialect, query string) bool {
 	return Leaves(d, query)&words.NamesLeft == 0
 }
 
-// MovesPlace reports whether the statements in a text may change where later statements
-// of it look for tables without a schema. [LeavesPlace] is more careful, since its false
-// costs only a question; here true means that INSERTs cannot be filled, so an unknown
-// function of PostgreSQL is not taken for one that changes it.
+// MovesPlace reports whether the statements in a text may change where later statements of
+// it look for tables without a schema. changed says that the transaction has changed that
+// before. [LeavesPlace] is more careful, since its false costs only a question. Here true
+// means that INSERTs cannot be filled, so unknown functions of PostgreSQL are assumed to
+// change nothing.
 //
 //	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
 //	PostgreSQL       statements about search_path, schemas and roles; commit and rollback
@@ -92,11 +94,12 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 	case m.Words != nil && !words.MentionsAny(text, m.Words) && !(changed && words.MentionsAny(text, m.Ends)):
 		return false
 	case m.Begins == nil:
-		// Where any function may, those that are known may not.
+		// Where functions may change the search path, Leaves reads which functions the text
+		// calls.
 		return changed || v.Calls&words.WayLeft == 0 || Leaves(d, text)&words.WayLeft == 0
 	}
 	p := reader.New(d, text)
-	begins := true // a statement begins here
+	begins := true // whether a statement begins at the current token
 	for ; p.Token.Kind != scan.End; p.Advance() {
 		switch {
 		case p.Token.Kind == scan.Broken:
@@ -114,8 +117,8 @@ func MovesPlace(d *dialect.Dialect, text string, changed bool) bool {
 	return false
 }
 
-// movesHere reports whether the word here changes the current database, or the user, of a
-// SQL Server session. Other changes by EXECUTE end with it.
+// movesHere reports whether the current word changes the current database, or the user, of
+// a SQL Server session. Other changes that EXECUTE makes end with it.
 func movesHere(p *reader.Reader) bool {
 	switch {
 	case p.IsAny("revert", "setuser"):
@@ -123,7 +126,7 @@ func movesHere(p *reader.Reader) bool {
 	case p.IsWord("use"):
 		q := *p
 		q.Advance()
-		return !q.IsAny("hint", "plan") // OPTION (USE HINT ('…'))
+		return !q.IsAny("hint", "plan") // OPTION (USE HINT ('…')) is no USE statement
 	case p.IsAny("exec", "execute"):
 		q := *p
 		q.Advance()

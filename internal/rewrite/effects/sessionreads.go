@@ -8,24 +8,24 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Reads is which results of its connection's last statement a text reads. A statement
-// that keyfill runs in between would change them.
+// Reads is the set of results of its connection's last statement that a text reads. If
+// keyfill ran a statement in between, it would change them.
 type Reads uint8
 
 const (
-	// ReadsLastKey is for LAST_INSERT_ID(), @@last_insert_id, @@identity,
-	// last_insert_rowid(), lastval(), currval, PREVIOUS VALUE FOR, SCOPE_IDENTITY() and
-	// IDENT_CURRENT().
+	// ReadsLastKey means that the text reads the last key or number, by LAST_INSERT_ID(),
+	// @@last_insert_id, @@identity, last_insert_rowid(), lastval(), currval, PREVIOUS VALUE
+	// FOR, SCOPE_IDENTITY() or IDENT_CURRENT().
 	ReadsLastKey Reads = 1 << iota
-	// ReadsCount is for ROW_COUNT(), FOUND_ROWS(), changes(), total_changes(),
-	// @@ROWCOUNT, ROWCOUNT_BIG() and SQL%ROWCOUNT.
+	// ReadsCount means that the text reads a number of rows, by ROW_COUNT(), FOUND_ROWS(),
+	// changes(), total_changes(), @@ROWCOUNT, ROWCOUNT_BIG() or SQL%ROWCOUNT.
 	ReadsCount
 )
 
-// ReadsOf returns which results of the last statement a text reads.
+// ReadsOf returns which results of its connection's last statement a text reads.
 func ReadsOf(d *dialect.Dialect, query string) (reads Reads) {
 	p := reader.New(d, query)
-	var before, last scan.Token // the tokens before the current one
+	var before, last scan.Token // the two tokens before the current one
 	diagnostics := false
 	for ; p.Token.Kind != scan.End; p.Advance() {
 		switch p.Token.Kind {
@@ -48,8 +48,8 @@ func ReadsOf(d *dialect.Dialect, query string) (reads Reads) {
 	return reads
 }
 
-// called returns what a call reads. The function's name is last, and its bracket is the
-// current token.
+// called returns what the call of a function reads. The function's name is the token last,
+// and the bracket after it is the current token.
 func called(p *reader.Reader, before, last scan.Token) Reads {
 	name := p.TextOf(last)
 	switch last.Kind {
@@ -74,7 +74,7 @@ func called(p *reader.Reader, before, last scan.Token) Reads {
 	return 0
 }
 
-// VariableRead returns what the variable here reads.
+// VariableRead returns what the variable at the current token reads.
 func VariableRead(p *reader.Reader) Reads {
 	switch {
 	case p.IsVariable("identity"), p.IsVariable("last_insert_id"):
@@ -106,8 +106,8 @@ func FieldRead(p *reader.Reader, before, last scan.Token) Reads {
 	return VariableRead(p)
 }
 
-// executedReads returns what an executable comment may read, its own strings and comments
-// included.
+// executedReads returns what an executable comment may read. Words in strings and comments
+// inside it count too.
 func executedReads(p *reader.Reader) (reads Reads) {
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text[:p.Token.End]}
 	for s.Pos = p.Token.Start; s.Pos < len(s.Text); {

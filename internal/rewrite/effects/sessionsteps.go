@@ -18,30 +18,33 @@ type SessionRead struct {
 	Offset int
 	Text   string // the read as written, without its arguments: "lastval()", "s.currval"
 
-	// Of is the name that is read: the parts of a sequence's name, or of a table's if
-	// Table is set; nil for the last number of the session, whatever made it.
+	// Of is the name whose number is read: the parts of a sequence's name, or of a table's
+	// name if Table is set. It is nil for the last number of the session, from any sequence.
 	Of     []string
-	Table  bool   // Of is a table's name
-	Column string // of that table; empty for the column that the engine numbers
+	Table  bool   // whether Of is a table's name
+	Column string // a column of that table; empty for the column that the engine numbers
 
-	// Unknown means that only the engine knows the name: an argument, an expression.
+	// Unknown means that only the engine knows the name, because it is an argument or an
+	// expression.
 	Unknown bool
 }
 
-// SessionStep is one statement of a text, with what matters for such numbers.
+// SessionStep is one statement of a text, with its use of the numbers that the engine
+// remembers for sequences and identities.
 type SessionStep struct {
 	Start, End int
 	Reads      []SessionRead
 
-	// Keeps means that the statement draws no number of a sequence or identity: it calls
-	// known functions only, reads no table or view, and writes nothing.
+	// Keeps means that the statement draws no number of a sequence or identity: it calls only
+	// known functions, reads no table or view, and writes nothing.
 	Keeps bool
 
-	// Quiet means that it is an INSERT whose own values draw no number.
+	// Quiet means that the statement is an INSERT whose own values draw no number.
 	Quiet bool
 }
 
-// SessionSteps returns the statements of a text.
+// SessionSteps returns the statements of a text, in order, with their use of the numbers
+// that the engine remembers for sequences.
 func SessionSteps(d *dialect.Dialect, text string) []SessionStep {
 	p := reader.New(d, text)
 	r := &stepReader{Reader: &p}
@@ -55,11 +58,13 @@ func SessionSteps(d *dialect.Dialect, text string) []SessionStep {
 	return steps
 }
 
-// MayReadSession reports whether the words of a text may read such a number.
+// MayReadSession reports whether a text, judged by its words, may read a number that the
+// engine remembers for a sequence or an identity.
 func MayReadSession(d *dialect.Dialect, text string) bool { return ReadsOf(d, text)&ReadsLastKey != 0 }
 
-// EndsSession reports whether a text surely reads no such number and may draw one, on
-// PostgreSQL and MariaDB: mostly an INSERT. It does not read the whole text.
+// EndsSession reports whether a text surely does not read the number that the engine
+// remembers for a sequence, and may draw a new one, on PostgreSQL and MariaDB: mostly an
+// INSERT. It does not read the whole text.
 func EndsSession(d *dialect.Dialect, text string) bool {
 	for _, v := range []byte("vV") {
 		for at := strings.IndexByte(text, v); at >= 0; {
@@ -78,13 +83,13 @@ func EndsSession(d *dialect.Dialect, text string) bool {
 	return !p.IsIn(keepingVerbs) && !p.IsWord("rollback") && p.Token.Kind == scan.Word
 }
 
-// stepReader reads the steps of a text.
+// stepReader reads the statements of a text one by one.
 type stepReader struct {
 	*reader.Reader
-	before, last scan.Token // the tokens before the current one
+	before, last scan.Token // the two tokens before the current one
 }
 
-// keepingVerbs begin statements that draw no number.
+// keepingVerbs begin statements that draw no number of a sequence.
 var keepingVerbs = scan.NewWordSet("select values savepoint release show")
 
 // step reads one statement.
@@ -92,7 +97,7 @@ func (r *stepReader) step() SessionStep {
 	s := SessionStep{Start: r.Token.Start}
 	s.Keeps = r.IsIn(keepingVerbs)
 	if r.IsWord("rollback") {
-		// ROLLBACK alone undoes the INSERT whose number matters.
+		// ROLLBACK TO keeps the number; a plain ROLLBACK undoes the INSERT that drew it.
 		s.Keeps = r.NextIs("to")
 	}
 	insert, values := r.IsWord("insert"), false
@@ -133,8 +138,8 @@ func (r *stepReader) step() SessionStep {
 	return s
 }
 
-// knownCall reports whether the bracket here opens no call, or calls a function of the
-// engine that draws no number.
+// knownCall reports whether the bracket at the current token opens no call, or a call of a
+// function of the engine that draws no number.
 func (r *stepReader) knownCall() bool {
 	name := r.TextOf(r.last)
 	dot := r.TextOf(r.before) == "."
@@ -147,7 +152,8 @@ func (r *stepReader) knownCall() bool {
 	return words.NotCalls.Has(name) || words.BracketWords.Has(name) || words.Builtins.Has(name) || words.ScalarFunctions.Has(name) || scan.EqualAny(name, "pg_get_serial_sequence", "lastval", "currval")
 }
 
-// namedRead returns what a word without a call reads: s.CURRVAL, PREVIOUS VALUE FOR s.
+// namedRead returns what the current word reads without a call: s.CURRVAL, or PREVIOUS
+// VALUE FOR s. It is nil for any other word.
 func (r *stepReader) namedRead() []SessionRead {
 	switch {
 	case r.IsWord("currval") && r.TextOf(r.last) == "." && !r.NextIsPunct('('):
@@ -164,7 +170,8 @@ func (r *stepReader) namedRead() []SessionRead {
 	return nil
 }
 
-// nameBefore returns the name that ends before the point here.
+// nameBefore returns the parts of the name before the point that precedes the current
+// token.
 func (r *stepReader) nameBefore() []string {
 	q := reader.New(r.Dialect, r.Text[:r.last.Start])
 	var tokens []scan.Token
@@ -185,7 +192,8 @@ func (r *stepReader) nameBefore() []string {
 	return name
 }
 
-// callRead returns what a call reads. Its bracket is the current token.
+// callRead returns the remembered number that a call reads, and whether it reads one. The
+// bracket of the call is the current token.
 func (r *stepReader) callRead() (SessionRead, bool) {
 	name := strings.ToLower(strings.Trim(r.TextOf(r.last), "`\"[]"))
 	if r.TextOf(r.before) == "." && !strings.HasSuffix(strings.ToLower(strings.TrimRight(r.Text[:r.before.Start], " ")), "pg_catalog") {
@@ -233,8 +241,8 @@ func (s *SessionRead) argument(q *reader.Reader) {
 	s.Unknown = s.Of == nil || !q.IsPunct(')')
 }
 
-// DrawnFrom returns the parts of the name of the sequence that a column's default draws
-// from; nil unless it draws by that name alone.
+// DrawnFrom returns the parts of the name of the sequence from which a column's default
+// draws. It is nil unless the default is nextval or NEXT VALUE FOR with that name.
 func DrawnFrom(d *dialect.Dialect, expr string) []string {
 	p := reader.New(d, expr)
 	for p.AcceptPunct('(') {
@@ -254,13 +262,14 @@ func DrawnFrom(d *dialect.Dialect, expr string) []string {
 	return p.NameHere()
 }
 
-// DrawsNothing reports whether an expression, such as a column's default, draws no number.
+// DrawsNothing reports whether an expression, such as a column's default, draws no number
+// of a sequence.
 func DrawsNothing(d *dialect.Dialect, expr string) bool {
 	steps := SessionSteps(d, "SELECT "+expr)
 	return len(steps) == 1 && steps[0].Keeps
 }
 
-// NameOf returns the parts of a name as written in SQL.
+// NameOf returns the parts of a qualified name that is written as in SQL.
 func NameOf(d *dialect.Dialect, name string) []string {
 	p := reader.New(d, name)
 	return p.NameHere()

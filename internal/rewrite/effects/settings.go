@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// TransactionOfAny is [TransactionOf] for a connection whose settings are not known: if
-// they matter, it returns TxUnknown.
+// TransactionOfAny is [TransactionOf] for a connection whose settings are not known. If the
+// result depends on them, it returns TxUnknown.
 func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	tx := TransactionOf(d, query)
 	for _, s := range OtherSettings(d, query) {
@@ -20,8 +20,8 @@ func TransactionOfAny(d *dialect.Dialect, query string) Transaction {
 	return tx
 }
 
-// TemporaryOfAny is [Temporary] for a connection whose settings are not known: it returns
-// the names under any of them.
+// TemporaryOfAny is [Temporary] for a connection whose settings are not known. It returns
+// the names under all possible settings.
 func TemporaryOfAny(d *dialect.Dialect, query string) []string {
 	names := Temporary(d, query)
 	for _, s := range OtherSettings(d, query) {
@@ -40,8 +40,8 @@ func OtherSettings(d *dialect.Dialect, query string) []dialect.Settings {
 	return slices.DeleteFunc(others, func(s dialect.Settings) bool { return Hopeless(d.With(s), query) })
 }
 
-// tokensDiffer reports whether one of the settings changes a token of the text.
-// If no single one does at any token, all of them together do not.
+// tokensDiffer reports whether one of the settings changes a token of the text. Each
+// setting is tried alone: if none changes a token, all of them together do not either.
 func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) bool {
 	var alone [bits.UintSize]*dialect.Dialect
 	n := 0
@@ -60,13 +60,13 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 			if query[t.End-1] < 0x80 {
 				continue
 			}
-			// In a client's character set the next byte may be a part of the name.
+			// In some character sets of a client, the next byte may be part of the name.
 		}
 		if d.Setting.In(query[t.Start:min(t.End+1, len(query))]) == 0 {
 			continue
 		}
 		if t.Kind == scan.Executable {
-			return true // its content may differ
+			return true // the content of the comment may differ
 		}
 		for _, other := range alone[:n] {
 			o := scan.Scanner{Dialect: other, Text: query, Pos: t.Start}
@@ -78,8 +78,8 @@ func tokensDiffer(d *dialect.Dialect, others []dialect.Settings, query string) b
 	return false
 }
 
-// Hopeless reports whether the engine refuses the whole text, before it runs any
-// statement of it, because a token belongs to no grammar.
+// Hopeless reports whether the engine refuses the whole text, before it runs any statement
+// of it, because no grammar has one of its tokens.
 func Hopeless(d *dialect.Dialect, query string) bool {
 	oneByOne := d.Setting != nil && d.Setting.OneByOne
 	s := scan.Scanner{Dialect: d, Text: query}

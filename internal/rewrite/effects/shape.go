@@ -24,7 +24,7 @@ func Shape(d *dialect.Dialect, query string) string {
 	last := byte(0)
 	write := func(piece string, is byte) {
 		if is == 'v' && last == 'v' {
-			return // one of several values
+			return // several values in a row count as one
 		}
 		_, _ = io.WriteString(h, piece)
 		last = is
@@ -37,13 +37,13 @@ func Shape(d *dialect.Dialect, query string) string {
 		case scan.Space, scan.Comment, scan.Executable:
 		case scan.Word:
 			if scan.IsDigit(query[t.Start]) {
-				write("? ", 'v') // a number in a form that this engine does not have
+				write("? ", 'v') // other engines read a number here
 				continue
 			}
 			write(withoutDigits(query[t.Start:t.End])+" ", 'w')
 		case scan.Punct:
 			if p := query[t.Start]; last == 'v' && (p == ',' || p == '(' || p == ')') {
-				continue // between values, and between rows of values
+				continue // a sign between values, or between rows of values, is left out
 			}
 			write(query[t.Start:t.End], 'p')
 		case scan.Broken:

@@ -9,17 +9,18 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// A temporary table or view hides a table of the same name, and is not the configured
-// one: MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE", TEMPORARY;
+// A temporary table or view hides a table of the same name, and keyfill does not fill it:
+// MySQL 8.4, section 15.1.20.2; PostgreSQL 18, "CREATE TABLE", TEMPORARY;
 // https://www.sqlite.org/lang_naming.html. SQL Server's temporary tables have names of
 // their own, and Oracle's are part of the schema.
 
-// Temporaries are the words that make a temporary table, and the schemas that hold it.
+// Temporaries are the words that make a table temporary, and the names of the schemas that
+// hold temporary tables.
 var Temporaries = []string{"temp", "temporary", "pg_temp"}
 
-// Temporary returns the folded names, without a schema, of the tables that a text may
-// make as temporary ones, by CREATE, SELECT INTO or RENAME. It is for texts with
-// words.ConcernsTemporary, and texts with RENAME on a connection that has temporary
+// Temporary returns the folded names, without a schema, of the temporary tables that a text
+// may make by CREATE, SELECT INTO or RENAME. Callers ask about texts with
+// words.ConcernsTemporary, and about texts with RENAME on a connection that has temporary
 // tables. Some of the names may not be tables.
 func Temporary(d *dialect.Dialect, query string) []string {
 	var names []string
@@ -74,7 +75,7 @@ func renamed(p *reader.Reader) (names []string) {
 	return names
 }
 
-// opened returns a text with the content of its executable comments outside of them.
+// opened returns a text in which each executable comment is replaced by its content.
 func opened(d *dialect.Dialect, query string) string {
 	if !strings.Contains(query, "!") {
 		return query
@@ -106,7 +107,8 @@ func madeTable(p *reader.Reader) (reader.Name, bool) {
 	return p.TableName()
 }
 
-// CreatesTemporary reads CREATE TEMPORARY TABLE up to the table's name, and returns it.
+// CreatesTemporary reads CREATE TEMPORARY TABLE up to and including the table's name, and
+// returns the name.
 func CreatesTemporary(p *reader.Reader) (reader.Name, bool) {
 	if !p.Accept("create") {
 		return reader.Name{}, false

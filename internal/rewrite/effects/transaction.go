@@ -15,18 +15,18 @@ func OneTransaction(d *dialect.Dialect, query string) bool {
 	return d.Transactions.Texts && Leaves(d, query)&words.OneLeft != 0 && TransactionOf(d, query) == TxUnchanged
 }
 
-// Transaction is how a text changes the transaction of its connection.
+// Transaction says how a text changes the transaction of its connection.
 type Transaction uint8
 
 // The effects of a text on the transaction.
 const (
 	TxUnchanged Transaction = iota // an open transaction stays open, and none begins
-	TxBegins                       // a transaction is open
-	TxEnds                         // no transaction is open
-	TxUnknown                      // a transaction may be open or not
-	TxSaves                        // a transaction is open; if none was, it ends when its savepoint is released
-	TxReleases                     // a transaction that began with a savepoint may end; any other is open
-	TxCommits                      // DDL ran, which commits implicitly, or failed before it did: ask the engine
+	TxBegins                       // a transaction is open afterwards
+	TxEnds                         // no transaction is open afterwards
+	TxUnknown                      // afterwards a transaction may be open or not
+	TxSaves                        // a transaction is open afterwards; if none was open before, it ends when its savepoint is released
+	TxReleases                     // a transaction that began with the savepoint may have ended; any other one stays open
+	TxCommits                      // DDL ran, which commits implicitly, or failed before the commit: ask the engine
 )
 
 // String returns the word for t: "unchanged", "begins", "ends", "unknown", "saves",
@@ -35,7 +35,7 @@ func (t Transaction) String() string {
 	return [...]string{"unchanged", "begins", "ends", "unknown", "saves", "releases", "commits"}[t]
 }
 
-// then returns the effect of two statements together.
+// then returns the effect of two statements together, t first.
 func (t Transaction) then(next Transaction) Transaction {
 	switch {
 	case next == TxUnchanged:
@@ -48,14 +48,14 @@ func (t Transaction) then(next Transaction) Transaction {
 	return TxUnknown
 }
 
-// TransactionOf returns the state after the text has run without an error. Of several
-// statements, the last one with a certain effect decides; a change of when transactions
-// begin (SET autocommit, SET IMPLICIT_TRANSACTIONS) makes the state unknown whatever
-// follows, and so does a block of statements.
+// TransactionOf returns the state of the transaction after the text has run without an
+// error. Of several statements, the last one with a certain effect decides. The state is
+// unknown if the text changes when transactions begin (SET autocommit, SET
+// IMPLICIT_TRANSACTIONS), or has a block of statements.
 //
-// The effect is also unknown if a first word is not known to leave the transaction alone,
-// as with new statements. MySQL's completion_type set on the server, and procedures and
-// triggers that end a transaction, go unnoticed.
+// The state is also unknown if a first word is not known to leave the transaction alone, as
+// with new statements. TransactionOf does not notice MySQL's completion_type if it is set
+// on the server, or procedures and triggers that end a transaction.
 func TransactionOf(d *dialect.Dialect, query string) Transaction {
 	p := reader.New(d, query)
 	if d.Grammar.NoSemicolon {
@@ -71,8 +71,8 @@ func TransactionOf(d *dialect.Dialect, query string) Transaction {
 	return state
 }
 
-// transaction reads one statement, and returns its effect. It returns TxUnknown after an
-// executable comment, unless neither changes anything.
+// transaction reads one statement, and returns its effect. If executable comments precede
+// it, it returns TxUnknown, unless neither they nor the statement changes the transaction.
 func transaction(p *reader.Reader) Transaction {
 	if p.Token.Kind != scan.Executable {
 		return effect(p)
@@ -104,7 +104,7 @@ func effect(p *reader.Reader) Transaction {
 	case words.EffectDefine:
 		start := p.Token.Start
 		if passDefinition(p) && words.Of(p.Dialect).SuspectsBehind(p.Dialect, p.Text[start:]) {
-			return TxUnknown // the text that is taken for its body may follow it
+			return TxUnknown // what was read as the body of a routine may be later statements
 		}
 		return TxUnchanged
 	case words.EffectCommits:
@@ -140,8 +140,8 @@ func unknown(p *reader.Reader) Transaction {
 	return TxUnknown
 }
 
-// unchanged skips the rest of a statement that changes nothing. It returns TxUnchanged,
-// or TxUnknown if an executable comment in it may end it.
+// unchanged skips the rest of a statement that changes nothing. It returns TxUnchanged, or
+// TxUnknown if an executable comment in it may hold another statement that does.
 func unchanged(p *reader.Reader) Transaction {
 	tx := TxUnchanged
 	for ; !p.AtEnd(); p.Advance() {
@@ -200,7 +200,7 @@ func commits(p *reader.Reader) Transaction {
 	}
 	start := p.Token.Start
 	if passDefinition(p) && words.Of(p.Dialect).SuspectsBehind(p.Dialect, p.Text[start:]) {
-		return TxUnknown // the text that is taken for its body may follow it
+		return TxUnknown // what was read as the body of a routine may be later statements
 	}
 	return TxCommits
 }
@@ -221,10 +221,10 @@ func ends(p *reader.Reader) Transaction {
 	p.Advance()
 	switch {
 	case p.IsWord("prepared"):
-		// PostgreSQL: a transaction of another session.
+		// PREPARED names a transaction of another session (PostgreSQL).
 		return certain(p, TxUnchanged)
 	case p.IsWord("force"):
-		// Oracle: an in-doubt distributed transaction.
+		// FORCE ends an in-doubt distributed transaction (Oracle).
 		return certain(p, TxUnknown)
 	}
 	tx := TxEnds

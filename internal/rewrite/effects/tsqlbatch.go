@@ -7,11 +7,11 @@ import (
 )
 
 // batchEffect returns how a text of Transact-SQL changes the transaction. A statement may
-// follow another without a semicolon, so words count anywhere.
+// follow another without a semicolon, so words are read anywhere in the text.
 //
-// Transactions nest: COMMIT ends only the outermost, which the text does not identify,
-// and ROLLBACK of a name may go back to a savepoint: Transact-SQL reference, "BEGIN
-// TRANSACTION" and "ROLLBACK TRANSACTION".
+// Transactions nest, and only the COMMIT of the outermost one ends it; the text does not
+// show which one that is. ROLLBACK of a name may go back to a savepoint: Transact-SQL
+// reference, "BEGIN TRANSACTION" and "ROLLBACK TRANSACTION".
 func batchEffect(p *reader.Reader) Transaction {
 	for p.AcceptPunct(';') {
 	}
@@ -25,12 +25,12 @@ func batchEffect(p *reader.Reader) Transaction {
 	b := tsqlBatch{Reader: p}
 	switch {
 	case e == words.EffectDefine:
-		// The body of a routine is the rest of the batch.
+		// The rest of the batch is the body of the routine, and does not run.
 		if q := *p; q.Defines() {
 			return TxUnchanged
 		}
 	case e == words.EffectUnknown, e == words.EffectBegin && !beginsTransaction(p):
-		// A procedure's name at the start of a batch runs it.
+		// At the start of a batch, the name of a procedure alone runs it.
 		b.state = TxUnknown
 	}
 	for p.Token.Kind != scan.End && !b.blind {
@@ -47,8 +47,8 @@ type tsqlBatch struct {
 	*reader.Reader
 	state    Transaction
 	depth    int  // how many transactions the text has begun and not ended
-	branches bool // it holds statements that may or may not run
-	blind    bool // the rest of the text cannot make the state certain
+	branches bool // whether the text holds statements that may or may not run
+	blind    bool // whether nothing in the rest of the text can make the state certain
 }
 
 // word reads one token, and the tokens that belong to it.
@@ -78,7 +78,7 @@ func (b *tsqlBatch) word() {
 	b.Advance()
 }
 
-// beginsTransaction reports whether the BEGIN here begins a transaction.
+// beginsTransaction reports whether the BEGIN at the current token begins a transaction.
 func beginsTransaction(p *reader.Reader) bool {
 	q := *p
 	q.Advance()

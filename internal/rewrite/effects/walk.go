@@ -7,14 +7,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// walk reads a text once, from its first token to its last, for all questions about what
-// it leaves unchanged.
+// walk reads a text once, from its first token to its last, and answers all questions about
+// what the text leaves unchanged.
 type walk struct {
 	scan.Scanner
 	words *words.Vocabulary
 
 	tok          scan.Token // the current token; white space and comments are left out
-	before, last scan.Token // the tokens before it
+	before, last scan.Token // the two tokens before tok
 	name         nameState
 
 	// touchy means that the text may have other tokens under other settings.
@@ -24,7 +24,7 @@ type walk struct {
 	broken bool
 }
 
-// nameState is how far the name of a table, a type or an alias is read. A bracket after
+// nameState says how far the name of a table, a type or an alias is read. A bracket after
 // such a name calls nothing.
 type nameState uint8
 
@@ -112,14 +112,15 @@ func (w *walk) statement() words.Left {
 	return left & r.leaves()
 }
 
-// rest is the rest of a statement, after the words that it begins with.
+// rest reads the part of a statement after its first words.
 type rest struct {
 	*walk
 	kind  words.StatementKind
 	calls words.Left // what an unknown function may change here
 }
 
-// leaves reads to the end of the statement, and returns what that leaves unchanged.
+// leaves reads to the end of the statement, and returns what the words there leave
+// unchanged.
 func (r *rest) leaves() words.Left {
 	left := words.AllLeft
 	for ; !r.atEnd(); r.read() {
@@ -172,7 +173,7 @@ func (r *rest) leaves() words.Left {
 	return left
 }
 
-// word returns what a word with the marks leaves unchanged.
+// word returns what a statement leaves unchanged if it has a word with the marks.
 func (r *rest) word(m words.Marks) words.Left {
 	left := words.AllLeft
 	if m&words.MarkInto != 0 && !r.afterVerb() {
@@ -191,7 +192,7 @@ func (r *rest) word(m words.Marks) words.Left {
 		left &^= words.OneLeft
 	}
 	if m&words.MarkFor != 0 && r.kind == words.StatementCreate {
-		r.calls = r.words.Calls &^ words.WayLeft // the bounds of a partition are computed at once
+		r.calls = r.words.Calls &^ words.WayLeft // the bounds of a partition are computed by the CREATE itself
 	}
 	return left
 }
@@ -214,7 +215,7 @@ func (r *rest) afterVerb() bool {
 	return false
 }
 
-// uses reports whether the word here belongs to OPTION (USE HINT (…)) of SQL Server.
+// uses reports whether the current word belongs to OPTION (USE HINT (…)) of SQL Server.
 func (w *walk) uses() bool {
 	if !w.isAny("use") {
 		return false
@@ -223,8 +224,8 @@ func (w *walk) uses() bool {
 	return scan.EqualAny(w.text(s.Following()), "hint", "plan")
 }
 
-// opensUnknown reports whether the bracket here opens the arguments of an unknown
-// function.
+// opensUnknown reports whether the bracket at the current token opens the arguments of an
+// unknown function.
 func (w *walk) opensUnknown() bool {
 	switch w.last.Kind {
 	case scan.Word:
@@ -232,24 +233,25 @@ func (w *walk) opensUnknown() bool {
 			return true
 		}
 		m := w.words.Word(w.text(w.last)).Marks
-		// With a space before the bracket, some of the names mean stored functions: MySQL
-		// 8.4, section 11.2.5.
+		// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
+		// section 11.2.5.
 		return m&(words.MarkBracket|words.MarkFunction) == 0 && (m&words.MarkTouching == 0 || w.last.End != w.tok.Start)
 	case scan.Quoted, scan.Variable:
 		return true
 	case scan.String:
-		return w.Text[w.last.Start] == '"' // a name under other settings
+		return w.Text[w.last.Start] == '"' // a quoted name under other settings
 	}
 	return false
 }
 
-// dependsOnSettings reports whether an unread text may have other tokens under other
-// settings.
+// dependsOnSettings reports whether a text whose tokens are not read may have other tokens
+// under other session settings.
 func (w *walk) dependsOnSettings(text string) bool {
 	return w.Dialect.Setting != nil && w.Dialect.Setting.In(text) != 0
 }
 
-// executed returns what an executable comment in a statement of a kind leaves unchanged.
+// executed returns what an executable comment leaves unchanged. in is the kind of the
+// statement that the comment is in.
 func (w *walk) executed(in words.StatementKind) words.Left {
 	text := w.text(w.tok)
 	w.touchy = w.touchy || w.dependsOnSettings(text)

@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// begins reads the words after BEGIN and START, and returns what they leave unchanged. In
-// engines with blocks, words that do not belong to a transaction begin a block. After a
-// semicolon in a block, a statement of it begins or goes on.
+// begins reads the words after BEGIN or START, and returns what they leave unchanged. In
+// engines with blocks, a word that does not belong to a transaction begins a block. Each
+// semicolon in the block ends a statement for the walk.
 func (w *walk) begins() words.Left {
 	for ; !w.atEnd(); w.read() {
 		switch {
@@ -27,8 +27,8 @@ func (w *walk) begins() words.Left {
 var beginWords = scan.NewWordSet(`work transaction deferred immediate exclusive concurrent isolation level read write only
 	serializable repeatable committed uncommitted not deferrable with consistent snapshot`)
 
-// inner moves to the end of the statement, and returns what the statements inside it
-// leave unchanged.
+// inner moves to the end of the statement, and returns what the statements inside it leave
+// unchanged, judged by their words.
 func (w *walk) inner() words.Left {
 	start := w.tok.Start
 	for ; !w.atEnd(); w.read() {
@@ -39,7 +39,7 @@ func (w *walk) inner() words.Left {
 	return w.words.Mentioned(text)
 }
 
-// sets reads what SET sets, and returns what that leaves unchanged.
+// sets reads the words after SET, and returns what the SET leaves unchanged.
 func (w *walk) sets() words.Left {
 	set := &w.words.Set
 	if w.isAny(set.Holds...) {
@@ -52,8 +52,8 @@ func (w *walk) sets() words.Left {
 	return words.AllLeft
 }
 
-// defines reads what a CREATE, ALTER or DROP defines, and returns what that leaves
-// unchanged.
+// defines reads the words after CREATE, ALTER or DROP, and returns what the statement
+// leaves unchanged.
 func (w *walk) defines() words.Left {
 	left := words.AllLeft
 	def := &w.words.Define
@@ -61,13 +61,13 @@ func (w *walk) defines() words.Left {
 		left &^= words.AnyWay
 	}
 	if w.Dialect.Grammar.RoutineIsRest && w.isRoutine() {
-		// The rest of the text is its body, which does not run.
+		// The rest of the text is the body of the routine, which does not run now.
 		left &= w.words.Mentioned(w.Text[w.tok.Start:]) | words.AnyWay
 		w.Pos = len(w.Text)
 		w.read()
 	}
 	if def.Keeps != nil {
-		// What a table, an index or a type is made of calls nothing when it is made.
+		// The parts of a table, an index or a type call no function when it is made.
 		if !w.isAny(def.Keeps...) {
 			left &^= words.AnyWay
 		}
@@ -79,7 +79,7 @@ func (w *walk) defines() words.Left {
 	return left
 }
 
-// isRoutine reports whether the definition here has a body of statements.
+// isRoutine reports whether the definition at the current token has a body of statements.
 func (w *walk) isRoutine() bool {
 	for s := *w; s.tok.Kind != scan.End && !s.isPunct(';') && !s.isPunct('('); s.read() {
 		if s.tok.Kind == scan.Word && slices.ContainsFunc(s.Dialect.Grammar.Routines, func(r string) bool { return s.isAny(r) }) {
