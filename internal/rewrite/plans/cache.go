@@ -21,12 +21,12 @@ type Cache struct {
 	entries, bytes int // the bounds
 
 	seed maphash.Seed
-	door atomic.Pointer[[doorPlaces]atomic.Uint64] // hashes of the last texts; nil until the cache is full
+	door atomic.Pointer[[doorPlaces]atomic.Uint64] // hashes of the texts that were put last; nil until the cache is full
 
 	mu     sync.RWMutex
 	plans  map[string]*cached
 	size   int     // the bytes of all plans
-	newest *cached // the end at which plans enter
+	newest *cached // the plan that was stored last
 	oldest *cached
 	hand   *cached // the next candidate for eviction; nil for the oldest
 }
@@ -36,19 +36,19 @@ type cached struct {
 	plan         *Plan
 	query        string
 	size         int
-	used         atomic.Bool // since the hand passed
+	used         atomic.Bool // whether the plan was used since the hand passed it
 	newer, older *cached
 }
 
-// largestShare bounds the bytes of a single plan to one part in so many of the cache's: a
-// longer text is not stored.
+// largestShare bounds the size of a single plan: a plan that takes more than this fraction
+// of the cache's bytes, one sixteenth, is not stored.
 const largestShare = 16
 
-// doorPlaces is how many texts a full cache remembers that came once.
+// doorPlaces is how many texts that came only once a full cache remembers.
 const doorPlaces = 1 << 12
 
-// NewCache returns a cache for at most so many plans and bytes, the bytes of the texts
-// included. If either bound is 0, it stores nothing.
+// NewCache returns a cache for at most that many plans and bytes, the bytes of the texts
+// included. If either bound is 0, the cache stores nothing.
 func NewCache(entries, bytes int) *Cache {
 	return &Cache{entries: entries, bytes: bytes, seed: maphash.MakeSeed(), plans: map[string]*cached{}}
 }
@@ -67,8 +67,8 @@ func (c *Cache) Get(query string) (*Plan, bool) {
 	return e.plan, true
 }
 
-// Put stores the plan of a query; in a full cache only if the query was put before. It
-// does not replace a plan, and does not store one that takes too large a share.
+// Put stores the plan of a query; in a full cache only if the query was put before. It does
+// not replace a plan, and does not store a plan that is too large: see largestShare.
 func (c *Cache) Put(query string, p *Plan) {
 	size := p.size(len(query))
 	if c.entries <= 0 || size > c.bytes/largestShare || c.isFirst(query) {
@@ -102,18 +102,19 @@ func (c *Cache) Put(query string, p *Plan) {
 	c.size += size
 }
 
-// isFirst reports whether the text is new to a full cache, and remembers the text. It may
-// have been forgotten since it came.
+// isFirst reports whether the cache is full and the text is new to it, and remembers the
+// text. It may be true for a text that came long ago and was forgotten.
 func (c *Cache) isFirst(query string) bool {
 	door := c.door.Load()
 	if door == nil {
 		return false
 	}
-	hash := maphash.String(c.seed, query) | 1 // an empty place holds 0
+	hash := maphash.String(c.seed, query) | 1 // never zero, which marks an empty place
 	return door[hash>>1%doorPlaces].Swap(hash) != hash
 }
 
-// evict drops the first plan from the hand on that was not used since the last pass.
+// evict removes a plan: the first one, from the hand on, that was not used since the hand
+// last passed it.
 func (c *Cache) evict() {
 	e := c.hand
 	if e == nil {
@@ -140,7 +141,7 @@ func (c *Cache) evict() {
 	c.size -= e.size
 }
 
-// size estimates the bytes that a plan retains, its bound texts included.
+// size estimates the bytes that a plan retains, with the texts that are written from it.
 func (pl *Plan) size(query int) int {
 	const plan, perEdit, perSlot, perInsert, perDraw, perListed = 730, 64, 112, 64, 16, 72
 	n := plan + query + perEdit*len(pl.Changes.Edits) + perSlot*len(pl.Changes.Slots) + perInsert*len(pl.Inserts) + perDraw*len(pl.Draws)

@@ -19,27 +19,28 @@ import (
 // from the text. If a number should exist after all, the statement fails and changes no
 // other row. Arguments that only the clause uses are cut too.
 
-// UpsertClause is an upsert clause in the text.
+// UpsertClause is the span of an upsert clause in the text, such as ON CONFLICT.
 type UpsertClause struct {
 	scan.Span
-	Key        int // the index of the key that is its only target, -1 for another target
-	From, UpTo int // how many of the caller's placeholders precede it, and its end
+	Key        int // the index of the key that is the clause's only target; -1 for any other target
+	From, UpTo int // how many of the caller's placeholders precede the clause, and how many precede its end
 }
 
-// cutArguments returns the indexes of the caller's arguments that are not sent, and
-// renumbers the placeholders after them. ok is false if that is not possible.
+// cutArguments returns the indexes of the caller's arguments that only cut clauses use,
+// which are not sent, and renumbers the placeholders after them. ok is false if that is not
+// possible.
 func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	if p.Split.Statements > 1 || p.Params.Styles != reader.StylePosition && p.Params.Styles != reader.StyleNumber {
 		return nil, false
 	}
-	uses := make([]bool, p.Params.Count+1) // the numbers of arguments that are used outside of the clauses
+	uses := make([]bool, p.Params.Count+1) // by number, whether an argument is used outside of the cut clauses
 	if p.Params.Styles == reader.StyleNumber {
 		uses = make([]bool, p.Params.Max+1)
 		if p.Params.Max > p.Dialect.Params.Max {
 			return nil, false
 		}
 	}
-	var behind []scan.Token // the remaining placeholders after the start of the first clause
+	var behind []scan.Token // the remaining placeholders after the start of the first cut clause
 	inside := make([]bool, len(uses))
 	n := 0
 	s := scan.Scanner{Dialect: p.Dialect, Text: p.Text}
@@ -72,7 +73,7 @@ func (p *Draft) cutArguments() (dropped []int, ok bool) {
 	for number := dropped[0] + 1; number < len(uses); number++ {
 		later := slices.ContainsFunc(behind, func(t scan.Token) bool { return scan.NumberOf(p.Text[t.Start+1:t.End]) == number })
 		if uses[number] && (!later || p.standsBefore(number)) {
-			return nil, false // another edit may be there
+			return nil, false // another edit may replace the placeholder before the clause
 		}
 	}
 	for _, t := range behind {

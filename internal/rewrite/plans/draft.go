@@ -19,66 +19,66 @@ type Draft struct {
 
 	With WithClause
 
-	IsInner bool // an INSERT inside another statement is being judged
+	IsInner bool // whether the INSERT that is being read is inside another statement
 
 	Tables SeenTables
 
-	// Constants are the spans of VALUES rows that have constants only. They cannot read
+	// Constants are the spans of VALUES rows that hold only constants. Such rows cannot read
 	// LAST_INSERT_ID(), so undisturbed skips them.
 	Constants []scan.Token
 
-	IsValuesPart  bool // VALUES is a part of a larger query, which the refusal is about
-	RefusalOffset int  // the offset that a refusal is about; 0 for the current token
+	IsValuesPart  bool // whether VALUES is part of a larger query, such as a UNION, which is why it is refused
+	RefusalOffset int  // the byte offset that a refusal reports; zero for that of the current token
 
-	Memory   *PlanMemory // nil until an INSERT is read
+	Memory   *PlanMemory // memory for the plan; nil until an INSERT is read
 	LastList string      // the last text added to a column list, since the lists of a text are often alike
 
 	// The findings.
 	Inserts []Insert
 	Edits   []Edit
 	Slots   []Slot
-	Cuts    []UpsertClause // clauses with placeholders, which are not sent
+	Cuts    []UpsertClause // upsert clauses that are cut from the text and have placeholders
 	Refusal *Refusal
-	Guarded bool           // a value is wrapped so that the engine refuses a set
-	Streams bool           // the rows come as executions: see [Plan.Load]
-	unbound rewrite.Reason // why keys cannot be arguments
+	Guarded bool           // whether a value is wrapped in COALESCE, so that the engine refuses a set
+	Streams bool           // whether the rows come as executions of the text: see [Plan.Load]
+	unbound rewrite.Reason // why keys cannot be sent as arguments; empty if they can
 }
 
 // Split holds where the statements of the text begin and end.
 type Split struct {
-	// The statements of the text. Starts and Semicolons are kept if drivers execute the
-	// statements one by one: where each statement after the first begins, and the
-	// semicolons after the last one.
+	// Statements is the number of statements in the text. If drivers execute them one by one,
+	// Starts holds the offset of each statement after the first, and Semicolons the offsets of
+	// the semicolons after the last one.
 	Statements int
 
 	WithPlaceholders int // how many statements have placeholders
 	Starts           []int
 	Semicolons       []int
-	StatementStart   int // where the current statement begins
-	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor
-	// the offset of the statement after it; 0 until one is read.
+	StatementStart   int // the offset of the current statement
+	// SettingsStart is the offset of the first setting of a SET STATEMENT, SettingsFor the
+	// offset of the statement after it. Both are zero until a SET STATEMENT is read.
 	SettingsStart, SettingsFor int
 }
 
-// Flow says which of the statements run.
+// Flow says which statements of the text run, as far as the text was read.
 type Flow struct {
-	// The effects of the text before the current token. SeveralReason is the refusal
-	// reason for an INSERT that is not the only statement.
+	// SeveralReason is the reason to refuse an INSERT that is not the only statement, after
+	// what was read of the text.
 	SeveralReason rewrite.Reason
 
 	Unsettled  bool // the rest of the text may be read differently, or may not run
-	Branched   bool // the rest may not run
-	Procedural bool // the rest is in a block of PL/SQL
+	Branched   bool // the rest of the text may not run
+	Procedural bool // the rest of the text is in a block of PL/SQL
 	MayRepeat  bool // statements may run more than once
-	AfterBody  int  // one more than the INSERTs before the end of the last routine's body; 0 if there is none
-	Explained  bool // EXPLAIN only explains the statement, which does not run
+	AfterBody  int  // one more than the number of INSERTs before the end of the last routine's body; 0 if no routine was read
+	Explained  bool // an EXPLAIN only explains the statement, which does not run
 }
 
-// WithClause is the WITH clause of the statement, and the one around an INSERT in it.
+// WithClause holds the WITH clause of the statement, and the one around an INSERT in it.
 type WithClause struct {
-	// The WITH clause of the statement: the names that it defines, and the clause. If an
-	// INSERT is in a WITH clause, Enclosing are the definitions before it, which may name
-	// later ones if Recursive is set.
+	// CTEs are the names that the statement's WITH clause defines, and Outer is the clause. If
+	// an INSERT is in a WITH clause, Enclosing are the definitions before it, which may name
+	// later definitions if Recursive is set.
 	CTEs []CTE
 
 	Outer     selects.With
@@ -88,29 +88,29 @@ type WithClause struct {
 
 // SeenTables are the tables that the text has made, moved or mentioned.
 type SeenTables struct {
-	// HasTemporary means that temporary tables may matter to the text. MadeTables are
-	// those that the text has made so far, by the table's name; MaybeMade are the names,
-	// without a schema, of tables that it may have made. MovedTables means that an
-	// earlier statement may have dropped or renamed some. Standing is nil if the
+	// HasTemporary means that temporary tables may matter to the text. MadeTables are the
+	// temporary tables that the text has made so far, by the table's name; MaybeMade are the
+	// names, without a schema, of tables that it may have made. MovedTables means that an
+	// earlier statement may have dropped or renamed a temporary table. Standing is nil if the
 	// connection has none: see compile.QueryWithTemporary.
 	HasTemporary bool
 
 	MadeTables     map[string][]reader.Name
 	MaybeMade      map[string]bool
-	SetsPath       bool // the text sets a search path, which may put another table first
+	SetsPath       bool // whether the text sets a search path, so that a name may mean another table
 	MovedTables    bool
 	Standing       func(TableName) Standing
-	HasSearched    bool    // MentionedTable is set
+	HasSearched    bool    // whether MentionedTable is set
 	MentionedTable *Target // the first configured table that the text mentions
 }
 
 // CTE is a name that a WITH clause defines.
 type CTE struct {
 	Name string // folded
-	Body int    // where its definition begins
+	Body int    // the offset at which its definition begins
 }
 
-// Refuse notes why the INSERT cannot be filled; only the first reason in the text counts.
+// Refuse notes why an INSERT cannot be filled. Only the first reason in the text counts.
 func (p *Draft) Refuse(t *Target, offset int, reason rewrite.Reason) {
 	if p.Refusal == nil {
 		p.Refusal = &Refusal{Target: t, Table: t.Table, Column: t.Keys[0].Column, Offset: offset, Reason: reason, ofValues: p.IsValuesPart}
@@ -122,7 +122,7 @@ func (p *Draft) Edit(start, end int, text string) {
 	p.Edits = append(p.Edits, Edit{Start: start, End: end, Text: text, Slot: -1})
 }
 
-// Slot queues the replacement of a span by text and a key.
+// Slot queues the replacement of a span by text and a key. The slot s says which key.
 func (p *Draft) Slot(start, end int, text string, s Slot) {
 	s.Insert = int32(len(p.Inserts))
 	s.Before = int32(p.Params.Count)
@@ -130,10 +130,10 @@ func (p *Draft) Slot(start, end int, text string, s Slot) {
 	p.Slots = append(p.Slots, s)
 }
 
-// Edit is a span of the text that is replaced; an empty span is an insertion. Edits are
-// queued in the order of the text and do not overlap.
+// Edit is the replacement of a span of the text; if the span is empty, it is an insertion.
+// Edits are queued in the order of the text and do not overlap.
 type Edit struct {
 	Start, End int
-	Text       string // the new text, before the key if there is one
-	Slot       int    // index of the slot whose key follows the text; -1 for none
+	Text       string // the new text; if there is a key, the text before it
+	Slot       int    // the index of the slot whose key follows the text; -1 if no key follows
 }

@@ -10,27 +10,28 @@ import (
 // Explicit describes the keys that an execution brings itself for a key column of an
 // INSERT.
 type Explicit struct {
-	// Sure is the greatest integer that every engine reads as written; 0 if there is
-	// none.
+	// Sure is the greatest of these keys that every engine reads as the same integer; zero if
+	// there is none.
 	Sure int64
 
-	// Open means that there is more, which only the engine can read: an expression, the
-	// rows of a query, a text that is not decimal digits, a fraction, a date; or that the
-	// engine may number the row itself, as for NULL and 0. Guess is the greatest integer
-	// that an engine may read in these, as far as known.
+	// Open means that a key can be read only by the engine: an expression, the rows of a
+	// query, a text that is not decimal digits, a fraction, a date; or that the engine may
+	// number the row itself, as for NULL and 0. Guess is the greatest integer that an engine
+	// may read in such keys, as far as known.
 	Open  bool
 	Guess int64
 }
 
-// Any reports whether the execution may bring an integer.
+// Any reports whether the execution may bring an integer as a key.
 func (e Explicit) Any() bool { return e.Open || e.Sure > 0 }
 
-// Add adds the keys of another execution or INSERT.
+// Add merges the keys of another execution or INSERT.
 func (e *Explicit) Add(o Explicit) {
 	e.Sure, e.Guess, e.Open = max(e.Sure, o.Sure), max(e.Guess, o.Guess), e.Open || o.Open
 }
 
-// Take adds an integer that was read. The engine may number a row whose key is 0.
+// Take adds a key that was read as the integer n. For the key 0 the engine may number the
+// row itself.
 func (e *Explicit) Take(n int64, sure bool) {
 	if sure && n != 0 {
 		e.Sure = max(e.Sure, n)
@@ -39,13 +40,14 @@ func (e *Explicit) Take(n int64, sure bool) {
 	e.Open, e.Guess = true, max(e.Guess, n)
 }
 
-// ExplicitLiterals are the constants that the text of an INSERT brings for a key.
+// ExplicitLiterals are the keys that the text of an INSERT has as constants.
 type ExplicitLiterals struct {
 	Explicit
 	Integers []int64
 }
 
-// Follows reports whether the text may bring integers for a key with [Key].Follow.
+// Follows reports whether the text may bring integers for a key with [Key].Follow, whose
+// numbering has to continue above them.
 func (pl *Plan) Follows() bool {
 	for i := range pl.Inserts {
 		for _, k := range pl.Inserts[i].Target.Keys {
@@ -57,7 +59,7 @@ func (pl *Plan) Follows() bool {
 	return false
 }
 
-// IntegerOf returns the integer that a driver binds for v, 0 if v is not one. sure
+// IntegerOf returns the integer that a driver binds for v, or 0 if v is no integer. sure
 // reports whether every engine reads the same integer.
 func IntegerOf(v driver.Value) (n int64, sure bool) {
 	switch v := v.(type) {
@@ -89,8 +91,8 @@ func IntegerOf(v driver.Value) (n int64, sure bool) {
 }
 
 // IntegerIn returns the integer that an engine may read in a text: engines ignore spaces,
-// and some accept fractions, exponents, other bases or separators. It is sure if the text
-// has decimal digits and nothing else but a minus sign.
+// and some accept fractions, exponents, other bases or separators. sure reports whether the
+// text has decimal digits and nothing else but a minus sign.
 func IntegerIn(text string) (n int64, sure bool) {
 	if digits := strings.TrimPrefix(text, "-"); digits != "" && strings.Trim(digits, "0123456789") == "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -110,7 +112,7 @@ func IntegerIn(text string) (n int64, sure bool) {
 	return 0, false
 }
 
-// Brings returns the record of the constants for a key.
+// Brings returns the constants that are noted for the key with the given index.
 func (in *Insert) Brings(key int) *ExplicitLiterals {
 	if in.Explicit == nil {
 		in.Explicit = make([]ExplicitLiterals, len(in.Target.Keys))
@@ -118,7 +120,7 @@ func (in *Insert) Brings(key int) *ExplicitLiterals {
 	return &in.Explicit[key]
 }
 
-// Follow adds the constants of another INSERT of the same MERGE.
+// Follow adds the constants that another INSERT of the same MERGE has as keys.
 func (in *Insert) Follow(explicit []ExplicitLiterals) {
 	for key := range explicit {
 		l, more := in.Brings(key), &explicit[key]

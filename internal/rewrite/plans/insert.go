@@ -3,53 +3,53 @@ package plans
 // Insert is one INSERT of a text into a configured table.
 type Insert struct {
 	Target    *Target
-	Offset    int // of the verb, in bytes
-	Rows      int // rows of VALUES, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
+	Offset    int // the byte offset of its verb
+	Rows      int // how many rows VALUES has, or SELECTs that are each a row; 1 for SET and DEFAULT VALUES; -1 if not known
 	Upsert    Upsert
 	Returning bool // the statement returns rows
 
 	Name WrittenName
 
-	// Nested means that the INSERT is in a WITH clause of another statement, which
-	// returns the result. Explained means that it is explained and does not run: its keys
-	// are never stored.
+	// Nested means that the INSERT is in a WITH clause of another statement, which returns the
+	// result. Explained means that an EXPLAIN only explains the INSERT: it does not run, and
+	// its keys are never stored.
 	Nested, Explained bool
 
-	// Branched means that a condition of the text decides whether the INSERT runs, once,
-	// or not.
+	// Branched means that a condition in the text, such as IF, decides whether the INSERT runs
+	// at all.
 	Branched bool
 
 	// Conditional means that a condition of the text may leave a row out, as in SELECT …
-	// WHERE. Conflict is ConflictSkip if nothing else may leave one out or replace it.
+	// WHERE. Conflict is then ConflictSkip, unless rows may be left out or replaced for
+	// another reason too.
 	Conditional bool
 
-	// Worked means that a key in the INSERT is an expression with an @ in it, which some
-	// driver options that rewrite the query take for a name.
+	// Worked means that a key in the INSERT is an expression with an @ in it. Some driver
+	// options that rewrite the query take the @ for the begin of a parameter's name.
 	Worked bool
 
-	// Query is set if the rows come from a query and the engine numbers them; otherwise
-	// nil.
+	// Query is the query that the rows come from, if the engine numbers them; otherwise nil.
 	Query *Query
 
-	Selects   bool // its rows are SELECTs
+	Selects   bool // whether its rows are SELECTs
 	End       int  // the offset after its text
-	Delayed   bool // it may be stored after the engine's answer
-	ByDefault bool // a row has DEFAULT for a key
+	Delayed   bool // whether the engine may store the rows after it has answered
+	ByDefault bool // whether a row has DEFAULT for a key
 
 	Scopes   *Scoping           // the columns that keys are numbered within; nil if there are none
-	Explicit []ExplicitLiterals // the keys in the text, for each key with Follow; nil if there are none
+	Explicit []ExplicitLiterals // the keys that the text has as constants, for each key with Follow; nil if there are none
 	Listing  *Listing           // its column list and rows if they name a key; otherwise nil
 }
 
-// Upsert says how rows that exist already are treated.
+// Upsert says what the engine does with rows that exist already.
 type Upsert struct {
 	Conflict Conflict // how the engine treats a row that exists already
-	// Replaces means that a row may replace another one, even one of the same statement,
-	// whatever else the INSERT has for existing rows: REPLACE, OR REPLACE.
+	// Replaces means that a row may replace another row, even one of the same statement,
+	// whatever else the INSERT says about existing rows: REPLACE, OR REPLACE.
 	Replaces bool
 
-	// UpdatesKey means that the update part of an upsert clause may change a key column:
-	// the existing row may have got the new key.
+	// UpdatesKey means that the update part of an upsert clause may change a key column, so
+	// that the existing row may have got the new key.
 	UpdatesKey bool
 
 	// LeavesRow means that the update part only assigns key columns to themselves (id =
@@ -60,11 +60,11 @@ type Upsert struct {
 	// it sets itself which key LAST_INSERT_ID() returns.
 	Idiom bool
 
-	Assigned bool // the update part assigns something
-	Sure     bool // the Idiom runs whenever the update part does
+	Assigned bool // whether the update part has an assignment
+	Sure     bool // whether LAST_INSERT_ID is called whenever the update part runs: see Idiom
 }
 
-// WrittenName is the table's name as the text has it.
+// WrittenName is a table's name as the text has it.
 type WrittenName struct {
 	// TableText is the table's name as written.
 	TableText string
@@ -73,8 +73,8 @@ type WrittenName struct {
 	// name has no such part. It is the name of a database unless a server precedes it.
 	Database string
 
-	// Cased means that the table's name has letters in another case than the one it is
-	// compared in: with other server settings it names another table.
+	// Cased means that the table's name is not written in the case in which names are
+	// compared: under other server settings it means another table.
 	Cased bool
 
 	// Unlisted is the table's name as written if the INSERT is refused only because it
@@ -99,11 +99,10 @@ const (
 	ConflictUpdate                  // the old row is changed: DO UPDATE, ON DUPLICATE KEY UPDATE
 
 	// ConflictConditional means that conditions of the statement decide whether a row is
-	// inserted at all: MERGE, INSERT WHEN.
+	// inserted: MERGE, INSERT WHEN.
 	ConflictConditional
 )
 
-// Counts reports whether the engine would number a row of the INSERT by the key column's
-// own default if the key were not filled: the column is not listed, or its value is
-// DEFAULT.
+// Counts reports whether the key column's own default would number a row of the INSERT if
+// keyfill did not fill the key: the column is not listed, or its value is DEFAULT.
 func (in *Insert) Counts() bool { return in.Listing == nil || in.ByDefault }

@@ -11,20 +11,20 @@ import (
 type KeyReader struct {
 	*reader.Reader
 	in     *Insert
-	key    int // the index of the key
-	column int // its index in the list
+	key    int // the index of the key in the target's Keys
+	column int // the index of the key's column in the column list
 	Found  KeysFound
 }
 
-// KeysFound receives the places of the key.
+// KeysFound is called with each place of the key. If a method returns false, reading stops.
 type KeysFound interface {
-	Listed(key Element) bool // in the column list
-	Implied() bool           // in the table's columns, since there is no list
-	// Row receives its value in a row. name is the text before it in SET.
+	Listed(key Element) bool // the key is in the column list
+	Implied() bool           // the key is one of the table's columns, and there is no column list
+	// Row receives the value of the key in a row. name is the text before the value in a SET.
 	Row(row int, i Element, v reader.Value, name string) bool
 }
 
-// NewKeyReader returns the reader of an INSERT with a listing.
+// NewKeyReader returns a reader of an INSERT that lists a key. key is the key's index.
 func NewKeyReader(d *dialect.Dialect, query string, in *Insert, key int) *KeyReader {
 	l := in.Listing
 	p := reader.At(d, query[:l.Rows.End], l.Rows.Start)
@@ -35,9 +35,9 @@ func NewKeyReader(d *dialect.Dialect, query string, in *Insert, key int) *KeyRea
 // Element is one of the columns, values or assignments between commas.
 type Element struct {
 	scan.Span
-	Before, params int // how many of the caller's placeholders precede it, and are in it
-	comma          int // the offset of the comma after it; -1 for the last
-	next           int // where the next one begins
+	Before, params int // how many of the caller's placeholders precede the element, and are in it
+	comma          int // the offset of the comma after the element; -1 for the last one
+	next           int // the offset of the next element
 }
 
 func (r *KeyReader) begins() Element {
@@ -54,7 +54,8 @@ func (r *KeyReader) ends(i *Element) {
 	}
 }
 
-// Insertion reads the text after the table's name, up to the end of the rows.
+// Insertion reads the text after the table's name, up to the end of the rows. It reports
+// false if the text is not of a form that it reads, or a method of Found returned false.
 func (r *KeyReader) Insertion() bool {
 	if r.Accept("set") {
 		return r.assignments()
@@ -74,7 +75,7 @@ func (r *KeyReader) Insertion() bool {
 	}
 }
 
-// list reads the column list, and returns its length.
+// list reads the column list, and returns how many columns it has.
 func (r *KeyReader) list() (width int, ok bool) {
 	if !r.IsPunct('(') {
 		t := r.in.Target
@@ -101,7 +102,7 @@ func (r *KeyReader) list() (width int, ok bool) {
 	return width, r.column >= 0 && r.Found.Listed(key) && r.AcceptPunct(')')
 }
 
-// values reads one row.
+// values reads one row of VALUES.
 func (r *KeyReader) values(row, width int) bool {
 	if !r.AcceptPunct('(') {
 		return false

@@ -11,18 +11,20 @@ import (
 )
 
 // Session reports whether the text allows a key to be written as LAST_INSERT_ID(key), so
-// that LAST_INSERT_ID() and the OK packet return the first row's: MySQL 8.4, section
-// 14.15, LAST_INSERT_ID(expr). The policy must want it ([Key].Session), and the statement
-// must be an INSERT or REPLACE with VALUES or SET, without IGNORE and DELAYED.
+// that LAST_INSERT_ID() and the OK packet return the key of the first row: MySQL 8.4,
+// section 14.15, LAST_INSERT_ID(expr). The text with this call is the session's text. The
+// policy must ask for it ([Key].Session), and the statement must be an INSERT or REPLACE
+// with VALUES or SET, without IGNORE and DELAYED.
 //
 // The call comes after all other values, which read the session's old number: in a single
 // row around its key, and in the last of several rows as IF(LAST_INSERT_ID(first), last,
-// last). A listed key is moved there, in executions that fill it; the keys that other
-// rows bring must then be numbers or strings.
+// last). A listed key is moved there, in executions that fill it; the keys that other rows
+// bring must then be numbers or strings.
 //
-// If the table has several keys, rows are returned, or an ON DUPLICATE KEY UPDATE assigns
-// LAST_INSERT_ID(…) to a column, as the whole value and not in a part of an expression
-// that may be skipped, the first row's key is written as the call, and the text
+// In three cases the call is around the first row's key instead: the table has several
+// keys, the statement returns rows, or its ON DUPLICATE KEY UPDATE assigns
+// LAST_INSERT_ID(…) to a column, as the whole value and not in a part of an expression that
+// may be skipped. The text must then meet these conditions. It
 //
 //   - does not list the key's column;
 //   - has no other use of LAST_INSERT_ID, @@last_insert_id, @@identity or ROW_COUNT, which
@@ -30,17 +32,19 @@ import (
 //   - has no subqueries and calls only known functions of the engine, since a stored function
 //     may read LAST_INSERT_ID().
 //
-// The caller has to look up triggers and column defaults that are expressions, and uses
-// the session's text if at least one key is filled.
+// The caller has to check for triggers and for column defaults that are expressions. It
+// uses the session's text only if at least one key is filled.
 func (pl *Plan) Session() bool { return pl.flags.session }
 
-// The text before and after a key in the session's text.
+// SessionOpen and SessionClose are the text around a key in the session's text: see
+// [Plan.Session].
 const (
 	SessionOpen  = "LAST_INSERT_ID("
 	SessionClose = ")"
 )
 
-// Wrap is how the key of a slot is written in the session's text.
+// Wrap says how the key of a slot is written in the session's text, which sets
+// LAST_INSERT_ID(): see [Plan.Session].
 type Wrap uint8
 
 // The ways to write a key.
@@ -50,26 +54,27 @@ const (
 	WrapLast      // IF(LAST_INSERT_ID(first), key, key)
 )
 
-// LastKey is the last key of several rows: the index of its added placeholder, from 0,
-// and its draw.
+// LastKey is the key in the last of several rows: the index of the placeholder that is
+// added for it, counted from 0, and the index of its draw.
 type LastKey struct {
 	Placeholder int
 	Draw        int32
 }
 
-// sessionForm notes how the session's text differs from the bound text.
+// sessionForm notes how the session's text, which sets LAST_INSERT_ID(), differs from the
+// text that only has the keys added.
 func (p *Draft) sessionForm(pl *Plan) {
 	if !p.Dialect.FirstID {
 		return
 	}
-	owns, room := 0, 0 // the caller's placeholders for keys, and how many more the engine takes
+	owns, room := 0, 0 // the caller's placeholders for keys, and how many more placeholders the engine takes
 	for i := range pl.Changes.Slots {
 		if pl.Changes.Slots[i].Kind == SlotOwn {
 			owns++
 		}
 	}
 	if room = p.Dialect.Params.Max - p.Params.Count - (len(pl.Changes.Slots) - owns); room < 0 {
-		room = math.MaxInt // keys are literals
+		room = math.MaxInt // no limit, since keys are literals
 	}
 	edit := 0
 	var listed []listedInsert
@@ -102,7 +107,7 @@ func (p *Draft) sessionForm(pl *Plan) {
 			for first >= from && p.Edits[edit].Slot != first {
 				edit++
 			}
-			// An unlisted key is an insertion; a literal would be replaced.
+			// Only a key that is inserted can be wrapped so, and not a key that replaces a literal.
 			if e := &p.Edits[edit]; first < from || e.Start < e.End || pl.Changes.Slots[first].Row > 0 || !p.undisturbed(in) {
 				continue
 			}
@@ -115,14 +120,14 @@ func (p *Draft) sessionForm(pl *Plan) {
 	}
 }
 
-// isPlain reports whether nothing is evaluated after the values of the INSERT's last row,
-// which is stored or fails.
+// isPlain reports whether the engine evaluates nothing after the values of the INSERT's
+// last row, and either stores that row or fails.
 func (in *Insert) isPlain() bool {
 	return in.Upsert.Conflict != ConflictUpdate && !in.Returning && !in.Delayed && !in.Selects && in.Query == nil && in.Rows > 0 && len(in.Target.Keys) == 1
 }
 
-// SessionKey returns the index of the key to write in LAST_INSERT_ID( ), -1 if there is
-// none.
+// SessionKey returns the index of the key that is written as LAST_INSERT_ID(key), or -1 if
+// no key is.
 func (in *Insert) SessionKey() int {
 	if in.Explained || in.Upsert.Conflict == ConflictSkip || in.Upsert.Conflict == ConflictUpdate && !in.Upsert.Sure {
 		return -1
@@ -130,9 +135,9 @@ func (in *Insert) SessionKey() int {
 	return slices.IndexFunc(in.Target.Keys, func(k Key) bool { return k.Session && k.Integer })
 }
 
-// undisturbed reports whether nothing in the text of an INSERT reads, or may read, what
-// LAST_INSERT_ID(key) changes. Other statements of the text read the same as without
-// keyfill.
+// undisturbed reports whether nothing in the text of an INSERT reads, or may read, the
+// value that LAST_INSERT_ID(key) changes. Other statements of the text read the same value
+// as without keyfill.
 func (p *Draft) undisturbed(in *Insert) bool {
 	text := p.Within(scan.Span{Start: in.Offset, End: in.End})
 	q := use{upserts: in.Upsert.Conflict == ConflictUpdate, Reader: &text}
@@ -140,7 +145,7 @@ func (p *Draft) undisturbed(in *Insert) bool {
 	rows := p.Constants[at:]
 	for ; ; q.Advance() {
 		if len(rows) > 0 && q.Token.Start == rows[0].Start {
-			// Constants read nothing.
+			// Rows of constants read nothing, and are skipped.
 			q.last = scan.Token{Kind: scan.Punct, Start: rows[0].End - 1, End: rows[0].End}
 			q.Pos = rows[0].End
 			q.Read()
@@ -156,20 +161,20 @@ func (p *Draft) undisturbed(in *Insert) bool {
 	}
 }
 
-// use reads a text for the session values that it may read.
+// use reads a text to find out which values of the session it may read.
 type use struct {
 	*reader.Reader
-	before, last scan.Token // the tokens before the current one
+	before, last scan.Token // the two tokens before the current one
 	depth        int
-	rows         bool // the table's name and column list are read
-	upserts      bool // there is an upsert clause
-	update       bool // the current token is in its update part
+	rows         bool // whether the table's name and column list have been read
+	upserts      bool // whether the INSERT has an upsert clause
+	update       bool // whether the current token is in the update part of that clause
 }
 
-// token reports whether the current token leaves the session's key alone.
+// token reports whether the current token does not read the session's LAST_INSERT_ID().
 func (u *use) token() bool {
 	if u.last.Kind != scan.Punct && isIdiomName(u.Reader, u.last) {
-		// At most, the word is the function's name, with an argument.
+		// The function's name is allowed only in a call with an argument, in the update part.
 		return u.update && u.IsPunct('(') && u.TextOf(u.before) != "."
 	}
 	if u.IsPunct(')') && isIdiomName(u.Reader, u.before) {
@@ -206,7 +211,7 @@ func isIdiomName(p *reader.Reader, t scan.Token) bool {
 	return false
 }
 
-// word reports whether the current word leaves the session's key alone.
+// word reports whether the current word does not read the session's LAST_INSERT_ID().
 func (u *use) word() bool {
 	switch {
 	case u.IsAny("select", "with", "table", "ignore", "delayed", "row_count", "rowcount"):
@@ -222,9 +227,9 @@ func (u *use) word() bool {
 	return effects.FieldRead(u.Reader, u.before, u.last) == 0
 }
 
-// call reports whether the bracket here opens nothing that may run a user's function: it
-// groups, or belongs to a word of the grammar, to a type or alias after AS, or to one of
-// the engine's own functions.
+// call reports whether the bracket at the current token opens nothing that may run a user's
+// function: it groups, or belongs to a word of the grammar, to a type or alias after AS, or
+// to one of the engine's own functions.
 func (u *use) call() bool {
 	switch u.last.Kind {
 	case scan.Punct:
@@ -236,14 +241,14 @@ func (u *use) call() bool {
 	if u.before.Kind == scan.Word && scan.EqualWord(u.TextOf(u.before), "as") {
 		return true
 	}
-	// With a space before the bracket, some of the names mean stored functions: MySQL
-	// 8.4, section 11.2.5.
+	// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
+	// section 11.2.5.
 	return u.last.Kind == scan.Word && u.TextOf(u.before) != "." &&
 		(words.BracketWords.Has(u.TextOf(u.last)) || u.last.End == u.Token.Start && words.Builtins.Has(u.TextOf(u.last)))
 }
 
-// IsIdiom reports whether LAST_INSERT_ID is called here with an argument, and is not a
-// schema's function.
+// IsIdiom reports whether the current token begins a call of LAST_INSERT_ID with an
+// argument, and not of a function with that name in a schema.
 func IsIdiom(p *reader.Reader) bool {
 	if !isIdiomName(p, p.Token) || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' {
 		return false
@@ -253,8 +258,8 @@ func IsIdiom(p *reader.Reader) bool {
 	return q.AcceptPunct('(') && !q.IsPunct(')')
 }
 
-// IsAssigned reports whether the call of LAST_INSERT_ID here is the whole value of the
-// assignment that begins at an offset.
+// IsAssigned reports whether the call of LAST_INSERT_ID at the current token is the whole
+// value of the assignment that begins at an offset.
 func IsAssigned(p *reader.Reader, at int) bool {
 	q := p.Within(scan.Span{Start: at, End: len(p.Text)})
 	for q.Token.Kind == scan.Word || q.Token.Kind == scan.Quoted {

@@ -95,7 +95,7 @@ func (p *Draft) Plan() *Plan {
 	return pl
 }
 
-// newPlan returns a plan with the text and none of the findings.
+// newPlan returns a plan of the text, still without its changes.
 func (p *Draft) newPlan() *Plan {
 	var pl *Plan
 	if p.Memory != nil {
@@ -118,8 +118,8 @@ func (p *Draft) firstQuery() int {
 	return -1
 }
 
-// place counts the added placeholders, and notes their places among the caller's if any
-// has to be known.
+// place counts the added placeholders. If drivers find arguments by position, it also notes
+// for each of them how many of the caller's placeholders precede it.
 func (pl *Plan) place() {
 	for i := range pl.Changes.Edits {
 		if slot := pl.Changes.Edits[i].Slot; slot >= 0 {
@@ -153,9 +153,9 @@ func trimmed[S ~[]E, E any](s S) S {
 	return s
 }
 
-// spellingOrReason returns how the placeholders of the keys are spelled, or the reason
-// why the slots cannot be filled. It decides which of the caller's placeholders are
-// shared.
+// spellingOrReason returns how the placeholders of the keys are spelled, or the reason why
+// the keys cannot be added. It also notes which of the caller's placeholders for keys have
+// other uses.
 func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	switch {
 	case p.Flow.MayRepeat:
@@ -187,10 +187,10 @@ func (p *Draft) spellingOrReason() (reader.Spelling, rewrite.Reason) {
 	return p.firstUse(&u, sp)
 }
 
-// firstUse ensures that a placeholder that drivers number by its digits or by its first
-// use in the text gets the same argument either way, by renumbering those after a key. If
-// the caller's own differ already, keys are literals, since its drivers treat them as
-// before if no argument comes between.
+// firstUse ensures that a placeholder gets the same argument in drivers that number it by
+// its digits and in drivers that number it by its first use in the text: it renumbers the
+// placeholders after a key. If the two numberings differ already in the caller's text, keys
+// are written as literals, which leave both as they are.
 func (p *Draft) firstUse(u *reader.Usage, sp reader.Spelling) (reader.Spelling, rewrite.Reason) {
 	for i := range p.Slots {
 		s := &p.Slots[i]
@@ -215,7 +215,7 @@ func (p *Draft) firstUse(u *reader.Usage, sp reader.Spelling) (reader.Spelling, 
 	return sp, ""
 }
 
-// hasOwn reports whether one of the slots is the caller's placeholder.
+// hasOwn reports whether a slot is one of the caller's own placeholders.
 func hasOwn(slots []Slot) bool {
 	for i := range slots {
 		if slots[i].Kind == SlotOwn {
@@ -225,12 +225,12 @@ func hasOwn(slots []Slot) bool {
 	return false
 }
 
-// share gives slots whose placeholders have other uses placeholders of their own, and
-// reports whether there are any. If a placeholder is used for keys alone, its first slot
-// keeps it, so that no argument is left without a place.
+// share finds keys whose placeholder has other uses too. Each of them gets a placeholder of
+// its own, and share reports whether there are any. If all uses of a placeholder are keys,
+// its first slot keeps the placeholder, so that its argument is still used.
 func (p *Draft) share(u *reader.Usage) bool {
 	if u.Ids == nil {
-		return false // each is used once
+		return false // each placeholder is used once
 	}
 	keys := map[string]int{}
 	for i := range p.Slots {
@@ -259,8 +259,8 @@ func (p *Draft) share(u *reader.Usage) bool {
 	return shared
 }
 
-// draw returns the index of a draw, which it adds at its first use. known are the indexes
-// of all draws, nil for the few of a single INSERT.
+// draw returns the index of d in the plan's draws, and adds d at its first use. known has
+// the indexes of all draws; it is nil for a single INSERT, which has few.
 func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
 	if known != nil {
 		if i, ok := known[d]; ok {

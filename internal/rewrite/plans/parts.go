@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// parts returns the statements of the text; nil unless they are executed one by one. A
-// comment between two statements belongs to the first one.
+// parts returns the statements of the text, if drivers execute them one by one; otherwise
+// nil. A comment between two statements belongs to the first one.
 func (p *Draft) parts() []string {
 	if len(p.Split.Starts) == 0 {
 		return nil

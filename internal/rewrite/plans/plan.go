@@ -27,25 +27,25 @@ func (a Action) String() string {
 // Plan is the compiled rewriting of one query. It does not change and is safe for
 // concurrent use.
 type Plan struct {
-	// Action is decided from the text alone. Keep together with AtExecution means that a
-	// bound value decides.
+	// Action is decided from the text alone. Keep together with AtExecution means that the
+	// value of an argument decides whether a key is filled.
 	Action      Action
-	AtExecution bool     // a placeholder stands for a key
-	Refusal     *Refusal // why, for Refuse
+	AtExecution bool     // whether a placeholder stands where a key belongs
+	Refusal     *Refusal // why the text is refused, if Action is Refuse
 	Inserts     []Insert // the INSERTs into configured tables
 	Draws       []Draw   // the calls to sources that an execution may make
-	Statements  int      // how many the text has
+	Statements  int      // how many statements the text has
 
-	// Parts are the statements of the text, each as a text of its own, if it can be
-	// executed in parts, so that the rows of a query are counted, and keys drawn,
-	// directly before the INSERT; nil otherwise. A text that NeedsParts cannot be
-	// prepared, and returns no rows.
+	// Parts are the statements of the text, each as a text of its own, if the text can be
+	// executed in parts: then the rows of a query are counted, and keys drawn, directly before
+	// the INSERT. It is nil otherwise. A text for which NeedsParts is true cannot be prepared,
+	// and returns no rows.
 	Parts []string
 
-	// Load means that the text opens a bulk load, and nothing else: its rows come as the
-	// executions of the prepared text, with a value for each column as arguments, and an
-	// execution without arguments ends it. bind.FindHoles and bind.Arguments are for one
-	// row, as if it had a placeholder for each column; keys cannot be literals.
+	// Load means that the text only opens a bulk load. Its rows come as the executions of the
+	// prepared text, with a value for each column as arguments, and an execution without
+	// arguments ends the load. bind.FindHoles and bind.Arguments handle one row, as if the
+	// text had a placeholder for each column; keys cannot be literals.
 	Load bool
 
 	Dialect *dialect.Dialect // the dialect that the plan was made for
@@ -54,28 +54,29 @@ type Plan struct {
 
 	flags planFlags
 
-	// LastKeys are the added placeholders, counted from 0, that take three places in the
-	// session's text; Listed are the edits of that text if a key is listed. They are nil
-	// otherwise.
+	// LastKeys are the added placeholders, counted from 0, that become three placeholders in
+	// the session's text (the text that sets LAST_INSERT_ID()). Listed are the edits of that
+	// text if the column list names a key. Both are nil otherwise.
 	LastKeys []LastKey
 	Listed   []SessionEdit
 
-	LiteralReason rewrite.Reason // why keys are literals although there are placeholders
-	Scoped        bool           // keys are numbered within other columns
+	LiteralReason rewrite.Reason // why keys are literals although the text has placeholders; empty if they are arguments
+	Scoped        bool           // whether keys are numbered within the values of other columns
 
-	Readings []Reading // the plans under other settings: see [Plan.Under]
+	Readings []Reading // the plans under other session settings: see [Plan.Under]
 
 	memory *PlanMemory // nil for a plan without INSERTs
 
 	Lazy Lazy
 
-	Proof *ProofTexts // nil if no text proves anything
+	Proof *ProofTexts // for texts in which keys prove facts; nil if there are none
 }
 
-// Changes are a text and what is changed in it.
+// Changes are the text of a query and the changes that keyfill makes to it.
 type Changes struct {
-	// The text, and the changes that package bind writes into it. BoundEdits are the
-	// edits of bind.Text if the caller's placeholders are renumbered too; nil otherwise.
+	// Query is the caller's text. Package bind writes the changes below into it. BoundEdits
+	// are the edits of bind.Text if the caller's placeholders are renumbered too; nil
+	// otherwise.
 	Query string
 
 	Edits       []Edit
@@ -83,13 +84,13 @@ type Changes struct {
 	BoundEdits  []Edit
 	Params      reader.Params
 	Spelling    reader.Spelling
-	Added       int   // placeholders that are added
+	Added       int   // how many placeholders are added
 	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
 	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts   []int // how many keys each draw takes if every slot takes one
+	KeyCounts   []int // how many keys each draw needs if every slot takes a key
 }
 
-// Lazy holds what is computed at its first use.
+// Lazy holds values that are computed at their first use.
 type Lazy struct {
 	undoes              lazyUndoes
 	byInsert            lazySlots
@@ -98,16 +99,16 @@ type Lazy struct {
 	quiet               lazyQuiet
 }
 
-// planFlags are what the methods of a plan return.
+// planFlags are the results of methods of a plan.
 type planFlags struct {
 	guarded   bool // see GuardsSets
 	session   bool // see Session
 	conflicts bool // see MayConflict
 }
 
-// PlanMemory is memory for a plan, and for the parts that most filling plans have: one
-// INSERT with one key. It is one piece, since several would take longer to allocate than
-// to fill.
+// PlanMemory is memory for a plan, and for the parts that most plans with keys have: one
+// INSERT with one key. It is one allocation, since several would take longer than filling
+// them in.
 type PlanMemory struct {
 	plan    Plan
 	Inserts [1]Insert
@@ -149,55 +150,56 @@ func (pl *Plan) SlotsOf(insert int) []int32 {
 	return l.of[insert]
 }
 
-// lazyUndoes is whether a text undoes what it does, computed at the first call.
+// lazyUndoes is the result of [Plan.Undoes], computed at the first call.
 type lazyUndoes struct {
 	once   sync.Once
 	undoes bool
 }
 
-// Draw is one call to a source: the keys of one column of one INSERT.
+// Draw is one call to a key source, for all keys of one column of one INSERT.
 type Draw struct {
-	Insert int // index of Plan.Inserts
-	Key    int // index of the target's Keys
+	Insert int // index in Plan.Inserts
+	Key    int // index in the target's Keys
 }
 
-// SlotKind is what the text has where a key belongs.
+// SlotKind says what the caller's text has where a key belongs.
 type SlotKind uint8
 
 // What the text may have where a key belongs.
 const (
 	SlotKey SlotKind = iota // nothing, or a literal that counts as no key
-	SlotOwn                 // the caller's placeholder, used only here
-	SlotTwo                 // the caller's placeholder, used elsewhere too
+	SlotOwn                 // the caller's placeholder, which is used only there
+	SlotTwo                 // the caller's placeholder, which is used elsewhere too
 )
 
-// Slot is the place of one key among the arguments.
+// Slot is a place for one key, in the text and among the arguments.
 type Slot struct {
 	Kind   SlotKind
-	Wrap   Wrap // how the key is written in the session's text
+	Wrap   Wrap // how the key is written in the session's text: see [Plan.Session]
 	Insert int32
 	Key    int32
 	Row    int32
 	Draw   int32
-	Before int32  // how many of the caller's placeholders precede the place
-	Text   string // the caller's placeholder here, the next after those
+	Before int32  // how many of the caller's placeholders precede the slot
+	Text   string // the caller's placeholder in the slot
 }
 
-// MayConflict reports whether an INSERT of the text may leave rows out or change others
-// instead of failing.
+// MayConflict reports whether an INSERT of the text may leave out, replace or change rows
+// where a plain INSERT would fail.
 func (pl *Plan) MayConflict() bool { return pl.flags.conflicts }
 
-// TooMany reports whether [Plan.Unbound] returns a reason: the bound text would have too
-// many placeholders for the engine, or drivers would disagree about their arguments.
+// TooMany reports whether keys cannot be arguments, because [Plan.Unbound] returns a
+// reason: the text would have too many placeholders for the engine, or drivers would
+// disagree about their arguments.
 func (pl *Plan) TooMany() bool { return pl.Unbound() != "" }
 
 // GuardsSets reports whether a value of VALUES is written as COALESCE(value), so that the
-// engine refuses it if it is a set.
+// engine refuses the value if it is a set of rows.
 func (pl *Plan) GuardsSets() bool { return pl.flags.guarded }
 
 // Placeholders returns how many arguments the caller's text needs: for placeholders by
-// position their count, for numbered ones the highest number, for named ones how many
-// names there are. It is 0 for a plan that neither fills nor decides at execution.
+// position their count, for numbered ones the highest number, for named ones the number of
+// different names. It is 0 for a plan that neither fills nor decides at execution.
 func (pl *Plan) Placeholders() int {
 	switch pl.Changes.Params.Styles {
 	case reader.StyleNumber:

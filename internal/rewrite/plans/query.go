@@ -8,21 +8,22 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Counts reports whether the rows of a query must be counted before an execution: an
-// INSERT of the plan runs, and the engine numbers its rows.
+// Counts reports whether the rows of a query must be counted before an execution: the query
+// belongs to an INSERT that runs, and the engine numbers its rows.
 func (pl *Plan) Counts() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool {
 		return in.Query != nil && in.Query.Counted && !in.Explained
 	})
 }
 
-// ByFunction reports whether a function of the engine makes a key, which keyfill then
-// does not know.
+// ByFunction reports whether a function of the engine makes a key. keyfill does not know
+// such a key.
 func (pl *Plan) ByFunction() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Query != nil && !in.Query.Counted })
 }
 
-// Counted returns the indexes of the INSERTs whose rows must be counted.
+// Counted returns the indexes of the INSERTs whose rows must be counted before an
+// execution.
 func (pl *Plan) Counted() (inserts []int) {
 	for i := range pl.Inserts {
 		if in := &pl.Inserts[i]; in.Query != nil && in.Query.Counted && !in.Explained {
@@ -32,8 +33,9 @@ func (pl *Plan) Counted() (inserts []int) {
 	return inserts
 }
 
-// Doubts returns the columns of the query of an INSERT whose values may not survive: see
-// [Query.Survives]. It is nil if other values may not survive either, or all do.
+// Doubts returns the columns of the query of an INSERT whose values may change if the
+// engine numbers the rows: see [Query.Survives]. It is nil if other values may change too,
+// or none.
 func (pl *Plan) Doubts(insert int) []selects.Doubt { return pl.Inserts[insert].Query.Doubts }
 
 // MariaDB numbers the rows of an INSERT … SELECT itself, from a number that is set for
@@ -47,10 +49,10 @@ func (pl *Plan) Doubts(insert int) []selects.Doubt { return pl.Inserts[insert].Q
 // is for a column with AUTO_INCREMENT; the text does not show whether the key is one, and
 // the engine does not stop at the last reserved number: the caller has to check both.
 
-// Given is where an INSERT … SELECT gets its first number.
+// Given says where in the text the first number of an INSERT … SELECT is set.
 type Given struct {
-	At      int  // the offset of the settings
-	Beside  bool // the statement has settings already, and ours precede them
+	At      int  // the offset at which the settings are written
+	Beside  bool // whether the statement has settings already; keyfill's are written before them
 	IsFound bool
 }
 
@@ -65,9 +67,9 @@ func (pl *Plan) TakesFirst() bool {
 	return q != nil && q.Given.IsFound && q.Counted && !q.Unsure
 }
 
-// NotNumbered returns a refusal if ROW_NUMBER() may change the values of a query, by its
-// text; the caller may still settle the [Plan.Doubts]. It is nil if it may not. The plan
-// itself must not be refused.
+// NotNumbered returns a refusal if ROW_NUMBER() may change values of a query, judged by the
+// query's text. The caller may still ask the engine about the [Plan.Doubts]. It returns nil
+// if ROW_NUMBER() changes no value. The plan itself must not be refused.
 func (pl *Plan) NotNumbered() *Refusal {
 	for i := range pl.Inserts {
 		in := &pl.Inserts[i]
@@ -92,12 +94,13 @@ func (pl *Plan) NotNumbered() *Refusal {
 // rows is the number of keys that were reserved after base. An extra row is an error of
 // the engine, so that no row gets a key that is not its own.
 
-// Query is the query of an INSERT … SELECT whose rows get their keys from the engine: it
-// numbers them, or calls its own function. A column that is numbered takes two values of
-// its draw: the number of keys, and the number before the first key.
+// Query is the query of an INSERT … SELECT whose rows get their keys from the engine: the
+// engine numbers the rows, or calls one of its functions for each. A column that is
+// numbered takes two values of its draw: the number of keys, and the number before the
+// first key.
 type Query struct {
-	// Unsure means that the query calls functions that may change something, so that
-	// counting its rows has to be undone.
+	// Unsure means that the query calls functions that may change data, so that counting its
+	// rows has to be undone.
 	Unsure bool
 
 	// Survives means that each value of the query is known to be unchanged by a temporary
@@ -109,40 +112,40 @@ type Query struct {
 	Table TableName
 
 	// SetRow means that the query is the only row of VALUES, which calls a function that
-	// returns a set: see [rewrite.ErrSet].
+	// returns a set of rows: see [rewrite.ErrSet].
 	SetRow bool
 
-	// Constructed are the folded names of the columns whose value in such a row is a row
-	// constructor without a type.
+	// Constructed are the folded names of the columns whose value in such a row of VALUES is a
+	// row constructor without a type.
 	Constructed []string
 
 	Parts QueryParts
 
-	Name    string           // of the common table expression that holds it
-	Columns []string         // the names of its columns; nil if they keep their own
+	Name    string           // the name of the common table expression that holds the query
+	Columns []string         // the names that its columns get there; nil if they keep their own
 	Order   selects.Ordering // its ORDER BY, written outside of the expression
 	Lifts   []selects.Lift
-	Suffix  string          // the text that the query needs after it
-	Counted bool            // a key is a number; else all are made by functions or have tails
-	Tailed  bool            // a key has a tail
-	Merged  bool            // the query is a common table expression, whose rows are numbered
-	Implied bool            // the INSERT has no column list
+	Suffix  string          // text that is added at the end of the query
+	Counted bool            // whether a key is a number; if not, functions make all keys, or keys have tails
+	Tailed  bool            // whether a key has a tail: a number that the engine appends
+	Merged  bool            // whether the query becomes a common table expression, whose rows are numbered
+	Implied bool            // whether the INSERT has no column list
 	Given   Given           // where the engine gets the first number
-	Changes int             // the offset of the first value that may not survive
-	Doubts  []selects.Doubt // the columns that may not survive; nil if other values may not either
+	Changes int             // the offset of the first value that numbering may change
+	Doubts  []selects.Doubt // the columns that numbering may change; nil if it may change other values too
 }
 
-// QueryParts are the places of a query and of its WITH clauses in the text.
+// QueryParts are the spans of a query and of its WITH clauses in the text.
 type QueryParts struct {
-	Outer selects.With // before INSERT; for an INSERT in a WITH clause, the definitions before it
-	Near  selects.With // before such an INSERT itself
-	Inner selects.With // before SELECT, if it may not be inside another clause
-	Main  scan.Span    // the query after it
+	Outer selects.With // the WITH clause before INSERT; for an INSERT in a WITH clause, the definitions before it
+	Near  selects.With // the WITH clause of an INSERT that is itself in a WITH clause
+	Inner selects.With // the WITH clause before SELECT, if the engine does not accept it inside another clause
+	Main  scan.Span    // the query after its WITH clause
 	From  int          // how many of the caller's placeholders precede the query
-	To    int          // and precede the text after it
+	To    int          // how many precede the text after the query
 }
 
-// Define appends the text before the query.
+// Define appends to b the text that precedes the query in a WITH clause.
 func (q *Query) Define(b []byte) []byte {
 	if b = q.Named(b); q.SetRow {
 		b = append(b, "SELECT "...)
@@ -150,7 +153,7 @@ func (q *Query) Define(b []byte) []byte {
 	return b
 }
 
-// Named appends the name of the query, the names of its columns, AS and a bracket.
+// Named appends to b the name of the query, the names of its columns, AS and a bracket.
 func (q *Query) Named(b []byte) []byte {
 	b = append(b, q.Name...)
 	for i, c := range q.Columns {
@@ -169,14 +172,14 @@ func (q *Query) Named(b []byte) []byte {
 	return append(b, " AS ("...)
 }
 
-// Tails reports whether keyfill and the engine make a key together, for a row of a query
-// of an INSERT that runs.
+// Tails reports whether a key for the rows of a query has a tail: keyfill makes its first
+// part, and the engine appends the number of the row. INSERTs that do not run do not count.
 func (pl *Plan) Tails() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Tailed && !in.Explained })
 }
 
-// Merges reports whether the rows of a query that is written as a common table expression
-// get such keys.
+// Merges reports whether keys with tails (see [Plan.Tails]) are for a query that is written
+// as a common table expression.
 func (pl *Plan) Merges() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool {
 		return in.Query != nil && in.Query.Tailed && in.Query.Merged && !in.Explained

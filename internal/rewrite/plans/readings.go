@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Reading is the plan of a query under other settings than its main plan's.
+// Reading is the plan of a query under other session settings than those of its main plan.
 type Reading struct {
 	Settings dialect.Settings
 	Plan     *Plan
@@ -18,7 +18,7 @@ type Reading struct {
 // Ambiguous reports whether the text has another plan under other session settings.
 func (pl *Plan) Ambiguous() bool { return len(pl.Readings) > 0 }
 
-// Under returns the plan under a session's settings.
+// Under returns the plan that applies under the settings of a session.
 func (pl *Plan) Under(s dialect.Settings) *Plan {
 	if !pl.Ambiguous() {
 		return pl
@@ -32,7 +32,8 @@ func (pl *Plan) Under(s dialect.Settings) *Plan {
 	return pl
 }
 
-// Unsettled returns the refusal of an ambiguous text if the settings cannot be known.
+// Unsettled returns a plan that refuses an ambiguous text, for sessions whose settings
+// cannot be known.
 func (pl *Plan) Unsettled() *Plan {
 	targets := pl.Targets()
 	t := targets[0]
@@ -51,7 +52,8 @@ func (pl *Plan) Unsettled() *Plan {
 	return &Plan{Action: Refuse, Refusal: r, Statements: pl.Statements, Dialect: pl.Dialect, Changes: Changes{Query: pl.Changes.Query}}
 }
 
-// ReadsAny returns what the text reads under any possible settings: see [Plan.Reads].
+// ReadsAny returns which results of the connection's last statement the text reads under
+// any possible settings: see [Plan.Reads].
 func (pl *Plan) ReadsAny() effects.Reads {
 	reads := pl.Reads()
 	for _, r := range pl.Readings {
@@ -87,13 +89,13 @@ func (pl *Plan) Targets() []*Target {
 }
 
 // StringTarget reports whether the engine refuses the plan's whole text because a name in
-// it is a string. Keys are added after the name.
+// it is a string. It does so with added keys too, since these stand after the name.
 func (pl *Plan) StringTarget() bool {
 	return pl.Action == Refuse && pl.Refusal.Reason == rewrite.ErrDoubleQuotes && (pl.Statements == 1 || !pl.Dialect.Setting.OneByOne)
 }
 
 // Same reports whether two plans of a text have the same effect: they send the same text
-// with the same keys, and report the same afterwards.
+// with the same keys, and report the same results afterwards.
 func (pl *Plan) Same(o *Plan) bool {
 	switch {
 	case pl.Action != o.Action:
@@ -101,7 +103,7 @@ func (pl *Plan) Same(o *Plan) bool {
 	case pl.Action == Pass:
 		return true
 	case pl.Action == Refuse:
-		// Once the columns are known, the rows may differ.
+		// Once the columns of the table are known, the two plans may fill different rows.
 		return pl.Refusal.Reason != rewrite.ErrNoColumnList && o.Refusal.Reason != rewrite.ErrNoColumnList &&
 			slices.Equal(pl.Targets(), o.Targets())
 	case pl.Changes.Query != o.Changes.Query, pl.AtExecution != o.AtExecution, pl.Statements != o.Statements, pl.Load != o.Load,

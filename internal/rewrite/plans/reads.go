@@ -6,9 +6,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
-// Reads returns what the plan's text reads, by its words outside of strings and comments,
-// in every dialect. Reads does not notice a view, a trigger or a function that reads
-// them. The first call computes it.
+// Reads returns which results of the connection's last statement the text reads, judged by
+// its words outside of strings and comments, in every dialect. It does not notice a view, a
+// trigger or a function that reads them. The first call computes the result.
 func (pl *Plan) Reads() effects.Reads {
 	pl.Lazy.reads.once.Do(func() { pl.Lazy.reads.reads = effects.ReadsOf(pl.Dialect, pl.Changes.Query) })
 	return pl.Lazy.reads.reads
@@ -21,7 +21,7 @@ type lazyReads struct {
 }
 
 // IsQuiet reports whether the text is one INSERT whose own values draw no number of a
-// sequence or identity. The first call computes it.
+// sequence or identity. The first call computes the result.
 func (pl *Plan) IsQuiet() bool {
 	pl.Lazy.quiet.once.Do(func() {
 		steps := effects.SessionSteps(pl.Dialect, pl.Changes.Query)
@@ -30,7 +30,7 @@ func (pl *Plan) IsQuiet() bool {
 	return pl.Lazy.quiet.is
 }
 
-// lazyQuiet is whether a text is quiet, computed at the first call.
+// lazyQuiet is the result of [Plan.IsQuiet], computed at the first call.
 type lazyQuiet struct {
 	once sync.Once
 	is   bool

@@ -27,7 +27,7 @@ func (pl *Plan) Withheld(reason rewrite.Reason) *Plan {
 	return &Plan{Action: Refuse, Refusal: pl.Refused(reason), Inserts: pl.Inserts, Statements: pl.Statements, Dialect: pl.Dialect, Changes: Changes{Query: pl.Changes.Query}}
 }
 
-// Others returns the targets of the plan's INSERTs, without one of them.
+// Others returns the targets (configured tables) of the plan's INSERTs, except but.
 func (pl *Plan) Others(but *Target) (others []*Target) {
 	seen := map[*Target]bool{but: true}
 	for i := range pl.Inserts {
@@ -39,17 +39,17 @@ func (pl *Plan) Others(but *Target) (others []*Target) {
 	return others
 }
 
-// Refusal is which INSERT cannot be filled, and why.
+// Refusal says which INSERT cannot be filled, and why.
 type Refusal struct {
 	Target *Target
-	Table  string // as the policy names it
+	Table  string // the table's name in the policy
 	Column string // the key column, if the refusal is about one
 	Offset int    // bytes from the start of the text
 	Reason rewrite.Reason
-	Others []*Target // of the other INSERTs of the text, which are not sent either
-	Detail string    // helpful numbers, empty if there are none; never a value
+	Others []*Target // the targets of the other INSERTs of the text, which are not sent either
+	Detail string    // numbers that help to find the cause; empty if there are none; never a value
 
-	ofValues bool // the text after VALUES is the reason
+	ofValues bool // whether the text after VALUES is the reason
 }
 
 // Error returns the table, the offset and the cause.
@@ -57,18 +57,18 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("table %q: byte %d: %v", r.Table, r.Offset, r.Cause())
 }
 
-// scopeTexts are the texts of reasons for a key that is numbered within other columns,
-// which has no other transaction setting.
+// scopeTexts replace the texts of reasons if the key is numbered within other columns: such
+// a key has no other transaction setting, which the usual texts recommend.
 var scopeTexts = map[rewrite.Reason]string{
 	rewrite.ErrGap: "the INSERT may leave a row out (IGNORE, DO NOTHING, an upsert clause, MERGE, WHEN, or a conflict clause of the table), whose number a numbering within a parent would lack: look for the row first",
 }
 
-// valuesTexts are other texts of reasons, if VALUES is a part of a query.
+// valuesTexts replace the texts of reasons if VALUES is a part of a query.
 var valuesTexts = map[rewrite.Reason]string{
 	rewrite.ErrSelectForm: "VALUES is a part of a larger query (UNION, EXCEPT, INTERSECT, MINUS, ORDER BY, LIMIT, OFFSET, FETCH or FOR follows), whose rows are not numbered: write that query with SELECT alone, or name the key column and give its values",
 }
 
-// worded is a reason with another text.
+// worded is a reason with another text than its own.
 type worded struct {
 	rewrite.Reason
 	text string
@@ -80,7 +80,7 @@ func (w worded) Error() string { return w.text }
 // Unwrap returns the reason.
 func (w worded) Unwrap() error { return w.Reason }
 
-// Cause returns the reason, with the detail if there is one.
+// Cause returns the reason, followed by the detail if there is one.
 func (r *Refusal) Cause() error {
 	if text := scopeTexts[r.Reason]; text != "" && r.Target != nil && slices.ContainsFunc(r.Target.Keys, func(k Key) bool { return k.Scope != nil }) {
 		return worded{r.Reason, text}

@@ -7,18 +7,18 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// renumber numbers all placeholders of the bound text by their first use: the caller's
-// are in that order already, and those after a key go up by one for each key. Then a
-// slot's Before is how many different placeholders of the caller's precede it, and the
-// arguments follow their order.
+// renumber numbers all placeholders of the text with keys by their first use: the caller's
+// are in that order already, and each key adds 1 to the numbers after it. A slot's Before
+// is then the number of different placeholders of the caller that precede the slot, and the
+// arguments are in the order of the numbers.
 func (pl *Plan) renumber() {
-	replaced := map[int]bool{} // the offsets of placeholders that a key's placeholder replaces
+	replaced := map[int]bool{} // the offsets of the caller's placeholders that a key's placeholder replaces
 	for i := range pl.Changes.Edits {
 		if e := &pl.Changes.Edits[i]; e.Slot >= 0 && e.End > e.Start {
 			replaced[e.Start] = true
 		}
 	}
-	numbers := make([]int, 1, pl.Changes.Params.Max+1) // by the caller's number
+	numbers := make([]int, 1, pl.Changes.Params.Max+1) // the new number for each number of the caller's
 	added, next, used := 0, 0, 0
 	keys := func(until int) {
 		for ; next < len(pl.Changes.Slots) && int(pl.Changes.Slots[next].Before) <= until; next++ {

@@ -5,9 +5,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// ReturnsKey reports whether the rows that the plan's first INSERT returns have the
-// stored value of a column under its name, and nothing else under that name: RETURNING
-// id, t.id or *, but not parent AS id, and not lower(id). The column's name is folded.
+// ReturnsKey reports whether the rows that the plan's first INSERT returns have the stored
+// value of a column, given by its folded name, under that name, and nothing else under it:
+// RETURNING id, t.id or *, but not parent AS id, and not lower(id).
 func (pl *Plan) ReturnsKey(column string) bool {
 	in := &pl.Inserts[0]
 	g := &pl.Dialect.Grammar
@@ -33,8 +33,9 @@ func (pl *Plan) ReturnsKey(column string) bool {
 	return false
 }
 
-// shows reads the list after RETURNING or OUTPUT. It reports whether the list has the
-// column, and whether its rows go INTO a table instead of back.
+// shows reads the list after RETURNING or OUTPUT. It reports whether the list returns the
+// stored value of the column, and whether the rows go INTO a table instead of to the
+// caller.
 func shows(p *reader.Reader, column string) (shows, into bool) {
 	hides := false
 	for {
@@ -54,9 +55,9 @@ func shows(p *reader.Reader, column string) (shows, into bool) {
 
 // item is one item of a list after RETURNING or OUTPUT.
 type item struct {
-	plain    bool   // a name, with others before it, or a star
+	plain    bool   // it is a name, perhaps with a qualifier, or a star
 	star     bool   // it ends with a star
-	old      bool   // it is of the old row: old.id, deleted.id
+	old      bool   // it is a value of the old row: old.id, deleted.id
 	mentions bool   // it has the column's name somewhere
 	last     string // the last name, folded
 }
@@ -64,7 +65,7 @@ type item struct {
 // returned reads one item of a list after RETURNING or OUTPUT.
 func returned(p *reader.Reader, column string) item {
 	i := item{plain: true}
-	name := true // a name must come next
+	name := true // whether a name must come next
 	for first, depth := true, 0; !p.AtEnd(); first = false {
 		switch {
 		case depth == 0 && (p.IsPunct(',') || !first && endsItem(p)):
@@ -93,7 +94,7 @@ func returned(p *reader.Reader, column string) item {
 	return i
 }
 
-// endsItem reports whether the word here ends a list of SQL Server's OUTPUT.
+// endsItem reports whether the current word ends a list of SQL Server's OUTPUT.
 func endsItem(p *reader.Reader) bool {
 	return p.Dialect.Grammar.Output && p.IsAny("into", "values", "default", "select", "exec", "execute", "with", "output")
 }

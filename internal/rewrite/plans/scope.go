@@ -8,30 +8,32 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A key may be numbered within the values of other columns of its row: the lines of each
-// order from 1 on. keyfill needs these values before it sends the statement, and reads
-// them from it: an argument or a literal. A key is refused if it needs a value that only
-// the engine knows: an expression, a default, a row of a query.
+// A key may be numbered within the values of other columns of its row (its scope): the
+// lines of each order from 1 on. keyfill needs these values before it sends the statement,
+// and reads them in the statement: an argument or a literal. An INSERT is refused if only
+// the engine knows such a value: an expression, a default, a row of a query.
 
-// Scoping is where an INSERT has the values of the columns that keys are numbered within.
+// Scoping says where an INSERT has the values of the columns that keys are numbered within.
 type Scoping struct {
-	Columns []string     // folded, each once
-	Listed  []int        // for each of Columns its index in the column list; notListed, or listedBadly
-	Values  []ScopeValue // for each row one for each of Columns
+	Columns []string     // the names of the columns, folded, each once
+	Listed  []int        // for each of Columns, its index in the column list, or notListed or listedBadly
+	Values  []ScopeValue // for each row, one value for each of Columns
 }
 
-// notListed stands for a column that the list does not have.
+// notListed is the index of a column that the column list does not have.
 const notListed = -1
 
-// listedBadly stands for a column that is listed twice, or with a field or a subscript.
+// listedBadly is the index of a column that is listed twice, or with a field or a
+// subscript.
 const listedBadly = -2 // twice, or with a field or a subscript
 
-// ScopeKind is the form of a scope column's value.
+// ScopeKind is the form in which a row has the value of a scope column, within whose values
+// keys are numbered.
 type ScopeKind uint8
 
-// The forms of a scope column's value.
+// These are the forms of a scope column's value.
 const (
-	ScopeNone     ScopeKind = iota // no value that is known here
+	ScopeNone     ScopeKind = iota // a value that the text does not show
 	ScopeArgument                  // a placeholder
 	ScopeToInt                     // a placeholder that is cast to an integer
 	ScopeToText                    // a placeholder that is cast to text
@@ -39,12 +41,13 @@ const (
 	ScopeText                      // a quoted text
 )
 
-// ScopeValue is the value of a scope column in a row.
+// ScopeValue is the value of a scope column, within whose values keys are numbered, in a
+// row.
 type ScopeValue struct {
 	Kind   ScopeKind
-	At     int    // its offset, or the row's
-	Before int    // how many of the caller's placeholders precede it
-	Text   string // as written
+	At     int    // the offset of the value, or of the row if it has none
+	Before int    // how many of the caller's placeholders precede the value
+	Text   string // the value as written
 }
 
 // ScopesOf returns the columns that the keys of a table are numbered within; nil if there
@@ -64,7 +67,8 @@ func ScopesOf(t *Target) *Scoping {
 	return s
 }
 
-// List notes the n-th column of the list, counted from 0.
+// List notes that the n-th column of the column list, counted from 0, is the given one.
+// plain is false if it has a field or a subscript.
 func (s *Scoping) List(column string, n int, plain bool) {
 	i := slices.Index(s.Columns, column)
 	switch {
@@ -76,14 +80,14 @@ func (s *Scoping) List(column string, n int, plain bool) {
 	}
 }
 
-// Begin begins a row at an offset.
+// Begin starts a row, whose text begins at an offset.
 func (s *Scoping) Begin(at int) {
 	for range s.Columns {
 		s.Values = append(s.Values, ScopeValue{At: at})
 	}
 }
 
-// Value returns the value of a column in a row, counted from 0.
+// Value returns the value of a column in a row. Rows are counted from 0.
 func (s *Scoping) Value(row int, column string) ScopeValue {
 	i := row*len(s.Columns) + slices.Index(s.Columns, column)
 	if i >= len(s.Values) {
@@ -102,8 +106,8 @@ func IntegerLiteral(text string) (any, bool) {
 	return n, err == nil
 }
 
-// TextLiteral returns the value of a quoted text that every dialect reads alike: without
-// a prefix and a backslash.
+// TextLiteral returns the value of a quoted text, if every dialect reads it alike: it has
+// no prefix and no backslash.
 func TextLiteral(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '\'' || strings.Contains(text, `\`) {
 		return "", false
@@ -111,7 +115,8 @@ func TextLiteral(text string) (string, bool) {
 	return strings.ReplaceAll(text[1:len(text)-1], "''", "'"), true
 }
 
-// ScopeRefusal returns the refusal of a key that lacks the value of a scope column.
+// ScopeRefusal returns the refusal of a key that is numbered within a column whose value in
+// the row is not known.
 func ScopeRefusal(t *Target, k *Key, at int, column string) *Refusal {
 	return &Refusal{
 		Target: t, Table: t.Table, Column: k.Column, Offset: at, Reason: rewrite.ErrScope,

@@ -9,39 +9,41 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// In the session's text a listed key comes after all other columns and values, so that
-// these still read the session's old number:
+// In the session's text, which sets LAST_INSERT_ID() (see [Plan.Session]), a listed key
+// comes after all other columns and values, so that these still read the session's old
+// number:
 //
 //	INSERT INTO t (id, a, b) VALUES (?, ?, LAST_INSERT_ID())
 //	INSERT INTO t (a, b, id) VALUES (?, LAST_INSERT_ID(), LAST_INSERT_ID(?))
 //
-// Its argument moves with it. An execution that brings all its keys has the other text.
+// The argument of the key moves with it. An execution that brings all its keys sends the
+// text in which nothing is moved.
 
-// Listing is the span from the column list, VALUES or SET of an INSERT that lists a key
-// to the end of its rows, and how many of the caller's placeholders precede it.
+// Listing is the span of an INSERT that lists a key, from its column list, VALUES or SET to
+// the end of its rows. Params is how many of the caller's placeholders precede the span.
 type Listing struct {
 	Rows   scan.Span
 	Params int
 }
 
-// listedInsert is an INSERT whose key is moved, with its edits.
+// listedInsert is an INSERT whose key is moved, with the edits that move it.
 type listedInsert struct {
 	insert int
 	edits  []SessionEdit
 }
 
-// SessionEdit is an edit of the session's text.
+// SessionEdit is an edit of the session's text, which sets LAST_INSERT_ID().
 type SessionEdit struct {
 	Edit
-	Call   bool // the key is inside LAST_INSERT_ID( )
-	First  bool // the key is the first one of the slot's draw
-	Before int  // how many of the caller's placeholders precede it
-	Params int  // how many of the caller's placeholders it replaces
+	Call   bool // whether the key is inside LAST_INSERT_ID( )
+	First  bool // whether the key is the first one of the draw, and not the slot's own
+	Before int  // how many of the caller's placeholders precede the edit
+	Params int  // how many of the caller's placeholders the edit replaces
 }
 
-// sessionListed returns the edits of the session's text for an INSERT that lists its key,
-// nil if the key cannot be moved, as when the key of another row is an expression. extra
-// is how many more placeholders these have than the other text.
+// sessionListed returns the edits of the session's text for an INSERT that lists its key;
+// nil if the key cannot be moved, as when the key of another row is an expression. extra is
+// how many placeholders the edits add.
 func (p *Draft) sessionListed(insert int) (edits []SessionEdit, extra int) {
 	in := &p.Inserts[insert]
 	if in.Listing.Rows.End != in.End {
@@ -68,13 +70,13 @@ func startOf(edits []Edit, at int) int {
 // keyMover moves the key of an INSERT to the end of its rows.
 type keyMover struct {
 	*KeyReader
-	slot  int    // the first slot of the INSERT
-	rest  []Edit // the edits from the current place on, of the INSERT and later ones
+	slot  int    // the index of the first slot of the INSERT
+	rest  []Edit // the edits that are not yet copied, of the INSERT and later ones
 	edits []SessionEdit
 	extra int
 }
 
-// remove removes an element and its comma, but no comment.
+// remove removes an element and the comma after it, but keeps comments.
 func (m *keyMover) remove(i Element) {
 	end := i.comma + 1
 	if isBlank(m.Text[end:i.next]) {
@@ -91,12 +93,12 @@ func (m *keyMover) remove(i Element) {
 // isBlank reports whether a text is white space alone.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// write queues an edit without a key.
+// write queues an edit that has no key.
 func (m *keyMover) write(start, end int, text string) {
 	m.edits = append(m.edits, SessionEdit{Edit: Edit{start, end, text, -1}, Before: m.Params.Count})
 }
 
-// Listed moves the key to the end of the column list.
+// Listed moves the key to the end of the column list, by edits.
 func (m *keyMover) Listed(key Element) bool {
 	if key.comma >= 0 {
 		m.remove(key)
@@ -105,7 +107,7 @@ func (m *keyMover) Listed(key Element) bool {
 	return true
 }
 
-// Implied writes the column list that the INSERT lacks.
+// Implied writes the column list that the INSERT lacks, with the key as the last column.
 func (m *keyMover) Implied() bool {
 	if len(m.rest) == 0 || m.rest[0].Slot >= 0 {
 		return false
@@ -121,14 +123,14 @@ func (m *keyMover) Implied() bool {
 	return true
 }
 
-// Row writes the key of a row, which is one of its values, after the other values. name
-// is the text before it in SET.
+// Row writes the key of a row, whose value stands among the other values, after these. name
+// is the text before the value in a SET.
 func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 	for len(m.rest) > 0 && m.rest[0].Start < v.Start {
 		m.rest = m.rest[1:]
 	}
 	e := SessionEdit{Edit: Edit{v.Start, v.End, "", -1}, Before: i.Before, Params: i.params}
-	text, rest := m.Text[v.Start:v.End], "" // of the value, and after its key
+	text, rest := m.Text[v.Start:v.End], "" // the text of the value, and the text after its key
 	if len(m.rest) > 0 && m.rest[0].Slot >= 0 && m.rest[0].End <= v.End {
 		e.Edit = m.rest[0]
 	} else if t, ok := m.Core(v); !ok || t.Kind != scan.Number && t.Kind != scan.String {
@@ -155,8 +157,9 @@ func (m *keyMover) Row(row int, i Element, v reader.Value, name string) bool {
 	return true
 }
 
-// last writes the key of the last of several rows: the first key as LAST_INSERT_ID(key),
-// and its own, which is a text or a slot's.
+// last writes the key of the last of several rows as IF(LAST_INSERT_ID(first), own, own).
+// first is the first key of the draw. own is the row's key: the given text, or the key of
+// the edit's slot.
 func (m *keyMover) last(e SessionEdit, text string) {
 	own := e.Slot
 	e.Text, e.Slot, e.Call, e.First = e.Text+"IF(", m.slot, true, true
@@ -172,8 +175,8 @@ func (m *keyMover) last(e SessionEdit, text string) {
 	m.edits = append(m.edits, SessionEdit{Edit: Edit{e.End, e.End, ")", -1}, Before: at.Before})
 }
 
-// withListed returns all edits of the session's text: the plan's, in which the given ones
-// replace the edits of INSERTs that list their key.
+// withListed returns all edits of the session's text: the edits of the plan, except that
+// the given ones replace those of INSERTs that list their key.
 func (p *Draft) withListed(slots []Slot, listed []listedInsert) []SessionEdit {
 	all := make([]SessionEdit, 0, len(p.Edits)+len(listed[0].edits))
 	for _, e := range p.Edits {

@@ -5,9 +5,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/reader"
 )
 
-// spelling returns how added placeholders are spelled: like the caller's own with the
-// next highest number, or with a name that the text does not hold. It reports false if
-// the caller mixes styles.
+// spelling returns how added placeholders are spelled: like the caller's own with the next
+// higher numbers, or with a name that the text does not hold. It reports false if the
+// caller mixes styles.
 func (p *Draft) spelling() (reader.Spelling, bool) {
 	ps, d := &p.Params, p.Dialect
 	switch {
@@ -31,7 +31,7 @@ func (p *Draft) spelling() (reader.Spelling, bool) {
 	return reader.Spelling{}, false
 }
 
-// unnumbered returns the spelling in a text without placeholders.
+// unnumbered returns how added placeholders are spelled in a text that has none.
 func unnumbered(d *dialect.Dialect) reader.Spelling {
 	switch {
 	case d.Params.Question:

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// uncertain returns why an INSERT that may not run cannot be filled, empty if all can be
-// filled. Numbers without gaps, numbers within a parent and greatest keys plus one are
-// drawn only for a row that is stored. PL/SQL binds a name once, however often it is
+// uncertain returns why an INSERT that may not run cannot be filled; empty if every such
+// INSERT can be. Numbers without gaps, numbers within a parent and greatest keys plus one
+// are drawn only for a row that is stored. PL/SQL binds a name once, however often it is
 // used: PL/SQL Language Reference 23ai, "Repeated Placeholder Names in Dynamic SQL
 // Statements".
 func (p *Draft) uncertain() rewrite.Reason {
@@ -32,17 +32,17 @@ func (p *Draft) uncertain() rewrite.Reason {
 	return ""
 }
 
-// perStatement reports whether drivers disagree about the argument of a placeholder:
-// SQLite numbers the placeholders of each statement from the first
-// (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each
-// statement the same arguments, and others count on. An engine whose ? takes a number is
-// one that numbers so.
+// perStatement reports whether drivers disagree about the argument of a placeholder: SQLite
+// numbers the placeholders of each statement from the first
+// (https://www.sqlite.org/lang_expr.html#varparam), modernc.org/sqlite gives each statement
+// the same arguments, and other drivers continue with the next argument. Only the SQLite
+// dialect has a ? with a number.
 func (p *Draft) perStatement() bool {
 	return p.Split.Statements > 1 && p.Dialect.Params.QuestionNumber
 }
 
-// Unbound returns why the text cannot be prepared with its keys as arguments, empty if it
-// can. Otherwise it is filled with literals, and only if it is executed directly.
+// Unbound returns why the text cannot be prepared with its keys as arguments; empty if it
+// can. If it cannot, it is filled with literals, and only if it is executed directly.
 func (pl *Plan) Unbound() rewrite.Reason {
 	switch {
 	case pl.LiteralReason != "":
@@ -53,8 +53,8 @@ func (pl *Plan) Unbound() rewrite.Reason {
 	return ""
 }
 
-// Alone reports whether the text is one INSERT and nothing else that returns a result, so
-// that the engine's result is about that INSERT.
+// Alone reports whether the text is one INSERT, and has nothing else that returns a result,
+// so that the engine's result is about that INSERT.
 func (pl *Plan) Alone() bool {
 	return pl.Statements == 1 && len(pl.Inserts) == 1 && !pl.Inserts[0].Nested && !pl.Inserts[0].Explained
 }
@@ -72,25 +72,25 @@ func (pl *Plan) Undoes() bool {
 	return pl.Lazy.undoes.undoes
 }
 
-// A text of several statements whose rows come from a query is numbered if the engine
-// undoes the whole text when one statement fails. Other statements of the text may change
-// the number of rows after the count. An extra row is then an error that undoes the whole
-// text; with fewer rows some keys are a gap. If drivers execute the statements one by
+// A text of several statements may have an INSERT … SELECT. Its rows are numbered if the
+// engine undoes the whole text when one statement fails. Other statements of the text may
+// change the number of rows after the count. An extra row is then an error that undoes the
+// whole text; with fewer rows some keys are a gap. If drivers execute the statements one by
 // one, keyfill does so instead: see Plan.Parts.
 
-// CountsBeside reports whether the rows of a query must be counted before an execution,
-// and other statements of the text may change them after the count.
+// CountsBeside reports whether the rows of a query must be counted before an execution, and
+// other statements of the text may change the number of rows after the count.
 func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() && pl.Parts == nil }
 
 // NeedsParts reports whether the text can only be executed in parts.
 func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
 
-// fillsBehindOwn reports whether an INSERT of the text brings a key with Follow, or
-// leaves it to the engine, and a later one draws keys for the same column: these must be
-// drawn after the first INSERT ran.
+// fillsBehindOwn reports whether an INSERT of the text brings a key with Follow, or leaves
+// it to the engine, and a later INSERT draws keys for the same table. The later keys must
+// be drawn after the first INSERT ran.
 func (pl *Plan) fillsBehindOwn() bool {
 	brings := map[*Target]bool{}
-	next := 0 // the first draw not yet checked
+	next := 0 // the first draw that is not checked yet
 	for i := range pl.Inserts {
 		for ; next < len(pl.Draws) && pl.Draws[next].Insert <= i; next++ {
 			if brings[pl.Inserts[i].Target] {

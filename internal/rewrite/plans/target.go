@@ -5,28 +5,27 @@ import (
 	"strings"
 )
 
-// Lookup returns the rule for a table by its folded names; schema is empty if the text
-// has none. It returns nil if the table is not configured. It must be a pure function,
-// since plans are cached.
+// Lookup returns the rule for a table by its folded names. schema is empty if the text
+// names no schema. Lookup returns nil if the table is not configured. It must be a pure
+// function, since plans are cached.
 type Lookup func(schema, table string) *Target
 
 // Target describes a configured table to the rewriter.
 type Target struct {
 	Table   string   // as reports and errors name it
 	Keys    []Key    // the key columns to fill, at least one
-	Columns []string // all columns in order, folded or as the table has them; nil if not known
-	Owner   any      // any value for which the lookup's caller has a use
+	Columns []string // all columns of the table in order, folded or as the table has them; nil if not known
+	Owner   any      // any value that the caller of the lookup has a use for
 }
 
-// Key is a column to fill.
+// Key is a column that keyfill fills.
 type Key struct {
 	Column  string // folded
 	Fill    FillOn // what counts as "no key"
-	Integer bool   // the source makes integers, so that 0 is the zero value
+	Integer bool   // whether the source makes integers, so that 0 is the zero value
 
-	// Counted means that the keys of one draw are consecutive integers, so that the
-	// engine can number the rows of a query. If Integer is false they are sent as decimal
-	// text.
+	// Counted means that the keys of one draw are consecutive integers, so that the engine can
+	// number the rows of a query. If Integer is false, the keys are sent as decimal text.
 	Counted bool
 
 	// Function is an expression of the engine that makes a key of this kind, for the rows
@@ -42,22 +41,22 @@ type Key struct {
 	// keys with Session the first counts.
 	Session bool
 
-	// Type is the type to which a key in a query is cast, in a dialect with
-	// Grammar.TypedRows: one that is assigned to every column that takes such keys. If it
-	// is empty, they are not filled there.
+	// Type is the type to which a key in a query is cast, in a dialect with Grammar.TypedRows:
+	// a type that can be assigned to every column for such keys. If it is empty, the rows of
+	// such a query are not filled.
 	Type string
 
-	// Scope are the columns, folded, whose values a row's keys are numbered within: see
-	// bind.Scopes. It is nil for one numbering of the whole table. Such a key is not
+	// Scope are the columns, folded, within whose values a row's keys are numbered: see
+	// bind.Scopes. It is nil for one numbering of the whole table. A key with a Scope is not
 	// Counted.
 	Scope []string
 
-	// Joined means that the keys belong to the transaction of their INSERT, which may
-	// prove that one is open: [Plan.Proves].
+	// Joined means that the keys are drawn in the transaction of their INSERT, and may prove
+	// that a transaction is open: [Plan.Proves].
 	Joined bool
 
-	// Proof is the text around the first such key of an INSERT that runs, in texts that
-	// prove what the table's name means: [Plan.Proves].
+	// Proof is the text around the first key of an INSERT that runs, in texts that prove which
+	// table the name means: [Plan.Proves].
 	Proof Proof
 
 	// Gapless means that the numbers have no gaps, so that no row may be left out: an
@@ -70,7 +69,8 @@ type Key struct {
 	// no such clause is cut.
 	Sole bool
 
-	// Follow means that keyfill needs the integers that INSERTs bring: bind.ExplicitKeys.
+	// Follow means that keyfill needs to know the integers that INSERTs bring:
+	// bind.ExplicitKeys.
 	Follow bool
 }
 
@@ -82,40 +82,40 @@ const (
 	FillMissing FillOn = 1 << iota // the column is not in the INSERT
 	FillNull                       // NULL, as a literal or bound
 	FillDefault                    // the keyword DEFAULT
-	FillZero                       // 0 for integers, the zero UUID and '' otherwise
+	FillZero                       // 0 for integers, the zero UUID and '' for other keys
 )
 
-// Proof is an expression around a key, which is the key if a condition is true, and an
+// Proof is an expression around a key. Its value is the key if a condition is true, and an
 // error otherwise.
 type Proof struct {
-	// The condition: Name means the table of that name in this schema.
+	// Name and Schema are the condition: Name means the table of that name in Schema.
 	Name, Schema string
 
-	Open string // before the key
-	Shut string // after it
+	Open string // the text before the key
+	Shut string // the text after the key
 
-	// Counted replaces Shut after the number of rows, if the engine numbers the rows of a
-	// query.
+	// Counted is the text after the number of rows, where it replaces Shut, if the engine
+	// numbers the rows of a query.
 	Counted string
 }
 
-// Standing is which table the name of a configured table means on a connection before a
+// Standing says which table the name of a configured table means on a connection, before a
 // text is sent.
 type Standing uint8
 
 const (
-	// IsConfigured means that it is the configured table.
+	// IsConfigured means that the name means the configured table.
 	IsConfigured Standing = iota
-	// WasTemporary is IsConfigured for a name that has been a temporary table's, and may
-	// be one again.
+	// WasTemporary means that the name means the configured table, but has been the name of a
+	// temporary table, and may be again.
 	WasTemporary
-	// ByPath is IsConfigured if the search path may have the schema of temporary tables
-	// after the other table's schema.
+	// ByPath means that the name means the configured table, and that the search path may list
+	// the schema of temporary tables last: a new temporary table may then not hide it.
 	ByPath
-	// IsTemporary means that it is a temporary table.
+	// IsTemporary means that the name means a temporary table.
 	IsTemporary
-	// Unasked means that it may be a temporary table, and that asking would change what
-	// the text reads: see effects.ReadsCount.
+	// Unasked means that the name may mean a temporary table, and that asking the engine would
+	// change what the text reads: see effects.ReadsCount.
 	Unasked
 )
 
@@ -126,22 +126,23 @@ type TableName struct {
 }
 
 // Keys of 16 bytes for the rows of a query have a prefix that is drawn for the statement,
-// and after it a number of 48 bits that the engine counts up. Nothing is counted before.
-// In MySQL and MariaDB, where ROW_NUMBER() may change values of the row, a function that
-// counts calls is in the select list itself:
+// and after it a number of 48 bits that the engine counts up, the tail. The rows need not
+// be counted before. In MySQL and MariaDB, where ROW_NUMBER() may change values of the row,
+// a function that counts its calls is in the select list itself:
 //
 //	INSERT INTO t (a, id) SELECT a, CONCAT(prefix, … before + (UUID_SHORT() & …)) FROM s
 //
 // In other engines, and if that function would be called for rows that DISTINCT or UNION
 // leaves out, the query becomes a common table expression as for integers.
 
-// ByEngine reports whether the engine makes or numbers such keys for the rows of a query.
+// ByEngine reports whether the engine makes or numbers the keys for the rows of a query.
 func (k *Key) ByEngine() bool { return k.Counted || k.Function != "" || k.Tail != "" }
 
-// Tailed reports whether such keys are made of a prefix and a row's number.
+// Tailed reports whether the keys for the rows of a query are made of a prefix and a number
+// that the engine counts.
 func (k *Key) Tailed() bool { return !k.Counted && k.Function == "" && k.Tail != "" }
 
-// TailValues returns the n values of a draw whose keys have tails: prefix and before, in
+// TailValues returns the n values of a draw of keys that have tails: prefix and before, in
 // the order in which the key's Tail has them.
 func (k *Key) TailValues(prefix string, before int64, n int) []driver.Value {
 	values := make([]driver.Value, 0, n)
