@@ -14,10 +14,11 @@ import (
 
 // CountQuery returns a query for the number of rows that the INSERT with the given index
 // would store now, and the query's arguments, taken from the arguments of the execution.
-// The result's columns are the number, then the values of the dialect's Numbering.Server,
-// and in a dialect with Numbering.Carries the number of views that the query may read.
-// The INSERT must have a Query. If definitions before it are filled INSERTs, the query
-// holds their keys: keys is as for [bind.Inline], without the draws of queries.
+// The columns of its result are that number, then the values of the dialect's
+// Numbering.Server, and in a dialect with Numbering.Carries the number of views that the
+// query may read. The INSERT must have a Query. If a definition before it is an INSERT that
+// is filled, the query holds the keys of that INSERT: h and keys are as for [bind.Inline],
+// without the draws of queries.
 func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	list := "COUNT(*)"
 	for _, s := range pl.Dialect.Numbering.Server {
@@ -29,7 +30,8 @@ func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Hol
 	return about(pl, insert, list, "", args, h, keys)
 }
 
-// ColumnsQuery is [CountQuery] for the columns of the query; it returns no row.
+// ColumnsQuery returns a query that has the columns of the INSERT's query and no row. Its
+// parameters are those of [CountQuery].
 func ColumnsQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	return about(pl, insert, "*", " LIMIT 0", args, h, keys)
 }
@@ -63,13 +65,13 @@ func about(pl *plans.Plan, insert int, list, behind string, args []driver.NamedV
 	return countArgs(pl, q, text+") SELECT "+list+" FROM "+q.Name+behind, args)
 }
 
-// filledWith returns the text of a WITH clause, or of a part of one, with the keys of its
-// INSERTs, and the arguments, in which keys replace the caller's.
+// filledWith returns the text of a WITH clause, or of a part of one, with the keys of the
+// INSERTs in it, and the arguments, in which keys replace the caller's.
 func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	if w.Empty() || len(pl.Changes.Edits) == 0 || pl.Changes.Edits[0].Start >= w.End {
 		return pl.Changes.Query[w.Start:w.End], args
 	}
-	taken := make([]driver.Value, len(pl.Changes.Slots)) // nil if the slot takes no key
+	taken := make([]driver.Value, len(pl.Changes.Slots)) // the key of each slot; nil if the slot takes no key
 	used := make([]int, len(pl.Draws))
 	own, given := slices.Clone(args), bind.Given{List: args}
 	for i := range pl.Changes.Slots {
@@ -101,8 +103,8 @@ func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind
 	return string(append(b, pl.Changes.Query[at:w.End]...)), own
 }
 
-// without returns the query's text with NULL for each placeholder that is lifted out of
-// it.
+// without returns the query's text with NULL for each placeholder that keyfill moves out of
+// the query.
 func without(q *plans.Query, text string) string {
 	var b []byte
 	at := q.Parts.Main.Start
@@ -116,8 +118,7 @@ func without(q *plans.Query, text string) string {
 	return string(append(b, text[at:q.Parts.Main.End]...))
 }
 
-// countArgs returns the text with its placeholders renumbered, and the arguments that
-// they take.
+// countArgs returns the text with its placeholders renumbered, and the arguments for them.
 func countArgs(pl *plans.Plan, q *plans.Query, text string, args []driver.NamedValue) (string, []driver.NamedValue) {
 	if len(args) == 0 {
 		return text, nil
@@ -172,7 +173,7 @@ func renumbered(pl *plans.Plan, text string, args []driver.NamedValue) (string, 
 		if numbers[id] == 0 {
 			n, _ := strconv.Atoi(id)
 			if n < 1 || n > len(args) {
-				continue // Holes has checked the numbers
+				continue // does not happen: bind.FindHoles has checked the numbers
 			}
 			a := args[n-1]
 			a.Ordinal = len(own) + 1

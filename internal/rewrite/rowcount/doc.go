@@ -1,7 +1,7 @@
 // Package rowcount writes the questions to ask the engine before an INSERT … SELECT: how
 // many rows the query gives, which types its columns and the operands of its arithmetic
-// have, and whether it reads views. [TextFrom] returns the text whose rows MariaDB
-// numbers itself.
+// have, and whether it reads views. [TextFrom] returns the text with which MariaDB numbers
+// the rows itself.
 //
-// It builds on packages bind and plans.
+// Package rowcount builds on packages bind and plans.
 package rowcount

@@ -7,9 +7,9 @@ import (
 )
 
 // TextFrom returns the application's own text, with settings by which the engine numbers
-// the rows from first on. Its placeholders stay. Outside a transaction the engine refuses
-// the text, since surplus rows could not be undone: the dialect's proof stands in the
-// setting, which the engine evaluates. TakesFirst must report true for the plan.
+// the rows, beginning with first. Its placeholders stay. Outside a transaction the engine
+// refuses the text, since surplus rows could not be undone: the setting's value is an
+// expression that fails there. [plans.Plan.TakesFirst] must report true for the plan.
 func TextFrom(pl *plans.Plan, first int64) string {
 	g := pl.Inserts[0].Query.Given
 	t := &pl.Dialect.Transactions

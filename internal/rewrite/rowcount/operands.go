@@ -11,9 +11,9 @@ import (
 // fromEnds are the words that end the FROM clause of a query.
 var fromEnds = scan.NewWordSet("where group having window order limit offset fetch for lock into procedure rows union except intersect minus")
 
-// OperandsQuery returns a query, without a row, for the types of the columns in the exact
-// arithmetic of an INSERT's selects.Doubts, in their order. It is empty if the FROM
-// clause alone does not define the columns.
+// OperandsQuery returns a query, without a row, whose columns show the types of the columns
+// in the exact arithmetic of an INSERT's selects.Doubts, in their order. It is empty if the
+// FROM clause alone does not define the columns.
 func OperandsQuery(pl *plans.Plan, insert int) string {
 	q := pl.Inserts[insert].Query
 	var columns []string

@@ -10,9 +10,9 @@ import (
 )
 
 // Views returns an expression for the number of views that the queries whose rows are
-// numbered in a temporary table may read: a view's columns may be expressions, which the
-// text does not show. It compares each name with =, for which MySQL and MariaDB read the
-// files of one table: see describeMySQL in package catalog.
+// numbered in a temporary table may read. A view's columns may be expressions, which the
+// text does not show. The expression compares each name with =, for which MySQL and MariaDB
+// read the files of one table only: see describeMySQL in package catalog.
 func Views(pl *plans.Plan) string {
 	schemas, tables := relations(pl)
 	from := []string{"DATABASE()"}
@@ -29,7 +29,8 @@ func Views(pl *plans.Plan) string {
 	return text
 }
 
-// nameLiteral returns a name as a string with the same value under each sql_mode.
+// nameLiteral returns a name as a string literal that has the same value under each
+// sql_mode.
 func nameLiteral(name string) string { return "_utf8mb4 X'" + hex.EncodeToString([]byte(name)) + "'" }
 
 // relations returns the names, as the engine spells them, of the schemas and tables that
