@@ -11,16 +11,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Holes are the places of a plan that take a key in one execution.
+// Holes are the slots of a plan (its places for keys) that take a key in one execution.
 type Holes struct {
 	Counts []int  // how many keys each of the plan's Draws takes; read-only
-	Fill   []bool // for each slot; nil if every slot takes a key
+	Fill   []bool // for each slot, whether it takes a key; nil if every slot does
 }
 
-// isHole reports whether the place of a slot takes a key.
+// isHole reports whether a slot takes a key.
 func (h Holes) isHole(slot int) bool { return h.Fill == nil || h.Fill[slot] }
 
-// Any reports whether any place takes a key.
+// Any reports whether any slot takes a key.
 func (h Holes) Any() bool {
 	for _, n := range h.Counts {
 		if n > 0 {
@@ -30,8 +30,8 @@ func (h Holes) Any() bool {
 	return false
 }
 
-// AssumedHoles returns the holes that are known without arguments, as if every
-// placeholder for a key were bound to a key.
+// AssumedHoles returns the holes that are known without arguments: it assumes that the
+// argument of every placeholder for a key is a key.
 func AssumedHoles(pl *plans.Plan) Holes {
 	h := Holes{Counts: make([]int, len(pl.Draws)), Fill: make([]bool, len(pl.Changes.Slots))}
 	for i := range pl.Changes.Slots {
@@ -43,11 +43,11 @@ func AssumedHoles(pl *plans.Plan) Holes {
 	return h
 }
 
-// FindHoles returns which places take a key, given the arguments of an execution. It
-// fails with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] if the
-// arguments do not match the placeholders; the caller must then send nothing, since a key
-// could end in another column. It fails with [rewrite.ErrScope] if a key is numbered
-// within a column whose value is not known.
+// FindHoles returns which slots take a key, given the arguments of an execution. It fails
+// with [rewrite.ErrArguments], [rewrite.ErrNamed] or [rewrite.ErrArray] if the arguments do
+// not match the placeholders; the caller must then send nothing, since a key could go into
+// another column. It fails with [rewrite.ErrScope] if a key is numbered within a column
+// whose value is not known.
 func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	if err := check(pl, args); err != nil {
 		return Holes{}, err
@@ -74,7 +74,7 @@ func FindHoles(pl *plans.Plan, args []driver.NamedValue) (Holes, error) {
 	return orScopeless(pl, args, h)
 }
 
-// orScopeless returns the holes, or the error of checkScopes.
+// orScopeless returns h, or the error of checkScopes.
 func orScopeless(pl *plans.Plan, args []driver.NamedValue, h Holes) (Holes, error) {
 	if !pl.Scoped {
 		return h, nil
@@ -85,7 +85,7 @@ func orScopeless(pl *plans.Plan, args []driver.NamedValue, h Holes) (Holes, erro
 	return h, nil
 }
 
-// Equal reports whether the same places take a key.
+// Equal reports whether the same slots take a key.
 func (h Holes) Equal(o Holes) bool {
 	return slices.Equal(h.Counts, o.Counts) && slices.Equal(h.Fill, o.Fill)
 }
@@ -138,7 +138,7 @@ func isList(v driver.Value) bool {
 	return k == reflect.Slice || k == reflect.Array && reflect.TypeOf(v).Elem().Kind() != reflect.Uint8
 }
 
-// isHole reports whether a bound value counts as "no key".
+// isHole reports whether a bound value counts as "no key", so that a key is filled.
 func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
 	null, zero := k.Fill&plans.FillNull != 0, k.Fill&plans.FillZero != 0
 	switch v := v.(type) {
@@ -160,8 +160,8 @@ func isHole(pl *plans.Plan, v driver.Value, k *plans.Key) bool {
 	if driver.IsValue(v) {
 		return false
 	}
-	// Drivers that accept every type (pgx, go-ora) get unresolved values: Valuers,
-	// pointers, named types, UUIDs as arrays.
+	// Drivers that accept every type (pgx, go-ora) get values that database/sql has not
+	// converted: Valuers, pointers, named types, UUIDs as arrays.
 	if r, err := driver.DefaultParameterConverter.ConvertValue(v); err == nil && driver.IsValue(r) {
 		return isHole(pl, r, k)
 	}
@@ -180,9 +180,9 @@ func isZero(b []byte) bool {
 	return true
 }
 
-// Arguments returns the arguments for [Text]: the caller's, with the keys at the places
-// that the text needs. keys holds, for each draw, as many keys as the holes count.
-// Arguments does not change the caller's slice.
+// Arguments returns the arguments for the text of [Text]: the caller's, with the keys at
+// their places. keys holds, for each draw, as many keys as the holes count. Arguments does
+// not change the caller's slice.
 func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
 	if session && pl.Listed != nil {
 		return bindListed(pl, args, h, keys)
@@ -204,7 +204,7 @@ func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]drive
 	return without(pl, out, func(index int) int { return placed(pl, index, true) })
 }
 
-// bind returns the arguments for the text without session.
+// bind returns the arguments for the text that [Text] returns without session.
 func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	own, added := assign(pl, args, h, keys)
 	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || len(args) > 0 && args[0].Name != "" {
@@ -220,7 +220,7 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 		return out
 	}
 	out := make([]driver.NamedValue, len(own)+pl.Changes.Added)
-	at := 0 // the number of the caller's arguments copied
+	at := 0 // how many of the caller's arguments are copied
 	for n := range pl.Changes.Added {
 		if before := before(pl, n); before > at {
 			copy(out[at+n:], own[at:before])
@@ -239,16 +239,17 @@ func bind(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Val
 // counted from 0.
 func before(pl *plans.Plan, n int) int {
 	if pl.Changes.ArgsBefore == nil {
-		return 0 // the caller has none
+		return 0 // the caller has no arguments
 	}
 	return pl.Changes.ArgsBefore[n]
 }
 
-// assign gives each slot its key. own are the caller's arguments, some of them replaced
-// by keys; added are the values of the added placeholders, in the order of the text.
+// assign gives each slot its key. own are the caller's arguments, some of them replaced by
+// keys. added are the values of the added placeholders, in the order of the text.
 func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
 	if h.Fill == nil && len(pl.Draws) == 1 {
-		// Every place takes a key, and there is one draw: its keys are in order.
+		// Every slot takes a key, and there is one draw, whose keys are in the order of the
+		// slots.
 		return args, keys[0]
 	}
 	own = args
@@ -288,7 +289,7 @@ func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 }
 
 // without returns args without the arguments of clauses that were cut from the text. at
-// returns the index in args of one of the caller's arguments.
+// returns the index in args of a caller's argument.
 func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) []driver.NamedValue {
 	if len(pl.Changes.DroppedArgs) == 0 {
 		return args
@@ -303,7 +304,8 @@ func without(pl *plans.Plan, args []driver.NamedValue, at func(index int) int) [
 	return args
 }
 
-// droppedBefore returns how many of the arguments before the given one are not sent.
+// droppedBefore returns how many of the caller's arguments before the given one are not
+// sent.
 func droppedBefore(pl *plans.Plan, index int) int {
 	n, _ := slices.BinarySearch(pl.Changes.DroppedArgs, index)
 	return n

@@ -9,14 +9,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// Brought is a key that an execution brings for a row.
+// Brought is a key that the application brings for a row.
 type Brought struct {
-	Row     int   // from 0
+	Row     int   // the index of the row, from 0
 	Integer int64 // 0 unless every engine reads the key as the same integer
 }
 
-// BroughtKeys returns the keys that an execution brings for some rows of an INSERT while
-// other rows take a key, in their order; nil if it cannot read them.
+// BroughtKeys returns, in order, the keys that the application brings for some rows of an
+// INSERT while other rows get a key from keyfill. It is nil if it cannot read them.
 func BroughtKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) []Brought {
 	in := &pl.Inserts[insert]
 	if in.Listing == nil {
@@ -36,13 +36,13 @@ func BroughtKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key 
 	return f.brought
 }
 
-// broughtKeys notes the keys that rows bring.
+// broughtKeys notes the keys that the application brings, row by row.
 type broughtKeys struct {
 	*plans.KeyReader
 	plan    *plans.Plan
 	args    Given
 	holes   Holes
-	slots   []int32 // of the rows that are not read yet
+	slots   []int32 // the slots of the rows that are not read yet
 	brought []Brought
 }
 
@@ -73,7 +73,7 @@ func (f *broughtKeys) Row(row int, i plans.Element, v reader.Value, _ string) bo
 	return true
 }
 
-// integerOf returns the integer that is bound for a slot, 0 if it is not one.
+// integerOf returns the integer that is bound for a slot; 0 if the argument is no integer.
 func (f *broughtKeys) integerOf(s *plans.Slot) int64 {
 	at, err := IndexOf(f.plan, s, &f.args)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// writeByteKeys writes into a text the keys of bytes that replace the caller's arguments,
-// and returns the remaining arguments. A server may convert the characters of an
-// argument, as MySQL does if character_set_client is not character_set_connection, but
-// never a hexadecimal literal.
+// writeByteKeys writes the keys that are bytes, and that replace arguments of the caller,
+// as hexadecimal literals into the text, and returns the remaining arguments. A server may
+// convert the characters of an argument, as MySQL does if character_set_client is not
+// character_set_connection, but never a hexadecimal literal.
 func writeByteKeys(pl *plans.Plan, text string, args []driver.NamedValue, keys [][]driver.Value) (string, []driver.NamedValue) {
 	drawn := drawnBytesOf(keys)
 	if pl.Changes.Spelling.Style&reader.StylePosition == 0 || !slices.ContainsFunc(args, func(a driver.NamedValue) bool { return drawn.has(a.Value) }) {
@@ -21,7 +21,7 @@ func writeByteKeys(pl *plans.Plan, text string, args []driver.NamedValue, keys [
 	left := make([]driver.NamedValue, 0, len(args))
 	b := make([]byte, 0, len(text)+32*len(args))
 	s := scan.Scanner{Dialect: pl.Dialect, Text: text}
-	n := 0 // the number of placeholders read
+	n := 0 // how many placeholders are read
 	for t := s.Next(); t.Kind != scan.End; t = s.Next() {
 		switch {
 		case t.Kind != scan.Placeholder || n == len(args):
@@ -57,7 +57,7 @@ func drawnBytesOf(keys [][]driver.Value) drawnBytes {
 	return all
 }
 
-// has reports whether a value is one of the keys itself, not a copy.
+// has reports whether a value is one of the keys itself. A copy of a key does not count.
 func (d drawnBytes) has(value driver.Value) bool {
 	b, ok := value.([]byte)
 	return ok && len(b) > 0 && d[&b[0]]

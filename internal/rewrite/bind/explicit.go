@@ -6,8 +6,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// ExplicitKeys returns the keys that an execution brings itself for a key of an INSERT
-// with [plans.Key].Follow.
+// ExplicitKeys returns the keys that the application brings in an execution, for the key
+// with the given index of an INSERT. The key has [plans.Key].Follow.
 func ExplicitKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) plans.Explicit {
 	var e plans.Explicit
 	if l := pl.Inserts[insert].Explicit; l != nil {
@@ -17,7 +17,7 @@ func ExplicitKeys(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key
 	return e
 }
 
-// ExplicitIntegers returns the integers that are readable among those [ExplicitKeys].
+// ExplicitIntegers returns the keys of [ExplicitKeys] that can be read as integers.
 func ExplicitIntegers(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) []int64 {
 	var all []int64
 	if l := pl.Inserts[insert].Explicit; l != nil {
@@ -31,7 +31,8 @@ func ExplicitIntegers(pl *plans.Plan, args []driver.NamedValue, h Holes, insert,
 	return all
 }
 
-// ownValues calls f with each argument that is the caller's key of an INSERT.
+// ownValues calls f with each argument that is a key which the application brings for an
+// INSERT.
 func ownValues(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int, f func(driver.Value)) {
 	given := Given{List: args}
 	for _, i := range pl.SlotsOf(insert) {

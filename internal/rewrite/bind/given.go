@@ -14,18 +14,18 @@ import (
 // Given are the arguments of an execution.
 type Given struct {
 	List []driver.NamedValue
-	at   map[string]int // the indexes of named arguments by their identities, if there are many
+	at   map[string]int // the index of each named argument by its identity; nil if there are few
 }
 
-// named returns the index of the argument for the placeholder with the identity, -1 if
-// there is none.
+// named returns the index of the argument for the placeholder with the identity, or -1 if
+// no argument has it.
 func (a *Given) named(d *dialect.Dialect, id string) int {
 	if len(a.List) <= reader.FewNames {
 		return slices.IndexFunc(a.List, func(v driver.NamedValue) bool { return scan.Identity(d, ":"+v.Name) == id })
 	}
 	if a.at == nil {
 		a.at = make(map[string]int, len(a.List))
-		for i := len(a.List) - 1; i >= 0; i-- { // of arguments with one name the first counts
+		for i := len(a.List) - 1; i >= 0; i-- { // backwards: of several arguments with one name the first counts
 			a.at[scan.Identity(d, ":"+a.List[i].Name)] = i
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// addedListed returns how many more placeholders the session's text has than the query.
+// addedListed returns how many more placeholders than the query the session's text has,
+// which sets LAST_INSERT_ID().
 func addedListed(pl *plans.Plan) (n int) {
 	for i := range pl.Listed {
 		if n -= pl.Listed[i].Params; pl.Listed[i].Slot >= 0 {
@@ -17,7 +18,8 @@ func addedListed(pl *plans.Plan) (n int) {
 	return n
 }
 
-// writeListed returns the session's text. key returns the text of an edit's key.
+// writeListed returns the session's text, which sets LAST_INSERT_ID(). key returns the text
+// of an edit's key.
 func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
 	b := make([]byte, 0, len(pl.Changes.Query)+16*len(pl.Listed))
 	at := 0
@@ -31,7 +33,8 @@ func writeListed(pl *plans.Plan, key func(e *plans.SessionEdit) string) string {
 	return string(append(b, pl.Changes.Query[at:]...))
 }
 
-// inCall returns the text of an edit's key, in LAST_INSERT_ID( ) if e.Call is set.
+// inCall returns the text of an edit's key. If e.Call is set, the key is inside
+// LAST_INSERT_ID( ).
 func inCall(e *plans.SessionEdit, key string) string {
 	if e.Call {
 		return plans.SessionOpen + key + plans.SessionClose
@@ -66,7 +69,7 @@ func listedValue(pl *plans.Plan, e *plans.SessionEdit, values []driver.Value, ke
 	return values[e.Slot]
 }
 
-// bindListed returns the arguments for the session's text.
+// bindListed returns the arguments for the session's text, in which a listed key is moved.
 func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.NamedValue {
 	values := listedValues(pl, args, h, keys)
 	out := make([]driver.NamedValue, 0, len(args)+addedListed(pl))
@@ -88,8 +91,8 @@ func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driv
 	return out
 }
 
-// inlineListed is Inline for the session's text. write returns a literal key with its
-// proof; the caller's own keys stay arguments.
+// inlineListed is [Inline] for the session's text, in which a listed key is moved. write
+// returns a literal key with its proof; keys of the caller stay arguments.
 func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, write func(e *plans.SessionEdit, key string) string) (string, []driver.NamedValue) {
 	values := listedValues(pl, args, h, keys)
 	var out []driver.NamedValue
@@ -121,11 +124,11 @@ func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return text, out
 }
 
-// finalListed is FinalIndex for the session's text. An argument that is replaced by a key
-// moves with that key.
+// finalListed is [FinalIndex] for the session's text, in which a listed key is moved. If a
+// key replaces an argument, the argument moves with the key.
 func finalListed(pl *plans.Plan, index int) int {
 	own := slices.IndexFunc(pl.Changes.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotOwn && int(s.Before) == index })
-	at, n := 0, 0 // counts of the caller's and the sent arguments
+	at, n := 0, 0 // counts of the caller's arguments, and of the sent ones
 	for i := range pl.Listed {
 		e := &pl.Listed[i]
 		if e.Slot < 0 && e.Params == 0 {
@@ -147,7 +150,7 @@ func finalListed(pl *plans.Plan, index int) int {
 	return n + index - at
 }
 
-// placesListed is Places for the session's text.
+// placesListed is [Places] for the session's text, in which a listed key is moved.
 func placesListed(pl *plans.Plan) []Place {
 	var places []Place
 	arg, at, last := 0, 0, -1

@@ -13,7 +13,8 @@ func FinalIndex(pl *plans.Plan, index int, session bool) int {
 	return max(0, placed(pl, index, session)-droppedBefore(pl, index))
 }
 
-// placed is FinalIndex as if all of the caller's arguments were sent.
+// placed is [FinalIndex], except that it counts as if all of the caller's arguments were
+// sent.
 func placed(pl *plans.Plan, index int, session bool) int {
 	switch {
 	case session && pl.Listed != nil:
@@ -30,8 +31,8 @@ func placed(pl *plans.Plan, index int, session bool) int {
 	return index + n + 2*more
 }
 
-// Added returns how many more placeholders the bound text has than the query. session is
-// as for [Text].
+// Added returns how many more placeholders the text with keys has than the query. session
+// is as for [Text].
 func Added(pl *plans.Plan, session bool) int {
 	switch {
 	case !session || !pl.Session():
@@ -42,17 +43,17 @@ func Added(pl *plans.Plan, session bool) int {
 	return pl.Changes.Added + 2*len(pl.LastKeys) - len(pl.Changes.DroppedArgs)
 }
 
-// Place is where a key is sent: the ordinal of its argument, from 1.
+// Place says as which argument a key is sent: Arg is the ordinal of the argument, from 1.
 type Place struct {
 	Arg    int
-	Row    int // from 0
+	Row    int // the index of the row, from 0
 	Insert int
 	Key    int
 }
 
-// Places returns where the keys are among the final arguments if the text alone decides:
-// it takes placeholders for keys as bound to keys. It applies to nameless arguments in
-// dialects with both kinds. session is as for [Text].
+// Places returns where the keys are among the final arguments, as far as the text alone
+// decides: it assumes that an argument for a key of the caller is a key. If the dialect has
+// named and nameless arguments, it is about nameless ones. session is as for [Text].
 func Places(pl *plans.Plan, session bool) []Place {
 	if session && pl.Listed != nil {
 		return placesListed(pl)
@@ -86,17 +87,17 @@ func Places(pl *plans.Plan, session bool) []Place {
 	return places
 }
 
-// Filled is one place that takes a key in an execution: the N-th key of a draw.
+// Filled is one slot that takes a key in an execution: the N-th key of a draw.
 type Filled struct {
-	Row    int // from 0
+	Row    int // the index of the row, from 0
 	Insert int
 	Key    int
 	Draw   int
 	N      int
 }
 
-// FilledPlaces returns the places that take a key, in the order of the text. An INSERT
-// with a [plans.Query] has none: its rows are not known.
+// FilledPlaces returns the slots that take a key, in the order of the text. It has none for
+// an INSERT with a [plans.Query], whose rows are not known.
 func FilledPlaces(pl *plans.Plan, h Holes) []Filled {
 	var places []Filled
 	used := make([]int, len(pl.Draws))

@@ -7,8 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// ProvenText is [Text] with the proofs, for executions that draw keys of their
-// transaction. It has the same placeholders. It is [Text] unless [plans.Plan.Proves].
+// ProvenText is [Text], except that keys prove that a transaction is open or which table a
+// name means. It is for executions that draw keys in their transaction. It has the same
+// placeholders. If no key proves anything ([plans.Plan.Proves]), it returns [Text].
 func ProvenText(pl *plans.Plan, session bool) string {
 	if pl.Proof == nil {
 		return Text(pl, session)
@@ -36,7 +37,8 @@ func ProvenText(pl *plans.Plan, session bool) string {
 	})
 }
 
-// InlineProven is [Inline] with the proofs.
+// InlineProven is [Inline], except that keys prove that a transaction is open or which
+// table a name means.
 func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if pl.Proof == nil {
 		return Inline(pl, args, h, keys, session)
@@ -60,23 +62,24 @@ func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return writeByteKeys(pl, w.text(), without(pl, own, sameIndex), keys)
 }
 
-// proofWriter writes a text with proofs.
+// proofWriter writes a text in which keys prove facts: see [plans.Plan.Proves].
 type proofWriter struct {
 	pl     *plans.Plan
 	b      strings.Builder
-	at     int    // the offset up to which the query is written
-	proved []bool // by draw
-	named  []bool // by INSERT
+	at     int    // the offset up to which the query has been copied
+	proved []bool // for each draw, whether a key has proved the transaction
+	named  []bool // for each INSERT, whether a key has proved the table
 }
 
-// newProofWriter returns a writer of a text with proofs.
+// newProofWriter returns a writer of a text in which keys prove facts.
 func newProofWriter(pl *plans.Plan) *proofWriter {
 	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws)), named: make([]bool, len(pl.Inserts))}
 	w.b.Grow(len(pl.Changes.Query) + 192*len(pl.Draws) + 32*len(pl.Proof.Edits))
 	return w
 }
 
-// edit writes an edit. key writes the key of a slot; the caller's own placeholder stays.
+// edit writes an edit. It calls key to write the key of a slot, but copies the caller's own
+// placeholder.
 func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	pl := w.pl
 	w.b.WriteString(pl.Changes.Query[w.at:e.Start])
@@ -95,7 +98,8 @@ func (w *proofWriter) edit(e plans.Edit, key func(*plans.Slot)) {
 	w.b.WriteString(shut)
 }
 
-// opens writes the proofs before the key of a slot, and returns the text after it.
+// opens writes the text before the key of a slot, by which the key proves facts, and
+// returns the text to write after the key.
 func (w *proofWriter) opens(s *plans.Slot) (shut string) {
 	pl := w.pl
 	d := pl.Draws[s.Draw]
@@ -116,14 +120,14 @@ func (w *proofWriter) opens(s *plans.Slot) (shut string) {
 	return shut
 }
 
-// listed returns the text of a key in the session's text.
+// listed returns the text of a key in the session's text, which sets LAST_INSERT_ID().
 func (w *proofWriter) listed(e *plans.SessionEdit, key string) string {
 	at := w.b.Len()
 	shut := w.opens(&w.pl.Changes.Slots[e.Slot])
 	return w.b.String()[at:] + inCall(e, key) + shut
 }
 
-// text returns the written text, with the rest of the query.
+// text returns the written text, after it has copied the rest of the query.
 func (w *proofWriter) text() string {
 	w.b.WriteString(w.pl.Changes.Query[w.at:])
 	return w.b.String()

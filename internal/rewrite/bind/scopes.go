@@ -10,15 +10,15 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Scopes returns the values within which the keys of a column of an INSERT are numbered
-// in one execution: for each key that it takes, in their order, the row's values of the
-// key's Scope columns. It is nil if the key has no Scope.
+// Scopes returns the values within which the keys of a column of an INSERT are numbered in
+// one execution. For each key that the column takes, in order, it has the row's values of
+// the key's Scope columns. It is nil if the key has no Scope.
 //
-// An argument's value is what the driver gets, with Valuers and pointers resolved. An
-// integer in the text, or a value that the text casts to an integer, is an int64, or a
-// uint64 if it does not fit; a text is a string. No value is nil: if a row has NULL
-// there, its key is refused with [rewrite.ErrScope], as by [FindHoles]. Scopes does not
-// decide whether two values are the same parent.
+// The value of an argument is the one that the driver gets, with Valuers and pointers
+// resolved. An integer in the text, or a value that the text casts to an integer, is an
+// int64, or a uint64 if it does not fit; a text is a string. No value is nil: if a row has
+// NULL there, its key is refused with [rewrite.ErrScope], as by [FindHoles]. Scopes does
+// not decide whether two values mean the same parent.
 func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) ([][]driver.Value, error) {
 	in := &pl.Inserts[insert]
 	columns := in.Target.Keys[key].Scope
@@ -45,8 +45,8 @@ func Scopes(pl *plans.Plan, args []driver.NamedValue, h Holes, insert, key int) 
 	return rows, nil
 }
 
-// checkScopes returns an error if a row takes a key and lacks a value that the key is
-// numbered within.
+// checkScopes returns an error if a row takes a key, and a value is missing within which
+// the key is numbered.
 func checkScopes(pl *plans.Plan, args []driver.NamedValue, h Holes) error {
 	given := Given{List: args}
 	for i := range pl.Changes.Slots {
@@ -147,7 +147,7 @@ func scopeArgument(pl *plans.Plan, v driver.Value, kind plans.ScopeKind) (driver
 	}
 	switch kind {
 	case plans.ScopeToInt:
-		// Two spellings of a number give one value.
+		// Two spellings of a number must give one value.
 		switch t := v.(type) {
 		case int64:
 			return t, true
@@ -163,11 +163,11 @@ func scopeArgument(pl *plans.Plan, v driver.Value, kind plans.ScopeKind) (driver
 	return v, true
 }
 
-// encodesItself reports whether a value that is no Valuer encodes itself for pgx:
+// encodesItself reports whether a value is not a Valuer, but encodes itself for pgx:
 // "Int64Valuer" and "TextValuer" of its package pgtype.
 //
-// Each name is a constant in the call. With a variable there, the linker would have to
-// keep every exported method of every type in the application.
+// Each name is a constant in the call. With a variable there, the linker would have to keep
+// every exported method of every type in the application.
 func encodesItself(v driver.Value) bool {
 	if _, ok := v.(driver.Valuer); ok {
 		return false

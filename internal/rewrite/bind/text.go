@@ -7,9 +7,9 @@ import (
 )
 
 // Text returns the text with a placeholder for every key: the text to prepare. It is the
-// same for every execution. With session it is the text with LAST_INSERT_ID(?), for
-// executions that fill a key; session has no effect unless [plans.Plan.Session].
-// [Arguments] returns the arguments of both texts.
+// same for every execution. If session is true, it is the session's text, which has
+// LAST_INSERT_ID(?), for executions that fill a key; session has no effect unless
+// [plans.Plan.Session] is true. [Arguments] returns the arguments of both texts.
 func Text(pl *plans.Plan, session bool) string {
 	session = session && pl.Session()
 	b := &pl.Lazy.Bound
@@ -44,7 +44,7 @@ func writeText(pl *plans.Plan, session bool) string {
 	return string(append(b, pl.Changes.Query[at:]...))
 }
 
-// wrapIn returns how the key of a slot is written.
+// wrapIn returns how the key of a slot is written. session is as for [Text].
 func wrapIn(s *plans.Slot, session bool) plans.Wrap {
 	if !session {
 		return plans.WrapNone
@@ -52,7 +52,8 @@ func wrapIn(s *plans.Slot, session bool) plans.Wrap {
 	return s.Wrap
 }
 
-// around returns the text of a key. first is the text of the first key of its statement.
+// around returns the text of a key, written as w says. first is the text of the first key
+// of its statement.
 func around(w plans.Wrap, first, key string) string {
 	switch w {
 	case plans.WrapKey:
@@ -63,7 +64,7 @@ func around(w plans.Wrap, first, key string) string {
 	return key
 }
 
-// OfBound returns the edits of the bound text.
+// OfBound returns the edits of the text that [Text] returns without session.
 func OfBound(pl *plans.Plan) []plans.Edit {
 	if pl.Changes.BoundEdits != nil {
 		return pl.Changes.BoundEdits
@@ -71,7 +72,8 @@ func OfBound(pl *plans.Plan) []plans.Edit {
 	return pl.Changes.Edits
 }
 
-// Number returns the number of a slot's placeholder, the n-th added one, minus the base.
+// Number returns the number of the placeholder for a slot, which is the n-th added one. The
+// plan's base is still to be added.
 func Number(pl *plans.Plan, slot, n int) int {
 	if pl.Changes.Spelling.Renumbers {
 		return int(pl.Changes.Slots[slot].Before) + n
@@ -79,10 +81,10 @@ func Number(pl *plans.Plan, slot, n int) int {
 	return n
 }
 
-// Inline returns the text with the keys as literals, and the arguments. A key stays an
-// argument, replacing the caller's value, if its place is a placeholder used only there
-// and it is no []byte. It is for texts without placeholders or with too many; the text
-// must not be prepared for more than one execution. session is as for [Text].
+// Inline returns the text with the keys as literals, and the arguments. A key remains an
+// argument, and replaces the caller's value, if its slot is a placeholder used only there
+// and the key is no []byte. Inline is for texts without placeholders or with too many; the
+// text must not be prepared for more than one execution. session is as for [Text].
 func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) (string, []driver.NamedValue) {
 	if session && pl.Listed != nil {
 		return inlineListed(pl, args, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
@@ -106,12 +108,11 @@ func Inline(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.V
 	return writeByteKeys(pl, string(append(b, pl.Changes.Query[at:]...)), without(pl, own, sameIndex), keys)
 }
 
-// sameIndex returns the index of an argument in a text with literal keys: it does not
-// change.
+// sameIndex returns index: literal keys do not move the caller's arguments.
 func sameIndex(index int) int { return index }
 
-// InlineAssumed is [Inline] for the holes of [AssumedHoles]: it needs no arguments, and
-// the caller's placeholders stay. session is as for [Text].
+// InlineAssumed is [Inline] for the holes of [AssumedHoles]. It needs no arguments, and the
+// caller's placeholders stay. session is as for [Text].
 func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool) string {
 	if session && pl.Listed != nil && !pl.AtExecution {
 		text, _ := inlineListed(pl, nil, h, keys, func(e *plans.SessionEdit, key string) string { return inCall(e, key) })
@@ -136,7 +137,8 @@ func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool)
 	return string(append(b, pl.Changes.Query[at:]...))
 }
 
-// literal appends a key of a draw as a literal.
+// literal appends to b a key as a literal, written as how says. drawn are the keys of its
+// draw.
 func literal(pl *plans.Plan, b []byte, drawn []driver.Value, key driver.Value, how plans.Wrap) []byte {
 	if how == plans.WrapNone {
 		return pl.Dialect.AppendLiteral(b, key)
