@@ -4,7 +4,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// call reads a function call, with OVER.
+// call reads the call of a function, with OVER if it has one, and returns what is known
+// about its result in a temporary table.
 func (e *carriedExpr) call() carried {
 	c := e.called()
 	if e.IsWord("over") {
@@ -20,7 +21,7 @@ func (e *carriedExpr) call() carried {
 	return c
 }
 
-// called reads a function call, without OVER.
+// called is [carriedExpr.call] for the part before OVER.
 func (e *carriedExpr) called() carried {
 	switch {
 	case e.IsAny("cast", "convert"):
@@ -48,7 +49,7 @@ func (e *carriedExpr) called() carried {
 	return carriedUnknown
 }
 
-// behind moves past a call, and returns c, which does not depend on its arguments.
+// behind moves past the call of a function, and returns c: the arguments do not matter.
 func (e *carriedExpr) behind(c carried) carried {
 	e.Advance()
 	e.Brackets()
@@ -73,7 +74,7 @@ var carriedTimes = scan.NewWordSet(`now current_timestamp current_date current_t
 	utc_date utc_time utc_timestamp date last_day makedate date_add date_sub`)
 
 // sameKind reads the call of a function that returns an integer if its arguments are
-// integers.
+// integers, and else an unknown value.
 func (e *carriedExpr) sameKind() carried {
 	sums := e.IsWord("sum")
 	e.Advance()
@@ -97,8 +98,8 @@ func (e *carriedExpr) sameKind() carried {
 	}
 }
 
-// choice reads the arguments of a function that returns one of them, and its closing
-// bracket.
+// choice reads the arguments of a function that returns one of them, such as COALESCE, and
+// its closing bracket.
 func (e *carriedExpr) choice() carried {
 	var b carriedBranches
 	for {
@@ -114,7 +115,7 @@ func (e *carriedExpr) choice() carried {
 	}
 }
 
-// condition moves to the comma after the condition of IF, whatever that is.
+// condition moves to the comma after the condition of IF, which does not matter.
 func (e *carriedExpr) condition() {
 	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
 		switch {
@@ -128,8 +129,8 @@ func (e *carriedExpr) condition() {
 	}
 }
 
-// cast reads CAST(x AS type), CONVERT(x, type) and CONVERT(x USING charset). The type
-// decides, whatever x is.
+// cast reads CAST(x AS type), CONVERT(x, type) and CONVERT(x USING charset). Only the type
+// matters, and not x.
 func (e *carriedExpr) cast() carried {
 	e.Advance()
 	e.Advance()

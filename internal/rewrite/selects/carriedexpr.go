@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// carriedExpr reads an expression to find out what is known about its value in a
+// carriedExpr reads an expression to find out whether its value stays the same in a
 // temporary table.
 type carriedExpr struct{ reader.Reader }
 
@@ -28,7 +28,7 @@ func (e *carriedExpr) star() bool {
 	return s.AcceptPunct('*') && s.Token.Kind == scan.End
 }
 
-// looseness is how loosely an operator binds its operands.
+// looseness says how loosely an operator binds its operands.
 type looseness uint8
 
 const (
@@ -41,8 +41,9 @@ const (
 	opWrong             // unknown operators
 )
 
-// expr reads an expression up to the first token that cannot continue it. The operator
-// that binds most loosely decides.
+// expr reads an expression up to the first token that cannot continue it, and returns what
+// is known about its value in a temporary table. The operator that binds most loosely
+// decides.
 func (e *carriedExpr) expr() carried {
 	not := e.Accept("not")
 	first := e.operand()
@@ -78,8 +79,8 @@ func (e *carriedExpr) expr() carried {
 	return carriedUnknown
 }
 
-// operator reads an operator between operands, with the words after it that are no
-// operand. It returns opNone if there is none.
+// operator reads the operator between two operands, and the words after it that are no
+// operand, such as NOT. It returns opNone if there is no operator.
 func (e *carriedExpr) operator() looseness {
 	switch {
 	case e.IsAny("and", "xor"), e.IsWord("or"):
@@ -89,16 +90,16 @@ func (e *carriedExpr) operator() looseness {
 	case e.IsWord("is"):
 		e.Advance()
 		e.Accept("not")
-		return opTruth // NULL, TRUE … is the operand
+		return opTruth // the next word is the operand, such as NULL or TRUE
 	case e.IsWord("not"):
-		e.Advance() // LIKE, IN, BETWEEN
+		e.Advance() // before LIKE, IN or BETWEEN
 		return e.operator()
 	case e.IsAny("like", "regexp", "rlike", "between", "escape"):
 		e.Advance()
 		return opTruth
 	case e.IsWord("in"):
 		e.Advance()
-		return opTruth // the list is the operand
+		return opTruth // the list after IN is the operand
 	case e.IsWord("div"):
 		e.Advance()
 		return opDiv
@@ -178,7 +179,7 @@ func (e *carriedExpr) operand() carried {
 	}
 }
 
-// primary reads a literal, a column, a call or what is in brackets.
+// primary reads a literal, a column, a call or an expression in brackets.
 func (e *carriedExpr) primary() carried {
 	switch e.Token.Kind {
 	case scan.Number:
@@ -186,7 +187,7 @@ func (e *carriedExpr) primary() carried {
 		e.Advance()
 		switch {
 		case len(text) > 1 && text[0] == '0' && (text[1]|0x20 == 'x' || text[1]|0x20 == 'b'):
-			return carriedUnknown // a string, and a number only outside of a temporary table
+			return carriedUnknown // a string in a temporary table, but elsewhere perhaps a number
 		case scan.Digits(text):
 			return carriedInteger
 		}
@@ -226,19 +227,19 @@ func (e *carriedExpr) hasOtherBytes() bool {
 	return false
 }
 
-// literal reads a string, and the strings that follow it.
+// literal reads a string, and the strings that directly follow it.
 func (e *carriedExpr) literal() carried {
 	c := carriedText
 	for e.Token.Kind == scan.String {
 		if e.Text[e.Token.Start]|0x20 == 'b' {
-			c = carriedUnknown // bits, as 0b1
+			c = carriedUnknown // a bit string, as 0b1 is
 		}
 		e.Advance()
 	}
 	return c
 }
 
-// bracketed reads an expression or a query in brackets.
+// bracketed reads an expression or a query that is in brackets.
 func (e *carriedExpr) bracketed() carried {
 	if e.NextIs("select") {
 		return e.subquery()
@@ -246,14 +247,14 @@ func (e *carriedExpr) bracketed() carried {
 	e.Advance()
 	c := e.expr()
 	if !e.AcceptPunct(')') {
-		// A row, or something unknown: skip it.
+		// It is a row, or something unknown, and is skipped.
 		e.close()
 		return carriedUnknown
 	}
 	return c
 }
 
-// close moves past the bracket that closes the open one.
+// close moves past the closing bracket of the innermost open bracket.
 func (e *carriedExpr) close() {
 	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
 		switch {
@@ -268,8 +269,8 @@ func (e *carriedExpr) close() {
 	}
 }
 
-// subquery reads a scalar subquery, which may change a column's value, as it does with a
-// BIT.
+// subquery reads a subquery that gives one value. A column's value may change in a
+// subquery, as the value of a BIT does.
 func (e *carriedExpr) subquery() carried {
 	e.Advance()
 	e.Advance()
@@ -318,7 +319,7 @@ func (e *carriedExpr) word() carried {
 	case e.IsIn(carriedNoColumns), scan.IsDigit(e.Text[e.Token.Start]): // 0b1
 		return carriedUnknown
 	case e.Text[e.Token.Start] == '_':
-		if n, _ := e.Peek(); n.Kind == scan.String { // a string with its character set
+		if n, _ := e.Peek(); n.Kind == scan.String { // a string after its character set: _latin1'a'
 			e.Advance()
 			return e.literal()
 		}
@@ -334,8 +335,8 @@ var carriedConstants = scan.NewWordSet(`current_timestamp current_date current_t
 var carriedNoColumns = scan.NewWordSet(`default next interval match row rownum select distinct all any some exists from as
 	where group having order limit union then else end when over`)
 
-// column reads the name of a column. All types of columns survive: a temporary table has
-// them too.
+// column reads the name of a column. The values of all column types stay the same, because
+// a temporary table has columns of these types too.
 func (e *carriedExpr) column() carried {
 	for {
 		if e.Token.Kind != scan.Word && e.Token.Kind != scan.Quoted {
@@ -360,7 +361,7 @@ func (e *carriedExpr) column() carried {
 	return carriedAlone
 }
 
-// cases reads CASE … END, whose branches must have one type.
+// cases reads CASE … END. Its value is known only if all branches have one type.
 func (e *carriedExpr) cases() carried {
 	e.Advance()
 	var b carriedBranches
@@ -371,7 +372,7 @@ func (e *carriedExpr) cases() carried {
 		case e.IsPunct(')'):
 			depth--
 		case depth == 0 && e.IsWord("case"):
-			e.cases() // in a condition
+			e.cases() // a CASE in a condition
 			continue
 		case depth == 0 && e.IsAny("then", "else"):
 			e.Advance()
@@ -386,7 +387,7 @@ func (e *carriedExpr) cases() carried {
 	return carriedUnknown
 }
 
-// carriedBranches are the values of which an expression has one.
+// carriedBranches are the branches of an expression that has the value of one of them.
 type carriedBranches struct {
 	of    carried
 	mixed bool

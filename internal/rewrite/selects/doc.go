@@ -1,7 +1,7 @@
 // Package selects reads the query of an INSERT … SELECT: its select list, its set
 // operations and its order; whether it consists of rows, each of which gets a key as one
-// more item; which values may be sets in PostgreSQL; and which values survive the
+// more item; which values may be sets in PostgreSQL; and which values stay the same in the
 // temporary table in which MySQL and MariaDB number rows.
 //
-// It builds on packages reader, words and scan.
+// Package selects builds on packages reader, words and scan.
 package selects

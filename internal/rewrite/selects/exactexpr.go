@@ -11,8 +11,8 @@ import (
 // are integers and decimals. The text does not show the types of its columns: see
 // rowcount.OperandsQuery.
 
-// exactOperands returns the columns of an item that is such arithmetic, nil for any other
-// item. The item may have an alias.
+// exactOperands returns the columns of an item of a select list that is arithmetic without
+// a division; nil for any other item. The item may have an alias.
 func exactOperands(d *dialect.Dialect, item string) []string {
 	e := &exactExpr{carriedExpr: newCarriedExpr(d, item)}
 	if !e.expr() {
@@ -55,7 +55,7 @@ func (e *exactExpr) expr() bool {
 	}
 }
 
-// operand reads an operand, and reports whether exact arithmetic may have it.
+// operand reads an operand, and reports whether it may be part of exact arithmetic.
 func (e *exactExpr) operand() bool {
 	switch {
 	case e.Token.Kind == scan.Number:

@@ -9,16 +9,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Lift is a value of the query's select list that takes its type from the column that it
-// goes to, and so is selected outside of the WITH clause.
+// Lift is a value in a query's select list that takes its type from the column that it is
+// stored in, such as a placeholder. Inside a WITH clause it would get another type, so it
+// is selected outside of the clause.
 type Lift struct {
 	scan.Span
-	Column int  // from 0
-	Param  bool // it is a placeholder
+	Column int  // the index of the column, from 0
+	Param  bool // whether it is a placeholder
 }
 
-// Lifts reports whether a value that is alone in a plain select list has no type of its
-// own.
+// Lifts reports whether a value that is a whole item of a plain select list takes its type
+// from the column that it is stored in.
 func Lifts(p *reader.Reader, value scan.Token) bool {
 	n := &p.Dialect.Numbering
 	switch value.Kind {
@@ -34,46 +35,46 @@ func Lifts(p *reader.Reader, value scan.Token) bool {
 
 // ListEnd is the end of a select list.
 type ListEnd struct {
-	At     int // the offset after its last item
-	Params int // how many of the caller's placeholders precede it
+	At     int // the offset after the last item of the list
+	Params int // how many of the caller's placeholders precede that offset
 }
 
-// Facts describes a query that was read.
+// Facts is what keyfill found out about a query.
 type Facts struct {
-	Outer    With // before the INSERT, or before the definition that it is
-	Near     With // inside a definition, before its INSERT
-	Inner    With // before the SELECT, if it may not be inside another clause
+	Outer    With // the WITH clause before the INSERT, or before the definition that the INSERT is
+	Near     With // the WITH clause inside a definition, before its INSERT
+	Inner    With // the WITH clause before the SELECT, if the engine does not accept it inside another clause
 	Main     scan.Span
-	From, To int // how many of the caller's placeholders precede it and the text after it
+	From, To int // how many of the caller's placeholders precede the query, and the text after it
 
 	place placeInQuery
 
 	Values bool   // the query is a row of VALUES
-	Listed bool   // the query has a select list
-	Items  int    // in the first list
-	Stars  int    // items that stand for several columns
-	Lifts  []Lift // items that are only a value without a type of its own
+	Listed bool   // whether the query has a select list
+	Items  int    // how many items the first select list has
+	Stars  int    // how many of these items stand for several columns
+	Lifts  []Lift // the items that take their type from the column that they are stored in
 
-	Lists []ListEnd // the ends of its lists: see Appends
-	apart bool      // rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
+	Lists []ListEnd // the ends of the query's select lists: see Appends
+	apart bool      // whether rows of its lists are left out or copied: DISTINCT, UNION, ROLLUP
 
-	Plain   bool           // it has a select list, and no DISTINCT or set operation, which give values types of their own
-	Ordered bool           // it has ORDER BY
-	Limited bool           // it has TOP, OFFSET or FETCH
-	Unsure  bool           // it has a call that may change something
-	Reason  rewrite.Reason // why its rows cannot be numbered
-	Blamed  int            // the offset of the token that Reason is about; 0 for the current one
+	Plain   bool           // whether it has a select list, but no DISTINCT or set operation, which give values types of their own
+	Ordered bool           // whether it has ORDER BY
+	Limited bool           // whether it has TOP, OFFSET or FETCH
+	Unsure  bool           // whether it has a call that may change data
+	Reason  rewrite.Reason // why the rows of the query cannot be numbered; empty if they can
+	Blamed  int            // the offset of the token that Reason is about; zero for the current token
 }
 
-// placeInQuery is where a query is read at the moment.
+// placeInQuery says where in a query the reader is.
 type placeInQuery struct {
-	brackets int               // how many are around its first SELECT
+	brackets int               // how many brackets are around the first SELECT of the query
 	open     scan.OpenBrackets // the brackets that are open
-	operand  operandPlace      // the place in its set operations after the last token
+	operand  operandPlace      // the place among the operands of its set operations
 }
 
-// Width returns the least number of columns that the query can have, and reports whether
-// it has no more.
+// Width returns the least number of columns that the query can have. exact reports whether
+// the query has exactly that number.
 func (s *Facts) Width() (least int, exact bool) {
 	if !s.Listed {
 		return 1, false
@@ -92,7 +93,7 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 		for depth := 0; !p.AtEnd() && !d.end(p, depth); p.Advance() {
 			unsure, outside := s.Unsure, depth == 0
 			if surveyed(p, s, &depth); outside {
-				s.Unsure = unsure // n (i) is no call there
+				s.Unsure = unsure // in WITH n (i) AS …, n (i) is no call
 			}
 		}
 		s.Inner.End, s.Inner.To = p.PrevEnd, p.Params.Count
@@ -114,7 +115,7 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 	if p.IsWord("select") {
 		listedSelect(p, s)
 	}
-	joins := false // an ON here would belong to a join
+	joins := false // whether an ON here would belong to a join
 	for !endsQuery(p, s, depth) {
 		if depth == 0 && p.Token.Kind == scan.Word {
 			joins = p.IsAny("from", "join") || joins && !p.IsAny("on", "using", "where", "group", "having", "window", "order", "limit", "union", "intersect", "except")
@@ -129,8 +130,9 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 	}
 	s.Main.End, s.To = p.PrevEnd, p.Params.Count
 	if joins && p.Dialect.Numbering.Where && p.IsWord("on") {
-		// "Parsing Ambiguity", https://www.sqlite.org/lang_upsert.html: an
-		// invalid text would become a valid one.
+		// SQLite takes this ON for the condition of a join and refuses the text ("Parsing
+		// Ambiguity", https://www.sqlite.org/lang_upsert.html). With keyfill's edits the text
+		// would be valid.
 		s.refuse(p.Grammar())
 	}
 	if depth != 0 || s.Main.End <= s.Main.Start {
@@ -141,11 +143,12 @@ func ReadQuery(p *reader.Reader, s *Facts) {
 	}
 }
 
-// apartWords are words after which a query's rows are not the rows of its lists.
+// apartWords are words that show that the rows of a query are not simply the rows of its
+// select lists.
 var apartWords = scan.NewWordSet("union except intersect minus rollup cube grouping procedure into")
 
-// withInBrackets moves past the WITH clause of a query in brackets. The clause has facts
-// of its own, as in SurveyWith.
+// withInBrackets moves past the WITH clause of a query in brackets. As in SurveyWith, the
+// clause has facts of its own.
 func withInBrackets(p *reader.Reader, s *Facts) {
 	clause := Facts{Unsure: s.Unsure}
 	var d definitions
@@ -163,10 +166,10 @@ func (s *Facts) take(clause *Facts) {
 	}
 }
 
-// SurveyWith surveys a WITH clause before the INSERT, or a part of one. If its
-// definitions change data, in an engine with such definitions, the count makes the same
-// changes, and they are undone. s adopts only the clause's facts about the whole
-// statement: the clause has its own brackets and set operations.
+// SurveyWith reads a WITH clause before the INSERT, or a part of one, and notes in s the
+// facts about the whole statement. Facts about the clause's own brackets and set operations
+// are not noted. If the clause's definitions change data, in an engine with such
+// definitions, the count of the rows makes the same changes, which are then undone.
 func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	if w.Empty() {
 		return
@@ -186,7 +189,7 @@ func SurveyWith(p *reader.Reader, s *Facts, w With) {
 	s.take(&clause)
 }
 
-// refuse notes why the rows cannot be numbered; only the first reason counts.
+// refuse notes why the rows cannot be numbered. Only the first reason counts.
 func (s *Facts) refuse(reason rewrite.Reason) {
 	if s.Reason == "" {
 		s.Reason = reason
@@ -196,7 +199,8 @@ func (s *Facts) refuse(reason rewrite.Reason) {
 // queryEnds are words that may begin the text after the query of an INSERT.
 var queryEnds = scan.NewWordSet("on returning log return option")
 
-// endsQuery reports whether the query ends here, outside of brackets.
+// endsQuery reports whether the query ends at the current token, where depth brackets are
+// open.
 func endsQuery(p *reader.Reader, s *Facts, depth int) bool {
 	g := &p.Dialect.Grammar
 	switch {
@@ -222,8 +226,8 @@ func endsQuery(p *reader.Reader, s *Facts, depth int) bool {
 	return false
 }
 
-// upserts reports whether ON begins an upsert clause here, not the condition of a join
-// with a table of that name.
+// upserts reports whether the ON at the current token begins an upsert clause, and not the
+// condition of a join with a table named conflict or duplicate.
 func upserts(p *reader.Reader) bool {
 	n, behind := p.Peek()
 	if n.Kind != scan.Word {
@@ -245,7 +249,7 @@ var operatorWords = scan.NewWordSet(`and or xor not is isnull notnull in like il
 	where group having window order limit offset fetch for union except intersect returning
 	join inner left right full cross natural straight_join`)
 
-// surveyed notes one token of a query.
+// surveyed reads one token of a query, and notes what it shows about the query.
 func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	switch {
 	case p.IsPunct('('):
@@ -263,7 +267,7 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 			s.refuse(rewrite.ErrGrammar)
 		}
 	case p.IsPunct(':') && p.Dialect.Lexis.UserVariables && p.Token.End < len(p.Text) && p.Text[p.Token.End] == '=':
-		// The variable would be set twice.
+		// The user variable would be set twice, by the count of the rows too.
 		s.refuse(rewrite.ErrSelectForm)
 	case p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted:
 	case !s.Unsure && p.MayChange():
@@ -273,7 +277,7 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 			s.refuse(rewrite.ErrSelectForm)
 		}
 	case p.IsAny("nextval", "currval") && p.Dialect.Family == dialect.FamilyOracle, p.Dialect.Numbering.First && p.IsWord("next") && p.NextIs("value"):
-		// Neither may stand in a WITH clause: Oracle's SQL Language Reference,
+		// Sequence numbers may not stand in a WITH clause: Oracle's SQL Language Reference,
 		// "Sequence Pseudocolumns"; Transact-SQL reference, "NEXT VALUE FOR".
 		s.refuse(rewrite.ErrSelectForm)
 	case *depth > s.place.brackets:
@@ -289,11 +293,12 @@ func surveyed(p *reader.Reader, s *Facts, depth *int) {
 	}
 }
 
-// surveyWords are the words that surveyed looks at, besides words that may begin another
+// surveyWords are the words that surveyed checks, besides words that may begin another
 // statement.
 var surveyWords = scan.NewWordSet("nextval currval next union except intersect minus rollup cube grouping order offset fetch into for")
 
-// changes reports whether a statement that changes data begins after the bracket here.
+// changes reports whether a statement that changes data begins after the bracket at the
+// current token.
 func changes(p *reader.Reader) bool {
 	at := p.Pos
 	for at < len(p.Text) && scan.IsSpace(p.Text[at]) {
@@ -301,7 +306,7 @@ func changes(p *reader.Reader) bool {
 	}
 	if at < len(p.Text) && scan.Classes[p.Text[at]]&(scan.ClassLetter|scan.ClassDigit|scan.ClassPunct) != 0 && p.Text[at] < 0x80 &&
 		strings.IndexByte("iudmr", p.Text[at]|0x20) < 0 {
-		return false // as in most queries
+		return false // no such statement begins with this letter, as in most queries
 	}
 	n, behind := p.Peek()
 	if n.Kind != scan.Word {
@@ -315,8 +320,8 @@ func changes(p *reader.Reader) bool {
 	return false
 }
 
-// followsQuery reports whether the word here begins another statement of a text that
-// needs no semicolons.
+// followsQuery reports whether the current word begins another statement, in a text whose
+// statements need no semicolons between them.
 func followsQuery(p *reader.Reader) bool {
 	switch {
 	case !p.Dialect.Grammar.NoSemicolon || !p.IsIn(StatementWords):
@@ -333,8 +338,8 @@ func followsQuery(p *reader.Reader) bool {
 var StatementWords = scan.NewWordSet(`insert update delete exec execute declare set if while begin commit rollback save print
 	raiserror throw return truncate create drop alter use go waitfor grant revoke deny goto kill dbcc with merge`)
 
-// Appends reports whether an expression for each row may end each of the query's lists:
-// it is one SELECT, or several under UNION ALL.
+// Appends reports whether an expression for each row may be added to the end of each of the
+// query's lists: the query is one SELECT, or several under UNION ALL.
 func (s *Facts) Appends(n *dialect.Numbering) bool {
 	return n.PerRow != "" && s.Listed && !s.Values && !s.apart && len(s.Lists) > 0
 }

@@ -24,17 +24,17 @@ const (
 	operandBegins   operandPlace = iota // an operand begins
 	operandBrackets                     // inside an operand in brackets
 	operandTable                        // after TABLE
-	operandNamed                        // after the name of that table
+	operandNamed                        // after the name of the table
 	operandEnded                        // after a whole operand
 	operandOther                        // in any other operand, and in the clauses after the last
 )
 
-// operandEnds are the words that may follow a whole operand, besides the INSERT's own
-// words.
+// operandEnds are the words that may follow a whole operand, besides words of the INSERT's
+// own clauses.
 var operandEnds = scan.NewWordSet("union except intersect minus order limit offset fetch for lock into procedure")
 
-// surveyedOperand notes one token of a query, and refuses it if it may not follow the
-// operand before it.
+// surveyedOperand reads one token of a query. It refuses the query if the token may not
+// follow the operand before it.
 func surveyedOperand(p *reader.Reader, s *Facts, depth *int) {
 	at, ok := operandAfter(p, s.place.operand, *depth)
 	s.place.operand = at
@@ -45,8 +45,9 @@ func surveyedOperand(p *reader.Reader, s *Facts, depth *int) {
 	}
 }
 
-// operandAfter returns the place after the current token, and reports whether the token
-// may stand here. depth is how many brackets are open before it.
+// operandAfter returns the place after the current token, and reports whether the token may
+// stand here. at is the place before the token, and depth is how many brackets are open
+// before it.
 func operandAfter(p *reader.Reader, at operandPlace, depth int) (next operandPlace, ok bool) {
 	switch {
 	case at == operandBrackets:

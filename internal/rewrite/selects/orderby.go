@@ -9,31 +9,32 @@ import (
 )
 
 // If a query with ORDER BY becomes a common table expression, MySQL and MariaDB drop its
-// order, which decides what is stored if a row may be left out, replaced or updated. So
-// the expressions of the ORDER BY become more columns, by which the rows are ordered, and
-// numbered, outside of it:
+// order, which decides what is stored if a row may be left out, replaced or updated. So the
+// query gets more columns, for the expressions of the ORDER BY. The SELECT around it orders
+// and numbers the rows by these columns:
 //
 //	WITH kf (c1, kf_o1) AS (SELECT a, b + 1 FROM s ORDER BY b + 1 DESC)
 //	SELECT c1, … ROW_NUMBER() OVER (ORDER BY kf_o1 DESC) … FROM kf ORDER BY kf_o1 DESC
 
-// Ordering is the ORDER BY of a query, written outside of it.
+// Ordering is the ORDER BY of a query, to be written outside of the query.
 type Ordering struct {
-	By     string   // empty if the query has none
-	Added  string   // the text added to the select list, with a comma before each column
-	At     int      // the offset at which it is added
-	Names  []string // of the added columns
-	listed []output // the select list
+	By     string   // the items of the ORDER BY; empty if the query has none
+	Added  string   // the text that is added to the select list, with a comma before each column
+	At     int      // the offset at which that text is added
+	Names  []string // the names of the added columns
+	listed []output // the items of the select list
 }
 
 // output is an item of a select list.
 type output struct {
-	text  string // without its alias
-	name  string // its alias, else the name of its column, in lower case; empty if it has neither
-	alias bool   // name is an alias
+	text  string // the item without its alias
+	name  string // the alias, or the name of the column, in lower case; empty if it has neither
+	alias bool   // whether name is an alias
 }
 
-// OrderOf returns the order of a query that was read; false if it cannot be written
-// outside of it. The names of the columns that are added for it begin with prefix.
+// OrderOf returns the order of a query that was read. It reports false if the order cannot
+// be written outside of the query. The names of the columns that are added for it begin
+// with prefix.
 func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Ordering, bool) {
 	var o Ordering
 	q := p.Within(s.Main)
@@ -55,7 +56,7 @@ func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Order
 			depth--
 		case depth <= base && q.IsWord("order") && q.NextIs("by"):
 			if o.By != "" || depth < base || base > 0 && !s.Plain {
-				return o, false // the order of several queries
+				return o, false // the ORDER BY is for the rows of several queries
 			}
 			q.Advance()
 			q.Advance()
@@ -66,7 +67,7 @@ func OrderOf(p *reader.Reader, s *Facts, columns []string, prefix string) (Order
 				depth--
 			}
 		case depth < base && q.Token.Kind == scan.Word && o.By != "":
-			return o, false // LIMIT or another query after the brackets
+			return o, false // LIMIT or another query follows the brackets
 		}
 	}
 	return o, o.By != ""
@@ -181,8 +182,8 @@ func orderItems(p *reader.Reader, o *Ordering, plain bool, columns []string, pre
 	}
 }
 
-// outputColumn returns the column of the query that it is ordered by, empty if the item
-// is an expression over the FROM clause; false if that is not certain.
+// outputColumn returns the column of the query that an item of an ORDER BY means; empty if
+// the item is an expression over the FROM clause. It reports false if this is not certain.
 func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Token, columns []string) (string, bool) {
 	if len(tokens) == 1 && tokens[0].Kind == scan.Number {
 		n, err := strconv.Atoi(text)
@@ -198,14 +199,14 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 			case found < 0:
 				found = i
 			case o.listed[found].text != out.text:
-				return "", false // which of the two is meant is not known
+				return "", false // it is not known which of the two items is meant
 			}
 		}
 	}
 	if found >= 0 {
 		for _, out := range o.listed[:found] {
 			if out.star() {
-				return "", false // the number of columns before it is not known
+				return "", false // it is not known how many columns precede the item
 			}
 		}
 		if found >= len(columns) {
@@ -216,7 +217,7 @@ func outputColumn(p *reader.Reader, o *Ordering, text string, tokens []scan.Toke
 	for _, t := range tokens {
 		for _, out := range o.listed {
 			if out.alias && (t.Kind == scan.Word || t.Kind == scan.Quoted) && out.name == plainName(p, t) {
-				return "", false // the name in the expression may mean the alias, or a column
+				return "", false // the name in the expression may mean the alias or a column
 			}
 		}
 	}

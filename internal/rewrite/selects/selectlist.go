@@ -18,8 +18,8 @@ func listedSelect(p *reader.Reader, s *Facts) {
 	s.Lists = append(s.Lists, ListEnd{p.PrevEnd, p.Params.Count})
 }
 
-// unionAll reads UNION ALL SELECT and its list, if they begin here, in a query whose
-// lists may all get another item. It reports whether it has moved.
+// unionAll reads UNION ALL SELECT and the list after it, if they begin at the current
+// token, in a query whose lists may all get another item. It reports whether it has moved.
 func unionAll(p *reader.Reader, s *Facts) bool {
 	_, behind := p.Peek()
 	all := p.NextIs("all")
@@ -39,11 +39,11 @@ func unionAll(p *reader.Reader, s *Facts) bool {
 
 // selectItem is one item of a select list.
 type selectItem struct {
-	value scan.Token // its only value, besides an alias; of kind End for an expression
+	value scan.Token // the only value of the item, besides an alias; of kind End for an expression
 	star  bool
 }
 
-// selectList reads SELECT and its first list.
+// selectList reads SELECT and its list.
 func selectList(p *reader.Reader, s *Facts) {
 	p.Advance()
 	s.Plain = true
@@ -51,7 +51,7 @@ func selectList(p *reader.Reader, s *Facts) {
 		"sql_small_result", "sql_big_result", "sql_buffer_result", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
 		s.Plain = s.Plain && (!p.IsAny("distinct", "distinctrow", "unique") || p.NextIs("on"))
 		if p.IsAny("high_priority", "sql_no_cache", "sql_cache", "sql_calc_found_rows") {
-			s.refuse(rewrite.ErrSelectForm) // may only begin a whole statement
+			s.refuse(rewrite.ErrSelectForm) // these words may only be in a statement's first SELECT
 		}
 		s.apart = s.apart || p.IsAny("distinct", "distinctrow", "unique")
 		top := p.IsWord("top")
@@ -88,7 +88,8 @@ func selectList(p *reader.Reader, s *Facts) {
 	}
 }
 
-// endsList reports whether a select list ends here, outside of brackets.
+// endsList reports whether a select list ends at the current token, where depth brackets
+// are open.
 func endsList(p *reader.Reader, s *Facts, depth int) bool {
 	switch {
 	case depth > 0:
@@ -109,13 +110,13 @@ func endsList(p *reader.Reader, s *Facts, depth int) bool {
 var listEnds = scan.NewWordSet(`from where group having window order limit offset fetch for union except intersect into
 	minus start connect`)
 
-// isOracles reports whether the word here begins a clause that only Oracle has.
+// isOracles reports whether the current word begins a clause that only Oracle has.
 func isOracles(p *reader.Reader) bool {
 	return p.IsWord("minus") || p.IsWord("start") && p.NextIs("with") || p.IsWord("connect") && p.NextIs("by")
 }
 
-// isNamed reports whether the keyword here begins no clause, judged by the text before
-// it: it is a name, or goes on with an expression.
+// isNamed reports whether the keyword at the current token begins no clause. The text
+// before it shows that it is a name, or continues an expression.
 func isNamed(p *reader.Reader) bool {
 	if p.PrevEnd == 0 {
 		return false
@@ -148,8 +149,8 @@ func isNamed(p *reader.Reader) bool {
 	return false
 }
 
-// endsNumber reports whether the point before the current token ends a number, such as 1.
-// and so begins no name.
+// endsNumber reports whether the point before the current token ends a number, such as 1.,
+// so that no name follows.
 func endsNumber(p *reader.Reader) bool {
 	at := p.PrevEnd - 1
 	for at > 0 && p.IsPart(p.Text[at-1]) {
@@ -178,8 +179,8 @@ func readItem(p *reader.Reader, s *Facts) selectItem {
 	return selectItem{value: alone(p, tokens)}
 }
 
-// isDistinct reports whether FROM follows an alias here: SELECT a DISTINCT FROM t. It
-// continues an operator in a IS DISTINCT FROM b.
+// isDistinct reports whether FROM is the current token and follows an alias: SELECT a
+// DISTINCT FROM t. In a IS DISTINCT FROM b it continues an operator.
 func isDistinct(p *reader.Reader, last, before scan.Token) bool {
 	return p.IsWord("from") && last.Kind == scan.Word && scan.EqualWord(p.TextOf(last), "distinct") &&
 		!(before.Kind == scan.Word && scan.EqualAny(p.TextOf(before), "is", "not"))
@@ -189,12 +190,12 @@ func isDistinct(p *reader.Reader, last, before scan.Token) bool {
 // alias.
 const maxItem = 16
 
-// postfixWords are operators after their operand. Any other word there is an alias, if
-// the engine allows one without AS.
+// postfixWords are operators that follow their operand. Any other word there is an alias,
+// if the engine allows an alias without AS.
 var postfixWords = []string{"isnull", "notnull"}
 
-// alone returns the value of an item that is a single value, in brackets or not, with an
-// alias or without; a token of kind End for any other item.
+// alone returns the value of an item that is a single value, with or without brackets and
+// an alias. For any other item it returns a token of kind End.
 func alone(p *reader.Reader, tokens []scan.Token) scan.Token {
 	n := 0
 	for n < len(tokens) && p.TextOf(tokens[n]) == "(" {

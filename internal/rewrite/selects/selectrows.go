@@ -25,17 +25,17 @@ import (
 // SelectRow is one SELECT of a query that consists of rows.
 type SelectRow struct {
 	End    int // the offset after its select list
-	Before int // how many of the caller's placeholders precede that
+	Before int // how many of the caller's placeholders precede that offset
 }
 
-// SelectRows is the part read so far of a query that consists of rows.
+// SelectRows is what was read so far of a query that consists of rows.
 type SelectRows struct {
 	Width       int  // the number of items that each row needs
-	Numbers     bool // the engine can number the rows, or make their keys
+	Numbers     bool // whether the engine can number the rows, or make their keys
 	Facts       Facts
 	Rows        []SelectRow
 	Values      []scan.Span // the items that may be sets, without their aliases
-	Conditional bool        // a row may be left out
+	Conditional bool        // whether a row may be left out
 }
 
 // RowQuery reads the query up to its end, and reports whether it consists of rows.
@@ -49,7 +49,7 @@ func RowQuery(p *reader.Reader, s *SelectRows) bool {
 	if !rowUnion(p, s, 0) || !endsQuery(p, &s.Facts, 0) {
 		return false
 	}
-	// Most engines refuse 0RETURNING.
+	// Most engines refuse a number that touches a word, such as 0RETURNING.
 	return p.Token.Kind != scan.Word || p.Token.Start != p.PrevEnd || !p.IsPart(p.Text[p.PrevEnd-1])
 }
 
@@ -75,7 +75,7 @@ func rowUnion(p *reader.Reader, s *SelectRows, depth int) bool {
 			return false
 		}
 		if !p.Accept("union") {
-			return !ordered || !several // else all rows have that order
+			return !ordered || !several // an ORDER BY after several rows is for all of them
 		}
 		if ordered || !p.Accept("all") {
 			return false
@@ -133,8 +133,8 @@ func isTrueAlone(p *reader.Reader) bool {
 	return q.Accept("true") && (endsQuery(&q, &facts, 0) || q.IsPunct(')') || q.IsWord("union"))
 }
 
-// rowClause moves past the text after a keyword, to the next clause of a row, and reports
-// whether there is any text, and it ends at such a clause.
+// rowClause moves past the text after a keyword such as WHERE, up to the next clause of a
+// row. It reports whether there is any text, and a clause of a row, or the end, follows it.
 func rowClause(p *reader.Reader, s *SelectRows) bool {
 	begins := p.Token.Start
 	for depth := 0; ; p.Advance() {
@@ -152,13 +152,14 @@ func rowClause(p *reader.Reader, s *SelectRows) bool {
 	}
 }
 
-// rowClauses may follow a clause of a row; otherClauses belong to other queries.
+// rowClauses are words that may follow a clause of a row; otherClauses are words that only
+// other queries have.
 var (
 	rowClauses   = scan.NewWordSet("order limit offset fetch union")
 	otherClauses = scan.NewWordSet("from where group having window for lock procedure into intersect except minus start connect model qualify")
 )
 
-// listModifiers are words between SELECT and its list, without ALL.
+// listModifiers are words that may stand between SELECT and its list, except ALL.
 var listModifiers = scan.NewWordSet(`distinct distinctrow unique top straight_join high_priority sql_small_result sql_big_result
 	sql_buffer_result sql_no_cache sql_cache sql_calc_found_rows`)
 
@@ -176,8 +177,8 @@ func rowItem(p *reader.Reader, s *SelectRows) bool {
 	return guardsItem(p, s, v)
 }
 
-// hasWindow reports whether an item has a window, or a clause that may follow a select
-// list and begins with no word of listEnds.
+// hasWindow reports whether an item has a window function, or one of the clauses after a
+// select list that begin with no word of listEnds.
 func hasWindow(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for ; q.Token.Kind != scan.End; q.Advance() {
@@ -188,9 +189,9 @@ func hasWindow(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// runsOn reports whether a part of a row has words of another statement, in a text that
-// needs no semicolons: SELECT 1 SELECT 2, and the END of a block. followsQuery knows
-// other words that begin a statement.
+// runsOn reports whether a part of a row has words of another statement, in a text whose
+// statements need no semicolons: SELECT 1 SELECT 2, or the END of a block. followsQuery
+// knows the other words that begin a statement.
 func runsOn(p *reader.Reader, v scan.Span) bool {
 	if !p.Dialect.Grammar.NoSemicolon {
 		return false
@@ -216,9 +217,9 @@ func runsOn(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// guardsItem notes an item that may be a set, and reports whether it is known to be one
-// value, or can be written so that the engine refuses a set. If the engine can number
-// rows, an item that calls the application's function stays unchanged.
+// guardsItem notes an item that may be a set of rows. It reports whether the item is known
+// to be one value, or can be written so that the engine refuses a set. If the engine can
+// number rows, an item that calls the application's function is not written so.
 func guardsItem(p *reader.Reader, s *SelectRows, item scan.Span) bool {
 	v, known := unnamed(p, item)
 	switch {
@@ -245,11 +246,11 @@ func callsOther(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// unnamed returns an item without its alias. It reports false if the last word may be an
-// alias or a part of the expression.
+// unnamed returns an item without its alias. It reports false if it is not clear whether
+// the last word is an alias or a part of the expression.
 func unnamed(p *reader.Reader, item scan.Span) (scan.Span, bool) {
 	q := p.Within(item)
-	var third, before, last scan.Token // counted from the end
+	var third, before, last scan.Token // the last three tokens
 	n, cases := 0, 0
 	for ; q.Token.Kind != scan.End; q.Advance() {
 		third, before, last = before, last, q.Token
@@ -269,7 +270,7 @@ func unnamed(p *reader.Reader, item scan.Span) (scan.Span, bool) {
 	case n < 2, !isName, before.Kind == scan.Word && scan.EqualWord(p.TextOf(before), "collate"):
 		return item, true
 	case before.Kind == scan.Punct && strings.IndexByte(")]}", p.Text[before.Start]) < 0:
-		return item, true // x::date, a + b
+		return item, true // no alias, as in x::date or a + b
 	case last.Kind == scan.Quoted:
 		return item, false
 	case scan.EqualWord(p.TextOf(last), "end"):
@@ -280,5 +281,5 @@ func unnamed(p *reader.Reader, item scan.Span) (scan.Span, bool) {
 	return item, scan.EqualAny(p.TextOf(last), postfixWords...)
 }
 
-// operandWords are words before an operand; no alias follows them.
+// operandWords are words that precede an operand, so that no alias follows them.
 var operandWords = scan.NewWordSet("is not and or from like ilike to between symmetric escape when then else")

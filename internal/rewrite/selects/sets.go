@@ -21,9 +21,9 @@ func IsRowConstructor(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// IsOne reports whether a value is no set by the engine's own rules: a query in brackets,
-// CASE and COALESCE, which accept no set, and a placeholder or a string with casts, whose
-// functions return none.
+// IsOne reports whether a value surely is one value and no set of rows, by the engine's own
+// rules: a query in brackets; CASE and COALESCE, which accept no set; and a placeholder or
+// a string with casts, whose functions return none.
 func IsOne(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	switch {
@@ -39,16 +39,16 @@ func IsOne(p *reader.Reader, v scan.Span) bool {
 	return ok && t.Kind == scan.Placeholder && q.Token.Kind == scan.End && !hasInfix(p, scan.Span{Start: t.End, End: v.End})
 }
 
-// Collations moves past COLLATE and its name after a value. They leave the value's type
-// to the column: a placeholder is a number there if the column is one.
+// Collations moves past COLLATE and its name after a value. COLLATE does not give the value
+// a type: if the column is a number, a placeholder is a number there.
 func Collations(p *reader.Reader) {
 	for p.Accept("collate") {
 		p.TableName()
 	}
 }
 
-// hasInfix reports whether a word in a span after a value begins an operator or the like:
-// such words look like a part of a type's name.
+// hasInfix reports whether the span after a value has a word that begins an operator or the
+// like. Such a word looks like a part of a type's name.
 func hasInfix(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for ; q.Token.Kind != scan.End; q.Read() {
@@ -60,7 +60,7 @@ func hasInfix(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// MaxBrackets is how many brackets around a value are looked into.
+// MaxBrackets is how many nested brackets around a value are read.
 const MaxBrackets = 8
 
 // InBrackets returns the values of a row without a type, or the single value in brackets.
@@ -98,8 +98,8 @@ func AllFields(p *reader.Reader, v scan.Span) (scan.Span, bool) {
 	return inner, q.AcceptPunct('*') && q.Token.Kind == scan.End
 }
 
-// MayBeSet reports whether a value calls a function or an operator, or takes a field of
-// something: anything but literals, placeholders and their casts.
+// MayBeSet reports whether a value may be a set of rows: it calls a function or an
+// operator, or selects a field. Literals, placeholders and their casts are no sets.
 func MayBeSet(p *reader.Reader, v scan.Span) bool {
 	q := p.Within(v)
 	for before := byte(0); q.Token.Kind != scan.End; q.Read() {
@@ -128,7 +128,7 @@ func MayBeSet(p *reader.Reader, v scan.Span) bool {
 				before = 0
 			case q.IsWord("as"), q.IsWord("uescape"):
 			case at == 'v', at == ')', at == ']':
-				return true // LIKE, AT TIME ZONE
+				return true // an operator after a value, such as LIKE or AT TIME ZONE
 			}
 		default:
 			before = 'v'
@@ -171,8 +171,8 @@ func CallsSet(p *reader.Reader, v scan.Span) bool {
 	return false
 }
 
-// setReturning are functions of PostgreSQL that return sets, those with proretset in
-// pg_proc, without functions that inspect the server.
+// setReturning are functions of PostgreSQL that return sets: those with proretset in
+// pg_proc, except functions that inspect the server.
 var setReturning = scan.NewWordSet(`generate_series generate_subscripts unnest
 	regexp_matches regexp_split_to_table string_to_table
 	json_array_elements json_array_elements_text json_each json_each_text json_object_keys

@@ -11,19 +11,19 @@ import (
 // places instead of 9, and 0x41 is a string, which without the table is a number if it is
 // stored as one. TestSurvives in e2e/statements has the comparisons on MariaDB 10.11.
 
-// carried is what is known about a value in a temporary table.
+// carried says what is known about a value after it was stored in a temporary table.
 type carried uint8
 
 const (
 	carriedUnknown carried = iota // the value may change
-	carriedAlone                  // the value is the same, but not as a branch of IF or CASE, and not in a sum
+	carriedAlone                  // the value stays the same, but not in a branch of IF or CASE, or in a sum
 	carriedNull
 	carriedText
 	carriedInteger
 )
 
-// Survives reports whether the value of an item of a select list is unchanged after it
-// was stored in a temporary table, whatever the types of its columns. It is false for
+// Survives reports whether the value of an item of a select list stays the same if it is
+// stored in a temporary table, whatever the types of the item's columns. It is false for
 // unknown expressions. The item may have an alias.
 func Survives(d *dialect.Dialect, item string) bool {
 	e := newCarriedExpr(d, item)
@@ -40,26 +40,26 @@ func Survives(d *dialect.Dialect, item string) bool {
 	return e.Token.Kind == scan.End
 }
 
-// Feeding are words before a bracket whose query gives rows, not the value of an
+// Feeding are words before a bracket whose query gives rows, and not the value of an
 // expression.
 var Feeding = scan.NewWordSet("from join straight_join lateral as union all distinct except intersect minus")
 
-// Doubt is a column of a query whose value may change in a temporary table. It does not
-// if the engine reports that it is an integer.
+// Doubt is a column of a query whose value may change in a temporary table. If the engine
+// reports that the column is an integer, its value stays the same.
 type Doubt struct {
-	Column int // from 0
+	Column int // the index of the column, from 0
 
-	// Call means that it is the result of a stored function, which only changes if its
-	// type is FLOAT, BIT or YEAR.
+	// Call means that the column is the result of a stored function, which only changes if the
+	// function's type is FLOAT, BIT or YEAR.
 	Call bool
 
-	// Operands are the columns of exact arithmetic, which does not change if they are
-	// integers and decimals; nil for any other item.
+	// Operands are the columns in exact arithmetic, whose result does not change if they are
+	// integers and decimals. It is nil for a column that is no such arithmetic.
 	Operands []string
 }
 
-// isStored reports whether an item is only a call of a stored function, with or without
-// an alias.
+// isStored reports whether an item is the call of a stored function and nothing else but an
+// alias.
 func isStored(d *dialect.Dialect, item string) bool {
 	e := newCarriedExpr(d, item)
 	if e.Token.Kind != scan.Word || !e.MayChange() || e.IsWord("extract") {
@@ -73,21 +73,21 @@ func isStored(d *dialect.Dialect, item string) bool {
 	return e.Token.Kind == scan.End
 }
 
-// QuerySurvives reports whether no item of a query's lists may change in a temporary
-// table. It includes the lists of derived tables and common table expressions, since the
-// engine may merge them into the query. If one may change, offset is the place of the
-// first such item. doubts are the columns of the query with such items, nil if other
-// items may change too.
+// QuerySurvives reports whether no item of a query's select lists may change in a temporary
+// table. The lists of derived tables and common table expressions count too, since the
+// engine may merge these into the query. If an item may change, offset is that of the first
+// such item. doubts are the columns of the query with such items; nil if other items may
+// change too.
 func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, ok bool) {
 	e := &carriedExpr{p.Within(q)}
 	if e.IsWord("table") {
-		return 0, nil, true // all of its columns survive
+		return 0, nil, true // TABLE t has only columns, whose values stay the same
 	}
 	if !e.IsAny("select", "with") && !e.IsPunct('(') {
 		return q.Start, nil, false // VALUES
 	}
-	feeds := true // the query in the bracket that was opened last gives rows
-	known := true // all doubts are about columns
+	feeds := true // whether the query in the bracket that was opened last gives rows
+	known := true // whether all doubts are about columns of the query itself
 	offset = -1
 	var last scan.Token
 	for depth := 0; e.Token.Kind != scan.End; e.Advance() {
@@ -119,8 +119,9 @@ func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, o
 	return offset, doubts, false
 }
 
-// listDoubts returns the items in the list of the SELECT here that may change, the place
-// of the first, and whether one stands for several columns.
+// listDoubts returns the items that may change, in the list of the SELECT at the current
+// token, and the offset of the first. stars reports whether an item stands for several
+// columns.
 func (e *carriedExpr) listDoubts() (offset int, items []Doubt, stars bool) {
 	s := *e
 	s.Advance()

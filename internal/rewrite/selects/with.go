@@ -5,24 +5,25 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// With is a WITH clause: empty, or from the word to the last bracket.
+// With is the span of a WITH clause, from the word to the last bracket. It is empty if
+// there is no clause.
 type With struct {
 	scan.Span
-	From, To int // how many of the caller's placeholders precede it and the text after it
+	From, To int // how many of the caller's placeholders precede the clause, and the text after it
 }
 
 // Empty reports whether there is no clause.
 func (w With) Empty() bool { return w.Start == w.End }
 
-// definitions reads past the definitions of a WITH clause to the query after them, which
-// may be in brackets.
+// definitions finds the end of the definitions in a WITH clause: the query after them,
+// which may be in brackets.
 type definitions struct {
-	as   bool // the next brackets hold a definition
-	done bool // a definition has ended
+	as   bool // whether the next brackets hold a definition
+	done bool // whether a definition has ended
 }
 
-// end reports whether the query begins at the current token, where depth brackets are
-// open.
+// end reports whether the query begins at the current token, before which depth brackets
+// are open.
 func (d *definitions) end(p *reader.Reader, depth int) bool {
 	switch {
 	case depth == 1 && p.IsPunct(')') && d.as:
