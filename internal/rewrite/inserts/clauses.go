@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Tail reads the clauses after the rows, up to the semicolon.
+// Tail reads the clauses after the rows of an INSERT, up to the semicolon.
 func Tail(p *plans.Draft, in *State) rewrite.Reason {
 	g := &p.Dialect.Grammar
 	if g.RowAlias && p.Accept("as") {
@@ -46,15 +46,15 @@ func Tail(p *plans.Draft, in *State) rewrite.Reason {
 	return clauses(p, in)
 }
 
-// rowsGoOn returns the refusal reason for rows that are a part of a larger query.
+// rowsGoOn returns the reason to refuse rows that are a part of a larger query.
 func rowsGoOn(p *plans.Draft, in *State) rewrite.Reason {
 	p.IsValuesPart = in.Query == nil && !in.Selects &&
 		p.IsAny("union", "except", "intersect", "minus", "order", "limit", "offset", "fetch", "for")
 	return rewrite.ErrSelectForm
 }
 
-// beginsStatement reports whether a statement of Transact-SQL, or a part of one that
-// encloses others, begins at the current token.
+// beginsStatement reports whether the current token begins a statement of Transact-SQL, or
+// a part of a statement that encloses others, such as ELSE.
 func beginsStatement(p *reader.Reader) bool {
 	return p.IsIn(selects.StatementWords) || p.IsIn(otherStatementWords) || p.Token.Kind == scan.Word && p.NextIsPunct(':')
 }
@@ -66,7 +66,7 @@ var otherStatementWords = scan.NewWordSet(`select else end break continue open c
 
 // clauses reads upsert clauses and RETURNING. It notes only how they change the rows.
 func clauses(p *plans.Draft, in *State) rewrite.Reason {
-	assignment, begins := 0, false // in the update part
+	assignment, begins := 0, false // the offset of the current assignment in the update part, and whether the next one begins
 	part, place := updatePart{in: in}, placeClause
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		if depth == 0 {
@@ -118,8 +118,9 @@ func clauses(p *plans.Draft, in *State) rewrite.Reason {
 	return ""
 }
 
-// isOthers reports whether a name qualified by another table than the INSERT's begins
-// here: a table of the query, which cannot be named after a WITH clause.
+// isOthers reports whether the current token begins a name that another table than the
+// INSERT's qualifies. It is a table of the query, which has no name outside of a WITH
+// clause after keyfill has put the query into one.
 func isOthers(p *reader.Reader, in *State) bool {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted || p.PrevEnd > 0 && p.Text[p.PrevEnd-1] == '.' || !p.NextIsPunct('.') {
 		return false
@@ -128,7 +129,7 @@ func isOthers(p *reader.Reader, in *State) bool {
 }
 
 // rowAlias reads MySQL's alias of the new row and adds the keys to its column list, which
-// must have the length of the INSERT's own: 8.4 manual, section 15.2.7.2.
+// must be as long as the INSERT's own: 8.4 manual, section 15.2.7.2.
 func rowAlias(p *plans.Draft, in *State) rewrite.Reason {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
 		return p.Grammar()

@@ -6,8 +6,8 @@ import (
 )
 
 // clausePlace is a place among the words of upsert clauses and RETURNING, outside of
-// brackets. Only words that keyfill knows may stand at a place where a clause begins or
-// goes on: a later version of the engine may give another word a meaning. In expressions
+// brackets. Where a clause begins or continues, only words that keyfill knows are accepted:
+// a later version of the engine may give another word a meaning. In expressions
 // (placeExpression and the places after it) the engine checks unknown words.
 //
 //	ON CONFLICT [(…) [WHERE …] | ON CONSTRAINT name] DO {NOTHING | UPDATE SET … [WHERE …]}
@@ -26,7 +26,7 @@ const (
 	placeTarget                        // after the columns of ON CONFLICT
 	placeConstraint                    // after ON CONFLICT ON
 	placeName                          // after ON CONFLICT ON CONSTRAINT
-	placeNamed                         // after that name
+	placeNamed                         // after the name of the constraint
 	placeDo                            // after DO
 	placeUpdate                        // after DO UPDATE
 	placeDuplicate                     // after ON DUPLICATE
@@ -42,8 +42,8 @@ const (
 )
 
 // goesOn returns the place after the current token, which is outside of brackets, and
-// reports whether the token may stand here. An opening bracket counts as the token for
-// the bracket's whole content.
+// reports whether the token may stand at the place at. Brackets with all their content
+// count as one token.
 func goesOn(p *reader.Reader, at clausePlace) (next clausePlace, ok bool) {
 	g := &p.Dialect.Grammar
 	switch at {

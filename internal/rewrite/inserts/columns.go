@@ -9,7 +9,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// queryInBrackets reports whether the bracket here opens a query, not a column list.
+// queryInBrackets reports whether the bracket at the current token opens a query, and not a
+// column list.
 func queryInBrackets(p *reader.Reader) bool {
 	next, _ := p.Peek()
 	switch {
@@ -18,14 +19,14 @@ func queryInBrackets(p *reader.Reader) bool {
 	case next.Kind != scan.Word || !scan.EqualAny(p.TextOf(next), "select", "with", "values", "table"):
 		return false
 	}
-	// If nothing follows the word, it is a column's name.
+	// A word such as VALUES that is alone between commas or brackets is a column's name.
 	q := *p
 	q.Advance()
 	q.Advance()
 	return !q.IsPunct(',') && !q.IsPunct(')') && !q.IsPunct('.')
 }
 
-// ColumnList reads "(a, b)" and notes the places of the keys in it.
+// ColumnList reads "(a, b)" and notes which of the columns are keys.
 func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
 	p.Advance()
 	in.Columns, in.ListEnd = 0, p.PrevEnd
@@ -81,8 +82,8 @@ func ColumnList(p *reader.Reader, in *State) rewrite.Reason {
 	}
 }
 
-// plainColumn reads a column of a list that is a single word, and reports whether it is a
-// key that the list has already.
+// plainColumn reads a column that is a single word, and reports whether it is a key that
+// the list already has.
 func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	name, key := p.TextOf(t), false
 	for i := range in.Target.Keys {
@@ -102,12 +103,12 @@ func plainColumn(p *reader.Reader, in *State, t scan.Token) (again bool) {
 	return false
 }
 
-// isKey reports whether the column is a key by its own name.
+// isKey reports whether a column is one of the keys, by the key's own name.
 func (in *State) isKey(column string) bool {
 	return slices.ContainsFunc(in.Target.Keys, func(k plans.Key) bool { return k.Column == column })
 }
 
-// List writes a column list, or adds the missing keys to the existing one.
+// List queues a column list, or adds the missing keys to the existing list.
 func List(p *plans.Draft, in *State, columns []string, missing []int) {
 	if len(columns)+len(missing) == 0 {
 		return
@@ -137,8 +138,8 @@ func List(p *plans.Draft, in *State, columns []string, missing []int) {
 	p.Edit(at, at, p.LastList)
 }
 
-// Implied returns the columns that n values without a column list belong to, and notes
-// which of them are keys.
+// Implied returns the columns to which n values belong if there is no column list, and
+// notes which of them are keys.
 func Implied(p *reader.Reader, in *State, n int) ([]string, rewrite.Reason) {
 	columns := in.Target.Columns
 	switch {

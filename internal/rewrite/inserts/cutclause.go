@@ -20,7 +20,7 @@ func (in *State) endClause(p *reader.Reader) {
 	}
 }
 
-// noteClauses notes where upsert clauses begin and end: at and next are the places before
+// noteClauses notes where upsert clauses begin and end. at and next are the places before
 // and after the current token.
 func (in *State) noteClauses(p *reader.Reader, at, next clausePlace) {
 	switch {
@@ -41,8 +41,9 @@ func (in *State) noteClauses(p *reader.Reader, at, next clausePlace) {
 	}
 }
 
-// Cut cuts the upsert clauses of an INSERT whose slots begin with the m-th, if none of
-// them can apply. before is how the INSERT treats existing rows without them.
+// Cut cuts the upsert clauses of an INSERT out of the text if none of them can apply,
+// because every row gets a new key. The slots of the INSERT begin with the m-th. before is
+// how the INSERT treats existing rows without the clauses.
 func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 	if len(in.upserts) == 0 || before != plans.ConflictError || in.conditional {
 		return
@@ -61,8 +62,8 @@ func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 	in.Upsert.Conflict, in.Upsert.UpdatesKey, in.Upsert.LeavesRow, in.Upsert.Idiom, in.Upsert.Assigned, in.Upsert.Sure = plans.ConflictError, false, false, false, false, false
 }
 
-// blanksBefore returns the offset of the blanks before a clause that would remain when it
-// is cut. Line ends stay, since a comment may end there.
+// blanksBefore returns where to cut a clause, so that no blanks before it remain. Line ends
+// stay, since a comment may end there.
 func blanksBefore(p *reader.Reader, s scan.Span) int {
 	if s.End < len(p.Text) && !scan.IsSpace(p.Text[s.End]) && p.Text[s.End] != ';' && p.Text[s.End] != ')' {
 		return s.Start
@@ -73,7 +74,7 @@ func blanksBefore(p *reader.Reader, s scan.Span) int {
 	return s.Start
 }
 
-// fillsAll reports whether every row of an INSERT gets a key of a column, whatever the
+// fillsAll reports whether every row of an INSERT gets a new key in a column, whatever the
 // arguments are.
 func fillsAll(p *plans.Draft, in *State, m, key int) bool {
 	n := 0

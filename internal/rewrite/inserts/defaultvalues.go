@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// defaultValues replaces DEFAULT VALUES by a row with the keys, and DEFAULT for every
-// other listed column: in Transact-SQL a column list may precede DEFAULT VALUES
+// defaultValues replaces DEFAULT VALUES by a row that has the keys, and DEFAULT for every
+// other listed column. In Transact-SQL a column list may precede DEFAULT VALUES
 // (Transact-SQL reference, "INSERT (Transact-SQL)").
 func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 	word := p.Token
@@ -20,7 +20,7 @@ func defaultValues(p *plans.Draft, in *State) rewrite.Reason {
 	in.Rows = 1
 	var room [fewKeys]int
 	missing := in.Missing(room[:0])
-	filled := make([]int, 0, max(in.Columns, 0)+len(missing)) // the key at each place, -1 for DEFAULT
+	filled := make([]int, 0, max(in.Columns, 0)+len(missing)) // for each column, the index of its key; -1 for DEFAULT
 	any := len(missing) > 0
 	for c := range max(in.Columns, 0) {
 		filled = append(filled, -1)

@@ -5,8 +5,8 @@
 //	set.go             SET of MySQL
 //	defaultvalues.go   DEFAULT VALUES
 //	select.go          INSERT … SELECT, whose rows the engine numbers
-//	selectrows.go      SELECTs that are rows
-//	valuesquery.go     a row of VALUES that is a set
+//	selectrows.go      SELECTs without FROM, which are one row each
+//	valuesquery.go     a row of VALUES that may be a set of rows
 //	columns.go         the column list
 //	clauses.go         upsert clauses, RETURNING and OPTION
 //	cutclause.go       upsert clauses that are cut from the text
@@ -14,5 +14,5 @@
 //	inner.go           an INSERT inside another statement
 //	table.go           which table a name means
 //
-// It builds on packages plans, selects, effects and reader.
+// Package inserts builds on packages plans, selects, effects and reader.
 package inserts

@@ -4,7 +4,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// bring notes a literal that is a key.
+// bring notes a key that the INSERT has as a literal.
 func (in *State) bring(key int, text string) {
 	n, sure := plans.IntegerIn(text)
 	l := in.Brings(key)
@@ -13,15 +13,15 @@ func (in *State) bring(key int, text string) {
 	}
 }
 
-// open notes that only the engine can read a key's value.
+// open notes that the INSERT has a key of its own whose value only the engine can read.
 func (in *State) open(key int) {
 	if in.Target.Keys[key].Follow {
 		in.Brings(key).Open = true
 	}
 }
 
-// OpenMissing notes the keys that the INSERT leaves to the engine: it does not name them,
-// and the policy does not fill missing ones.
+// OpenMissing notes the keys that the engine makes, because the INSERT does not list them
+// and the policy does not fill missing keys.
 func (in *State) OpenMissing() {
 	for key := range in.Target.Keys {
 		if in.Listed.Of(key) < 0 && in.Target.Keys[key].Fill&plans.FillMissing == 0 {

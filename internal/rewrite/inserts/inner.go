@@ -11,7 +11,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// IsMulti reports whether the INSERT that begins here has several INTOs.
+// IsMulti reports whether the current token begins an INSERT with several INTOs (Oracle).
 func IsMulti(p *reader.Reader) bool {
 	if !p.Dialect.Grammar.MultiInsert {
 		return false
@@ -21,8 +21,8 @@ func IsMulti(p *reader.Reader) bool {
 	return q.IsAny("all", "first", "when")
 }
 
-// KeptBranches reads a multi-table INSERT, in outer or in a fork of it, and refuses it
-// for the reason unless every INTO brings its keys.
+// KeptBranches reads a multi-table INSERT. p is outer or a fork of it. If an INTO does not
+// bring its keys, the INSERT is refused for the reason.
 func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	p.Advance()
 	for depth := 0; !p.AtEnd() && depth >= 0; p.Advance() {
@@ -36,7 +36,7 @@ func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 			Skip(p, rewrite.ErrCTE)
 			return
 		case outer != p && p.IsWord("insert"):
-			return // outer reads it next
+			return // outer reads the inner INSERT next
 		case depth == 0 && p.IsWord("into"):
 			keptBranch(p, outer, reason)
 		default:
@@ -45,7 +45,8 @@ func KeptBranches(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	}
 }
 
-// keptBranch is KeptBranches for one INTO.
+// keptBranch reads one INTO of a multi-table INSERT, and refuses it for the reason if it
+// does not bring its keys.
 func keptBranch(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	at := p.Token.Start
 	q := Fork(p)
@@ -56,8 +57,8 @@ func keptBranch(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	}
 }
 
-// Loaded keeps an INSERT whose rows come from outside of the text if its columns name the
-// keys, and refuses it otherwise.
+// Loaded judges an INSERT whose rows come from outside of the text. If its columns name the
+// keys, it is sent as it is; otherwise it is refused for the reason.
 func Loaded(p *plans.Draft, t *plans.Target, at int, columns []string, reason rewrite.Reason) {
 	for _, k := range t.Keys {
 		if k.Fill&plans.FillMissing != 0 && !slices.Contains(columns, k.Column) {
@@ -84,8 +85,8 @@ func MergeHead(p *plans.Draft, h *Head) {
 	Into(p, h, into || p.IsPunct('('))
 }
 
-// MergeInto reads MERGE in a fork of outer: it is kept if every INSERT in it names the
-// keys of its target, and otherwise refused for the reason.
+// MergeInto reads a MERGE in p, a fork of outer. If every INSERT in it names the keys of
+// its target, the MERGE is sent as it is; otherwise it is refused for the reason.
 func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	var h Head
 	if MergeHead(p, &h); h.Target == nil {
@@ -108,22 +109,23 @@ func MergeInto(p *plans.Draft, outer *plans.Draft, reason rewrite.Reason) {
 	}
 }
 
-// judgeAction judges the INSERT of a MERGE that begins here.
+// judgeAction judges the INSERT of a MERGE that begins at the current token.
 func judgeAction(p *plans.Draft, outer *plans.Draft, h Head, reason rewrite.Reason) {
 	q := Fork(p)
 	q.Advance()
 	judgeInside(q, outer, h, p.Token.Start, reason)
 }
 
-// AnotherMerge reports whether the next MERGE begins here, which is read separately. If
-// INTO is optional, the word after MERGE begins a table's name, except in MERGE JOIN.
+// AnotherMerge reports whether another MERGE begins at the current token, which is read
+// separately. If INTO is optional, the word after MERGE begins a table's name, except in
+// MERGE JOIN.
 func AnotherMerge(p *reader.Reader) bool {
 	return p.IsWord("merge") && (p.NextIs("into") || p.Dialect.Grammar.NoSemicolon && !p.NextIs("join"))
 }
 
-// JudgeInner judges an INSERT into a configured table that begins at the current token,
-// or is in a comment that the engine runs: it is kept if it brings its keys, and
-// otherwise refused for the reason.
+// JudgeInner judges an INSERT into a configured table that begins at the current token, or
+// is in a comment that the engine runs. If the INSERT brings its keys, it is sent as it is;
+// otherwise it is refused for the reason.
 func JudgeInner(p *plans.Draft, reason rewrite.Reason) {
 	switch {
 	case p.IsInner || p.Refusal != nil:
@@ -149,7 +151,7 @@ func JudgeInner(p *plans.Draft, reason rewrite.Reason) {
 	}
 }
 
-// Value reads a value, and judges the INSERTs in its brackets.
+// Value reads a value, and judges the INSERTs in brackets inside it.
 func Value(p *plans.Draft, clause func() bool) (reader.Value, rewrite.Reason) {
 	v, reason := p.Reader.Value(clause)
 	if v.Inner {
@@ -176,7 +178,8 @@ func judgeInnerOf(p *plans.Draft, v reader.Value) {
 	p.Reader = behind
 }
 
-// Fork returns a draft at the same place, which reads on without changing p.
+// Fork returns a copy of the draft without findings, which can read on from the same place
+// and does not change p.
 func Fork(p *plans.Draft) *plans.Draft {
 	if p.Free == nil {
 		p.Free = &reader.FreeNames{}
@@ -187,8 +190,9 @@ func Fork(p *plans.Draft) *plans.Draft {
 	return &q
 }
 
-// judgeInside reads an INSERT up to whose table's name the draft, a fork of outer, has
-// read.
+// judgeInside judges an INSERT inside another statement. p, a fork of outer, has read it up
+// to its table's name, which is in h; at is the INSERT's offset. The result is noted in
+// outer.
 func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewrite.Reason) {
 	state := NewState(h, at)
 	in := &state
@@ -204,9 +208,9 @@ func judgeInside(p *plans.Draft, outer *plans.Draft, h Head, at int, reason rewr
 	outer.Refuse(h.Target, at, reason)
 }
 
-// Lacks reports whether an INSERT inside another statement may lack a key: a placeholder
-// may be bound to NULL. EXECUTE binds the placeholders of PREPARE, and keyfill does not
-// read their values.
+// Lacks reports whether an INSERT inside another statement may lack a key. A placeholder
+// may be bound to NULL, but one in a PREPARE does not count: EXECUTE binds it, and keyfill
+// does not read its value.
 func Lacks(p *plans.Draft, reason rewrite.Reason) bool {
 	return slices.ContainsFunc(p.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotKey || reason != rewrite.ErrPrepare })
 }
@@ -218,7 +222,7 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")
 	inner = strings.TrimSuffix(inner, "*/")
 	if strings.Contains(inner, "*/") {
-		// A server of another version reads on after the first of them.
+		// A server that skips the comment continues after the first */ of them.
 		if words.HasVerb(p.Dialect, p.Text[t.Start:]) {
 			return mentionedAnywhere(p)
 		}
@@ -241,8 +245,8 @@ func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 	return nil
 }
 
-// outputInto judges OUTPUT … INTO t (a, b), which stores rows of its own: Transact-SQL
-// reference, "OUTPUT clause".
+// outputInto judges OUTPUT … INTO t (a, b), which stores other rows than the INSERT itself:
+// Transact-SQL reference, "OUTPUT clause".
 func outputInto(p *plans.Draft) {
 	q := Fork(p)
 	for depth := 0; !q.AtEnd(); q.Advance() {

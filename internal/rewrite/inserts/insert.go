@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Head is an INSERT up to its table's name.
+// Head is the beginning of an INSERT, up to its table's name.
 type Head struct {
 	Target   *plans.Target // nil if the table is not configured or none is named
 	Name     reader.Name
 	conflict plans.Conflict
 	replaces bool
-	delayed  bool           // DELAYED is there, or an executable comment may have it
-	Reason   rewrite.Reason // why the target cannot be filled, whatever follows
-	unsure   rewrite.Reason // why it cannot unless the INSERT brings its keys
-	cased    bool           // the name is not in lower case
+	delayed  bool           // whether DELAYED is there, or an executable comment may have it
+	Reason   rewrite.Reason // why the target cannot be filled, whatever the rest of the INSERT is
+	unsure   rewrite.Reason // why the target cannot be filled unless the INSERT brings its keys
+	cased    bool           // whether the name is not in lower case
 }
 
 // isCased reports whether a name may have letters that are not in lower case.
@@ -77,8 +77,8 @@ func ReadHead(p *plans.Draft) Head {
 // that INSERT belongs to a GRANT, or to CREATE SECURITY POLICY … AFTER INSERT WITH.
 var notTables = scan.NewWordSet("values default select on to with from as for and or not by where group order set union is")
 
-// Into reads the table's name, or whatever replaces it, after INTO or where INTO is left
-// out.
+// Into reads the table's name, or whatever stands in its place, after INTO or where INTO is
+// left out.
 func Into(p *plans.Draft, h *Head, into bool) {
 	g := &p.Dialect.Grammar
 	at := p.Token
@@ -125,8 +125,9 @@ func isCall(p *reader.Reader) bool {
 	return q.IsPunct(')') || q.Token.Kind == scan.Number || q.Token.Kind == scan.Placeholder || q.Token.Kind == scan.Variable
 }
 
-// definedAs returns the definition of a name in the statement's WITH clause and its end,
-// if an INSERT into the name goes through it.
+// definedAs returns the definition of a name in the statement's WITH clause and the
+// definition's end, if an INSERT into the name writes through that definition. It returns
+// nil if not.
 func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
 	if !p.Dialect.Grammar.CTETargets || n.Schema != "" {
 		return nil, 0
@@ -141,7 +142,8 @@ func definedAs(p *plans.Draft, n reader.Name) (*plans.CTE, int) {
 	return nil, 0
 }
 
-// Condition sets how rows count that a condition may leave out.
+// Condition changes what happens to existing rows according to the INSERT, if a condition
+// may leave rows out.
 func (in *State) Condition() {
 	if !in.conditional {
 		return
@@ -154,8 +156,8 @@ func (in *State) Condition() {
 	}
 }
 
-// RefusedAt returns the offset that a refusal is about: the current token's, unless
-// another one was noted.
+// RefusedAt returns the offset that a refusal reports: the current token's, unless another
+// offset was noted.
 func RefusedAt(p *plans.Draft) int {
 	if at := p.RefusalOffset; at > 0 {
 		p.RefusalOffset = 0
@@ -164,7 +166,7 @@ func RefusedAt(p *plans.Draft) int {
 	return p.Token.Start
 }
 
-// MakeRoom makes room for the findings about the first INSERT that is read.
+// MakeRoom allocates room for the findings about the first INSERT that is read.
 func MakeRoom(p *plans.Draft) {
 	if p.Inserts != nil || p.Edits != nil || p.Slots != nil {
 		return
@@ -173,8 +175,8 @@ func MakeRoom(p *plans.Draft) {
 	p.Inserts, p.Edits, p.Slots = p.Memory.Inserts[:0], p.Memory.Edits[:0], p.Memory.Slots[:0]
 }
 
-// Note adds an INSERT whose slots begin with the m-th. INSERTs in its values were added
-// while it was read.
+// Note adds an INSERT to the findings. Its slots begin with the m-th. INSERTs in its values
+// were added before it.
 func Note(p *plans.Draft, in *State, m int) {
 	if m < len(p.Slots) && int(p.Slots[m].Insert) != len(p.Inserts) {
 		for i := range p.Slots[m:] {
@@ -182,7 +184,7 @@ func Note(p *plans.Draft, in *State, m int) {
 		}
 	}
 	if n := len(p.Inserts); n == cap(p.Inserts) && n > 0 {
-		// The rest of the text is likely like the part read so far.
+		// The rest of the text is likely to have as many INSERTs for its length.
 		more := n*(len(p.Text)-p.PrevEnd)/p.PrevEnd + 1
 		p.Inserts = slices.Grow(p.Inserts, more)
 		p.Edits = slices.Grow(p.Edits, more*len(p.Edits)/(n+1))
@@ -192,7 +194,7 @@ func Note(p *plans.Draft, in *State, m int) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// Rest reads an INSERT from after its table's name up to the tail.
+// Rest reads an INSERT from after its table's name to the end of its rows.
 func Rest(p *plans.Draft, in *State) rewrite.Reason {
 	in.linked = p.Dialect.Grammar.DBLink && p.IsPunct('@')
 	if reason := decoration(&p.Reader); reason != "" {
@@ -236,7 +238,7 @@ func Rest(p *plans.Draft, in *State) rewrite.Reason {
 // decoration reads the words that may stand between a table's name and its columns.
 func decoration(p *reader.Reader) rewrite.Reason {
 	g := &p.Dialect.Grammar
-	// After a second @ comes the connection's name.
+	// A second @ precedes the name of a connection.
 	for g.DBLink && p.AcceptPunct('@') {
 		if _, ok := p.TableName(); !ok {
 			return p.Grammar()

@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// numbersGivenTo returns where the INSERT, whose column list lacks these keys, can be
-// given the number of its first row.
+// numbersGivenTo returns where in the text the number of the first row can be set, as SET
+// STATEMENT insert_id. missing are the keys that the INSERT's column list lacks.
 func numbersGivenTo(p *plans.Draft, in *State, missing []int) plans.Given {
 	switch {
 	case p.Dialect.Grammar.StatementSettings == nil, p.Limit > 0, p.IsInner, p.Flow.Explained, len(missing) != 1:

@@ -9,26 +9,26 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// These values count as "no key": NULL, and what a program sends for "not set", which is
-// 0 for integers and the empty string or the zero UUID otherwise. A literal counts with
-// any casts, as uuid '…' and as the argument of a function that reads a UUID's text.
+// These values count as "no key": NULL, and the value that a program sends for "not set": 0
+// for integers, and the empty string or the zero UUID for other keys. A literal also counts
+// with casts, as uuid '…', or as the argument of a function that reads a UUID's text.
 
-// nothing is why a value is no key.
+// nothing says why a value is no key.
 type nothing uint8
 
 const (
-	someKey nothing = iota // it may be a key
+	someKey nothing = iota // the value may be a key
 	nullKey
 	zeroKey
 )
 
-// isNothing reports whether a value of several tokens is no key.
+// isNothing reports whether a value of several tokens counts as "no key".
 func isNothing(p *reader.Reader, v reader.Value, k *plans.Key) bool {
 	q := p.Within(v.Span)
 	return whyNoKey(&q, k, 0) != someKey && q.Token.Kind == scan.End
 }
 
-// whyNoKey moves past a value, and returns why it is no key.
+// whyNoKey moves past a value, and returns why it counts as "no key".
 func whyNoKey(p *reader.Reader, k *plans.Key, depth int) nothing {
 	if depth > selects.MaxBrackets {
 		return someKey
@@ -43,7 +43,7 @@ func whyNoKey(p *reader.Reader, k *plans.Key, depth int) nothing {
 	return n
 }
 
-// withoutCasts is whyNoKey for a value up to the point where ::type may follow.
+// withoutCasts is [whyNoKey] for the part of a value before a ::type.
 func withoutCasts(p *reader.Reader, k *plans.Key, depth int) (n nothing) {
 	switch {
 	case p.AcceptPunct('('):
@@ -71,7 +71,7 @@ func withoutCasts(p *reader.Reader, k *plans.Key, depth int) (n nothing) {
 			p.Advance() // UUID_TO_BIN's swap_flag
 		}
 	case p.Token.Kind == scan.Word && p.Dialect.Lexis.ColonCasts && !p.IsWord("null"):
-		// uuid '…', bigint '0'.
+		// a literal after its type, as in uuid '…' or bigint '0'
 		if castTo(p, zeroKey) == zeroKey && p.Token.Kind == scan.String {
 			return literal(p, k)
 		}
@@ -85,7 +85,7 @@ func withoutCasts(p *reader.Reader, k *plans.Key, depth int) (n nothing) {
 	return n
 }
 
-// literal moves past a literal, and returns why it is no key.
+// literal moves past a literal, and returns why it counts as "no key".
 func literal(p *reader.Reader, k *plans.Key) nothing {
 	sign := p.AcceptPunct('-') || p.AcceptPunct('+')
 	t := p.Token
@@ -103,13 +103,15 @@ func literal(p *reader.Reader, k *plans.Key) nothing {
 	return someKey
 }
 
-// isFalse reports whether a word is FALSE, the number 0, for an integer key.
+// isFalse reports whether a word is FALSE, which is the number 0, and the key is an
+// integer.
 func isFalse(p *reader.Reader, t scan.Token, k *plans.Key) bool {
 	return p.Dialect.Grammar.FalseIsZero && k.Integer && k.Fill&plans.FillZero != 0 && scan.EqualWord(p.TextOf(t), "false")
 }
 
-// castTo moves past the name of a type, and returns why a value is no key after a cast to
-// it. The characters of a zero UUID are another value as bytes.
+// castTo moves past the name of a type. n is why a value counts as "no key" before the cast
+// to that type; castTo returns why it does afterwards. The characters of a zero UUID are
+// another value as bytes.
 func castTo(p *reader.Reader, n nothing) nothing {
 	at := p.Token
 	for p.Token.Kind == scan.Word && !p.IsWord("as") || p.Token.Kind == scan.Quoted || p.IsPunct('.') {
@@ -126,15 +128,15 @@ func castTo(p *reader.Reader, n nothing) nothing {
 	return n
 }
 
-// uncall forgets that a value may be a set, since it is a key's value.
+// uncall removes the value of a key from the values that may be sets.
 func (in *State) uncall(v reader.Value) {
 	if n := len(in.calls); n > 0 && in.calls[n-1] == v.Span {
 		in.calls = in.calls[:n-1]
 	}
 }
 
-// judge decides whether a key's value is a key, and queues a slot if it is none or a
-// placeholder.
+// judge decides whether the value of a key's column is a key. If it counts as "no key", or
+// is a placeholder, judge queues a slot.
 func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.Core(v)
@@ -176,8 +178,8 @@ func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 			in.open(key)
 			return
 		}
-		// A row of values has no columns that a name in double quotes could mean: SQLite
-		// takes it for a string (https://www.sqlite.org/quirks.html#dblquote).
+		// In a row of values, a name in double quotes cannot mean a column, so SQLite reads it as
+		// a string (https://www.sqlite.org/quirks.html#dblquote).
 		null := p.Dialect.EmptyIsNull && text == "''" && k.Fill&plans.FillNull != 0
 		if !null && (k.Fill&plans.FillZero == 0 || !plans.ZeroLiteral(text, t.Kind, k.Integer)) {
 			if k.Follow {
@@ -192,7 +194,7 @@ func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 	holds(p, v, t, s)
 }
 
-// holds queues a slot for a part of a value.
+// holds queues a slot in the place of a part of a value.
 func holds(p *plans.Draft, v reader.Value, part scan.Token, s plans.Slot) {
 	count := p.Params.Count
 	p.Params.Count = v.Before

@@ -9,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// tails reports whether one of the keys has a tail.
+// tails reports whether one of the keys has a tail: a number that the engine appends.
 func (in *State) tails(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Tailed() })
 }
 
-// appended queues the keys at the end of each list of the query.
+// appended queues the keys as additional items of each select list of the query.
 func appended(p *plans.Draft, in *State, s *selects.Facts, missing []int) {
 	for _, end := range s.Lists {
 		at := scan.Span{Start: end.At, End: end.At}
@@ -34,8 +34,8 @@ func appended(p *plans.Draft, in *State, s *selects.Facts, missing []int) {
 	}
 }
 
-// keyOfRow appends the expression of a key that is made for a row with the given number,
-// and queues the text before each drawn value.
+// keyOfRow appends to b the expression for the key of a row whose number is given, as an
+// expression. It queues a slot for each drawn value in the expression.
 func keyOfRow(p *plans.Draft, in *State, b []byte, at *scan.Span, k int, number string) []byte {
 	key := &in.Target.Keys[k]
 	if !key.Tailed() {

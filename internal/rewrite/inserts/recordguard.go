@@ -8,19 +8,19 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A value with .* after it stands for the fields of a record: (f()).*. Inside COALESCE
-// the engine no longer knows the fields of ROW(…), or of the record of a function with
-// OUT parameters. So the guard that keeps such a record from being a set is put around
-// the key, in a branch that the engine reads and drops:
+// A value with .* after it is the fields of a record: (f()).*. Inside COALESCE the engine
+// no longer knows the fields of ROW(…), or of the record of a function with OUT parameters.
+// So the COALESCE by which the engine refuses such a record if it is a set is written
+// around the key, in a branch that the engine reads and drops:
 //
 //	CASE WHEN TRUE OR COALESCE((f())) IS NULL THEN CAST($1 AS uuid) END
 //
-// It reads each expression before it drops any: transformCaseExpr in
+// The engine reads each expression before it drops any: transformCaseExpr in
 // src/backend/parser/parse_expr.c, simplify_or_arguments in
 // src/backend/optimizer/util/clauses.c.
 
-// guardRecords writes the guards of records around the first key of the edits from the
-// n-th on. The key needs a type inside CASE.
+// guardRecords writes the COALESCE for each of the records around the first key among the
+// edits from the n-th on. The key needs a type inside CASE.
 func guardRecords(p *plans.Draft, in *State, records []scan.Span, n int) rewrite.Reason {
 	if records == nil {
 		return ""
@@ -44,9 +44,10 @@ func guardRecords(p *plans.Draft, in *State, records []scan.Span, n int) rewrite
 	return ""
 }
 
-// lastField returns the place of the last value that a record's fields provide to a row,
-// which begin at the n-th; p is after them. The column list shows how many there are. It
-// reports false if there is no list, or another record follows.
+// lastField returns the index of the last value of a row that comes from a record's fields,
+// the first of which is the n-th value. p is after the record. The length of the column
+// list shows how many fields there are. It reports false if there is no list, or another
+// record follows.
 func lastField(p *plans.Draft, in *State, n int) (int, bool) {
 	behind := 0
 	for q := p.Reader; q.AcceptPunct(','); behind++ {

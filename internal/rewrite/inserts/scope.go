@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// take notes the n-th value of the last row.
+// take notes the n-th value of the current row, if keys are numbered within its column.
 func take(s *plans.Scoping, p *reader.Reader, n int, v reader.Value) {
 	row := s.Values[len(s.Values)-len(s.Columns):]
 	for i, at := range s.Listed {
@@ -20,7 +20,7 @@ func take(s *plans.Scoping, p *reader.Reader, n int, v reader.Value) {
 	}
 }
 
-// scopeValue reads the value of a scope column.
+// scopeValue reads the value of a column within which keys are numbered.
 func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 	sv := plans.ScopeValue{At: v.Start, Before: v.Before}
 	t, ok := p.Core(v)
@@ -45,13 +45,13 @@ func scopeValue(p *reader.Reader, v reader.Value) plans.ScopeValue {
 	return sv
 }
 
-// integerTypes are the types that accept every integer in their range unchanged, and fail
-// on others.
+// integerTypes are types such that a cast leaves every integer in their range unchanged,
+// and fails for any other value.
 var integerTypes = []string{"int", "integer", "bigint", "smallint", "int2", "int4", "int8"}
 
-// castOf returns the type that a placeholder is cast to, if the cast leaves its value
-// unchanged or fails: types with a length cut texts, and MySQL and SQLite change values
-// that do not fit.
+// castOf returns what a placeholder is cast to, if the cast leaves its value unchanged or
+// fails. Casts to types with a length cut texts, and MySQL and SQLite change values that do
+// not fit.
 func castOf(p *reader.Reader, v reader.Value) plans.ScopeKind {
 	if v.Tokens == 1 {
 		return plans.ScopeArgument
@@ -79,9 +79,9 @@ func castOf(p *reader.Reader, v reader.Value) plans.ScopeKind {
 	return kind
 }
 
-// scoped returns [rewrite.ErrScope], and notes the missing value, if the slots from the
-// m-th on surely take a key and a row lacks values of the columns that the key is
-// numbered within.
+// scoped returns [rewrite.ErrScope] if a slot from the m-th on surely takes a key, and its
+// row lacks the value of a column within which the key is numbered. It notes a refusal that
+// names the column.
 func scoped(p *plans.Draft, in *State, m int) rewrite.Reason {
 	if in.Scopes == nil || in.Explained {
 		return ""

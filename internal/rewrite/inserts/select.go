@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// query reads rows that do not come from VALUES. Nothing is filled if the column list
-// names every key.
+// query reads an INSERT whose rows do not come from VALUES. If the column list names every
+// key, nothing is filled.
 func query(p *plans.Draft, in *State, reason rewrite.Reason) rewrite.Reason {
 	var columns []string
 	if reason == rewrite.ErrSelect && in.Columns < 0 {
@@ -55,7 +55,7 @@ func query(p *plans.Draft, in *State, reason rewrite.Reason) rewrite.Reason {
 	return numbered(p, in, &s, columns, missing)
 }
 
-// kept moves past a query that brings its keys.
+// kept moves past the query of an INSERT that brings its keys.
 func kept(p *plans.Draft, in *State) {
 	for depth := 0; !p.AtEnd() && !p.IsInner; p.Advance() {
 		switch {
@@ -74,7 +74,7 @@ func kept(p *plans.Draft, in *State) {
 	}
 }
 
-// impliedByQuery returns the columns that a query's values belong to without a column
+// impliedByQuery returns the columns to which a query's values belong if there is no column
 // list, and notes which of them are keys.
 func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 	columns := in.Target.Columns
@@ -105,8 +105,8 @@ func impliedByQuery(p *plans.Draft, in *State) ([]string, rewrite.Reason) {
 	return columns, ""
 }
 
-// numbered queues the edits that number the rows of a query that was read. With columns
-// it also writes the column list.
+// numbered queues the edits by which the engine numbers the rows of a query that was read.
+// If columns is not nil, it also writes the column list.
 func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, missing []int) rewrite.Reason {
 	n := &p.Dialect.Numbering
 	width := in.Columns
@@ -152,7 +152,7 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	case s.Stars == 0:
 		q.Lifts = s.Lifts
 	case n.LooseNames:
-		return rewrite.ErrSelectForm // the column of each depends on how many columns the star stands for
+		return rewrite.ErrSelectForm // which columns the values belong to depends on how many columns the star stands for
 	}
 	if n.Unordered && s.Ordered {
 		if o, ok := selects.OrderOf(&p.Reader, s, q.Columns, p.Unused("kf_o")); ok {
@@ -191,13 +191,13 @@ func numbered(p *plans.Draft, in *State, s *selects.Facts, columns []string, mis
 	return ""
 }
 
-// counts reports whether one of the keys is a number.
+// counts reports whether one of the keys is a number that the engine counts for each row.
 func (in *State) counts(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Counted })
 }
 
-// columnNames returns names for the query's columns that are no other name of the text,
-// since ON DUPLICATE KEY UPDATE may read the columns of the query's tables.
+// columnNames returns names for the query's columns that do not occur in the text, since ON
+// DUPLICATE KEY UPDATE may read the columns of the query's tables.
 func columnNames(p *plans.Draft, n int) []string {
 	prefix := "c"
 	if p.Frees().Numbered {
@@ -209,7 +209,7 @@ func columnNames(p *plans.Draft, n int) []string {
 	return namesOf(prefix, n)
 }
 
-// usualNames are the names for most queries; they must not be changed.
+// usualNames are the names of columns for most queries. They must not be changed.
 var usualNames = namesOf("c", 32)
 
 // namesOf returns a name for each of n columns.
@@ -231,7 +231,8 @@ func opens(p *plans.Draft, w selects.With) string {
 	return ""
 }
 
-// numbers replaces a span by the select list after the WITH clause.
+// numbers replaces a span by the select list, after the WITH clause, that numbers the rows.
+// The text before precedes it.
 func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []int) {
 	q, n := in.Query, &p.Dialect.Numbering
 	number, checked := n.Number, n.Checked
@@ -245,7 +246,7 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 	b := append(append(room[:0], before...), "SELECT "...)
 	lifts, named := q.Lifts, q.Columns
 	if named == nil || n.LooseNames && len(lifts) == 0 {
-		// If there are more columns than names, the engine must still fail.
+		// If the query has more columns than there are names, the engine must still fail.
 		b = append(append(b, q.Name...), ".*"...)
 		named = nil
 	}
@@ -285,7 +286,7 @@ func numbers(p *plans.Draft, in *State, at scan.Span, before string, missing []i
 		b = append(b, " WHERE true"...)
 	}
 	if at.End < len(p.Text) && p.IsPart(p.Text[at.End]) {
-		b = append(b, ' ') // kfRETURNING would be a name
+		b = append(b, ' ') // without the space, kfRETURNING would be a name
 	}
 	p.Edit(at.Start, at.End, string(b))
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// selectRows fills a query that consists of rows, and reports whether it is one. If not,
-// it changes nothing.
+// selectRows fills a query that consists of rows (SELECTs without FROM), and reports
+// whether it is one. If not, it changes nothing.
 func selectRows(p *plans.Draft, in *State, columns []string, missing []int) bool {
 	width := in.Columns
 	if columns != nil {
@@ -41,7 +41,7 @@ func selectRows(p *plans.Draft, in *State, columns []string, missing []int) bool
 			}
 		}
 		if row.End < len(p.Text) && p.IsPart(p.Text[row.End]) {
-			p.Edit(row.End, row.End, " ") // 'a', $1WHERE is no SQL
+			p.Edit(row.End, row.End, " ") // without the space, the key would touch the next word: $1WHERE
 		}
 	}
 	p.Params.Count = count
@@ -58,7 +58,7 @@ func selectRows(p *plans.Draft, in *State, columns []string, missing []int) bool
 	return true
 }
 
-// carries reports whether the keys can stand in the select lists.
+// carries reports whether the keys can be items of the select lists.
 func carries(p *reader.Reader, s *selects.SelectRows, in *State, missing []int) bool {
 	for _, k := range missing {
 		key := &in.Target.Keys[k]
@@ -72,8 +72,8 @@ func carries(p *reader.Reader, s *selects.SelectRows, in *State, missing []int) 
 	return true
 }
 
-// selectedKey returns the text around a key in a select list. Under UNION ALL the values
-// do not get the types of the columns.
+// selectedKey returns the text before and after a key in a select list. Under UNION ALL the
+// engine does not give the values the types of the columns.
 func selectedKey(p *reader.Reader, k *plans.Key, united bool) (before, after string) {
 	switch {
 	case p.Dialect.Grammar.TypedRows && united:

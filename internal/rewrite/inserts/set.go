@@ -51,7 +51,7 @@ func set(p *plans.Draft, in *State) rewrite.Reason {
 		p.Slot(p.PrevEnd, p.PrevEnd, string(b), plans.Slot{Key: int32(k)})
 	}
 	if len(missing) > 0 && p.PrevEnd < len(p.Text) && p.IsPart(p.Text[p.PrevEnd]) {
-		p.Edit(p.PrevEnd, p.PrevEnd, " ") // 1ON would be a name
+		p.Edit(p.PrevEnd, p.PrevEnd, " ") // without the space, the key would touch the next word: 1ON
 	}
 	return scoped(p, in, slots)
 }

@@ -8,18 +8,18 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The statements of a block run when the text runs, in Transact-SQL and in PL/SQL without
-// a routine around them: once; or once or not at all if a condition decides; or in a
-// loop. Outside of a loop an INSERT takes one key for each row; the key of an INSERT that
-// does not run is a gap.
+// The statements of a block run when the text runs, in Transact-SQL, and in PL/SQL if no
+// routine is around them: once; or, if a condition decides, once or not at all; or in a
+// loop any number of times. Outside of a loop an INSERT takes one key for each row; the key
+// of an INSERT that does not run is a gap.
 
-// Flow is how often the statements after a word run.
+// Flow says how often the statements after a word run.
 type Flow uint8
 
 // How often statements run.
 const (
 	Unbranched Flow = iota // as often as the statement before them
-	branched               // as often, or not at all
+	branched               // as often as the statement before them, or not at all
 	Repeated               // any number of times
 )
 
@@ -31,7 +31,7 @@ func OpensBlock(p *reader.Reader) Flow {
 	}
 	switch {
 	case p.IsWord("if"):
-		// The EXISTS of DROP TABLE IF EXISTS t has no bracket after it.
+		// DROP TABLE IF EXISTS t is no condition: EXISTS has no bracket after it.
 		q := *p
 		if q.Advance(); q.Accept("exists") && !q.IsPunct('(') {
 			return Unbranched
@@ -52,8 +52,8 @@ func OpensBlock(p *reader.Reader) Flow {
 }
 
 // disturbs reports whether the current token may change how the rest of the text is read,
-// or whether it runs: the name of such a setting, or a token that only some servers read.
-// MySQL reads each statement after the previous ones ran (8.4, section 7.1.11);
+// or whether it runs: the name of a setting that does so, or a token that only some servers
+// read. MySQL reads each statement after the previous ones ran (8.4, section 7.1.11);
 // Transact-SQL reference, "SET QUOTED_IDENTIFIER", "SET NOEXEC", "SET FMTONLY", "SET
 // ROWCOUNT".
 func disturbs(p *reader.Reader) bool {
@@ -77,8 +77,8 @@ func disturbs(p *reader.Reader) bool {
 	return false
 }
 
-// BeginsInsert reports whether an INSERT begins here in the middle of a text that needs
-// no semicolons.
+// BeginsInsert reports whether an INSERT begins at the current token, in the middle of a
+// text whose statements need no semicolons.
 func BeginsInsert(p *plans.Draft) bool {
 	if !p.Dialect.Grammar.NoSemicolon || !p.IsVerb() {
 		return false
@@ -87,7 +87,7 @@ func BeginsInsert(p *plans.Draft) bool {
 	return h.Target != nil || h.Name.Table != ""
 }
 
-// NotePassed notes one token of a statement that is skipped.
+// NotePassed notes how one token of a skipped statement affects the rest of the text.
 func NotePassed(p *plans.Draft) {
 	p.Flow.Unsettled = p.Flow.Unsettled || disturbs(&p.Reader)
 	if !p.Dialect.Grammar.NoSemicolon || p.Token.Kind != scan.Word {
@@ -118,13 +118,13 @@ func BarredReason(p *plans.Draft, h Head) rewrite.Reason {
 var skipWords = scan.NewWordSet(`insert replace merge output quoted_identifier ansi_defaults noexec parseonly fmtonly
 	showplan_all showplan_text showplan_xml rowcount sql_mode character_set_client goto declare if begin while return`)
 
-// Hurries reports whether nothing in the rest of the statement matters: the text is
-// refused already, and only a semicolon ends the statement.
+// Hurries reports whether the rest of the statement need not be read: the text is refused
+// already, and only a semicolon ends the statement.
 func Hurries(p *plans.Draft) bool {
 	return p.Refusal != nil && p.Limit == 0 && !p.Dialect.Grammar.NoSemicolon
 }
 
-// hurry moves to the end of the statement if the draft [Hurries].
+// hurry moves to the end of a statement that need not be read: see [Hurries].
 func hurry(p *reader.Reader) {
 	for p.Token.Kind != scan.End && !p.IsPunct(';') {
 		p.PrevEnd = p.Token.End
@@ -141,7 +141,7 @@ func hurry(p *reader.Reader) {
 	}
 }
 
-// InnerReason returns the refusal reason for an INSERT that does not begin the statement.
+// InnerReason returns the reason to refuse an INSERT that does not begin the statement.
 func InnerReason(p *plans.Draft) rewrite.Reason {
 	if p.Dialect.Grammar.NoSemicolon || p.Flow.SeveralReason != rewrite.ErrSeveral {
 		return p.Flow.SeveralReason
@@ -149,8 +149,8 @@ func InnerReason(p *plans.Draft) rewrite.Reason {
 	return rewrite.ErrCTE
 }
 
-// Skip moves to the end of the statement. It refuses an INSERT into a configured table on
-// the way for the reason.
+// Skip moves to the end of the statement. It refuses an INSERT into a configured table that
+// it finds there, for the reason.
 func Skip(p *plans.Draft, reason rewrite.Reason) {
 	if Hurries(p) {
 		hurry(&p.Reader)

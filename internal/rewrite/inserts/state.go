@@ -10,37 +10,38 @@ import (
 // State is what is known about the INSERT that is being read.
 type State struct {
 	plans.Insert
-	Listed   Places // the places of the keys in the column list
-	Columns  int    // the length of the column list; -1 without one
-	ListEnd  int    // the end of the list's last column, or of its bracket
+	Listed   Places // the index of each key's column in the column list
+	Columns  int    // the length of the column list; -1 if there is no list
+	ListEnd  int    // the offset after the list's last column, or after its opening bracket
 	ListAt   int    // the offset at which a column list would stand
-	judged   bool   // a row has values for key or scope columns
-	involved bool   // a value of a row is not a constant
+	judged   bool   // whether a row has values for key or scope columns
+	involved bool   // whether a value of a row is not a constant
 	name     reader.Name
 	calls    []scan.Span // values of the first row that may be sets, in engines with sets
-	Merged   bool        // it is part of a MERGE, which accepts no sets
-	linked   bool        // the table is on another database, through a link
+	Merged   bool        // whether the INSERT is part of a MERGE, which accepts no sets
+	linked   bool        // whether the table is in another database, through a link
 
-	upserts []plans.UpsertClause // in the text
+	upserts []plans.UpsertClause // the upsert clauses in the text
 
-	conditional bool // a condition of a SELECT may leave a row out
+	conditional bool // whether a condition of a SELECT may leave a row out
 
-	// overruled is why the engine would store another key than the filled one;
+	// overruled is why the engine would store another key than the one that is filled;
 	// overruledAt is the token that causes this.
 	overruled   rewrite.Reason
 	overruledAt scan.Token
 }
 
-// fewKeys is the number of keys of a table that need no allocation; most tables have one.
+// fewKeys is how many keys a table may have without an allocation here. Most tables have
+// one.
 const fewKeys = 2
 
-// Places holds, for each key, its column in the list.
+// Places holds, for each key, the index of its column in the column list.
 type Places struct {
-	few  [fewKeys]int // of the first keys, plus one
-	more []int        // of the other keys, plus one
+	few  [fewKeys]int // for the first keys: the index plus one, or 0
+	more []int        // for the other keys: the index plus one, or 0
 }
 
-// Of returns a key's column in the list, -1 if it is not listed.
+// Of returns the index of a key's column in the column list, or -1 if it is not listed.
 func (l *Places) Of(key int) int {
 	if key < fewKeys {
 		return l.few[key] - 1
@@ -51,7 +52,7 @@ func (l *Places) Of(key int) int {
 	return -1
 }
 
-// Set notes a key's column in the list.
+// Set notes the index of a key's column in the column list.
 func (l *Places) Set(key, column int) {
 	if key < fewKeys {
 		l.few[key] = column + 1
@@ -64,8 +65,8 @@ func (l *Places) Set(key, column int) {
 	l.more[key] = column + 1
 }
 
-// NewState returns the state of an INSERT with the head. The caller keeps it on its
-// stack.
+// NewState returns the state of an INSERT whose head was read. verb is the offset of its
+// verb. It returns a value, which the caller can keep on its stack.
 func NewState(h Head, verb int) State {
 	return State{
 		Insert:  plans.Insert{Target: h.Target, Name: plans.WrittenName{Database: h.Name.Outside(), Cased: h.cased}, Offset: verb, Rows: -1, Upsert: plans.Upsert{Conflict: h.conflict, Replaces: h.replaces}, Delayed: h.delayed, Scopes: plans.ScopesOf(h.Target)},
@@ -74,8 +75,8 @@ func NewState(h Head, verb int) State {
 	}
 }
 
-// Missing appends to keys the indexes of keys that the column list does not name and the
-// policy then fills.
+// Missing appends to keys the indexes of the keys that the column list does not name, and
+// that the policy then fills.
 func (in *State) Missing(keys []int) []int {
 	for i := range in.Target.Keys {
 		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {
@@ -85,7 +86,7 @@ func (in *State) Missing(keys []int) []int {
 	return keys
 }
 
-// lists reports whether the column list names a key.
+// lists reports whether the column list names at least one key.
 func (in *State) lists() bool {
 	for i := range in.Target.Keys {
 		if in.Listed.Of(i) >= 0 {
@@ -95,8 +96,8 @@ func (in *State) lists() bool {
 	return false
 }
 
-// Lacks reports whether there is a key that the column list does not name and the policy
-// then fills.
+// Lacks reports whether there is a key that the column list does not name, and that the
+// policy then fills.
 func (in *State) Lacks() bool {
 	for i := range in.Target.Keys {
 		if in.Listed.Of(i) < 0 && in.Target.Keys[i].Fill&plans.FillMissing != 0 {

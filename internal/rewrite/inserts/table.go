@@ -54,7 +54,7 @@ func Mentioned(p *plans.Draft, text string) *plans.Target {
 	return nil
 }
 
-// mentionedAnywhere is Mentioned for the whole text, which it searches once.
+// mentionedAnywhere is [Mentioned] for the whole text, which it searches only once.
 func mentionedAnywhere(p *plans.Draft) *plans.Target {
 	if !p.Tables.HasSearched {
 		p.Tables.HasSearched, p.Tables.MentionedTable = true, Mentioned(p, p.Text)
@@ -70,26 +70,27 @@ func IsMade(p *plans.Draft, n reader.Name) bool {
 	})
 }
 
-// bare returns the last part of the name as written, without quotes. A part with a point
-// in it equals only itself.
+// bare returns the last part of the name as written, without quotes. The result is only
+// used to compare names.
 func bare(p *reader.Reader, n reader.Name) string {
 	text := p.Text[n.Start:n.End]
 	return strings.Trim(text[strings.LastIndexByte(text, '.')+1:], "` ")
 }
 
-// mayBeMade reports whether a table may be a temporary one that the text has made before.
+// mayBeMade reports whether a name may mean a temporary table that the text has made
+// before.
 func mayBeMade(p *plans.Draft, n reader.Name) bool {
 	if !p.Tables.MaybeMade[n.Table] {
 		return false
 	}
-	// The session's own schema has another name too: PostgreSQL 18, "CREATE SCHEMA",
-	// pg_temp_3.
+	// The schema of the session's temporary tables has another name too: PostgreSQL 18,
+	// "CREATE SCHEMA", pg_temp_3.
 	return n.Schema == "" || !p.Dialect.Grammar.TempSchema || slices.Contains(effects.Temporaries, n.Schema) ||
 		strings.HasPrefix(n.Schema, "pg_temp")
 }
 
-// Target returns the configured table that a name means here, nil if there is none. If it
-// returns a reason, the table is uncertain, and no key can be filled.
+// Target returns the configured table that a name means at this place in the text; nil if
+// it means none. If it returns a reason, the table is uncertain, and no key can be filled.
 func Target(p *plans.Draft, n reader.Name) (*plans.Target, rewrite.Reason) {
 	t := p.Lookup(n.Schema, n.Table)
 	if t == nil {

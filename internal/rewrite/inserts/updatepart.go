@@ -10,12 +10,12 @@ import (
 // whether an existing row may get another key, or stays unchanged.
 type updatePart struct {
 	in      *State
-	began   bool // the words UPDATE, or UPDATE SET, were read
-	assigns bool // an assignment begins at the next token
-	over    bool // the assignments have ended
+	began   bool // whether UPDATE, or UPDATE SET, was read
+	assigns bool // whether an assignment begins at the next token
+	over    bool // whether the assignments have ended
 }
 
-// read notes the current token.
+// read notes what the current token shows. depth is how many brackets are open.
 func (u *updatePart) read(p *reader.Reader, depth int) {
 	if u.in.Upsert.Conflict != plans.ConflictUpdate || depth != 0 {
 		return
@@ -59,8 +59,8 @@ func (u *updatePart) assignment(p *reader.Reader) {
 	u.in.Upsert.LeavesRow = first || u.in.Upsert.LeavesRow
 }
 
-// assignedColumn moves past the name of a column. It returns whether the column belongs
-// to the INSERT's own table, and which key it is, -1 if it is none.
+// assignedColumn moves past the name of a column. It returns whether the column belongs to
+// the INSERT's own table, and the index of the key that it is, or -1 if it is no key.
 func assignedColumn(p *reader.Reader, in *State) (own bool, key int) {
 	own, key = true, -1
 	for p.Token.Kind == scan.Word || p.Token.Kind == scan.Quoted {
@@ -74,7 +74,7 @@ func assignedColumn(p *reader.Reader, in *State) (own bool, key int) {
 	return false, -1
 }
 
-// keyAt returns the key column that the current token names, -1 if there is none.
+// keyAt returns the index of the key that the current token names, or -1 if it names none.
 func keyAt(p *reader.Reader, t *plans.Target) int {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
 		return -1
@@ -87,8 +87,8 @@ func keyAt(p *reader.Reader, t *plans.Target) int {
 	return -1
 }
 
-// isItself reports whether a key gets the value that it has in the existing row, alone or
-// as the argument of LAST_INSERT_ID.
+// isItself reports whether the value that is assigned to a key column is the one that it
+// has in the existing row, alone or as the argument of LAST_INSERT_ID.
 func isItself(p *reader.Reader, in *State, key int) bool {
 	call := plans.IsIdiom(p)
 	if call {

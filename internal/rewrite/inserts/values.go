@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// body reads the source of the rows.
+// body reads the rows of an INSERT, whatever form they have.
 func body(p *plans.Draft, in *State) rewrite.Reason {
 	g := &p.Dialect.Grammar
 	switch {
@@ -55,7 +55,7 @@ func valuesRows(p *plans.Draft, in *State) rewrite.Reason {
 	return valuesQuery(p, in, word)
 }
 
-// rows reads VALUES rows.
+// rows reads the rows after VALUES.
 func rows(p *plans.Draft, in *State) rewrite.Reason {
 	if p.Dialect.Grammar.RowWord {
 		p.Accept("row")
@@ -108,7 +108,7 @@ func rows(p *plans.Draft, in *State) rewrite.Reason {
 	}
 }
 
-// rowsInBrackets reads (VALUES …) with nothing else in the brackets.
+// rowsInBrackets reads (VALUES …), with nothing but VALUES and its rows in the brackets.
 func rowsInBrackets(p *plans.Draft, in *State) rewrite.Reason {
 	p.Advance()
 	if reason := valuesRows(p, in); reason != "" {
@@ -131,11 +131,11 @@ func isConstant(p *reader.Reader, t scan.Token) bool {
 	return false
 }
 
-// maxExpected bounds the number of slots that room is made for after the first row.
+// maxExpected bounds how many slots expect allocates room for after the first row.
 const maxExpected = 16384
 
-// expect makes room for the slots in the rest of the text, at the rate of so many slots
-// since offset first.
+// expect allocates room for the slots in the rest of the text. It expects as many for each
+// byte as there were since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
 	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))
@@ -143,8 +143,8 @@ func expect(p *plans.Draft, slots, first int) {
 	p.Edits = slices.Grow(p.Edits, n)
 }
 
-// rowWidth returns the number of values in the row that begins here; -1 if one value
-// stands for several.
+// rowWidth returns the number of values in the row that begins at the current token; -1 if
+// one value stands for several.
 func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	p.Advance()
 	if p.IsPunct(')') {
@@ -168,9 +168,9 @@ func rowWidth(p *reader.Reader) (int, rewrite.Reason) {
 	}
 }
 
-// naturals moves from a row's bracket past the digits-only values at its start, to the
-// comma or bracket after them, and returns their number. It replaces reading them one by
-// one, in less time.
+// naturals moves from a row's opening bracket past the values at its start that are digits
+// only, to the comma or bracket after them, and returns how many there are. This takes less
+// time than reading them one by one.
 func naturals(p *reader.Reader) (n int) {
 	for i := p.Pos; ; i++ {
 		for i < len(p.Text) && scan.Classes[p.Text[i]]&scan.ClassSpace != 0 {
@@ -189,8 +189,8 @@ func naturals(p *reader.Reader) (n int) {
 	}
 }
 
-// row reads one VALUES row from its bracket, judges the values for keys and appends the
-// missing keys. It returns how many values the row had, -1 if one stands for several.
+// row reads one VALUES row from its bracket, judges the values of key columns and appends
+// the missing keys. It returns how many values the row had; -1 if one stands for several.
 func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason) {
 	slots := len(p.Slots)
 	if in.Scopes != nil {
@@ -206,7 +206,7 @@ func row(p *plans.Draft, in *State, missing []int) (n int, reason rewrite.Reason
 	if n == 0 && p.IsPunct(')') && !p.Dialect.Grammar.EmptyLists {
 		return 0, p.Grammar()
 	}
-	unknown := false // the number of values is not known
+	unknown := false // whether the number of values is not known
 	for !closed && (!p.IsPunct(')') || n > 0) {
 		v := reader.Value{Span: scan.Span{Start: p.Token.Start}, Before: p.Params.Count, Tokens: 1, First: p.Token}
 		if p.Single() {

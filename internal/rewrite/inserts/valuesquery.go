@@ -10,10 +10,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PostgreSQL stores several rows for the only row of VALUES if a value of it is a set:
+// PostgreSQL stores several rows for the only row of VALUES if a value in it is a set:
 // VALUES (generate_series(2, 4)) is three rows, which would get one key. No list of names
-// can identify the functions and operators that return sets, since the search path
-// decides which are meant. So a value that may be a set is written as COALESCE(value),
+// can identify the functions and operators that return sets, since the search path decides
+// which functions are meant. So a value that may be a set is written as COALESCE(value),
 // which has the same value, and in which the engine refuses a set when it reads the
 // statement: PostgreSQL 18 documentation, section 36.5.9, and transformCoalesceExpr in
 // src/backend/parser/parse_expr.c. A row that calls one of the engine's own functions for
@@ -93,8 +93,8 @@ func valuesQuery(p *plans.Draft, in *State, word scan.Span) rewrite.Reason {
 	return ""
 }
 
-// columnsAt returns the folded names of the INSERT's columns at the given places. implied
-// are its columns if it has no list.
+// columnsAt returns the folded names of the INSERT's columns with the given indexes.
+// implied has its columns if it has no column list.
 func columnsAt(p *reader.Reader, in *State, implied []string, places []int) (columns []string) {
 	var listed []string
 	for _, c := range implied {
@@ -119,7 +119,8 @@ func columnsAt(p *reader.Reader, in *State, implied []string, places []int) (col
 	return columns
 }
 
-// only returns the single token of a value, besides brackets and collations.
+// only returns the single token of a value, without brackets and collations. It reports
+// false for a value of several tokens.
 func only(p *reader.Reader, v reader.Value) (scan.Token, bool) {
 	q := p.Within(v.Span)
 	for q.AcceptPunct('(') {
@@ -131,8 +132,8 @@ func only(p *reader.Reader, v reader.Value) (scan.Token, bool) {
 	return t, q.Token.Kind == scan.End
 }
 
-// scalars queues edits that keep the values of the only row of VALUES, whose edits begin
-// with the n-th, from being sets.
+// scalars queues edits by which the engine refuses the values of the only row of VALUES
+// that are sets. The edits of the row begin with the n-th.
 func scalars(p *plans.Draft, in *State, values []scan.Span, n int) rewrite.Reason {
 	var guards []plans.Edit
 	var records []scan.Span
@@ -143,7 +144,7 @@ func scalars(p *plans.Draft, in *State, values []scan.Span, n int) rewrite.Reaso
 		return reason
 	}
 	p.Guarded = true
-	// A guard comes before the key at the same place.
+	// If a COALESCE begins where a key is inserted, the COALESCE comes first.
 	p.Edits = append(p.Edits[:n], append(guards, p.Edits[n:]...)...)
 	sortEdits(p, n)
 	return ""
@@ -154,9 +155,10 @@ func sortEdits(p *plans.Draft, n int) {
 	slices.SortStableFunc(p.Edits[n:], func(a, b plans.Edit) int { return a.Start - b.Start })
 }
 
-// scalar appends the edits that keep a value, or the record whose fields it stands for,
-// from being a set. A literal stays unchanged, since it takes the column's type. A row
-// without a type stays unchanged too; its values are guarded one by one.
+// scalar appends to guards the edits by which the engine refuses a value that is a set. If
+// the value is the fields of a record, it appends the record to records. A literal stays
+// unchanged, since it takes the column's type. A row without a type stays unchanged too;
+// its values are guarded one by one.
 func scalar(p *reader.Reader, guards *[]plans.Edit, records *[]scan.Span, v scan.Span, depth int) {
 	if selects.IsOne(p, v) {
 		return
