@@ -28,8 +28,8 @@ func block(p *plans.Draft) {
 }
 
 // anonymous reads the beginning of a PL/SQL block up to its first statement: Oracle
-// Database PL/SQL Language Reference 23ai, "Block". The statements of a routine declared
-// in the block run any number of times.
+// Database PL/SQL Language Reference 23ai, "Block". The statements of a routine that the
+// block declares may run any number of times.
 func anonymous(p *plans.Draft) {
 	p.Flow.Procedural, p.Flow.Branched = true, true
 	for p.Token.Kind != scan.End && !p.IsWord("begin") {
@@ -42,8 +42,8 @@ func anonymous(p *plans.Draft) {
 	p.Accept("begin")
 }
 
-// controls moves past the words that control the statements of a PL/SQL block, up to the
-// next statement, and reports whether there were any.
+// controls moves past the words that control the statements of a PL/SQL block, such as IF
+// and LOOP, up to the next statement. It reports whether there were any.
 func controls(p *plans.Draft) bool {
 	switch {
 	case p.IsAny("loop", "while", "for", "forall"):
@@ -68,7 +68,7 @@ func controls(p *plans.Draft) bool {
 	return true
 }
 
-// label moves past a <<name>> here, and reports whether there was one.
+// label moves past a <<name>> at the current token, and reports whether there was one.
 func label(p *reader.Reader) bool {
 	q := *p
 	if !acceptTwice(&q, '<') {

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// copy reads PostgreSQL's COPY t (a, b) FROM: PostgreSQL 18, "COPY". From STDIN, the rows
-// are the executions of the prepared text, as lib/pq has it, and get their keys there.
-// Other rows are kept if the column list names the keys.
+// copy reads PostgreSQL's COPY t (a, b) FROM: PostgreSQL 18, "COPY". If it is FROM STDIN,
+// the rows are the executions of the prepared text, as in lib/pq, and get their keys there.
+// Any other COPY is sent as it is if the column list names the keys, and otherwise refused.
 func copy(p *plans.Draft) {
 	at := p.Token.Start
 	p.Advance()
@@ -44,7 +44,7 @@ func copied(p *plans.Draft, in *inserts.State, binary bool) {
 	var columns []string
 	width := in.Columns
 	if in.Columns < 0 {
-		// Every row has all columns.
+		// Without a column list, every row has all columns.
 		var reason rewrite.Reason
 		if columns, reason = inserts.Implied(&p.Reader, in, max(len(in.Target.Columns), 1)); reason != "" {
 			p.Refuse(in.Target, p.Token.Start, reason)
@@ -62,7 +62,8 @@ func copied(p *plans.Draft, in *inserts.State, binary bool) {
 	stream(p, in, end, width, missing)
 }
 
-// elsewhere keeps a bulk load whose column list names the keys, and refuses others.
+// elsewhere judges a bulk load that cannot be filled: it is sent as it is if its column
+// list names the keys, and otherwise refused.
 func elsewhere(p *plans.Draft, in *inserts.State) {
 	if in.Lacks() {
 		p.Refuse(in.Target, in.Offset, rewrite.ErrBulk)
@@ -71,9 +72,9 @@ func elsewhere(p *plans.Draft, in *inserts.State) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// stream queues the keys of rows that arrive as the executions of the text, each with a
-// value for all width columns. at is the end of the column list in the text; no
-// placeholder is written there.
+// stream queues the keys of a text whose rows arrive as its executions, each with a value
+// for all width columns. at is the end of the column list in the text; no placeholder is
+// written there.
 func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Streams = true
 	if in.LacksScope(missing) {
@@ -94,8 +95,8 @@ func stream(p *plans.Draft, in *inserts.State, at, width int, missing []int) {
 	p.Inserts = append(p.Inserts, in.Insert)
 }
 
-// fromStdin reports whether FROM STDIN ends a text of its own here, with the options with
-// which lib/pq writes rows.
+// fromStdin reports whether FROM STDIN ends the text here, the text has no other statement,
+// and its options are such that the engine reads rows as lib/pq writes them.
 func fromStdin(p *plans.Draft) bool {
 	q := p.Reader
 	if q.Advance(); !q.Accept("stdin") {
@@ -119,8 +120,8 @@ func fromStdin(p *plans.Draft) bool {
 }
 
 // plainOptions moves past the options of a COPY in brackets. It reports false if one of
-// them changes how the engine reads values that lib/pq has written: as text, a tab after
-// each, \N for NULL.
+// them changes how the engine reads values as lib/pq has written them: as text, with a tab
+// after each, and \N for NULL.
 func plainOptions(p *reader.Reader) bool {
 	p.Advance()
 	for {

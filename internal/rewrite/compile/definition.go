@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// definition passes a statement that defines or permits something: the body of a routine
-// or trigger does not run now. It reports whether the text ends inside such a body.
+// definition skips a statement that defines or permits something, since the body of a
+// routine or trigger does not run now. It reports whether the text ends inside such a body.
 func definition(p *plans.Draft) (open bool) {
 	switch {
 	case !p.IsAny("create", "alter") || !p.Defines():
@@ -23,8 +23,8 @@ func definition(p *plans.Draft) (open bool) {
 	return false
 }
 
-// defined reads a definition without a body. The query of CREATE TABLE AS runs now, with
-// INSERTs in its WITH clause: see modifies for the engine that has them.
+// defined reads a definition without a body. The query of CREATE TABLE AS runs now, and so
+// do INSERTs in its WITH clause, which only PostgreSQL has: see modifies.
 func defined(p *plans.Draft) {
 	g := &p.Dialect.Grammar
 	for depth := 0; !(p.Token.Kind == scan.End || depth <= 0 && p.IsPunct(';')); p.Advance() {

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// explain reads EXPLAIN and similar statements. The INSERT in it is filled with an
-// arbitrary key, unless it runs. PostgreSQL 18, "EXPLAIN"; MySQL 8.4, section 15.8.2;
-// MariaDB Knowledge Base, "EXPLAIN" and "ANALYZE statement";
+// explain reads EXPLAIN and similar statements. An INSERT that is only explained is filled
+// with an arbitrary key. PostgreSQL 18, "EXPLAIN"; MySQL 8.4, section 15.8.2; MariaDB
+// Knowledge Base, "EXPLAIN" and "ANALYZE statement";
 // https://www.sqlite.org/lang_explain.html.
 func explain(p *plans.Draft) {
 	g := &p.Dialect.Grammar

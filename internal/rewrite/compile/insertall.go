@@ -7,9 +7,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// multiTable reads Oracle's INSERT ALL, FIRST or WHEN and reports whether it is one: it
-// is filled if its query gives one row, kept if every INTO names the keys of its target,
-// and else refused. Oracle SQL Language Reference 23, "INSERT", multi_table_insert.
+// multiTable reads Oracle's INSERT ALL, FIRST or WHEN, and reports whether the statement is
+// one. It is filled if its query gives one row, sent as it is if every INTO names the keys
+// of its target, and otherwise refused. Oracle SQL Language Reference 23, "INSERT",
+// multi_table_insert.
 func multiTable(p *plans.Draft) bool {
 	if !inserts.IsMulti(&p.Reader) {
 		return false
@@ -28,22 +29,22 @@ func multiTable(p *plans.Draft) bool {
 	return true
 }
 
-// branches are the INTOs of a multi-table INSERT being read.
+// branches are the INTOs of the multi-table INSERT that is being read.
 type branches struct {
-	conditional bool          // the INTOs depend on a WHEN
+	conditional bool          // whether a WHEN decides about the INTOs
 	unlisted    *plans.Insert // an INTO that is refused because its columns are unknown
 }
 
-// fillBranches fills the multi-table INSERT that begins here. It fills only one whose query
-// gives exactly one row and whose every INTO has VALUES. If it returns a reason, the INSERT
-// needs no key or cannot be filled, and the caller must restore the draft.
+// fillBranches fills the multi-table INSERT that begins at the current token, if its query
+// gives exactly one row and every INTO has VALUES. If it returns a reason, the INSERT needs
+// no key or cannot be filled, and the caller must restore the draft.
 func fillBranches(p *plans.Draft, m *branches) rewrite.Reason {
 	if !endsInRow(inserts.Fork(p)) {
 		return rewrite.ErrMultiTable
 	}
 	edits, slots := len(p.Edits), len(p.Slots)
 	p.Advance()
-	condition := false // inside a WHEN condition, up to the INTO after its THEN
+	condition := false // whether the token is in a WHEN condition, up to the INTO after its THEN
 	for depth := 0; !p.AtEnd(); {
 		switch {
 		case p.Token.Kind == scan.Broken:
@@ -95,7 +96,7 @@ func fillBranches(p *plans.Draft, m *branches) rewrite.Reason {
 // conditions and brackets.
 var branchWords = scan.NewWordSet("all first else values reject limit unlimited")
 
-// branch reads an INTO of a multi-table INSERT to the end of its values.
+// branch reads one INTO of a multi-table INSERT to the end of its values.
 func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	at := p.Token.Start
 	p.Advance()
@@ -133,8 +134,8 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	return ""
 }
 
-// endsInRow reports whether the query of a multi-table INSERT, after its INTOs, gives one
-// row.
+// endsInRow reports whether the query of a multi-table INSERT, which follows its INTOs,
+// gives one row.
 func endsInRow(p *plans.Draft) bool {
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		switch {

@@ -32,7 +32,7 @@ func insertBulk(p *plans.Draft) {
 	}
 	b, ok := readBulk(p.Text[from:])
 	if !ok {
-		return // the driver refuses it too
+		return // the driver refuses such a text too
 	}
 	t, n, text := bulkTarget(p, b.table)
 	if t == nil {
@@ -96,10 +96,10 @@ type bulk struct {
 	table   string
 	columns []string
 	end     int  // the offset in bytes after the last column
-	unclear bool // a name stands twice, or a column is no string
+	unclear bool // whether a name stands twice, or a column is no string
 }
 
-// readBulk reads the object as go-mssqldb does, and the end of its columns.
+// readBulk reads the JSON object as go-mssqldb does, and finds where its columns end.
 func readBulk(text string) (bulk, bool) {
 	var whole struct {
 		TableName   string
@@ -119,7 +119,7 @@ func readBulk(text string) (bulk, bool) {
 		if err != nil {
 			return b, false
 		}
-		// Member names are compared without case, and the last one counts.
+		// go-mssqldb compares member names without case, and of several members uses the last.
 		switch name := name.(string); {
 		case strings.EqualFold(name, "ColumnsName") && len(b.columns) > 0:
 			lists++
@@ -186,7 +186,7 @@ func bulkTarget(p *plans.Draft, text string) (t *plans.Target, n reader.Name, sq
 // part.
 func objectParts(name string) (parts []string) {
 	start := 0
-	blank := true // only white space since start
+	blank := true // whether there is only white space since start
 	for i := 0; i < len(name); i++ {
 		c := name[i]
 		switch n := delimited(name[i:]); {
@@ -213,8 +213,8 @@ func objectPart(part string) string {
 	return strings.ReplaceAll(part[1:len(part)-1], end+end, end)
 }
 
-// delimited returns the length of the name in brackets or quotes that s begins with, 0 if
-// there is none.
+// delimited returns the length of the name in brackets or quotes that s begins with; zero
+// if s begins with no such name.
 func delimited(s string) int {
 	if s == "" || s[0] != '[' && s[0] != '"' {
 		return 0

@@ -10,13 +10,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A MERGE inserts a row of its source at most once. If the text shows how many rows the
-// source has, each of them gets a key: the only row as a value of the INSERT,
+// A MERGE inserts each row of its source at most once. If the text shows how many rows the
+// source has, each of them gets a key. The only row has it as a value of the INSERT,
 //
 //	MERGE INTO t USING (SELECT $1 AS a) s ON … WHEN NOT MATCHED THEN
 //	  INSERT (a, id) VALUES (s.a, key)
 //
-// and several rows of VALUES in one more column:
+// and several rows of VALUES have it in one more column:
 //
 //	MERGE INTO t USING (VALUES (1, key), (2, key)) AS s (a, kf_id) ON …
 //	  WHEN NOT MATCHED THEN INSERT (a, id) VALUES (s.a, s.kf_id)
@@ -24,24 +24,24 @@ import (
 // PostgreSQL 18, "MERGE"; Transact-SQL reference, "MERGE"; Oracle SQL Language Reference
 // 23, "MERGE".
 
-// merging is a MERGE being read.
+// merging is what was read of a MERGE.
 type merging struct {
 	head     inserts.Head
-	in       *inserts.State // stands for all its INSERTs; nil before the first
+	in       *inserts.State // one state for all its INSERTs; nil before the first INSERT
 	unlisted *plans.Insert  // an INSERT that is refused because its columns are unknown
 
-	rows    int      // of the source
-	alias   string   // of the source, as written; empty if it has none
+	rows    int      // the number of rows in the source
+	alias   string   // the alias of the source, as written; empty if it has none
 	folded  string   // alias, folded
 	columns int      // the number of columns after the alias; -1 without a list
-	names   []string // of that list, folded
-	fed     []int    // the keys that are columns of the source
+	names   []string // the names in that list, folded
+	fed     []int    // the keys that become columns of the source
 
-	ends bool // the clauses after the last INSERT have begun
+	ends bool // whether the clauses after the last INSERT have begun
 }
 
-// merge reads a statement that begins with MERGE: it is filled, kept if every INSERT in
-// it names the keys of its target, or refused.
+// merge reads a statement that begins with MERGE. It is filled, or sent as it is if every
+// INSERT in it names the keys of its target, or refused.
 func merge(p *plans.Draft) {
 	before := *p
 	m := &merging{rows: -1, columns: -1}
@@ -54,7 +54,7 @@ func merge(p *plans.Draft) {
 		q := inserts.Fork(p)
 		inserts.MergeInto(q, p, reason)
 		if p.Refusal != nil && q.AtEnd() && inserts.Hurries(p) {
-			p.Token, p.PrevEnd, p.Pos = q.Token, q.PrevEnd, q.Pos // nothing else is of interest
+			p.Token, p.PrevEnd, p.Pos = q.Token, q.PrevEnd, q.Pos // the rest of the text need not be read
 		}
 	}
 	if reason == rewrite.ErrNoColumnList && m.unlisted != nil {
@@ -66,14 +66,14 @@ func merge(p *plans.Draft) {
 	inserts.Skip(p, inserts.InnerReason(p))
 }
 
-// merged fills the MERGE that begins here. If it returns a reason, the MERGE needs no key
-// or cannot be filled exactly, and the caller must restore the draft.
+// merged fills the MERGE that begins at the current token. If it returns a reason, the
+// MERGE needs no key or cannot be filled exactly, and the caller must restore the draft.
 func merged(p *plans.Draft, m *merging) rewrite.Reason {
 	if reason := mergeTarget(p, m); reason != "" {
 		return reason
 	}
 	if p.IsPunct('(') && p.NextIs("values") {
-		// Only the end shows which keys the source has to carry.
+		// Only the end of the MERGE shows which keys the rows of the source need.
 		if reason := actions(inserts.Fork(p), m); reason != "" {
 			return reason
 		}
@@ -85,7 +85,7 @@ func merged(p *plans.Draft, m *merging) rewrite.Reason {
 		return reason
 	}
 	if len(p.Slots) == slots {
-		return rewrite.ErrMerge // each INSERT brings its keys
+		return rewrite.ErrMerge // each INSERT of the MERGE brings its keys
 	}
 	in := &m.in.Insert
 	in.Rows, in.Upsert.Conflict, in.End = -1, plans.ConflictConditional, p.PrevEnd
@@ -103,7 +103,7 @@ func merged(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// mergeTarget reads a MERGE from its verb to USING.
+// mergeTarget reads a MERGE from its verb up to and including USING.
 func mergeTarget(p *plans.Draft, m *merging) rewrite.Reason {
 	inserts.MergeHead(p, &m.head)
 	if m.head.Target == nil || m.head.Reason != "" {
@@ -140,7 +140,7 @@ func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	if !p.IsWord("on") || m.rows > 1 && spreads(&inserts.Fork(p).Reader, m.folded, m.names) {
 		return rewrite.ErrMerge
 	}
-	then := false // the last word was THEN
+	then := false // whether the last word was THEN
 	for depth := 0; !p.AtEnd(); p.Advance() {
 		switch {
 		case p.Token.Kind == scan.Executable:
@@ -176,7 +176,7 @@ func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// closing notes RETURNING, or OUTPUT with its INTO, at the current token.
+// closing notes RETURNING, or OUTPUT with its INTO, if it begins at the current token.
 func closing(p *reader.Reader, m *merging, depth int) {
 	switch {
 	case depth != 0 || m.in == nil || p.Token.Kind != scan.Word:
@@ -187,7 +187,7 @@ func closing(p *reader.Reader, m *merging, depth int) {
 	}
 }
 
-// action reads an INSERT of a MERGE from its verb to its row.
+// action reads an INSERT of a MERGE from its verb to the end of its row.
 func action(p *plans.Draft, m *merging) rewrite.Reason {
 	state := inserts.NewState(m.head, p.Token.Start)
 	in := &state
@@ -217,8 +217,8 @@ func action(p *plans.Draft, m *merging) rewrite.Reason {
 	return feed(p, m, edits, slots)
 }
 
-// feed takes the keys of an INSERT from columns of the source, which has several rows.
-// The edits and slots from the given indexes on belong to that INSERT.
+// feed replaces the keys of an INSERT by columns of the source, which has several rows. The
+// edits and slots from the given indexes on belong to that INSERT.
 func feed(p *plans.Draft, m *merging, edits, slots int) rewrite.Reason {
 	for i := edits; i < len(p.Edits); i++ {
 		e := &p.Edits[i]
@@ -236,7 +236,7 @@ func feed(p *plans.Draft, m *merging, edits, slots int) rewrite.Reason {
 	return ""
 }
 
-// feeds returns the name of the source's column that carries a key.
+// feeds returns the name of the column that the source gets for a key.
 func feeds(p *plans.Draft, m *merging, key int) string {
 	found := false
 	for _, k := range m.fed {

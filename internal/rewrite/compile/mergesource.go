@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// source reads the source of a MERGE from after USING to ON, if the text shows how many
-// rows it has, and adds the keys that each row has to carry.
+// source reads the source of a MERGE from after USING to ON, and adds the keys that each
+// row needs. It returns a reason if the text does not show how many rows the source has.
 func source(p *plans.Draft, m *merging) rewrite.Reason {
 	if !p.AcceptPunct('(') {
 		return rewrite.ErrMerge
@@ -40,7 +40,7 @@ func source(p *plans.Draft, m *merging) rewrite.Reason {
 	return sourceColumns(p, m)
 }
 
-// sourceRows reads the rows of VALUES that stand for a table.
+// sourceRows reads the rows of a VALUES that is the source of a MERGE.
 func sourceRows(p *plans.Draft, m *merging) rewrite.Reason {
 	width := 0
 	for m.rows = 0; ; m.rows++ {
@@ -93,11 +93,11 @@ func sourceRow(p *plans.Draft, m *merging) (n int, reason rewrite.Reason) {
 	return n, ""
 }
 
-// sourceColumns reads the column list after the alias of the source. Several rows can
-// carry keys only if the list names all their columns: else the key's name would be given
-// to the next unnamed column.
+// sourceColumns reads the column list after the alias of the source. Several rows can have
+// keys only if the list names all their columns: otherwise the name for the key would be
+// given to the next unnamed column.
 func sourceColumns(p *plans.Draft, m *merging) rewrite.Reason {
-	width := m.columns // of the rows of VALUES
+	width := m.columns // the number of columns in the rows of VALUES
 	m.columns = -1
 	if !p.AcceptPunct('(') {
 		return ""
@@ -128,9 +128,9 @@ func sourceColumns(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// spreads reports whether the rest of a MERGE may use all columns of its source, which
-// has more than the text shows: by the alias alone, which is the row; by a star after the
-// alias, or a name there that is no column, which PostgreSQL takes for a function of the
+// spreads reports whether the rest of a MERGE may use all columns of its source, which has
+// more than the text shows: by the alias alone, which means the whole row; by a star after
+// the alias, or a name there that is no column, which PostgreSQL reads as a function of the
 // row; or by a star in RETURNING.
 func spreads(p *reader.Reader, alias string, columns []string) bool {
 	gives, point := false, false
@@ -200,8 +200,8 @@ func oneRow(p *plans.Draft) bool {
 	return p.Dialect.Grammar.Dual
 }
 
-// plainList moves past a select list of literals, placeholders and casts with their
-// aliases, and reports whether it is one. A function or an operator may give several
+// plainList moves past a select list, and reports whether it only has literals,
+// placeholders and casts, with their aliases. A function or an operator may give several
 // rows: PostgreSQL 18, section 36.5.9.
 func plainList(p *reader.Reader) bool {
 	for casts := 0; !p.AtEnd(); {

@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// noteBeginning notes, from a statement's first words, whether later statements can still
-// be read and run exactly once: only then is an INSERT among them filled. An unknown
-// statement may do anything.
+// noteBeginning notes what the first words of a statement show about later statements: an
+// INSERT among these is filled only if keyfill can still read it, and it runs exactly once.
+// An unknown statement may change anything.
 func noteBeginning(p *plans.Draft) {
 	keepsTables(p)
 	if p.IsVerb() {
@@ -47,8 +47,8 @@ func noteBeginning(p *plans.Draft) {
 }
 
 // stillInside refuses the filled INSERTs after a routine. An END or UNTIL that ends no
-// known statement shows that they belong to its body, which was an IF, a CASE or a loop
-// without BEGIN.
+// known statement shows that the INSERTs belong to the routine's body, which was an IF, a
+// CASE or a loop without BEGIN.
 func stillInside(p *plans.Draft) {
 	if p.Flow.AfterBody == 0 {
 		return
@@ -70,8 +70,8 @@ func stillInside(p *plans.Draft) {
 const safeCharacters = " utf8 utf8mb3 utf8mb4 latin1 ascii binary default "
 
 // setsCharacters reports whether a SET makes the server read later statements in a
-// character set in which strings end at other bytes. If the session's set has two-byte
-// characters, every other set does.
+// character set in which strings end at other bytes. If the session's character set has
+// two-byte characters, strings end at other bytes in every other set.
 func setsCharacters(p *reader.Reader) bool {
 	p.Advance()
 	switch {

@@ -7,9 +7,9 @@ import (
 )
 
 // setStatement reads SET STATEMENT and the statement after it. An INSERT there is refused
-// unless every setting only affects how long it may take, or how it is planned and
-// logged, and is a plain value. An expression may have its own effect, and is missing
-// when keyfill counts the rows of a query.
+// unless every setting only affects how long the INSERT may take, or how it is planned and
+// logged, and is a plain value. An expression may have an effect of its own, and keyfill
+// does not send it when it counts the rows of a query.
 func setStatement(p *plans.Draft) {
 	at := p.SettingsAt()
 	if !p.StatementSettings() {

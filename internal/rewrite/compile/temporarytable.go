@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// keepsTables notes which temporary tables the statement before this one makes, if there
-// is one, and whether it may have dropped others.
+// keepsTables notes which temporary tables the statement before the current one makes, if
+// there is one, and whether it may have dropped others.
 func keepsTables(p *plans.Draft) {
 	if !p.Dialect.Grammar.TempTables {
 		return
@@ -27,7 +27,7 @@ func keepsTables(p *plans.Draft) {
 	p.Split.StatementStart = p.Token.Start
 }
 
-// behind notes what a previous statement does to temporary tables.
+// behind notes what an earlier statement of the text does to temporary tables.
 func behind(p *plans.Draft, statement string) {
 	for _, name := range effects.Temporary(p.Dialect, statement) {
 		if p.Tables.MaybeMade == nil {
@@ -55,8 +55,8 @@ func behind(p *plans.Draft, statement string) {
 	}
 }
 
-// QueryWithTemporary is [Query] for a connection on which names may mean temporary
-// tables: it calls standing for each configured table.
+// QueryWithTemporary is [Query] for a connection on which names may mean temporary tables.
+// It calls standing for each configured table that the text names.
 func QueryWithTemporary(d *dialect.Dialect, lookup plans.Lookup, query string, standing func(plans.TableName) plans.Standing) *plans.Plan {
 	query = strings.Clone(query)
 	p := &plans.Draft{Reader: reader.At(d, query, 0), Lookup: lookup, Tables: plans.SeenTables{Standing: standing}}

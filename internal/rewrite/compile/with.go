@@ -14,8 +14,8 @@ func with(p *plans.Draft) {
 	outer := selects.With{Span: scan.Span{Start: p.Token.Start, End: p.Token.Start}, From: p.Params.Count}
 	p.Advance()
 	recursive := p.Accept("recursive")
-	as := false               // the next bracket may open a definition
-	earlier := selects.With{} // the definitions before the one that is read
+	as := false               // whether the next bracket may open a definition
+	earlier := selects.With{} // the definitions before the current one
 	for depth, named := 0, true; !p.AtEnd(); p.Advance() {
 		opens := as
 		as = p.IsAny("as", "materialized")
@@ -52,10 +52,10 @@ func with(p *plans.Draft) {
 	}
 }
 
-// modifies reads a definition that is an INSERT, between its brackets, and reports
-// whether it is one: PostgreSQL 18, section 7.8.4, "Data-Modifying Statements in WITH".
-// No other engine has them, and Grammar.Copy identifies PostgreSQL. earlier are the
-// definitions that it may name.
+// modifies reads a definition that is an INSERT, between its brackets, and reports whether
+// it is one: PostgreSQL 18, section 7.8.4, "Data-Modifying Statements in WITH". No other
+// engine has them, and Grammar.Copy identifies PostgreSQL. earlier are the definitions that
+// the INSERT may name.
 func modifies(p *plans.Draft, earlier selects.With, recursive bool) bool {
 	if !p.Dialect.Grammar.Copy {
 		return false
