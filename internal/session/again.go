@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// How often, and for how long, an operation is repeated that the engine has undone in
-// favour of another one.
+// These constants say how often, and for how long, an operation is repeated that the engine
+// has rolled back in favour of another one.
 const (
 	maxAgain     = 10
 	againFor     = 10 * time.Second
@@ -18,16 +18,17 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// Again counts the attempts of an operation that the engine may undo in favour of another
-// one, such as a transaction of keyfill's. The zero value counts from the first attempt.
+// Again counts the attempts of an operation that the engine may roll back in favour of
+// another one, such as a transaction of keyfill's own. The zero value counts from the first
+// attempt.
 type Again struct {
 	tries int
-	since time.Time // when the first one was refused
+	since time.Time // when the first attempt was refused
 }
 
-// Wait reports whether to make another attempt after a transient error. It waits a while
-// first. SQLite does not wait for a lock in a shared cache, so only the time bounds these
-// attempts.
+// Wait reports whether to make another attempt after a transient error, and waits a while
+// before it returns true. Attempts after a lock in a shared cache of SQLite, for which the
+// engine does not wait itself, are bounded by time alone.
 func (a *Again) Wait(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -60,19 +61,21 @@ func Pause(ctx context.Context, tries int) bool {
 // sharedLock is SQLITE_LOCKED_SHAREDCACHE: https://www.sqlite.org/rescode.html.
 const sharedLock = 262
 
-// IsSharedLock reports whether another connection that shares the cache of this one has
-// locked the table or the database. SQLite then does not wait for busy_timeout.
+// IsSharedLock reports whether err means that another connection that shares the cache of
+// this one has locked the table or the database. SQLite then does not wait for
+// busy_timeout.
 func IsSharedLock(err error) bool { return sqlcode.Is(err, sharedLock) }
 
-// SendsAgain reports whether to send a statement again that SQLite has refused for the
-// transaction of a connection which shares its cache: no other engine has the number. It
-// has stored nothing. Inside a transaction, waiting could be for each other.
+// SendsAgain reports whether to send a statement again that SQLite has refused because of a
+// transaction on a connection with the same cache. No other engine has this error number.
+// The refused statement has stored nothing. Inside a transaction it is false, since two
+// transactions could wait for each other.
 func SendsAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
 	return c.Tx == Outside && c.server.StatesOnConnection() && IsSharedLock(err) && a.Wait(ctx, err)
 }
 
-// ReservesAgain is SendsAgain for a reservation of keyfill's own, which is made again for
-// any lock.
+// ReservesAgain is [SendsAgain] for a statement of keyfill's own that reserves numbers: it
+// is sent again after an error about any lock.
 func ReservesAgain(ctx context.Context, c *Conn, a *Again, err error) bool {
 	return c.Tx == Outside && c.server.StatesOnConnection() && sqlcode.ClassOf(c.server.Dialect(), err) == dialect.ErrorLock && a.Wait(ctx, err)
 }

@@ -7,42 +7,42 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/effects"
 )
 
-// Begin is BeginTx for callers that use driver.Conn without contexts.
+// Begin is [Conn.BeginTx] for callers that use driver.Conn without contexts.
 func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// BeginTx gives the errors of database/sql for options that a driver without
-// BeginTx cannot have.
+// BeginTx begins a transaction of the application. It returns the errors of database/sql
+// for options that a driver without BeginTx cannot have.
 func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.BeginDriver(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	// Where one was open already, the engine has refused, or counts them.
+	// If a transaction was open already, the engine has refused another one, or counts them.
 	c.begun, c.nested = true, c.Tx != Outside
 	c.follow(effects.TxBegins, nil)
 	return sessionTx{Tx: tx, session: c, ctx: ctx}, nil
 }
 
-// sessionTx is a transaction of the application. Its context is kept because
-// database/sql hands it out at the beginning only.
+// sessionTx is a transaction of the application. Its context is kept because database/sql
+// passes it only at the beginning.
 type sessionTx struct {
 	driver.Tx
 	session *Conn
 	ctx     context.Context
 }
 
-// Rollback marks the connection of a driver that is not both a SessionResetter
-// and a Validator: after the end of a transaction's context, database/sql
-// throws such a connection away, but it sees ours, which is both.
+// Rollback marks the connection as unusable if its driver is not both a SessionResetter and
+// a Validator: after the end of a transaction's context, database/sql closes such a
+// connection, but it sees a [Conn], which is both.
 func (t sessionTx) Rollback() error {
 	c := t.session
 	if t.ctx.Err() != nil && (c.resetter == nil || c.validator == nil) {
 		c.discard = true
 	}
 	if c.OnEnd != nil {
-		_ = c.OnEnd.BeforeEnd(t.ctx, false) // nothing keeps it from being rolled back
+		_ = c.OnEnd.BeforeEnd(t.ctx, false) // an error does not prevent the rollback
 	}
 	return t.rollback()
 }
@@ -65,7 +65,7 @@ func (t sessionTx) Commit() error {
 	c := t.session
 	if c.OnEnd != nil {
 		if err := c.OnEnd.BeforeEnd(t.ctx, true); err != nil {
-			_ = t.rollback() // the connection is gone, or goes for it
+			_ = t.rollback() // it can only fail if the connection is lost, or is closed because of it
 			return err
 		}
 	}
@@ -74,7 +74,7 @@ func (t sessionTx) Commit() error {
 	err := t.Tx.Commit()
 	failed := err
 	if c.dialect().ErrorsAbort {
-		failed = nil // PostgreSQL ends it all the same
+		failed = nil // PostgreSQL ends the transaction even if the COMMIT fails
 	}
 	c.ends(failed)
 	c.left = c.left || failed != nil

@@ -2,28 +2,28 @@ package session
 
 import "github.com/keyfill/keyfill/internal/rewrite/words"
 
-// A transaction of PostgreSQL may make tables and change them. No other connection sees
-// that before the transaction commits, or another connection waits for its locks.
-// Questions about a table are then asked on the transaction's own connection, and the
-// answers are forgotten when it ends, since it may be rolled back.
+// A transaction of PostgreSQL may make tables and change them. Before it commits, no other
+// connection sees that, or another connection waits for its locks. So keyfill then asks
+// about tables on the transaction's own connection, and forgets the answers when the
+// transaction ends, since it may be rolled back.
 
 // catalogChanges records whether the open transaction has changed tables.
 type catalogChanges struct {
-	On    bool   // it has, or may have
-	Times uint64 // counts the events after which tables have to be asked for again
+	On    bool   // whether it has changed tables, or may have
+	Times uint64 // how often tables had to be asked for again
 
 	// OnEnd is called when a transaction that has changed tables ends; it may be nil.
 	OnEnd func()
 }
 
-// sends notes that a text is executed in a transaction, or may be.
+// sends notes that a text is executed while a transaction is open, or may be.
 func (a *catalogChanges) sends(t *text) {
 	if !t.leaves(words.CatalogLeft) {
 		a.Note()
 	}
 }
 
-// Note notes that the transaction has changed tables, or has locked some as if it had.
+// Note notes that the transaction has changed tables, or has locked some as a change does.
 func (a *catalogChanges) Note() {
 	a.On = true
 	a.Times++

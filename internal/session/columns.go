@@ -2,22 +2,22 @@ package session
 
 import "github.com/keyfill/keyfill/internal/rewrite/words"
 
-// An INSERT without a column list gets a list with its key, so that each value stays in
-// the column for which it was judged. Where the policy does not name the columns, the
-// INSERT's own connection is asked, whose temporary tables and search path count. The
-// answer holds there until the next checkout.
+// An INSERT without a column list gets a list with its key, so that each value stays in the
+// column for which it was judged. If the policy does not name the columns, the INSERT's own
+// connection is asked, whose temporary tables and search path decide. The answer is kept
+// for that connection until its next checkout.
 
-// knownColumns are the columns of tables, as far as a connection has asked, by
-// the table's name as the text has it.
+// knownColumns caches the columns of tables for which a connection has asked, by the
+// table's name as the text has it.
 type knownColumns struct {
 	byName map[string][]string
 
-	// unsure reports whether a statement was prepared that may change a table. The
-	// session does not see when it runs.
+	// unsure is true after a statement was prepared that may change a table. The session does
+	// not see when that statement runs.
 	unsure bool
 
-	// times counts how often the known columns were dropped. Texts are examined only if
-	// the columns have been asked for since.
+	// times counts how often the cached columns were dropped. A text is examined only if
+	// columns have been asked for since the last time.
 	times uint64
 	asked bool
 }
@@ -28,10 +28,10 @@ func (k *knownColumns) Since() uint64 {
 	return k.times
 }
 
-// maxKnown bounds the tables that a connection knows the columns of.
+// maxKnown bounds the number of tables whose columns a connection caches.
 const maxKnown = 1000
 
-// Of returns the columns of a table, nil where they are not known.
+// Of returns the columns of a table; nil if they are not known.
 func (k *knownColumns) Of(name string) []string { return k.byName[name] }
 
 // Keep remembers the columns of a table.
@@ -45,7 +45,8 @@ func (k *knownColumns) Keep(name string, columns []string) {
 	k.byName[name] = columns
 }
 
-// forget drops the columns: at the end of a checkout, and when a table may have changed.
+// forget drops the cached columns: at the end of a checkout, and when a table may have
+// changed.
 func (k *knownColumns) forget() {
 	k.byName, k.asked = nil, false
 	k.times++

@@ -8,14 +8,14 @@ import (
 )
 
 // Conn is one connection of the driver, with the known state of its session. It has every
-// optional interface of a connection: if the driver lacks one, Conn does what
-// database/sql does without it.
+// optional interface of a connection: if the driver lacks one, Conn does what database/sql
+// does without it.
 //
-// Every text of the application is sent and prepared through a Conn, which updates what
-// it knows. keyfill's own questions go to Own, since they change nothing.
+// Every text of the application is sent and prepared through a Conn, which updates what it
+// knows about the session. keyfill's own queries, which change nothing, go to Own.
 //
-// database/sql never uses a connection from two goroutines at once. Therefore a Conn
-// has no lock.
+// database/sql never uses a connection from two goroutines at once. Therefore a Conn has no
+// lock.
 type Conn struct {
 	transaction
 	Columns   knownColumns
@@ -26,7 +26,7 @@ type Conn struct {
 	converted convertedArguments
 	touched   touched
 
-	Unwrapped bool // statements may run on the driver's connection that are not seen
+	Unwrapped bool // whether statements may run on the driver's connection that the session does not see
 }
 
 var (
@@ -45,7 +45,7 @@ func New(conn driver.Conn, s *Server) Conn {
 	c := Conn{transaction: transaction{link: link{newDriverConn(conn), s}, Begins: 1}}
 	c.own = newOwnConn(conn, s)
 	if s.StatesOnConnection() {
-		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until something is attached
+		c.Place = knownPlace{At: s.Places.Of(""), Asked: true} // until a database is attached
 	}
 	return c
 }
@@ -86,7 +86,7 @@ func (c *Conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return c.prepare(ctx, query)
 }
 
-// Ping gives [Unwrap] the driver's connection, and pings it for any other caller.
+// Ping passes the driver's connection to [Unwrap], and pings it for any other caller.
 func (c *Conn) Ping(ctx context.Context) error {
 	if sink, ok := ctx.Value(unwrapKey{}).(*unwrapSink); ok {
 		sink.conn = c.Raw
@@ -94,7 +94,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 		c.own.unwraps()
 		c.Unwrapped = true
 		c.Columns.forget()
-		c.Columns.unsure = true // what runs on it is not seen
+		c.Columns.unsure = true // the session does not see what runs on it
 		c.Settings = knownSettings{unsure: true}
 		c.converted.unsure = true
 		c.Place.Asked, c.Place.unsure, c.Place.Moved = false, true, true
@@ -132,7 +132,8 @@ func (c *Conn) IsValid() bool {
 	return true
 }
 
-// PrepareQuiet is PrepareContext for a text of which IsQuiet is true.
+// PrepareQuiet is [Conn.PrepareContext] for a text for which [IsQuiet] is true, so that
+// nothing has to be noted.
 func (c *Conn) PrepareQuiet(ctx context.Context, text string) (driver.Stmt, error) {
 	return c.prepare(ctx, text)
 }

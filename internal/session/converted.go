@@ -8,21 +8,21 @@ import (
 )
 
 // MySQL and MariaDB convert each argument of a prepared statement from the session's
-// character_set_client to its character_set_connection, the bytes of a BINARY(16) key too:
-// a byte that is no character is stored as '?', as was seen on 10.11. A literal in
-// hexadecimal is not converted. Both character sets are the same unless a text, a procedure
-// or init_connect has set one of them alone.
+// character_set_client to its character_set_connection, even the bytes of a BINARY(16) key:
+// a byte that is no character is stored as '?', as was seen on 10.11. A hexadecimal literal
+// is not converted. Both character sets are the same unless a text, a procedure or
+// init_connect has set only one of them.
 
 // convertedArguments caches whether a session converts arguments.
 type convertedArguments struct {
 	asked, converts bool
 
-	touched bool // a text may have set a character set
-	unsure  bool // such a text was prepared, or the driver's connection was given away
+	touched bool // whether a text may have set a character set
+	unsure  bool // whether such a text was prepared, or the application has the driver's connection
 }
 
-// unaskedConversion, noConversion and conversion are whether sessions convert arguments
-// as they begin.
+// unaskedConversion, noConversion and conversion say whether new sessions of the database
+// convert arguments.
 const (
 	unaskedConversion int32 = iota
 	noConversion
@@ -42,7 +42,8 @@ func (k *convertedArguments) prepares(t *text) {
 }
 
 // settersOfCharacters are parts of the texts that may set a character set: SET NAMES, SET
-// CHARACTER SET, variables of character sets and collations, and what runs other texts.
+// CHARACTER SET, variables of character sets and collations, and words that run other
+// texts.
 var settersOfCharacters = []string{"names", "char", "coll", "call", "execute"}
 
 // maySetCharacters reports whether a text may set a character set of the session.
@@ -60,8 +61,8 @@ func maySetCharacters(t *text) bool {
 }
 
 // ConvertsArguments reports whether the session may store other bytes than an argument has.
-// The first session is asked, and each one again after a text that may have changed that. An
-// error is the driver's own.
+// It asks the engine in the first session of a database, and in any session again after a
+// text that may have changed this. An error is the driver's own.
 func ConvertsArguments(ctx context.Context, c *Conn) (bool, error) {
 	k := &c.converted
 	ask := c.dialect().Conversion

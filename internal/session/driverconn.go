@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// Route is the method by which a driver's connection gets a text and its arguments.
+// Route says by which method of a driver's connection a text and its arguments are sent.
 type Route uint8
 
 // The two routes.
@@ -20,8 +20,8 @@ const (
 // that the connection lacks is nil.
 type driverConn struct {
 	Raw     driver.Conn
-	own     *ownConn // nil where keyfill's own statements go to Raw
-	discard bool     // the connection is as good as closed: database/sql throws it away
+	own     *ownConn // the connection for keyfill's own statements; nil if they go to Raw
+	discard bool     // whether database/sql is to close the connection
 
 	preparer  driver.ConnPrepareContext
 	execer    driver.ExecerContext
@@ -30,16 +30,16 @@ type driverConn struct {
 	resetter  driver.SessionResetter
 	validator driver.Validator
 
-	Execs   bool // it has Exec, with a context or without
-	Queries bool // it has Query, with a context or without
+	Execs   bool // whether it has Exec, with a context or without
+	Queries bool // whether it has Query, with a context or without
 
-	// converts reports whether a statement of the connection had a ColumnConverter.
+	// converts is true if a statement of the connection has had a ColumnConverter.
 	converts bool
 
-	Skips [2]skipping // by Route
+	Skips [2]skipping // how often the driver has answered ErrSkip, by Route
 }
 
-// newDriverConn finds out the capabilities of a connection.
+// newDriverConn returns a connection with its capabilities.
 func newDriverConn(conn driver.Conn) driverConn {
 	c := driverConn{Raw: conn}
 	c.preparer, _ = conn.(driver.ConnPrepareContext)
@@ -57,7 +57,7 @@ func newDriverConn(conn driver.Conn) driverConn {
 	return c
 }
 
-// Can reports whether the driver's connection takes the route itself.
+// Can reports whether the driver's connection has the method of the route.
 func (c *driverConn) Can(by Route) bool {
 	if by == ByQuery {
 		return c.Queries
@@ -97,7 +97,7 @@ func (c *driverConn) prepareUnchecked(ctx context.Context, query string) (driver
 	return stmt, err
 }
 
-// BeginDriver begins a transaction as database/sql does. The session does not record it.
+// BeginDriver begins a transaction as database/sql does. The session does not note it.
 func (c *driverConn) BeginDriver(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn

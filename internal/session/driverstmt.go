@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// convertedStatement is a statement whose driver checks no arguments, neither on the
-// connection nor on the statement. Arguments are converted as database/sql converts
+// convertedStatement is a statement of a driver that checks no arguments, neither on the
+// connection nor on the statement. Its arguments are converted as database/sql converts
 // them for the driver alone.
 type convertedStatement struct {
 	driver.Stmt
@@ -33,7 +33,7 @@ func (s convertedStatement) ColumnConverter(index int) driver.ValueConverter {
 	return driver.DefaultParameterConverter
 }
 
-// ExecStmt executes a driver's statement as database/sql does.
+// ExecStmt executes a driver's prepared statement as database/sql does.
 func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) {
 	if s, ok := stmt.(driver.StmtExecContext); ok {
 		return s.ExecContext(ctx, args)
@@ -45,7 +45,7 @@ func ExecStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (
 	return stmt.Exec(values)
 }
 
-// QueryStmt queries a driver's statement as database/sql does.
+// QueryStmt executes a driver's prepared query as database/sql does.
 func QueryStmt(ctx context.Context, stmt driver.Stmt, args []driver.NamedValue) (driver.Rows, error) {
 	if s, ok := stmt.(driver.StmtQueryContext); ok {
 		return s.QueryContext(ctx, args)

@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// single returns the first word of a text of one statement, and the rest of it;
-// nothing where there may be more of them.
+// single returns the first word of a text that is a single statement, and the rest of the
+// text. Both are empty if there may be more statements.
 func single(d *dialect.Dialect, query string) (word, rest string) {
 	if d.Grammar.NoSemicolon {
 		return "", "" // another statement may follow after white space
@@ -29,8 +29,8 @@ func isAny(word string, keywords ...string) bool {
 	return slices.ContainsFunc(keywords, func(k string) bool { return strings.EqualFold(word, k) })
 }
 
-// withoutComments returns a text without the white space and the comments that
-// it begins with. A comment with ! in it may be run by the engine.
+// withoutComments returns a text without the white space and comments at its beginning. It
+// returns an empty text after a comment with a !, which the engine may run.
 func withoutComments(d *dialect.Dialect, query string) string {
 	for {
 		query = strings.TrimLeft(query, " \t\r\n")
@@ -54,7 +54,7 @@ func withoutComments(d *dialect.Dialect, query string) string {
 	}
 }
 
-// commentEnd returns the offset after the comment that a text begins with, 0 if the
+// commentEnd returns the offset after the comment that a text begins with; zero if the
 // comment has no end.
 func commentEnd(d *dialect.Dialect, query string) int {
 	depth := 0
@@ -75,9 +75,9 @@ func commentEnd(d *dialect.Dialect, query string) int {
 	return 0
 }
 
-// IsRead reports whether a text is one statement that reads, or sets something for the
-// session. It is false if that is not certain. Changes by a function that a query calls
-// belong to the query's transaction, and are not seen.
+// IsRead reports whether a text is one statement that only reads, or sets something for the
+// session. It is false if that is not certain. It does not see changes by a function that a
+// query calls, which belong to the query's transaction.
 func IsRead(d *dialect.Dialect, query string) bool {
 	word, rest := single(d, strings.TrimLeft(withoutComments(d, query), "( \t\r\n"))
 	switch {
@@ -85,7 +85,8 @@ func IsRead(d *dialect.Dialect, query string) bool {
 		return false
 	case isAny(word, "set"):
 		second, behind := single(d, rest)
-		// SET STATEMENT … FOR executes another one on MariaDB; SET statement_timeout does not.
+		// On MariaDB, SET STATEMENT … FOR executes another statement; SET statement_timeout does
+		// not.
 		return !isAny(second, "statement") || strings.HasPrefix(behind, "_")
 	case isAny(word, "with", "explain"):
 		return !slices.ContainsFunc([]string{"insert", "update", "delete", "merge", "replace"}, func(w string) bool { return containsFold(rest, w) })

@@ -11,13 +11,13 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// A session of MySQL or MariaDB may SET INSERT_ID, which is the number of the next row that
-// the engine numbers, in whatever table ("insert_id", Server System Variables).
+// A session of MySQL or MariaDB may SET INSERT_ID. The next row that the engine numbers
+// then gets this number, in whatever table ("insert_id", Server System Variables).
 
-// insertID caches a session's INSERT_ID.
+// insertID notes whether a session's INSERT_ID may be set.
 type insertID struct {
-	May    bool // a number may be pending
-	always bool // a text was prepared that may set one whenever it runs
+	May    bool // whether a number may be set that no row has got yet
+	always bool // whether a text was prepared that may set a number whenever it runs
 }
 
 // sends notes that a text is about to be executed.
@@ -35,7 +35,7 @@ func (i *insertID) prepares(t *text) {
 	}
 }
 
-// mayPend reports whether a number may be pending after a text.
+// mayPend reports whether a text may set INSERT_ID.
 func mayPend(t *text) bool {
 	return t.dialect.Family == dialect.FamilyMySQL && namesInsertID(t.query) && !t.leaves(words.SettingsLeft)
 }
@@ -52,8 +52,8 @@ func namesInsertID(query string) bool {
 	return false
 }
 
-// Pending returns the number that the session of a connection gives the next row which
-// the engine numbers; 0 if no number is set. It asks only if some text may have set one.
+// Pending returns the number that the session gives to the next row which the engine
+// numbers; zero if no number is set. It asks the engine only if some text may have set one.
 func (i *insertID) Pending(ctx context.Context, conn driver.Conn) (int64, error) {
 	if !i.May {
 		return 0, nil
@@ -67,7 +67,8 @@ func (i *insertID) Pending(ctx context.Context, conn driver.Conn) (int64, error)
 	return number, nil
 }
 
-// Take takes the pending number away from the rows that follow. MariaDB does that at 0.
+// Take removes the number that is set, so that later rows do not get it. MariaDB removes it
+// if it is set to 0.
 func (i *insertID) Take(ctx context.Context, conn driver.Conn) error {
 	_, err := dbconn.Exec(ctx, conn, "SET INSERT_ID = 0", nil)
 	return err

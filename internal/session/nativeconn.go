@@ -2,23 +2,24 @@ package session
 
 import "database/sql/driver"
 
-// NativeConn is a driver's connection that wraps one of a library without database/sql,
-// as keyfillpgx has it. keyfill's own questions go to its methods, the texts of the
-// application to the result of Texts: they carry options of the library, and their
-// answers go back to it.
+// NativeConn is a driver's connection that wraps a connection of a library without
+// database/sql, as keyfillpgx does. keyfill's own queries go to its methods. The texts of
+// the application go to the result of Texts: they carry options of the library, and the
+// library gets their results.
 type NativeConn interface {
 	driver.Conn
 
-	// Texts returns what executes the texts of the application.
+	// Texts returns what executes the texts of the application on this connection.
 	Texts() (driver.ExecerContext, driver.QueryerContext)
 
-	// InTransaction reports whether a transaction is open, by the engine's last answer.
+	// InTransaction reports whether a transaction is open, according to the engine's last
+	// response.
 	InTransaction() bool
 }
 
 // NoteSent notes that a text of the application is sent together with others, so that
-// neither ExecContext nor QueryContext sees it. It reports whether the server may forget
-// prepared statements, until the texts are answered: then call Forget.
+// neither ExecContext nor QueryContext sees it. It reports whether the text may make the
+// server forget prepared statements; the caller then calls Forget when the texts have run.
 func (c *Conn) NoteSent(query string) (forgets bool) {
 	before := c.own.times()
 	c.sends(query)
@@ -28,9 +29,9 @@ func (c *Conn) NoteSent(query string) (forgets bool) {
 // Forget notes that the server may have forgotten the prepared statements.
 func (l *link) Forget() { l.own.unwraps() }
 
-// told sets the state of the transaction to the engine's answer. If the application takes
-// a transaction to be open that has ended, its statements are refused until it ends the
-// transaction: they would be committed one by one.
+// told sets the state of the transaction as the engine has reported it. If the application
+// believes that a transaction is open which has ended, its statements are refused until it
+// ends the transaction: they would be committed one by one.
 func (t *transaction) told(open bool) {
 	switch {
 	case open && t.Tx != Inside:
@@ -39,7 +40,7 @@ func (t *transaction) told(open bool) {
 		t.Undos++
 		t.Losses++
 		t.Ends++
-		t.nested = true // it may be more than one
+		t.nested = true // more than one transaction may have begun
 	case !open && t.begun:
 		t.MarkEnded()
 	case !open:

@@ -12,14 +12,14 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// pgx prepares a text once and remembers that by the text. DEALLOCATE ALL and DISCARD ALL
-// take the prepared statement away, and DDL may give its rows other types: the text then
-// fails once with 26000 or 0A000, and aborts a transaction that is open. For a text of the
-// application that is so without keyfill too. keyfill's own statements get another text
-// then, which pgx prepares anew.
+// pgx prepares a text once, and uses the prepared statement whenever it gets the same text.
+// DEALLOCATE ALL and DISCARD ALL remove the prepared statement, and DDL may give its rows
+// other types: the text then fails once with 26000 or 0A000, and aborts a transaction that
+// is open. A text of the application fails so without keyfill too. keyfill changes the
+// texts of its own statements then, so that pgx prepares them anew.
 
-// The codes that PostgreSQL gives where a prepared statement is not there, and where it
-// would return other types than it was prepared for.
+// These are PostgreSQL's error codes for a prepared statement that does not exist, and for
+// one that would return other types than it was prepared for.
 const (
 	stateNotPrepared = "26000"
 	stateOtherTypes  = "0A000"
@@ -35,10 +35,10 @@ type ownConn struct {
 	queryer  driver.QueryerContext
 	checker  driver.NamedValueChecker
 
-	mark string // appended to each text; empty until something that was prepared is gone
-	gone int    // how often it was
+	mark string // appended to each text; empty until a prepared statement may be gone
+	gone int    // how often prepared statements may have gone
 
-	reset bool // a function of the application's has had the connection since
+	reset bool // whether the connection has come back from the pool since, where a function of the application may have reset it
 }
 
 var (
@@ -48,9 +48,9 @@ var (
 	_ driver.NamedValueChecker  = (*ownConn)(nil)
 )
 
-// newOwnConn returns the connection for keyfill's own statements: nil where the driver's
-// own will do, since the engine is not PostgreSQL, or the driver lacks an interface that
-// those which remember statements have.
+// newOwnConn returns the connection for keyfill's own statements. It is nil if they can go
+// to the driver's connection: the engine is not PostgreSQL, or the driver lacks an
+// interface that all drivers which remember prepared statements have.
 func newOwnConn(conn driver.Conn, s *Server) *ownConn {
 	if s.Dialect().Family != dialect.FamilyPostgreSQL {
 		return nil
@@ -82,15 +82,16 @@ func (o *ownConn) sends(t *text) {
 	}
 }
 
-// unwraps notes that texts were sent that are not seen.
+// unwraps notes that texts were sent which the session did not see.
 func (o *ownConn) unwraps() {
 	if o != nil {
 		o.forget()
 	}
 }
 
-// resets notes that the connection comes back from the pool. The effect of the
-// application's own function on it is not seen, but is known once a statement was gone.
+// resets notes that the connection comes back from the pool. The session does not see what
+// a function of the application does to the connection then, but learns it once a prepared
+// statement is gone.
 func (o *ownConn) resets() {
 	switch {
 	case o == nil || o.server.Driver.KeepsSession:
@@ -101,7 +102,7 @@ func (o *ownConn) resets() {
 	}
 }
 
-// times returns how often something that was prepared may have gone.
+// times returns how often prepared statements may have gone.
 func (o *ownConn) times() int {
 	if o == nil {
 		return 0
@@ -117,16 +118,16 @@ func (o *ownConn) failed(err error) {
 	}
 }
 
-// learn notes that the application's function for connections of the pool has the server
-// forget, where nothing else can have done so.
+// learn notes that the application's function for connections from the pool makes the
+// server forget prepared statements, if nothing else can have been the cause of err.
 func (o *ownConn) learn(err error) {
 	if o.reset && isState(err, stateNotPrepared) {
 		o.server.ResetsForget.Store(true)
 	}
 }
 
-// forgetsPrepared reports whether a text may take prepared statements away, or give the
-// columns of a table other types: it has one of these words, wherever it is.
+// forgetsPrepared reports whether a text may remove prepared statements, or give the
+// columns of a table other types: one of these words is anywhere in the text.
 func forgetsPrepared(query string) bool {
 	for i := 0; i < len(query); i++ {
 		for _, word := range [...]string{"deallocate", "discard", "alter"} {
@@ -138,15 +139,15 @@ func forgetsPrepared(query string) bool {
 	return false
 }
 
-// forget gives the statements that follow other texts.
+// forget changes the texts of the following statements, so that they are prepared anew.
 func (o *ownConn) forget() {
 	o.gone++
 	o.reset = false
 	o.mark = " /* " + strconv.Itoa(o.gone) + " */"
 }
 
-// IsForgotten reports whether a statement of keyfill's has failed because the server no
-// longer has the prepared statement for its text.
+// IsForgotten reports whether a statement of keyfill's own has failed because the server no
+// longer has the prepared statement for its text, or no longer accepts it.
 func IsForgotten(err error) bool {
 	return isState(err, stateNotPrepared) || isState(err, stateOtherTypes)
 }
@@ -156,26 +157,26 @@ func isState(err error, state string) bool {
 	return ok && c.State == state
 }
 
-// ExecContext executes a statement of keyfill's.
+// ExecContext executes a statement of keyfill's own.
 func (o *ownConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	return sentOwn(o, query, func(text string) (driver.Result, error) { return o.execer.ExecContext(ctx, text, args) })
 }
 
-// QueryContext asks a question of keyfill's.
+// QueryContext executes a query of keyfill's own.
 func (o *ownConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	return sentOwn(o, query, func(text string) (driver.Rows, error) { return o.queryer.QueryContext(ctx, text, args) })
 }
 
-// sentOwn sends a statement of keyfill's. If its prepared statement is gone, it has had
-// no effect, and is sent once more with another text. In a transaction the second attempt
-// fails too, and the first error counts.
+// sentOwn sends a statement of keyfill's own. If its prepared statement is gone, the
+// attempt has had no effect, and the statement is sent once more with another text. In a
+// transaction the second attempt fails too, and sentOwn returns the first error.
 func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error)) (answer T, err error) {
 	answer, err = send(query + o.mark)
 	switch {
 	case err == nil:
 		return answer, nil
 	case dbconn.IsRefused(err):
-		return answer, driver.ErrSkip // so that it is prepared
+		return answer, driver.ErrSkip // so that the caller prepares it
 	case !IsForgotten(err):
 		return answer, err
 	}
@@ -193,10 +194,10 @@ func sentOwn[T any](o *ownConn, query string, send func(text string) (T, error))
 	return again, failed
 }
 
-// PrepareContext prepares a statement of keyfill's, which is closed when it was used.
+// PrepareContext prepares a statement of keyfill's own, which is closed after its use.
 func (o *ownConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	return o.preparer.PrepareContext(ctx, query+o.mark)
 }
 
-// CheckNamedValue asks the driver's connection.
+// CheckNamedValue lets the driver's connection check an argument.
 func (o *ownConn) CheckNamedValue(nv *driver.NamedValue) error { return o.checker.CheckNamedValue(nv) }

@@ -21,8 +21,8 @@ type link struct {
 // dialect returns the dialect of the server, as [Server.Dialect] does.
 func (l *link) dialect() *dialect.Dialect { return l.server.Dialect() }
 
-// QueryRow returns the last row of a query, which is sent past the session. The error
-// is [ErrNoNumber] where the query gives no row.
+// QueryRow returns the last row of a query of keyfill's own, of which the session notes
+// nothing. The error is [ErrNoNumber] if the query returns no row.
 func (l *link) QueryRow(ctx context.Context, query string, args []driver.NamedValue) (row []any, err error) {
 	given := make([]any, len(args))
 	for i := range args {
@@ -50,8 +50,8 @@ func TextOf(v any) string {
 // ErrNoNumber is returned when the driver's count of rows is not an integer.
 var ErrNoNumber = anchor.Last("answer", "keyfill: the number of rows is not an integer")
 
-// IntegerOf returns a driver's value as an integer: an int64, a uint64 or decimal
-// digits. It reports false for any other, and for one that does not fit an int64.
+// IntegerOf returns a driver's value as an integer: an int64, a uint64 or decimal digits.
+// It reports false for any other value, and for an integer that does not fit into an int64.
 func IntegerOf(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -67,8 +67,8 @@ func IntegerOf(v any) (int64, bool) {
 	return 0, false
 }
 
-// ExecSavepoint sends one of the dialect's statements for a savepoint, in which % stands
-// for the savepoint's name. It sends nothing where the dialect's statement is "".
+// ExecSavepoint sends one of the dialect's statements for a savepoint, with % replaced by
+// the savepoint's name. It sends nothing if the text is empty.
 func (l *link) ExecSavepoint(ctx context.Context, text, savepoint string) error {
 	if text == "" {
 		return nil

@@ -15,35 +15,35 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Which table a name means depends on the session: on its current database or schema,
-// or its search path. A location is the session's answer to a question about these.
-// Sessions with the same answer take a name for the same table, temporary tables apart.
-// A connection asks once, and again when something was sent that may have changed the
-// answer.
+// Which table a name means depends on the session: on its current database or schema, or
+// its search path. A [Location] is what the session answers to a question about these. In
+// sessions with the same answer a name means the same table, temporary tables apart. A
+// connection asks once, and again when something was sent that may have changed the answer.
 
-// Location is one answer, with the tables that were found there. It is safe for
-// concurrent use.
+// Location is where sessions look for tables (their database, schema or search path), with
+// the tables that were found there. It is safe for concurrent use.
 type Location struct {
-	Answer string // see catalog.Place
+	Answer string // the session's answer: see catalog.Place
 
 	mu    sync.Mutex
-	found map[string]string // the schemas of tables that are there, by name
-	times int               // how often these have changed
+	found map[string]string // the schemas of tables that are there, by the tables' names
+	times int               // how often found has changed
 
-	doubts atomic.Int64 // how often one of them was found to be wrong
+	doubts atomic.Int64 // how often a schema in found was wrong
 }
 
 // maxFound bounds the tables whose schemas are remembered for a location.
 const maxFound = 10000
 
-// SchemaOf returns the schema of the table that a name means, empty if that is not known.
+// SchemaOf returns the schema of the table that a name means; empty if it is not known.
 func (at *Location) SchemaOf(name string) string {
 	at.mu.Lock()
 	defer at.mu.Unlock()
 	return at.found[name]
 }
 
-// Keep remembers the schema of the table that a name means, and reports whether it has.
+// Keep remembers the schema of the table that a name means. It reports false if the
+// location has too many tables already.
 func (at *Location) Keep(name, schema string) bool {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -57,7 +57,7 @@ func (at *Location) Keep(name, schema string) bool {
 	return true
 }
 
-// Doubt forgets the schema of a table, which was found to be another one.
+// Doubt forgets the schema of a table, because the table was found to be in another one.
 func (at *Location) Doubt(name string) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -77,7 +77,8 @@ func (at *Location) forget() {
 	}
 }
 
-// forgetNamed forgets the schemas of tables with these names, in the case of unquoted ones.
+// forgetNamed forgets the schemas of tables with these names. The names are in the case in
+// which the engine stores unquoted names.
 func (at *Location) forgetNamed(names []string) {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -97,8 +98,8 @@ func (at *Location) Version() int {
 	return at.times
 }
 
-// Doubts returns how often the schema of a table was found to be another one. Earlier
-// decisions have to be made again.
+// Doubts returns how often the schema of a table was found to be another one. After each
+// time, earlier decisions have to be made again.
 func (at *Location) Doubts() int64 { return at.doubts.Load() }
 
 // places are the locations that the connections of a database have been in.
@@ -106,21 +107,21 @@ type places struct {
 	mu  sync.Mutex // guards all
 	all map[string]*Location
 
-	// Home is where the database is opened, as a connection of our own says; nil
-	// until it was asked.
+	// Home is the location in which sessions of the database begin, as a connection of
+	// keyfill's own has reported it; nil until then.
 	Home atomic.Pointer[Location]
 
-	// User is whose rights hold there; nil until Home was asked.
+	// User is the user whose rights apply in Home; nil until Home is known.
 	User atomic.Pointer[string]
 
-	// States is the schema of the tables with the states; nil until it is known.
+	// States is the schema of the tables in which keyfill keeps states; nil until it is known.
 	States atomic.Pointer[string]
 }
 
-// maxPlaces bounds the places that are remembered; past it they are made anew.
+// maxPlaces bounds the locations that are remembered. Others are made anew for each use.
 const maxPlaces = 10000
 
-// Of returns the location of an answer.
+// Of returns the location for a session's answer.
 func (p *places) Of(answer string) *Location {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +138,7 @@ func (p *places) Of(answer string) *Location {
 	return one
 }
 
-// KeepHome keeps the answer of a connection of our own, and returns its location.
+// KeepHome stores the answer of a connection of keyfill's own, and returns its location.
 func (p *places) KeepHome(where catalog.Where) *Location {
 	home := p.Of(where.Place)
 	p.User.Store(&where.User)
@@ -145,7 +146,8 @@ func (p *places) KeepHome(where catalog.Where) *Location {
 	return home
 }
 
-// Forget forgets the schemas of all tables in all places: a table may have another name.
+// Forget forgets the schemas of all tables in all locations, since a table may have another
+// name now.
 func (p *places) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,8 +156,8 @@ func (p *places) Forget() {
 	}
 }
 
-// forgetNamed forgets the schemas of the tables in all places whose names stand in a text,
-// which may make, rename or drop them.
+// forgetNamed forgets the schemas, in all locations, of the tables whose names stand in a
+// text. The text may make, rename or drop these tables.
 func (p *places) forgetNamed(d *dialect.Dialect, text string) {
 	names := strings.FieldsFunc(text, func(r rune) bool {
 		return r < 0x80 && r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -172,44 +174,45 @@ func (p *places) forgetNamed(d *dialect.Dialect, text string) {
 	}
 }
 
-// knownPlace is the location of a connection's session. It holds until a text is sent
+// knownPlace is the location of a connection's session. It is valid until a text is sent
 // that may have changed it.
 type knownPlace struct {
-	At    *Location // as it was asked last
-	User  string    // whose rights held then; empty if a session has one user
-	Asked bool      // At holds
+	At    *Location // the session's location when it was asked last
+	User  string    // the user whose rights applied then; empty if a session has only one user
+	Asked bool      // whether At is valid
 
-	// First is where the session was when it began, nil where that was not asked.
+	// First is the location of the session when it began; nil if it was not asked then.
 	First *Location
 
-	// Changed reports whether a text was sent that may have changed it: the end of a
-	// transaction may take that back.
+	// Changed is true after a text was sent that may have changed the location. The end of a
+	// transaction may undo that change.
 	Changed bool
 
-	// unsure reports whether such a statement was prepared. The session does not see when
-	// it runs.
+	// unsure is true after a statement was prepared that may change the location. The session
+	// does not see when that statement runs.
 	unsure bool
 
-	// Moved reports whether a text was sent, or prepared, that may have changed the
-	// place, or have made, renamed or dropped a table, as a function may do without a
-	// word of it. It stays true, since a temporary table does.
+	// Moved is true after a text was sent, or prepared, that may have changed the location, or
+	// have made, renamed or dropped a table; a function may do so without a word about it.
+	// Moved stays true, since a temporary table remains too.
 	Moved bool
 
-	// unnamed reports whether a text was sent that may have made a temporary table
-	// without naming it: it calls an unknown function.
+	// unnamed is true after a text was sent that may have made a temporary table without
+	// naming it, because it calls an unknown function.
 	unnamed bool
 
-	proven []*Location // whose tables' names are proven on this connection
+	proven []*Location // the locations in which INSERTs on this connection prove their tables' names
 
 	made []string // texts of the open transaction that may have made, renamed or dropped tables
 }
 
-// maxProven bounds the places whose tables' names a connection proves. Each of them makes
-// another text of each INSERT, which drivers and servers keep a statement for: where a
-// connection serves many tenants, the others' names are looked up as without a proof.
+// maxProven bounds the locations in which a connection proves tables' names. Each location
+// makes another text of each INSERT, for which drivers and servers keep a statement. If a
+// connection serves many tenants, names in the other locations are looked up, as without a
+// proof.
 const maxProven = 8
 
-// Proves reports whether the names of tables are proven in a place.
+// Proves reports whether INSERTs prove their tables' names in a location.
 func (k *knownPlace) Proves(at *Location) bool {
 	if slices.Contains(k.proven, at) {
 		return true
@@ -223,7 +226,7 @@ func (k *knownPlace) Proves(at *Location) bool {
 
 // sends notes that a text is about to be executed.
 func (k *knownPlace) sends(t *text) {
-	hides := t.dialect.Place.Tables != "" // a temporary table may be made without its name
+	hides := t.dialect.Place.Tables != "" // a temporary table may be made without its name in the text
 	leaves := !k.Asked && (k.unnamed || !hides) || t.leaves(words.PlaceLeft)
 	if hides {
 		k.unnamed = k.unnamed || !leaves && !isSet(t.dialect, t.query)
@@ -231,7 +234,7 @@ func (k *knownPlace) sends(t *text) {
 	}
 	switch {
 	case !k.Asked:
-		k.Changed = true // the setting before is not known
+		k.Changed = true // it is not known what was set before
 	case !leaves:
 		k.Asked, k.Changed = false, true
 	case k.Changed && !t.leaves(words.TransactionLeft):
@@ -256,9 +259,10 @@ func (k *knownPlace) prepares(t *text) {
 	k.Moved = k.Moved || t.dialect.Place.Tables != "" && !t.leaves(words.NamesLeft)
 }
 
-// ends notes that a transaction has ended, or may have: PostgreSQL undoes a SET in a
-// transaction that is rolled back, and SET LOCAL in any. A savepoint ends no transaction,
-// so that the change may still be undone: PlaceNow forgets that outside of one.
+// ends notes that a transaction has ended, or may have. PostgreSQL undoes a SET in a
+// transaction that is rolled back, and SET LOCAL in any. Releasing a savepoint does not end
+// the transaction, so that the change may still be undone; PlaceNow resets Changed outside
+// of a transaction.
 func (k *knownPlace) ends() {
 	if k.Changed {
 		k.Asked = false
@@ -277,7 +281,7 @@ func (k *knownPlace) resets(about *drivers.Facts) {
 }
 
 // makesNames notes that a text is about to be executed which may make, rename or drop
-// tables. Where a transaction may be open, others see that when it ends.
+// tables. If a transaction may be open (inside), other connections see that when it ends.
 func (k *knownPlace) makesNames(all *places, t *text, inside bool) {
 	d, query := t.dialect, t.query
 	if !d.Place.Path || t.leaves(words.NamesLeft) || len(effects.TemporaryOfAny(d, query)) > 0 {
@@ -289,10 +293,12 @@ func (k *knownPlace) makesNames(all *places, t *text, inside bool) {
 	}
 }
 
-// maxMade bounds the texts that are kept for the end of a transaction, which may not be seen.
+// maxMade bounds the texts that are kept until a transaction ends, since its end may not be
+// seen.
 const maxMade = 1000
 
-// madeNames notes that no transaction is open that has made, renamed or dropped tables.
+// madeNames notes that a transaction which made, renamed or dropped tables is no longer
+// open.
 func (k *knownPlace) madeNames(all *places, d *dialect.Dialect) {
 	for _, query := range k.made {
 		all.forgetNamed(d, query)
@@ -300,8 +306,8 @@ func (k *knownPlace) madeNames(all *places, d *dialect.Dialect) {
 	k.made = nil
 }
 
-// Doubt forgets where the session is, and the meaning of a table's name there, which was
-// found to be another table: one of another place, or a temporary one.
+// Doubt forgets the session's location, and what a table's name means there, because the
+// name was found to mean another table: one in another location, or a temporary one.
 func (c *Conn) Doubt(name string) {
 	if c.Place.At != nil {
 		c.Place.At.Doubt(name)
@@ -311,14 +317,14 @@ func (c *Conn) Doubt(name string) {
 	c.Columns.forget()
 }
 
-// Follow notes that the session looks for tables in a place once the texts have run that
-// are about to be sent.
+// Follow notes in which location the session will look for tables once the texts have run
+// that are about to be sent.
 func (c *Conn) Follow(answer string) {
 	c.Place.At, c.Place.Asked = c.server.Places.Of(answer), !c.Place.unsure
 }
 
-// askPlace asks the session where it is, and which temporary tables it has where a text may
-// have made one without its name.
+// askPlace asks the session for its location. If a text may have made a temporary table
+// without naming it, askPlace also asks for the temporary tables.
 func askPlace(ctx context.Context, c *Conn) (where catalog.Where, err error) {
 	d, q := c.dialect(), catalog.Conn(c.Own())
 	if d.Place.Tables == "" || !c.Place.unnamed && !c.Place.unsure {
@@ -334,8 +340,8 @@ func askPlace(ctx context.Context, c *Conn) (where catalog.Where, err error) {
 	return where, err
 }
 
-// PlaceNow returns the location of the connection's session, and asks for it where it
-// is not known. An error is the driver's own.
+// PlaceNow returns the location of the connection's session, and asks the session if the
+// location is not known. An error is the driver's own.
 func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	k := &c.Place
 	if c.Tx == Outside {
@@ -350,7 +356,7 @@ func (c *Conn) PlaceNow(ctx context.Context) (*Location, error) {
 	}
 	answer := where.Place
 	if c.server.StatesOnConnection() && !strings.Contains(answer, "\n") {
-		answer = "" // nothing is attached
+		answer = "" // no database is attached
 	}
 	k.At, k.User, k.Asked = c.server.Places.Of(answer), where.User, !k.unsure
 	k.Changed = k.Changed && c.Tx != Outside

@@ -9,19 +9,19 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// An engine may end a transaction while database/sql and the application take it to be
-// open: at a deadlock, whose error came with a second result or was not read, at a
-// conflict that is resolved by a rollback, or because the application has committed it
-// through the driver's connection. Each later statement is then a transaction of its own:
-// a number would be reserved that no row holds, and two rows could get the same number.
+// An engine may end a transaction while database/sql and the application believe that it is
+// open: at a deadlock, whose error came with a second result or was not read, at a conflict
+// that is resolved by a rollback, or because the application has committed it through the
+// driver's connection. Each later statement is then a transaction of its own: a number
+// would be reserved that no row holds, and two rows could get the same number.
 //
-// A connection's texts are followed, but that is no proof. The statement that draws a
-// number changes nothing if no transaction is open ([store.Joined]), and the INSERT is
-// sent after a second proof, or holds it:
+// keyfill follows the texts of a connection, but they prove nothing. The statement that
+// draws a number changes nothing if no transaction is open ([store.Joined]), and the INSERT
+// is sent after a second proof, or contains it:
 //
 //	MariaDB      the key is an expression that fails if no transaction is open
-//	MySQL        a savepoint is set before the drawing and released after it
-//	SQLite       BEGIN has to fail after the drawing
+//	MySQL        a savepoint is set before the number is drawn and released afterwards
+//	SQLite       BEGIN has to fail after the number was drawn
 //	PostgreSQL   nothing ends a transaction between the two
 //	SQL Server   likewise, without an error that the current statement gets
 //
@@ -38,10 +38,10 @@ func (t *transaction) ProvenStore() *store.Store {
 	return store.Joined(t.dialect(), t.Own(), &t.Ongoing)
 }
 
-// ProveBefore proves before the drawing that the transaction is open, if the statements
-// that draw do not, and sets the savepoint that ProveAfter releases. A transaction that
-// has just begun needs no proof yet. The error is [store.ErrEnded] if the transaction has
-// ended.
+// ProveBefore proves, before numbers are drawn, that the transaction is open, and sets the
+// savepoint that ProveAfter releases. It does nothing if the statements that draw numbers
+// prove it themselves. A transaction that has just begun needs no proof yet. The error is
+// [store.ErrEnded] if the transaction has ended.
 func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
 	if !t.bySavepoint() {
 		return nil
@@ -50,12 +50,12 @@ func (t *transaction) ProveBefore(ctx context.Context, begun bool) error {
 	if err := t.ExecSavepoint(ctx, texts.Set, proofSavepoint); err != nil || begun {
 		return err
 	}
-	// It rolls back to the savepoint that was just set, which undoes nothing.
+	// This rolls back to the savepoint that was just set, which undoes nothing.
 	return t.provedBy(ctx, texts.Undo)
 }
 
-// ProveAfter proves that the transaction has been open since ProveBefore, for the
-// INSERT that is sent next. The error is [store.ErrEnded] where it has ended.
+// ProveAfter proves that the transaction has been open since ProveBefore, for the INSERT
+// that is sent next. The error is [store.ErrEnded] if the transaction has ended.
 func (t *transaction) ProveAfter(ctx context.Context) error {
 	switch {
 	case t.bySavepoint():
@@ -66,16 +66,15 @@ func (t *transaction) ProveAfter(ctx context.Context) error {
 	return nil
 }
 
-// bySavepoint reports whether it takes a savepoint to prove that the transaction is
-// open.
+// bySavepoint reports whether a savepoint is needed to prove that the transaction is open.
 func (t *transaction) bySavepoint() bool {
 	texts := &t.dialect().Transactions
 	return texts.Probe != "" && (texts.KeyOpen == "" || !t.commits.alone)
 }
 
-// provedBy sends a statement that fails without the savepoint. If it fails, numbers that
-// were drawn since the savepoint are in a transaction that has begun implicitly, or in
-// none: a ROLLBACK gives them back.
+// provedBy sends a statement that fails if the savepoint does not exist. After a failure,
+// numbers that were drawn since the savepoint are in a transaction that has begun
+// implicitly, or in none; a ROLLBACK undoes their reservation.
 func (t *transaction) provedBy(ctx context.Context, text string) error {
 	err := t.ExecSavepoint(ctx, text, proofSavepoint)
 	if err != nil && sqlcode.Is(err, t.dialect().Transactions.Ended) {

@@ -44,7 +44,7 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 	return c.query(ctx, query, args)
 }
 
-// query executes a text that gives rows as database/sql does.
+// query executes a text that returns rows, as database/sql does.
 func (c *driverConn) query(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.discard {
 		return nil, driver.ErrBadConn
@@ -97,28 +97,28 @@ func isDrop(query string) bool {
 	return len(query) > 4 && strings.EqualFold(query[:4], "drop")
 }
 
-// sendsQuiet is sends for a text of which IsQuiet is true. Settings and a place that were
-// not asked for yet are noted as changed, since they are not known.
+// sendsQuiet is [Conn.sends] for a text for which [IsQuiet] is true. Settings and a
+// location that were not asked for yet are noted as changed, since they are not known.
 func (c *Conn) sendsQuiet() {
 	c.Settings.changed = c.Settings.changed || !c.Settings.Asked
 	c.Place.Changed = c.Place.Changed || !c.Place.Asked
 }
 
-// ExecQuiet is ExecContext for a text of which IsQuiet is true.
+// ExecQuiet is [Conn.ExecContext] for a text for which [IsQuiet] is true.
 func (c *Conn) ExecQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Result, error) {
 	c.sendsQuiet()
 	return c.exec(ctx, text, args)
 }
 
-// QueryQuiet is QueryContext for a text of which IsQuiet is true.
+// QueryQuiet is [Conn.QueryContext] for a text for which [IsQuiet] is true.
 func (c *Conn) QueryQuiet(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	c.sendsQuiet()
 	return c.query(ctx, text, args)
 }
 
-// CheckNamedValue asks the driver's connection. For a driver that prepares every text
-// it refuses nothing: the statement is asked later, with the same arguments, and may
-// take types that database/sql does not.
+// CheckNamedValue lets the driver's connection check an argument. For a driver that
+// prepares every text it refuses nothing: the statement later checks the same arguments,
+// and may accept types that database/sql does not.
 func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 	if c.checker != nil {
 		return c.checker.CheckNamedValue(nv)
@@ -136,14 +136,14 @@ func (c *Conn) CheckNamedValue(nv *driver.NamedValue) error {
 // does not ask the driver's connection about arguments.
 func (c *driverConn) preparesAll() bool { return c.checker == nil && !c.Execs && !c.Queries }
 
-// convert converts an argument as database/sql does it without a checker; ErrSkip lets
-// database/sql ask the statement's ColumnConverter, if the driver has one.
+// convert converts an argument as database/sql does for a driver without a checker. After
+// ErrSkip, database/sql asks the statement's ColumnConverter, if the driver has one.
 func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 	if c.converts {
 		return driver.ErrSkip
 	}
 	switch v := nv.Value.(type) {
-	case string, int64, bool, float64, []byte, nil: // what most arguments are
+	case string, int64, bool, float64, []byte, nil: // most arguments are of these types
 	case int:
 		nv.Value = int64(v)
 	default:
@@ -152,20 +152,22 @@ func (c *driverConn) convert(nv *driver.NamedValue) (err error) {
 	return err
 }
 
-// MeansAsSeen reports whether names of tables mean the same on a connection as at home:
-// it has no temporary tables, its transaction has changed no tables, and its place is
-// home, as far as that needs no proof. home is nil if the place does not matter.
+// MeansAsSeen reports whether names of tables mean the same on a connection as in home, the
+// location in which sessions begin: the connection has no temporary tables, its transaction
+// has changed no tables, and its location is home, as far as that needs no proof. home is
+// nil if the location does not matter.
 func MeansAsSeen(c *Conn, home *Location) bool {
 	return !c.Temporary.Every && c.Temporary.Names == nil && !c.Altered.On && (home == nil || c.Place.Asked && c.Place.At == home && !c.Place.Moved)
 }
 
 // skipping counts how often the driver has answered driver.ErrSkip to arguments since it
-// took arguments the last time. Some drivers always do; others only for some texts, as
+// last accepted arguments. Some drivers always answer so; others only for some texts, as
 // go-sql-driver/mysql with interpolateParams.
 type skipping struct{ times uint8 }
 
-// skipsExpected is how often the driver answers ErrSkip before that is expected of it.
-// skipsUntried is how many texts are then prepared at once before one is tried again.
+// skipsExpected is how often the driver answers ErrSkip before another ErrSkip is expected.
+// skipsUntried is how many texts are then prepared without a try, before one is tried
+// again.
 const (
 	skipsExpected = 3
 	skipsUntried  = 64
@@ -183,12 +185,12 @@ func (s *skipping) saw(err error) {
 	}
 }
 
-// Any reports whether the driver has answered driver.ErrSkip since it took arguments the
-// last time.
+// Any reports whether the driver has answered driver.ErrSkip since it last accepted
+// arguments.
 func (s *skipping) Any() bool { return s.times > 0 }
 
-// IsExpected reports whether the driver will probably answer ErrSkip. Ask it once for
-// each text, since it counts how often it was asked.
+// IsExpected reports whether the driver will probably answer ErrSkip. Call it once for each
+// text, since it counts its calls.
 func (s *skipping) IsExpected() bool {
 	if s.times < skipsExpected {
 		return false

@@ -13,30 +13,29 @@ import (
 type Server struct {
 	Driver drivers.Facts
 
-	// Detached reports that keys come from stand-ins for stores: the engine is asked
-	// nothing, and keeps no state.
+	// Detached means that keys come from stand-ins for stores, as in tests: the engine is
+	// asked nothing, and keeps no state.
 	Detached bool
 
-	may []*dialect.Dialect // the possible dialects: one, or MySQL's and MariaDB's
+	may []*dialect.Dialect // the dialects that the server may have: one, or MySQL's and MariaDB's
 
 	KnownDialect  atomic.Pointer[dialect.Dialect] // nil until the server is known to be MySQL or MariaDB
-	Casing        atomic.Uint32                   // whether the case of tables' names counts: Casing…
-	ServerVersion atomic.Pointer[[2]int]          // major and minor, once they were asked for
+	Casing        atomic.Uint32                   // whether the case of tables' names matters: one of Casing…
+	ServerVersion atomic.Pointer[[2]int]          // major and minor version; nil until they are asked for
 	Places        places
 
-	// converts is whether sessions convert arguments as they begin: see
-	// ConvertsArguments.
+	// converts says whether new sessions convert arguments: see ConvertsArguments.
 	converts atomic.Int32
 
 	// Drops counts the texts of the application that begin with DROP.
 	Drops atomic.Uint64
 
-	// ResetsForget reports whether the application's own function for a connection that
-	// comes back from the pool has the server forget what was prepared.
+	// ResetsForget is true if the application's own function for a connection that comes back
+	// from the pool makes the server forget prepared statements.
 	ResetsForget atomic.Bool
 }
 
-// NewServer returns the server of a database before it was asked anything.
+// NewServer returns a server that was not asked anything yet.
 func NewServer(facts drivers.Facts, may []*dialect.Dialect) *Server {
 	s := &Server{Driver: facts, may: may}
 	if len(may) == 1 {
@@ -54,21 +53,22 @@ func (s *Server) Dialect() *dialect.Dialect {
 	return s.may[0]
 }
 
-// On MySQL and MariaDB the server's lower_case_table_names decides whether ORDERS is the
-// table orders. It never changes while a server runs, and is asked for when the first
-// name comes for which it matters.
+// On MySQL and MariaDB the server's lower_case_table_names decides whether ORDERS means the
+// table orders. It never changes while a server runs. The server is asked for it when a
+// name comes up for the first time whose case matters.
 const (
 	CasingUnknown = iota
 	CasingFolds
 	CasingExact
 )
 
-// StatesOnConnection reports whether states are kept on the connection of each statement:
-// an engine with one writer would wait for itself on any other.
+// StatesOnConnection reports whether keyfill reads and writes its states on the connection
+// of each statement: an engine with one writer would wait for itself on any other
+// connection.
 func (s *Server) StatesOnConnection() bool { return s.may[0].OneWriter && !s.Detached }
 
-// IsUndone reports whether err means that the engine has rolled a transaction back in
-// favour of another, such as a deadlock's winner or another node's transaction.
+// IsUndone reports whether err means that the engine has rolled back a transaction in
+// favour of another one, such as a deadlock's winner or a transaction on another node.
 func (s *Server) IsUndone(err error) bool {
 	return sqlcode.ClassOf(s.Dialect(), err) == dialect.ErrorTransaction
 }

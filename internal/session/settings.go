@@ -10,24 +10,24 @@ import (
 )
 
 // Some settings of a session decide where a string ends, such as sql_mode's
-// NO_BACKSLASH_ESCAPES. If an INSERT depends on them and the policy does not set them,
-// the INSERT's connection is asked for them.
+// NO_BACKSLASH_ESCAPES. If the meaning of an INSERT depends on such a setting and the
+// policy does not name its value, the INSERT's connection is asked for it.
 
-// knownSettings are the settings that a session has answered. They hold until something
-// is sent that may change them.
+// knownSettings are the settings that a session has reported. They are valid until
+// something is sent that may change them.
 type knownSettings struct {
 	set   dialect.Settings
-	Asked bool // set holds
+	Asked bool // whether set is valid
 
-	// changed reports whether a text was sent that may have changed them: the end of a
-	// transaction may take that back.
+	// changed is true after a text was sent that may have changed the settings. The end of a
+	// transaction may undo that change.
 	changed bool
 
-	// unsure reports whether such a statement was prepared. The session does not see when
-	// it runs.
+	// unsure is true after a statement was prepared that may change the settings. The session
+	// does not see when that statement runs.
 	unsure bool
 
-	// begins holds whether transactions of the session begin read only, and whether the
+	// begins says whether transactions of the session begin as read-only, and whether the
 	// session was asked for that.
 	begins struct{ asked, readOnly bool }
 }
@@ -38,7 +38,7 @@ func (k *knownSettings) sends(t *text) {
 		k.begins.asked, k.changed = false, true
 	}
 	if !k.Asked {
-		k.changed = true // the settings before are not known
+		k.changed = true // it is not known what the settings were before
 	} else if !t.leaves(words.SettingsLeft) {
 		k.Asked, k.changed = false, true
 	}
@@ -51,8 +51,8 @@ func (k *knownSettings) prepares(t *text) {
 	}
 }
 
-// ends notes that a transaction has ended: PostgreSQL undoes a SET in a transaction that
-// is rolled back, and SET LOCAL in any.
+// ends notes that a transaction has ended. PostgreSQL then undoes a SET if the transaction
+// was rolled back, and SET LOCAL always.
 func (k *knownSettings) ends() {
 	if k.changed {
 		k.Asked, k.changed = false, false
@@ -60,8 +60,8 @@ func (k *knownSettings) ends() {
 	}
 }
 
-// BeginOwn begins a transaction of keyfill's own on the application's connection, as
-// read-only as a transaction that the session would begin.
+// BeginOwn begins a transaction of keyfill's own on the application's connection. The
+// transaction is read-only if those that the session begins are.
 func BeginOwn(ctx context.Context, c *Conn, opts driver.TxOptions) (driver.Tx, error) {
 	if c.server.Driver.BeginsReadWrite {
 		k := &c.Settings
@@ -77,8 +77,8 @@ func BeginOwn(ctx context.Context, c *Conn, opts driver.TxOptions) (driver.Tx, e
 	return c.BeginDriver(ctx, opts)
 }
 
-// SettingsNow returns the settings of the connection's session; false where it gives
-// no answer that can be read. An error is the driver's own.
+// SettingsNow returns the settings of the connection's session. known is false if the
+// session's answer cannot be read. An error is the driver's own.
 func (c *Conn) SettingsNow(ctx context.Context, s *dialect.Setting) (set dialect.Settings, known bool, err error) {
 	k := &c.Settings
 	if k.Asked {

@@ -8,20 +8,20 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// A connection may create a temporary table that hides a configured one.
-// temporaryNames collects the names of such tables from the texts that are sent.
-// Whether a name still means the temporary table at an INSERT (after a DROP, a ROLLBACK,
-// ON COMMIT DROP, a change of the search path) is asked of the engine.
+// A connection may create a temporary table that hides a configured table. temporaryNames
+// collects the names of such tables from the texts that are sent. At an INSERT the engine
+// is asked whether a name still means the temporary table (after a DROP, a ROLLBACK, ON
+// COMMIT DROP, a change of the search path).
 
 // temporaryNames are the folded names, without a schema, of temporary tables that a
 // connection may have made. They are kept until it is closed: a connection that is used
 // again still has its temporary tables.
 type temporaryNames struct {
 	Names map[string]bool
-	Every bool // any name may be one's: a search path may have their schema first
+	Every bool // whether any name may be a temporary table's, since a search path may list their schema first
 
-	// Times counts how often a name was noted. A statement that was prepared before may
-	// mean another table since.
+	// Times counts how often a name was noted. A statement that was prepared earlier may mean
+	// another table since then.
 	Times int
 }
 
@@ -35,7 +35,7 @@ func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 // add notes the names that a text makes.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range effects.TemporaryOfAny(d, query) {
-		n.note(d.Fold(name, true)) // which may match a name that hides no table
+		n.note(d.Fold(name, true)) // a noted name may also belong to no hidden table
 	}
 }
 

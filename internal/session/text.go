@@ -15,7 +15,7 @@ type text struct {
 	read    bool
 }
 
-// leaves reports whether the text leaves something.
+// leaves reports whether the text leaves everything in what unchanged.
 func (t *text) leaves(what words.Left) bool {
 	if !t.read {
 		t.left, t.read = effects.Leaves(t.dialect, t.query), true

@@ -4,12 +4,12 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// untouched are the parts of a session that a text must leave unchanged for touched:
-// settings, the role, what names mean, temporary tables.
+// untouched has the parts of a session that a text must leave unchanged so that touched
+// stays false: settings, the role, the meaning of names, temporary tables.
 const untouched = words.PlaceLeft | words.SettingsLeft | words.NamesLeft | words.RowsLeft
 
-// touched reports whether a text was sent or prepared that may have changed the session
-// since the driver opened it. It is not followed where nothing asks for it.
+// touched is true after a text was sent or prepared that may have changed the session since
+// the driver opened it. It is only followed on engines for which IsAsOpened needs it.
 type touched bool
 
 // sends notes that a text is about to be sent, or prepared.

@@ -13,18 +13,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// TxState is the state of a connection's transaction, as far as it can be followed from
-// BeginTx and from the texts that are sent.
+// TxState is the state of a connection's transaction, as far as BeginTx and the texts that
+// are sent show it.
 type TxState uint8
 
-// The states. Unknown and Unasked differ in what settles them: in Unasked a statement can
-// be sent that proves whether a transaction is open; in Unknown even the session's own
-// settings are in doubt.
+// These are the states. In Unasked a statement can be sent that proves whether a
+// transaction is open; in Unknown even the session's own settings are in doubt.
 const (
-	Outside TxState = iota // no transaction is open: each statement is one
-	Inside                 // one is open
-	Unknown                // one may be open
-	Unasked                // the engine has to be asked
+	Outside TxState = iota // no transaction is open: each statement is a transaction of its own
+	Inside                 // a transaction is open
+	Unknown                // a transaction may be open
+	Unasked                // the engine has to be asked whether a transaction is open
 )
 
 // transaction records the transactions of one connection: whether one is open, whether
@@ -33,30 +32,31 @@ const (
 // the engine is asked (see IsInTransaction).
 type transaction struct {
 	link
-	InMemory bool // the database goes with the connection
+	InMemory bool // whether the database is in memory, and is lost with the connection
 
 	Tx      TxState
-	saved   bool          // the transaction may have begun with a savepoint, and ends with that
-	Ended   bool          // the engine has ended the transaction; the application has not ended it yet
+	saved   bool          // whether the transaction may have begun with a savepoint, whose release ends it
+	Ended   bool          // whether the engine has ended the transaction, and the application has not ended it yet
 	Ongoing store.Ongoing // the transaction that is open
 
-	begun     bool // BeginTx has begun one, which has got neither Commit nor Rollback
-	nested    bool // a text may have begun, or ended, one inside of it
-	left      bool // a Commit has failed: a transaction that it has left open may have no end
-	unwrapped bool // the application has the driver's connection, and sends texts that are not seen
+	begun     bool // whether BeginTx has begun a transaction that has got neither Commit nor Rollback
+	nested    bool // whether a text may have begun, or ended, a transaction inside of that one
+	left      bool // whether a Commit has failed and may have left open a transaction that nothing ends
+	unwrapped bool // whether the application has the driver's connection, and may send texts that are not seen
 
-	// Begins counts the transactions that were seen to begin, Undos the events that may
+	// Begins counts the transactions that were seen to begin. Undos counts the events that may
 	// have undone what a transaction has reserved: its begin and end, a rollback to a
-	// savepoint, and all events that are not seen. Code that keeps something for a
-	// transaction keeps the count with it, and compares.
+	// savepoint, and all events that are not seen. Code that keeps a value for a transaction
+	// keeps the count with the value, and compares.
 	Begins, Undos uint64
 
-	// Losses counts the events of Undos and all errors of the application's texts. A Commit
-	// that succeeds proves that what its transaction did after the last of these is stored.
+	// Losses counts the events of Undos, and all errors of the application's texts. A Commit
+	// that succeeds proves that everything its transaction did after the last of these is
+	// stored.
 	Losses uint64
 
-	// Ends counts the events that may have ended a transaction, and stored what it has
-	// done so far: a text that ends or begins one, DDL, and whatever is not seen.
+	// Ends counts the events that may have ended a transaction, and stored what it has done so
+	// far: a text that ends or begins a transaction, DDL, and everything that is not seen.
 	Ends uint64
 
 	OnEnd Ending // called at the end of each transaction that BeginTx has begun; may be nil
@@ -64,14 +64,14 @@ type transaction struct {
 	commits knownCommits
 	Altered catalogChanges
 
-	renamed  bool   // a table has another name, which others may not see yet
-	OnRename func() // called when it has, and again when they see it; may be nil
+	renamed  bool   // whether a table was renamed, which other connections may not see yet
+	OnRename func() // called when a table was renamed, and again when other connections see it; may be nil
 }
 
 // follow notes that a text with this effect has run, or has failed with err.
 func (t *transaction) follow(effect effects.Transaction, err error) {
 	if effect == effects.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
-		err = nil // SQLite had ended it: an INSERT that is interrupted does
+		err = nil // SQLite had ended the transaction already, as an interrupted INSERT does
 	}
 	switch {
 	case effect == effects.TxUnchanged:
@@ -93,7 +93,7 @@ func (t *transaction) follow(effect effects.Transaction, err error) {
 		t.Tx, t.Ended = Outside, false
 	}
 	if (effect == effects.TxEnds || effect == effects.TxUnknown) && !t.begun && t.dialect().Transactions.Open != "" {
-		t.Ended = false // the application has ended it, and the engine is asked whether one is open
+		t.Ended = false // the application has ended it, and the engine is asked whether a transaction is open
 	}
 	if t.Tx == Outside {
 		t.Altered.ends()
@@ -116,18 +116,19 @@ func (t *transaction) follow(effect effects.Transaction, err error) {
 	}
 }
 
-// Ending is called at the end of the transactions that BeginTx has begun on a connection.
+// Ending is told about the end of the transactions that BeginTx has begun on a connection.
 type Ending interface {
-	// BeforeEnd is called before the driver's Commit or Rollback. After an error of a
-	// Commit nothing is sent, and the transaction is rolled back.
+	// BeforeEnd is called before the driver's Commit or Rollback. If it returns an error
+	// before a Commit, the transaction is rolled back instead.
 	BeforeEnd(ctx context.Context, commits bool) error
 
 	// AfterEnd is called with the error of the driver's Commit or Rollback.
 	AfterEnd(ctx context.Context, commits bool, err error)
 }
 
-// ends notes that the transaction of a BeginTx has got its Commit or Rollback. One
-// that a text has begun inside of it may be open still, on an engine that counts them.
+// ends notes that the transaction of a BeginTx has got its Commit or Rollback. A
+// transaction that a text has begun inside of it may still be open, on an engine that
+// counts them.
 func (t *transaction) ends(err error) {
 	nested := t.nested && t.dialect().Transactions.Open != ""
 	t.begun, t.nested = false, false
@@ -137,7 +138,7 @@ func (t *transaction) ends(err error) {
 	}
 }
 
-// resets notes that the pool hands out the connection again, if its driver has the server
+// resets notes that the pool hands out the connection again, if its driver makes the server
 // undo the changes of the session.
 func (t *transaction) resets() {
 	if t.server.Driver.ResetsSession && t.Tx != Outside {
@@ -147,8 +148,8 @@ func (t *transaction) resets() {
 	t.commits.asked = t.commits.asked && t.server.Driver.KeepsSession
 }
 
-// NoteRan notes that a text of the application has run, or has failed with err. A text
-// that was refused, or that the driver takes only when it is prepared, has not run.
+// NoteRan notes that a text of the application has run, or has failed with err. A text that
+// was refused, or that the driver only accepts when it is prepared, has not run.
 func (t *transaction) NoteRan(effect effects.Transaction, what words.Concern, err error) {
 	if err != driver.ErrSkip && !unsent(err) {
 		t.followText(effect, err)
@@ -165,9 +166,9 @@ func (t *transaction) NoteRan(effect effects.Transaction, what words.Concern, er
 	}
 }
 
-// followText is follow for a text of the application. On an engine whose driver opens and
-// ends transactions itself (Transactions.Driver), texts do not show whether one is open;
-// they only count as a possible undo.
+// followText is [transaction.follow] for a text of the application. On an engine whose
+// driver opens and ends transactions itself (Transactions.Driver), texts do not show
+// whether one is open; they only count as events that may have undone something.
 func (t *transaction) followText(effect effects.Transaction, err error) {
 	t.nested = t.nested || effect != effects.TxUnchanged
 	t.left = t.left && (effect != effects.TxEnds || err != nil)
@@ -178,8 +179,7 @@ func (t *transaction) followText(effect effects.Transaction, err error) {
 	}
 }
 
-// renames notes that a text was executed which has given a table another name, or has
-// tried to.
+// renames notes that a text was executed which has renamed a table, or has tried to.
 func (t *transaction) renames() {
 	t.renamed = t.Tx != Outside
 	if t.OnRename != nil {
@@ -192,21 +192,21 @@ func (t *transaction) renames() {
 func (t *transaction) controlled(what words.Concern) {
 	if what&words.ConcernsTransaction != 0 {
 		if !t.Ongoing.Ours {
-			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes its mark
+			t.Ongoing = store.Ongoing{} // a rollback to a savepoint undoes the transaction's mark
 		}
 		t.Undos++
 	}
 }
 
-// conflicts notes the error of a text that leaves the transaction as it is unless it
-// fails: with OR ROLLBACK, SQLite ends the transaction at a conflict.
+// conflicts notes the error of a text that only changes the transaction if it fails: with
+// OR ROLLBACK, SQLite ends the transaction at a conflict.
 func conflicts(t *transaction, err error) {
 	if err != nil && t.Tx == Inside && t.server.StatesOnConnection() && sqlcode.Answered(err) {
 		t.Tx = Unasked
 	}
 }
 
-// MarkUnknown notes that it is not known any more whether a transaction is open.
+// MarkUnknown notes that it is no longer known whether a transaction is open.
 func (t *transaction) MarkUnknown() {
 	t.Tx = Unknown
 	t.Ends++
@@ -214,8 +214,8 @@ func (t *transaction) MarkUnknown() {
 	t.commits = knownCommits{}
 }
 
-// MarkMaybeEnded notes that the engine has likely ended the transaction. SQLite is asked
-// whether it has.
+// MarkMaybeEnded notes that the engine has probably ended the transaction. On SQLite the
+// engine is asked later whether it has.
 func (t *transaction) MarkMaybeEnded() {
 	t.MarkUnknown()
 	if t.server.StatesOnConnection() {
@@ -223,15 +223,16 @@ func (t *transaction) MarkMaybeEnded() {
 	}
 }
 
-// MarkEnded notes that the engine has ended a transaction which the application takes
-// to be open. Statements with joined keys are refused until the application ends it.
+// MarkEnded notes that the engine has ended a transaction which the application believes to
+// be open. Statements whose keys belong to the transaction are refused until the
+// application ends it.
 func (t *transaction) MarkEnded() {
 	t.MarkUnknown()
 	t.Ended = true
 }
 
-// unwrap notes that the application has the driver's connection: nothing is known until
-// a transaction begins and ends.
+// unwrap notes that the application has the driver's connection. From then on nothing is
+// known, until a transaction begins and ends.
 func (t *transaction) unwrap() {
 	t.MarkUnknown()
 	t.unwrapped = true

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// IsInTransaction reports whether a transaction is open on the connection, or begins
-// implicitly. If that is not known, it asks the engine; see Settle.
+// IsInTransaction reports whether a transaction is open on the connection, or the next
+// statement begins one implicitly. If that is not known, it asks the engine; see Settle.
 func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 	if err := t.Settle(ctx); err != nil {
 		return false, err
@@ -27,12 +27,12 @@ func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 		return false, ErrChains
 	}
 	if !t.commits.alone {
-		t.Tx = Inside // as soon as the next statement has run
+		t.Tx = Inside // the next statement begins a transaction
 	}
 	return !t.commits.alone, nil
 }
 
-// askCommits asks the session, once, when its statements commit.
+// askCommits asks the session once whether its statements commit.
 func (t *transaction) askCommits(ctx context.Context) error {
 	if t.commits.asked {
 		return nil
@@ -92,10 +92,10 @@ func (t *transaction) Settle(ctx context.Context) error {
 	return nil
 }
 
-// askProof settles whether a transaction is open by the proof that the statements which
-// draw numbers have. If the application takes a transaction to be open that has ended,
-// its statements are refused until it ends the transaction: they would be committed one
-// by one.
+// askProof settles whether a transaction is open, by the proof that is in the statements
+// which draw numbers. If the application believes that a transaction is open which has
+// ended, its statements are refused until it ends the transaction: they would be committed
+// one by one.
 func askProof(ctx context.Context, t *transaction) error {
 	err := store.Joined(t.dialect(), t.Raw, &store.Ongoing{}).Prove(ctx)
 	switch {
@@ -112,8 +112,8 @@ func askProof(ctx context.Context, t *transaction) error {
 	return nil
 }
 
-// IsProvenOpen reports whether a transaction is open, and asks the engine if it may have
-// ended the transaction without an error that was seen: after a deadlock MySQL and
+// IsProvenOpen reports whether a transaction is open. It asks the engine if the engine may
+// have ended the transaction without an error that was seen: after a deadlock MySQL and
 // MariaDB commit each statement at once, and still accept a ROLLBACK.
 func (t *transaction) IsProvenOpen(ctx context.Context) bool {
 	if t.Tx != Inside || t.dialect().Transactions.Probe == "" {
@@ -137,7 +137,7 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 		if t.Tx != Inside {
 			t.Tx, t.saved = Inside, false
 			t.Begins++
-			t.nested = true // it may be more than one
+			t.nested = true // more than one transaction may have begun
 		}
 	case ok && open == 0 && !t.begun:
 		t.Tx, t.left = Outside, false
@@ -149,20 +149,20 @@ func (t *transaction) askOpen(ctx context.Context, question string) error {
 }
 
 // ErrChains is returned when the session begins another transaction after each commit, so
-// that a transaction of keyfill's would have no end.
+// that a transaction of keyfill's own would never end.
 var ErrChains = anchor.Last("transaction-ended", "keyfill: completion_type is not NO_CHAIN, so that a commit begins another transaction: begin one with BeginTx")
 
-// knownCommits is the session's answer about its commits. It holds until something is
+// knownCommits is the session's answer about its commits. It is valid until something is
 // sent that may change it.
 type knownCommits struct {
 	asked  bool
-	alone  bool // a statement outside of transactions is committed at once
-	chains bool // something follows a commit
+	alone  bool // whether a statement outside of transactions is committed at once
+	chains bool // whether another transaction begins after a commit
 }
 
-// EndFailed rolls a transaction of keyfill's back after its Commit or Rollback has
-// failed; nil means that it has not. Where the ROLLBACK fails too, the connection is
-// closed, unless a database in memory would be lost with it.
+// EndFailed rolls back a transaction of keyfill's own whose Commit or Rollback has failed
+// with the given error. It does nothing if the error is nil. If the ROLLBACK fails too, the
+// connection is closed, unless a database in memory would be lost with it.
 func (t *transaction) EndFailed(ctx context.Context, failed error) {
 	if failed == nil {
 		return
@@ -172,7 +172,7 @@ func (t *transaction) EndFailed(ctx context.Context, failed error) {
 		return
 	}
 	if ask := t.dialect().Transactions.Open; ask != "" && t.askOpen(context.WithoutCancel(ctx), ask) == nil && t.Tx == Outside {
-		return // the engine had ended it
+		return // the engine had ended the transaction
 	}
 	t.MarkUnusable()
 }
@@ -189,8 +189,8 @@ func (t *transaction) MarkUnusable() {
 const noTransaction = "no transaction is active"
 
 // nestedBegin is part of SQLite's message for a BEGIN inside a transaction
-// (sqlite3VdbeExec, OP_AutoCommit), of which there is no code.
+// (sqlite3VdbeExec, OP_AutoCommit), which has no code of its own.
 const nestedBegin = "within a transaction"
 
-// IsNestedBegin reports whether SQLite has refused a BEGIN since a transaction is open.
+// IsNestedBegin reports whether SQLite has refused a BEGIN because a transaction is open.
 func IsNestedBegin(err error) bool { return strings.Contains(err.Error(), nestedBegin) }

@@ -5,7 +5,7 @@ import (
 	"database/sql/driver"
 )
 
-// unwrapKey is the context's key of the sink in which [Conn.Ping] leaves the driver's
+// unwrapKey is the context's key of the sink in which [Conn.Ping] stores the driver's
 // connection.
 type unwrapKey struct{}
 
@@ -20,7 +20,7 @@ func Unwrap(conn any) any {
 		return conn
 	}
 	var sink unwrapSink
-	// A connection that is not ours is pinged: its answer is not our business.
+	// A connection that is not a Conn is only pinged; the result does not matter.
 	_ = p.Ping(context.WithValue(context.Background(), unwrapKey{}, &sink))
 	if sink.conn == nil {
 		return conn

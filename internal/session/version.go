@@ -42,7 +42,7 @@ func (c *Conn) AskVersion(ctx context.Context) (string, error) {
 	return "", anchor.Last("driver", "keyfill: SELECT VERSION() gave no text: say dialect: mysql or mariadb in the policy")
 }
 
-// AskServer finds out whether the server is MySQL or MariaDB, where that is not known.
+// AskServer finds out whether the server is MySQL or MariaDB, if that is not known.
 func (c *Conn) AskServer(ctx context.Context) error {
 	s := c.server
 	if s.KnownDialect.Load() != nil {
