@@ -7,13 +7,14 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// alter reads an ALTER TABLE after these words. It reports whether it understands it.
+// alter reads the rest of a statement after ALTER TABLE, and reports whether it understands
+// the statement.
 func (r *reader) alter(s *statement) bool {
 	s.accept("if", "exists")
 	s.accept("only")
 	t := r.table(s.qualified())
 	if t == nil {
-		return true // of a table that the script does not declare
+		return true // the script does not declare this table
 	}
 	s.accept("*")
 	_ = s.accept("with", "check") || s.accept("with", "nocheck")
@@ -60,7 +61,7 @@ func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 	}
 	s.accept("column")
 	s.accept("if", "not", "exists")
-	if inner, ok := s.brackets(); ok { // several, of MySQL and Oracle
+	if inner, ok := s.brackets(); ok { // several columns in brackets, in MySQL and Oracle
 		understood := true
 		for _, part := range parts(inner) {
 			understood = r.element(t, &statement{d: r.d, tokens: part}) && understood
@@ -68,7 +69,7 @@ func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 		return understood
 	}
 	if s.isName() && r.columnAt(t, (&statement{d: r.d, tokens: s.tokens[s.at:]}).name()) >= 0 {
-		return true // it is there
+		return true // the table has the column already
 	}
 	_, ok := r.column(t, s)
 	return ok
@@ -135,7 +136,8 @@ func (r *reader) alterColumn(t *catalog.Declaration, s *statement) {
 	}
 }
 
-// redefine reads the new definition of a column, whose name was another one for CHANGE.
+// redefine reads the new definition of a column. before is the column's old name if the
+// statement is a CHANGE; otherwise it is empty.
 func (r *reader) redefine(t *catalog.Declaration, s *statement, before string) bool {
 	fresh := &catalog.Declaration{}
 	name, ok := r.column(fresh, s)
@@ -169,7 +171,7 @@ func (r *reader) rename(t *catalog.Declaration, s *statement) {
 	}
 }
 
-// renameColumn gives a column another name in the indexes of its table.
+// renameColumn renames a column in the indexes of its table.
 func renameColumn(t *catalog.Declaration, before, name string) {
 	for _, index := range t.Indexes {
 		for i, column := range index.Columns {

@@ -10,7 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// column reads a column with its constraints, and adds it to the table.
+// column reads a column with its constraints, and adds it to the table. ok is false if it
+// is not understood.
 func (r *reader) column(t *catalog.Declaration, s *statement) (name string, ok bool) {
 	c := catalog.Declared{Name: s.name()}
 	if c.Name == "" {
@@ -30,7 +31,7 @@ var attributeWords = []string{
 	"unicode", "masked", "encoding", "encode", "first", "after", "enable", "disable", "deferrable", "initially", "using",
 }
 
-// typeOf reads a type.
+// typeOf reads the type of a column into c.
 func (r *reader) typeOf(c *catalog.Declared, s *statement) {
 	var words []string
 	if s.isName() && !s.isAny(attributeWords...) || s.isAny("character") {
@@ -93,7 +94,8 @@ func sizesOf(inner []token) (sizes []int) {
 	return sizes
 }
 
-// attributes reads the text after the type of the column at a place of the table.
+// attributes reads the text after the type of a column. place is the column's index in the
+// table.
 func (r *reader) attributes(t *catalog.Declaration, place int, s *statement) {
 	c := &t.Columns[place]
 	constraint := ""
@@ -133,7 +135,7 @@ func (r *reader) attributes(t *catalog.Declaration, place int, s *statement) {
 			}
 		case s.accept("references"):
 			r.refers(t, s, constraint, []string{c.Name})
-		case s.is("key") && r.d.Family == dialect.FamilyMySQL: // a KEY alone is a primary one
+		case s.is("key") && r.d.Family == dialect.FamilyMySQL: // KEY alone means PRIMARY KEY
 			s.next()
 			t.Indexes = append(t.Indexes, catalog.DeclaredIndex{Unique: true, Primary: true, Columns: []string{c.Name}})
 		case s.accept("comment"):
@@ -177,11 +179,11 @@ func (r *reader) expression(s *statement) string {
 	return textOf(s.tokens[begin:s.at])
 }
 
-// isBehindCast reports whether the token before the next one opens the name of a type, as
-// in 'a'::character varying.
+// isBehindCast reports whether the token before the next one precedes the name of a type,
+// as in 'a'::character varying.
 func (s *statement) isBehindCast() bool { return s.at > 0 && s.tokens[s.at-1].text == ":" }
 
-// columnAt returns the place of a column in a table, -1 for none.
+// columnAt returns the index of a column in a table, or -1 if the table does not have it.
 func (r *reader) columnAt(t *catalog.Declaration, name string) int {
 	return slices.IndexFunc(t.Columns, func(c catalog.Declared) bool {
 		return r.d.Fold(c.Name, true) == r.d.Fold(name, true)

@@ -9,14 +9,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// create reads a statement after its word CREATE. It reports whether the reader
+// create reads the rest of a statement after CREATE. It reports whether the reader
 // understands the statement, which is true of every statement that concerns no table.
 func (r *reader) create(s *statement) bool {
 	isUnique := false
 	for !s.isEnd() {
 		switch {
 		case s.isAny("temporary", "temp"):
-			return true // it belongs to a session
+			return true // a temporary table belongs to a session
 		case s.accept("or"), s.accept("replace"), s.accept("unlogged"), s.accept("clustered"), s.accept("nonclustered"),
 			s.accept("global"), s.accept("local"), s.accept("fulltext"), s.accept("spatial"), s.accept("bitmap"):
 		case s.accept("unique"):
@@ -66,7 +66,7 @@ func (r *reader) skipDefiner(s *statement) {
 	}
 }
 
-// createTable reads a CREATE TABLE after these words.
+// createTable reads the rest of a statement after CREATE TABLE.
 func (r *reader) createTable(s *statement) bool {
 	ifNot := s.accept("if", "not", "exists")
 	schema, name := s.qualified()
@@ -96,7 +96,7 @@ func (r *reader) createTable(s *statement) bool {
 	}
 	inner, ok := s.brackets()
 	if !ok {
-		return false // AS SELECT, OF a type
+		return false // CREATE TABLE … AS SELECT, or OF a type
 	}
 	t := r.declare(schema, name)
 	understood := true
@@ -107,7 +107,7 @@ func (r *reader) createTable(s *statement) bool {
 	return understood
 }
 
-// like reads the table whose columns another one takes.
+// like reads the name of a table, and adds the columns of that table to t.
 func (r *reader) like(t *catalog.Declaration, s *statement) bool {
 	from := r.table(s.qualified())
 	if from == nil {
@@ -145,8 +145,8 @@ func (r *reader) options(t *catalog.Declaration, s *statement) {
 	}
 }
 
-// inherited returns the columns that another table has from a table. A column of its
-// primary key cannot be NULL there either.
+// inherited returns the columns that a table inherits from parent. A column in the primary
+// key of parent cannot be NULL in that table either.
 func inherited(parent *catalog.Declaration) []catalog.Declared {
 	columns := slices.Clone(parent.Columns)
 	for i := range columns {
@@ -159,7 +159,7 @@ func inherited(parent *catalog.Declaration) []catalog.Declared {
 	return columns
 }
 
-// collate gives a collation to the texts of a table that name none.
+// collate sets the collation of the text columns of a table that have none of their own.
 func collate(t *catalog.Declaration, name string) {
 	for i := range t.Columns {
 		if c := &t.Columns[i]; c.Collation == "" && (strings.Contains(c.Type, "char") || strings.Contains(c.Type, "text")) && !strings.Contains(c.Type, "binary") {
@@ -212,8 +212,8 @@ func (r *reader) constraint(t *catalog.Declaration, s *statement) bool {
 	return true
 }
 
-// isColumnNamed reports whether the word that is next, which begins a constraint, is the
-// name of a column: a type follows it, as in "key text".
+// isColumnNamed reports whether the next word, which could begin a constraint, is the name
+// of a column: a type follows it, as in "key text".
 func (s *statement) isColumnNamed() bool {
 	if s.at+1 >= len(s.tokens) {
 		return true
@@ -241,8 +241,8 @@ func isDigits(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
 }
 
-// indexed reads up to the columns of an index, and these. A column of which the index has
-// the beginning, and an expression, are "".
+// indexed skips the text before the columns of an index, and reads the columns. The name of
+// a column is empty if only its beginning is in the index, or if it is an expression.
 func (r *reader) indexed(s *statement) (columns []string) {
 	for !s.isEnd() && !s.is("(") {
 		s.next()
@@ -277,7 +277,7 @@ func (r *reader) refers(t *catalog.Declaration, s *statement, name string, colum
 	r.references = append(r.references, reference{t, catalog.DeclaredReference{Name: name, Columns: columns, To: to}, schema, parent})
 }
 
-// createIndex reads a CREATE INDEX after these words.
+// createIndex reads the rest of a statement after CREATE INDEX.
 func (r *reader) createIndex(s *statement, isUnique bool) {
 	s.accept("concurrently")
 	s.accept("if", "not", "exists")
@@ -304,7 +304,7 @@ func (r *reader) createIndex(s *statement, isUnique bool) {
 	t.Indexes = append(t.Indexes, index)
 }
 
-// createView declares a view, which no INSERT of a policy goes to.
+// createView declares a view. No policy fills INSERTs into a view.
 func (r *reader) createView(s *statement) {
 	s.accept("if", "not", "exists")
 	if schema, name := s.qualified(); name != "" && r.table(schema, name) == nil {

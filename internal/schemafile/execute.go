@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlscript"
 )
 
-// Execute executes the statements of scripts that make and change tables of SQLite, and
-// no other, on a database, and returns those that fail. A statement that could reach
-// another file, or runs code of a module, is left out.
+// Execute executes on a database those statements of the scripts that make and change
+// tables of SQLite, and returns the statements that fail. It skips statements that could
+// reach another file, or run code of a module.
 func Execute(ctx context.Context, db *sql.DB, scripts ...io.Reader) ([]Unread, error) {
 	d := dialect.SQLite()
 	var unread []Unread

@@ -10,19 +10,19 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlscript"
 )
 
-// Unread is a statement about tables that is not understood.
+// Unread is a statement about tables that the reader does not understand.
 type Unread struct {
-	Line int    // of the script, from 1
+	Line int    // the line of the script in which it begins, from 1
 	What string // its first words
 }
 
-// reader holds the declarations of the statements so far.
+// reader holds the declarations of the statements that were read so far.
 type reader struct {
 	d          *dialect.Dialect
-	tables     []*catalog.Declaration // in their order
+	tables     []*catalog.Declaration // in the order of their declaration
 	domains    map[string]*catalog.Declared
-	loose      map[string]bool   // collations that take two texts for one
-	bodies     map[string]string // of functions, for triggers
+	loose      map[string]bool   // the names of collations in which two different texts may be equal
+	bodies     map[string]string // the bodies of functions, by name, for triggers
 	calls      []call
 	references []reference
 	unread     []Unread
@@ -42,8 +42,9 @@ type reference struct {
 	schema, parent string
 }
 
-// Read returns the tables that scripts declare, one after the other, and the statements
-// about tables that are not understood. It fails where a script cannot be read or split.
+// Read returns the tables that the scripts declare, one script after the other, and the
+// statements about tables that it does not understand. It fails if a script cannot be read
+// or split.
 func Read(d *dialect.Dialect, scripts ...io.Reader) (*catalog.Overview, []Unread, error) {
 	r := &reader{d: d, domains: map[string]*catalog.Declared{}, loose: map[string]bool{}, bodies: map[string]string{}}
 	for _, script := range scripts {
@@ -61,8 +62,8 @@ func Read(d *dialect.Dialect, scripts ...io.Reader) (*catalog.Overview, []Unread
 	return catalog.Declare(d, r.tables), r.unread, nil
 }
 
-// goesDown reports whether the comments before a statement begin the part of a migration
-// that takes it back.
+// goesDown reports whether the text after the comments is the part of a migration that
+// undoes it. isDown says whether the text before them is.
 func goesDown(comments string, isDown bool) bool {
 	for line := range strings.Lines(comments) {
 		words := strings.Fields(strings.ToLower(strings.TrimLeft(line, "-/* ")))
@@ -83,7 +84,7 @@ func (r *reader) read(one sqlscript.Statement) {
 	switch first := firstWord(one.Text); first {
 	case "create", "alter", "drop", "rename", "comment", "/*!", "/*m!", "if":
 	default:
-		return // rows of a dump among them, which are not looked at
+		return // for example the rows of a dump
 	}
 	s := &statement{d: r.d, tokens: tokensOf(r.d, one.Text)}
 	understood := true
@@ -102,8 +103,8 @@ func (r *reader) read(one sqlscript.Statement) {
 	}
 }
 
-// firstWord returns the first word of a text in lower case, or what opens a comment that
-// the engine runs.
+// firstWord returns the first word of a text in lower case, or the characters that open a
+// comment which the engine runs.
 func firstWord(text string) string {
 	if strings.HasPrefix(text, "/*") && strings.Contains(text[:min(len(text), 4)], "!") {
 		return "/*!"
@@ -124,7 +125,7 @@ func firstWords(tokens []token) string {
 	return textOf(tokens[:n])
 }
 
-// table returns the declared table of a name, nil if there is none.
+// table returns the declared table that a name means; nil if no such table is declared.
 func (r *reader) table(schema, name string) *catalog.Declaration {
 	for _, t := range r.tables {
 		if r.d.FoldTable(t.Name, true) != r.d.FoldTable(name, true) {
@@ -137,7 +138,7 @@ func (r *reader) table(schema, name string) *catalog.Declaration {
 	return nil
 }
 
-// isHome reports whether a name without a schema is found in a schema.
+// isHome reports whether the engine finds a table of the schema by a name without a schema.
 func (r *reader) isHome(schema string) bool {
 	return schema == "" || r.d.HomeSchema != "" && r.d.Fold(schema, true) == r.d.HomeSchema
 }
@@ -149,7 +150,7 @@ func (r *reader) declare(schema, name string) *catalog.Declaration {
 	return t
 }
 
-// drop reads a DROP TABLE after these words.
+// drop reads the rest of a statement after DROP TABLE.
 func (r *reader) drop(s *statement) {
 	s.accept("if", "exists")
 	for {
@@ -161,7 +162,7 @@ func (r *reader) drop(s *statement) {
 	}
 }
 
-// renameTables reads a RENAME TABLE of MySQL after these words.
+// renameTables reads the rest of a statement of MySQL after RENAME TABLE.
 func (r *reader) renameTables(s *statement) {
 	for {
 		t := r.table(s.qualified())
@@ -178,7 +179,7 @@ func (r *reader) renameTables(s *statement) {
 	}
 }
 
-// bind gives the triggers their functions and the foreign keys their parents.
+// bind sets the functions of the triggers and the parents of the foreign keys.
 func (r *reader) bind() {
 	for _, c := range r.calls {
 		c.trigger.Body = r.bodies[c.function]

@@ -8,14 +8,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// createTrigger reads a CREATE TRIGGER after these words, and keeps a trigger that runs
-// at an INSERT.
+// createTrigger reads the rest of a statement after CREATE TRIGGER, and stores the trigger
+// if it runs at an INSERT.
 func (r *reader) createTrigger(s *statement) {
 	s.accept("if", "not", "exists")
 	_, name := s.qualified()
 	trigger := catalog.Trigger{Name: name}
 	isInsert := false
-	if r.d.Family == dialect.FamilySQLServer { // ON the table comes first
+	if r.d.Family == dialect.FamilySQLServer { // ON and the table come first
 		s.accept("on")
 		t := r.table(s.qualified())
 		for !s.isEnd() && !s.is("as") {
@@ -46,7 +46,8 @@ func (r *reader) createTrigger(s *statement) {
 	r.addTrigger(t, trigger, isInsert, s)
 }
 
-// addTrigger adds a trigger with the rest of its statement as its text.
+// addTrigger adds a trigger to its table, with the rest of the statement as the trigger's
+// body.
 func (r *reader) addTrigger(t *catalog.Declaration, trigger catalog.Trigger, isInsert bool, s *statement) {
 	if t == nil || !isInsert {
 		return
@@ -55,7 +56,7 @@ func (r *reader) addTrigger(t *catalog.Declaration, trigger catalog.Trigger, isI
 	t.Triggers = append(t.Triggers, trigger)
 }
 
-// createFunction keeps the text of a function of PostgreSQL, which a trigger may call.
+// createFunction stores the body of a function of PostgreSQL, which a trigger may call.
 func (r *reader) createFunction(s *statement) {
 	if r.d.Family != dialect.FamilyPostgreSQL {
 		return
@@ -70,7 +71,7 @@ func (r *reader) createFunction(s *statement) {
 	}
 }
 
-// createDomain keeps the type that a domain stands for.
+// createDomain stores the type of a domain.
 func (r *reader) createDomain(s *statement) {
 	_, name := s.qualified()
 	s.accept("as")
@@ -79,7 +80,7 @@ func (r *reader) createDomain(s *statement) {
 	r.domains[strings.ToLower(name)] = c
 }
 
-// createCollation keeps the name of a collation that takes two texts for one.
+// createCollation stores the name of a collation in which two different texts may be equal.
 func (r *reader) createCollation(s *statement) {
 	s.accept("if", "not", "exists")
 	_, name := s.qualified()

@@ -13,8 +13,8 @@ type token struct {
 	text string // as it is written
 }
 
-// tokensOf returns the tokens of a statement. The content of a comment that the engine
-// runs counts as if it were outside of it.
+// tokensOf returns the tokens of a statement. The content of a comment that the engine runs
+// counts as if it were outside of the comment.
 func tokensOf(d *dialect.Dialect, text string) (all []token) {
 	for at := 0; at < len(text); {
 		kind, end := scan.NextToken(d, text, at)
@@ -32,7 +32,7 @@ func tokensOf(d *dialect.Dialect, text string) (all []token) {
 	return all
 }
 
-// statement is one statement that is read from its first token on.
+// statement reads the tokens of one statement, beginning with the first.
 type statement struct {
 	d      *dialect.Dialect
 	tokens []token
@@ -42,8 +42,7 @@ type statement struct {
 // isEnd reports whether there is no token left.
 func (s *statement) isEnd() bool { return s.at >= len(s.tokens) }
 
-// is reports whether the next tokens are these words or signs. The case of words does not
-// count.
+// is reports whether the next tokens are the given words or signs, in any case.
 func (s *statement) is(words ...string) bool {
 	for i, word := range words {
 		if s.at+i >= len(s.tokens) {
@@ -57,7 +56,7 @@ func (s *statement) is(words ...string) bool {
 	return true
 }
 
-// isAny reports whether the next token is one of these words.
+// isAny reports whether the next token is one of the given words, in any case.
 func (s *statement) isAny(words ...string) bool {
 	for _, word := range words {
 		if s.is(word) {
@@ -67,7 +66,7 @@ func (s *statement) isAny(words ...string) bool {
 	return false
 }
 
-// accept consumes these words if they are next.
+// accept consumes the given words if they are next, and reports whether they are.
 func (s *statement) accept(words ...string) bool {
 	if !s.is(words...) {
 		return false
@@ -85,8 +84,8 @@ func (s *statement) next() token {
 	return s.tokens[s.at-1]
 }
 
-// word consumes and returns the next word in lower case; empty if the next token is no
-// word.
+// word consumes the next token if it is a word, and returns it in lower case. It returns an
+// empty text if the token is no word.
 func (s *statement) word() string {
 	if s.isEnd() || s.tokens[s.at].kind != scan.Word {
 		return ""
@@ -108,8 +107,8 @@ func (s *statement) isName() bool {
 	return false
 }
 
-// name consumes and returns the next name as the engine stores it; empty if there is
-// none.
+// name consumes the next name, and returns it as the engine stores it. It returns an empty
+// text if no name is next.
 func (s *statement) name() string {
 	if !s.isName() {
 		return ""
@@ -127,7 +126,7 @@ func (s *statement) name() string {
 	return t.text
 }
 
-// qualified consumes and returns a name with its schema, which may be empty.
+// qualified consumes a name with or without a schema, and returns both parts.
 func (s *statement) qualified() (schema, name string) {
 	name = s.name()
 	for s.accept(".") {
@@ -136,8 +135,8 @@ func (s *statement) qualified() (schema, name string) {
 	return schema, name
 }
 
-// brackets consumes the bracket that is next up to the one that closes it, and returns
-// the tokens between them.
+// brackets consumes a pair of brackets that begins at the next token, and returns the
+// tokens between them.
 func (s *statement) brackets() ([]token, bool) {
 	if !s.accept("(") {
 		return nil, false
@@ -164,7 +163,7 @@ func (s *statement) skip() {
 	}
 }
 
-// parts splits tokens at the commas that are in no brackets.
+// parts splits tokens at the commas that are outside of brackets.
 func parts(tokens []token) (all [][]token) {
 	begin, depth := 0, 0
 	for i, t := range tokens {
@@ -189,7 +188,7 @@ func parts(tokens []token) (all [][]token) {
 	return all
 }
 
-// textOf returns tokens as a text, with a space where two words meet.
+// textOf returns tokens as a text, with a space between two words.
 func textOf(tokens []token) string {
 	var b strings.Builder
 	for i, t := range tokens {
