@@ -9,26 +9,28 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// mostDelimiter is how many bytes DELIMITER names at most: DELIMITER_NAME in
-// client/mysql.cc of MySQL.
+// mostDelimiter is the greatest length in bytes of the delimiter that DELIMITER sets:
+// DELIMITER_NAME in client/mysql.cc of MySQL.
 const mostDelimiter = 16
 
-// client is the program that reads the files of an engine: its commands, which are no SQL.
+// client describes the program that reads the SQL files of an engine: its commands, which
+// are not SQL.
 type client struct {
 	// command consumes a command at pos, where a statement could begin, and reports whether
-	// there is one. It gets the word and the byte at pos.
+	// there is one. Its arguments are the word and the byte at pos.
 	command func(s *splitter, word string, c byte) (bool, error)
 
-	// end is a line that ends a statement without a delimiter, in lower case; empty if there
-	// is none. It is a word if isWord.
+	// end is a line that ends a statement as a delimiter does, in lower case; empty if the
+	// client has no such line. isWord is true if the line is a word.
 	end    string
 	isWord bool
 
-	sends    []string // what sends a statement, after a backslash
-	brackets bool     // a semicolon inside brackets ends no statement
+	sends    []string // the commands that send a statement, without their backslash
+	brackets bool     // whether a semicolon inside brackets ends no statement
 }
 
-// clients are by family: mysql, psql, the shell of SQLite, sqlcmd and SQL*Plus.
+// clients has the client of each family: mysql, psql, the shell of SQLite, sqlcmd and
+// SQL*Plus.
 var clients = map[dialect.Family]*client{
 	dialect.FamilyMySQL:      {command: mysqlCommand, sends: []string{"g", "G"}},
 	dialect.FamilyPostgreSQL: {command: psqlCommand, sends: []string{"g", "crosstabview", "watch"}, brackets: true},
@@ -38,14 +40,13 @@ var clients = map[dialect.Family]*client{
 }
 
 // command consumes a command of the client at pos, where a statement could begin, and
-// reports whether there is one. USE of the client of MySQL needs no delimiter: it is a
-// command and a statement, and is left out if no delimiter ends it.
+// reports whether there is one.
 func (s *splitter) command() (bool, error) {
 	return s.client.command(s, lower(s.wordAt()), s.text[s.pos])
 }
 
-// mysqlCommand: USE needs no delimiter: it is a command that is a statement too, and is left
-// out where no delimiter ends it.
+// mysqlCommand consumes a command of MySQL's client. USE is a command and a statement,
+// which needs no delimiter: it is skipped if no delimiter ends it.
 func mysqlCommand(s *splitter, word string, c byte) (bool, error) {
 	switch {
 	case word == "delimiter":
@@ -92,7 +93,7 @@ func plusCommand(s *splitter, word string, c byte) (bool, error) {
 	return false, nil
 }
 
-// wordAt returns the beginning of the word at pos, empty if there is none.
+// wordAt returns the beginning of the word at pos; empty if there is no word.
 func (s *splitter) wordAt() string {
 	n := 0
 	for s.pos+n < len(s.text) && n <= mostDelimiter && (s.text[s.pos+n]|0x20 >= 'a' && s.text[s.pos+n]|0x20 <= 'z' || s.text[s.pos+n] == '_') {
@@ -106,8 +107,8 @@ func (s *splitter) skipLine() (bool, error) {
 	return true, err
 }
 
-// setDelimiter reads DELIMITER and the new delimiter: MySQL 8.4 Reference Manual, section
-// 6.5.1.2.
+// setDelimiter reads DELIMITER and the new delimiter after it: MySQL 8.4 Reference Manual,
+// section 6.5.1.2.
 func (s *splitter) setDelimiter() error {
 	line := s.line
 	text, err := s.restOfLine()
@@ -122,7 +123,7 @@ func (s *splitter) setDelimiter() error {
 	return nil
 }
 
-// use reads a line of USE that no delimiter ends.
+// use skips the line of a USE that no delimiter ends, and reports whether it has.
 func (s *splitter) use() (bool, error) {
 	if err := s.ensure(leastRead); err != nil {
 		return false, err
@@ -134,7 +135,7 @@ func (s *splitter) use() (bool, error) {
 	return s.skipLine()
 }
 
-// metaCommand reads a command of psql, with the rows of \copy.
+// metaCommand reads a command of psql. After \copy it also skips the rows that follow.
 func (s *splitter) metaCommand() error {
 	line, err := s.restOfLine()
 	if err != nil {
@@ -169,8 +170,9 @@ func (s *splitter) isPlusCommand(word string) bool {
 	return next != "transaction" && next != "role" && !strings.HasPrefix(next, "constraint")
 }
 
-// clientLine reads a line that consists of the end of a statement, and whose first token
-// is at pos: GO for sqlcmd, a slash for SQL*Plus. It reports whether the line is one.
+// clientLine reads a line that has only the client's end of a statement: GO for sqlcmd, a
+// slash for SQL*Plus. The first token of the line is at pos, and has n bytes. clientLine
+// reports whether the line is such a line.
 func (s *splitter) clientLine(kind scan.Kind, n int) (bool, error) {
 	end := s.client.end
 	if end == "" || !strings.EqualFold(s.text[s.pos:s.pos+n], end) || s.client.isWord && kind != scan.Word {
@@ -182,8 +184,9 @@ func (s *splitter) clientLine(kind scan.Kind, n int) (bool, error) {
 	return s.skipLine()
 }
 
-// isSend reports whether the backslash at pos sends the statement: \g and \G of the
-// client of MySQL, \g, \gx, \gset, \gexec, \gdesc, \crosstabview and \watch of psql.
+// isSend reports whether the backslash at pos begins a command that sends the statement: \g
+// and \G of MySQL's client, \g, \gx, \gset, \gexec, \gdesc, \crosstabview and \watch of
+// psql.
 func (s *splitter) isSend() bool {
 	word := s.text[s.pos+1 : min(len(s.text), s.pos+signMargin)]
 	return slices.ContainsFunc(s.client.sends, func(sign string) bool { return strings.HasPrefix(word, sign) })

@@ -14,33 +14,32 @@ type splitter struct {
 	window
 	d      *dialect.Dialect
 	client *client
-	most   int // bytes of a statement
+	most   int // the greatest length of a statement in bytes
 	read   bool
 
-	delimiter string // what ends a statement: a semicolon, or what DELIMITER has named
-	whole     bool   // between StatementBegin and StatementEnd
+	delimiter string // the text that ends a statement: a semicolon, or the delimiter that DELIMITER has set
+	whole     bool   // whether the text is between StatementBegin and StatementEnd
 
 	comments  strings.Builder
 	startLine int
-	end       int      // after the last word or sign of the statement, from start
-	first     string   // the first word of the statement, in lower case; empty for a sign
-	last      []string // its last two words or signs, in lower case
+	end       int      // the offset after the last word or sign of the statement, counted from start
+	first     string   // the first word of the statement, in lower case; empty if it begins with a sign
+	last      []string // the last two words or signs of the statement, in lower case
 
-	depth  int  // of brackets
-	block  bool // only the client's own line ends the statement: a batch, or PL/SQL
-	body   bool // a semicolon inside the body of a routine was seen
-	checks int  // how often the end of the body was looked for
-	copies bool // the rows of COPY may follow
-	begins bool // BEGIN was the last word, in Transact-SQL
+	depth  int  // how many brackets are open
+	block  bool // whether only the client's own line ends the statement: a batch, or PL/SQL
+	body   bool // whether a semicolon inside the body of a routine was seen
+	checks int  // how often the end of the body was searched
+	copies bool // whether the rows of COPY may follow the statement
+	begins bool // whether BEGIN was the last word, in Transact-SQL
 }
 
-// mostChecks is how often the end of a body is looked for at most, since each search
-// reads the whole body.
+// mostChecks bounds how often the end of a body is searched, since each search reads the
+// whole body.
 const mostChecks = 4096
 
-// Tokens that begin near the end of the text that is read may go on after it: a sign by a
-// few bytes; a string that PostgreSQL continues on the next line by white space and
-// comments.
+// Tokens that begin near the end of the text that was read may continue after it: a sign by
+// a few bytes; a string of PostgreSQL on the next line, after white space and comments.
 const (
 	signMargin   = 32
 	stringMargin = 4096
@@ -110,7 +109,7 @@ func (s *splitter) isOpen(kind scan.Kind, end int) bool {
 	return kind == scan.Broken || kind == scan.Executable && !strings.HasSuffix(s.text[s.pos:end], "*/")
 }
 
-// isWhole reports whether the token at pos is the same whatever text follows.
+// isWhole reports whether the token at pos is the same whatever text follows it.
 func (s *splitter) isWhole(kind scan.Kind, end int) bool {
 	left := len(s.text) - end
 	return kind == scan.Space || left >= stringMargin || left >= signMargin && kind != scan.String
@@ -143,7 +142,7 @@ func (s *splitter) between() (begun bool, err error) {
 	return true, nil
 }
 
-// mostComments is how many bytes of comments are kept at most.
+// mostComments bounds how many bytes of comments are kept.
 const mostComments = 64 << 10
 
 // keep notes a comment before a statement.
@@ -159,8 +158,8 @@ func (s *splitter) keep(comment string) {
 	}
 }
 
-// annotated reads a comment that says for programs of migrations where a statement begins
-// or ends, and reports whether it ends one.
+// annotated reads a comment by which programs for migrations mark where a statement begins
+// or ends. It reports whether the comment ends a statement.
 func (s *splitter) annotated(comment string) (ends bool) {
 	words := strings.Fields(strings.TrimLeft(comment, "-# "))
 	if len(words) < 2 || words[0] != "+goose" && words[0] != "+migrate" {
@@ -215,7 +214,8 @@ func (s *splitter) statement() (Statement, error) {
 	return one, nil
 }
 
-// atEnd returns the fault of a statement at which the script ends.
+// atEnd returns an error if the end of the script is inside a statement: in brackets, or in
+// the body of a routine.
 func (s *splitter) atEnd() error {
 	switch {
 	case s.depth > 0 && s.bracketed():
@@ -265,9 +265,9 @@ func (s *splitter) ends(kind scan.Kind, n int) (bool, error) {
 	return false, nil
 }
 
-// delimiterIn returns where what DELIMITER has named begins in the token at pos, -1 where
-// it does not. The client of MySQL looks for it everywhere outside of strings, quoted
-// names and comments.
+// delimiterIn returns the offset in the token at pos at which the delimiter that DELIMITER
+// has set begins, or -1 if it does not begin there. MySQL's client finds it everywhere
+// outside of strings, quoted names and comments.
 func (s *splitter) delimiterIn(kind scan.Kind, n int) int {
 	if !kind.IsOther() && kind != scan.Word {
 		return -1
@@ -313,7 +313,7 @@ func (s *splitter) closes() bool {
 	return true
 }
 
-// note notes a token of the statement.
+// note notes what a token shows about the statement.
 func (s *splitter) note(kind scan.Kind, piece string) {
 	switch piece {
 	case "(":
@@ -342,8 +342,8 @@ func (s *splitter) note(kind scan.Kind, piece string) {
 	s.last = append(s.last, word)
 }
 
-// noteBatch notes a word of Transact-SQL, empty for a sign: after some words the parts of
-// a batch belong together, since they share variables and conditions.
+// noteBatch notes a word of Transact-SQL, which is empty for a sign. After some words the
+// parts of a batch belong together, since they share variables and conditions.
 func (s *splitter) noteBatch(word string) {
 	if s.begins {
 		s.block = s.block || word != "tran" && word != "transaction" && word != "distributed" && word != "dialog" && word != "conversation"
@@ -360,8 +360,8 @@ func (s *splitter) noteBatch(word string) {
 	}
 }
 
-// lower returns a word in lower case; one that is longer than all keywords that matter is
-// "…".
+// lower returns a word in lower case. For a word that is longer than all keywords that
+// matter it returns "…".
 func lower(word string) string {
 	if len(word) > 16 {
 		return "…"

@@ -8,25 +8,25 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// leastRead is how many bytes are asked of the reader at a time, at least.
+// leastRead is the least number of bytes that the reader is asked for at a time.
 const leastRead = 64 << 10
 
-// window is the part of a script that is in memory: all from the statement that is being
-// read, or from the place that is reached where there is none.
+// window is the part of a script that is in memory: everything from the beginning of the
+// current statement on, or from pos on if no statement has begun.
 type window struct {
 	r    io.Reader
 	text string
-	base int64 // of text in the script
-	done bool  // the reader has nothing more
+	base int64 // the offset of text in the script
+	done bool  // whether the reader has no more bytes
 
-	pos   int // the text before it is read
-	start int // of the statement, -1 where none has begun
+	pos   int // the offset in text up to which it was read
+	start int // the offset of the statement in text; -1 if none has begun
 
-	line      int  // of pos, from 1
-	lineStart bool // only white space stands before pos in its line
+	line      int  // the number of the line with pos, from 1
+	lineStart bool // whether only white space precedes pos in its line
 }
 
-// first reads the beginning of the script, without a byte order mark of UTF-8.
+// first reads the beginning of the script, and skips a byte order mark of UTF-8.
 func (w *window) first() error {
 	if err := w.more(); err != nil {
 		return err
@@ -40,8 +40,8 @@ func (w *window) first() error {
 	return nil
 }
 
-// more reads on: as many bytes as are kept, so that each byte is copied a few times at
-// most. It drops the text before the statement.
+// more reads more of the script: as many bytes as are kept, so that each byte is copied
+// only a few times. It drops the text before the current statement.
 func (w *window) more() error {
 	keep := w.pos
 	if w.start >= 0 {
@@ -69,7 +69,7 @@ func (w *window) more() error {
 	return nil
 }
 
-// ensure reads on until so many bytes follow an offset from pos, or the script ends.
+// ensure reads more of the script until n bytes follow pos, or the script ends.
 func (w *window) ensure(n int) error {
 	for len(w.text)-w.pos < n && !w.done {
 		if err := w.more(); err != nil {
@@ -91,8 +91,8 @@ func (w *window) consume(n int) {
 	}
 }
 
-// restOfLine consumes the line that pos is in, and returns the beginning of its rest,
-// without its end.
+// restOfLine consumes the line that pos is in, from pos on. It returns the beginning of the
+// consumed text, without the line end.
 func (w *window) restOfLine() (string, error) {
 	if err := w.ensure(leastRead); err != nil {
 		return "", err
@@ -120,8 +120,8 @@ func (w *window) restOfLine() (string, error) {
 // isBlank reports whether a piece of text is white space.
 func isBlank(piece string) bool { return strings.Trim(piece, " \t\r\n\f\v") == "" }
 
-// isLine reports whether only white space, digits and a comment follow in the line after
-// an offset from pos.
+// isLine reports whether the line has only white space, digits and a comment after the n
+// bytes at pos.
 func (w *window) isLine(n int) (bool, error) {
 	if err := w.ensure(n + 256); err != nil {
 		return false, err
