@@ -5,18 +5,18 @@
 //	format := sqllog.Detect(head)
 //	for statement, err := range sqllog.Statements(format, file) { … }
 //
-// A statement comes once for each execution. Of PostgreSQL these are the messages that
-// log_statement, log_min_duration_statement and log_min_duration_sample write, in English
-// (lc_messages); the parameters, which the server logs in DETAIL, are not read. MySQL and
-// MariaDB write the values of a prepared statement into its text; the prepared text alone
-// is left out.
+// A statement is returned once for each execution. In PostgreSQL's logs these are the
+// messages that log_statement, log_min_duration_statement and log_min_duration_sample
+// write, in English (lc_messages); the parameters, which the server logs in DETAIL, are not
+// read. MySQL and MariaDB write the values of a prepared statement into its text; the entry
+// for its preparation is skipped.
 //
 // # Caveats
 //
-// A message of the stderr log begins after log_line_prefix, whatever that is. If a user
-// can choose a part of the prefix, such as application_name, the user can make a line
-// look like another one. MySQL writes the text of a statement into its logs as it is, so
-// that a line in a statement can look like the beginning of the next one.
+// A message of the stderr log begins after log_line_prefix, whatever that is. If a user can
+// choose a part of the prefix, such as application_name, the user can make a line look like
+// another one. MySQL writes the text of a statement into its logs as it is, so that a line
+// in a statement can look like the beginning of the next one.
 package sqllog
 
 import (
@@ -43,23 +43,23 @@ const (
 // Formats returns all kinds of logs.
 func Formats() []Format { return []Format{CSV, JSON, Stderr, General, Slow} }
 
-// Statement is a statement of a log.
+// Statement is one execution of a statement that a log has.
 type Statement struct {
 	Text string
-	Line int // in which the message with it begins, from 1
+	Line int // the line in which its message begins, from 1
 }
 
-// maxMessage is how many bytes a message of a log has at most.
+// maxMessage is the greatest length in bytes of a message in a log.
 const maxMessage = 64 << 20
 
-// Statements returns the statements of a log, in their order. It keeps one message in
-// memory. An error is the last that comes: of the reader, or of a message that cannot be
+// Statements returns the statements of a log, in order. It keeps one message in memory. An
+// error ends the sequence: an error of the reader, or one about a message that cannot be
 // read, which names the line.
 func Statements(f Format, r io.Reader) iter.Seq2[Statement, error] {
 	return statements(f, r, maxMessage)
 }
 
-// messages is a reader of one kind of log.
+// messages reads the statements of one kind of log.
 type messages interface {
 	// next returns the next statement, or io.EOF.
 	next() (Statement, error)
@@ -90,8 +90,8 @@ func statements(f Format, r io.Reader, most int) iter.Seq2[Statement, error] {
 	}
 }
 
-// Detect returns the kind of the log that begins with head, empty if head begins no log
-// of a known kind. A few hundred lines are enough.
+// Detect returns the kind of the log that begins with head; empty if head begins no log of
+// a known kind. A few hundred lines are enough.
 func Detect(head []byte) Format {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), "\r\n")
 	first, _, _ := bytes.Cut(head, []byte("\n"))

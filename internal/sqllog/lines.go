@@ -10,17 +10,18 @@ import (
 // lines reads the lines of a log.
 type lines struct {
 	r      *bufio.Reader
-	most   int // bytes of a message
-	number int // of the line that was read last, from 1
+	most   int // the greatest length of a message in bytes
+	number int // the number of the line that was read last, from 1
 	long   []byte
-	again  []byte // a line that is read once more, or nil
+	again  []byte // a line that next returns once more; nil if there is none
 }
 
 func newLines(r io.Reader, most int) *lines {
 	return &lines{r: bufio.NewReaderSize(r, 256<<10), most: most}
 }
 
-// next returns the next line with its end, or io.EOF. It holds until the call after.
+// next returns the next line with its line end, or io.EOF. The line is valid until the next
+// call.
 func (l *lines) next() ([]byte, error) {
 	if line := l.again; line != nil {
 		l.again = nil
@@ -46,13 +47,13 @@ func (l *lines) next() ([]byte, error) {
 	return l.long, err
 }
 
-// back makes the line that was read last the next one.
+// back makes next return the given line again, which it has returned last.
 func (l *lines) back(line []byte) {
 	l.again = line
 	l.number--
 }
 
-// grow appends to a message that has begun in a line.
+// grow appends piece to a message. begun is the line in which the message begins.
 func (l *lines) grow(message, piece []byte, begun int) ([]byte, error) {
 	if len(message)+len(piece) > l.most {
 		return nil, l.tooLong(begun)

@@ -7,9 +7,9 @@ import (
 )
 
 // generalLog reads the general log. An entry is the time, which MariaDB leaves out if it
-// equals the entry's before, the connection's number, the command, and after a tab its
-// argument, which goes on in the next lines as it is: MYSQL_QUERY_LOG::write in
-// sql/log.cc of both.
+// equals that of the previous entry, the connection's number, the command, and after a tab
+// the command's argument, which continues in the next lines as it is:
+// MYSQL_QUERY_LOG::write in sql/log.cc of both.
 type generalLog struct {
 	*lines
 	text []byte
@@ -22,7 +22,7 @@ func (g *generalLog) next() (Statement, error) {
 			return Statement{}, err
 		}
 		command, argument, ok := entry(string(line))
-		// A prepared statement comes again when it is executed.
+		// Prepare is skipped, since a prepared statement is logged again when it is executed.
 		if !ok || command != "Query" && command != "Execute" {
 			continue
 		}
@@ -59,12 +59,12 @@ var commands = []string{
 }
 
 // entry returns the command of the entry that begins in a line, and the argument with the
-// line's end.
+// line's end. ok is false if no entry begins there.
 func entry(line string) (command, argument string, ok bool) {
 	rest := line
 	switch {
 	case strings.HasPrefix(rest, "\t\t"):
-		rest = rest[2:] // MariaDB: the time is the one before
+		rest = rest[2:] // MariaDB: the time is that of the previous entry
 	case len(rest) > 27 && rest[4] == '-' && rest[10] == 'T' && isDigits(rest[:4]):
 		_, rest, ok = strings.Cut(rest, "\t") // 2026-01-02T03:04:05.678901Z, or with an offset
 		if !ok {
@@ -105,7 +105,8 @@ func isGeneral(line string) bool {
 	return ok
 }
 
-// isStart reports whether a line is the first that a server writes when it starts.
+// isStart reports whether a line is the first that a server writes into its log after a
+// start.
 func isStart(line []byte) bool {
 	return bytes.Contains(line, []byte(", Version: ")) && bytes.HasSuffix(withoutEnd(line), []byte("started with:"))
 }
@@ -119,7 +120,7 @@ type slowLog struct {
 
 func (s *slowLog) next() (Statement, error) {
 	for {
-		// The lines before the statement.
+		// Skip the lines before the statement.
 		for {
 			line, err := s.lines.next()
 			if err != nil {
@@ -153,9 +154,9 @@ func (s *slowLog) next() (Statement, error) {
 	}
 }
 
-// isSlowHead reports whether a line is the first of the lines before a statement: the
-// time, as in "# Time: 260102 3:04:05" or "# Time: 2026-01-02T03:04:05.678901Z", which
-// MariaDB leaves out if it has not changed, or the user.
+// isSlowHead reports whether a line is the first of the lines before a statement: the line
+// with the time, as in "# Time: 260102 3:04:05" or "# Time: 2026-01-02T03:04:05.678901Z",
+// or the line with the user, if MariaDB leaves out a time that has not changed.
 func isSlowHead(line []byte) bool {
 	if rest, is := bytes.CutPrefix(line, []byte("# Time: ")); is {
 		return len(rest) > 10 && isDigits(string(rest[:4])) && (rest[4] == '-' || isDigits(string(rest[4:6])) && rest[6] == ' ')

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// executed returns the text of the statement that a message of PostgreSQL says was
-// executed: exec_simple_query, exec_execute_message and check_log_duration in
-// src/backend/tcop/postgres.c. A parse and a bind come before their execution, and a
-// later fetch of a portal after it.
+// executed returns the text of a statement, if a message of PostgreSQL says that the
+// statement was executed: exec_simple_query, exec_execute_message and check_log_duration in
+// src/backend/tcop/postgres.c. Messages about a parse or a bind precede that of the
+// execution, and a later fetch from a portal follows it; they are skipped.
 func executed(message string) (text string, ok bool) {
 	if rest, timed := strings.CutPrefix(message, "duration: "); timed {
 		if _, message, timed = strings.Cut(rest, " ms  "); !timed {
@@ -28,15 +28,16 @@ func executed(message string) (text string, ok bool) {
 	return text, ok
 }
 
-// The columns of csvlog, from 0: PostgreSQL 18 documentation, section 19.8.4. Later
-// versions have more of them at the end.
+// These are columns of csvlog, from 0, and their least number: PostgreSQL 18 documentation,
+// section 19.8.4. Later versions have more columns at the end.
 const (
 	csvSeverity = 11
 	csvMessage  = 13
 	csvColumns  = 23
 )
 
-// severities are the words before messages. An English server writes no others.
+// severities are the words that precede a message. A server with English messages writes no
+// others.
 var severities = []string{
 	"LOG", "ERROR", "FATAL", "PANIC", "WARNING", "NOTICE", "INFO", "DEBUG",
 	"DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STATEMENT", "BACKTRACE",
@@ -57,7 +58,7 @@ func (c *csvLog) next() (Statement, error) {
 		begun := c.number
 		record := line
 		if quotes := bytes.Count(line, []byte{'"'}); quotes%2 != 0 {
-			// A quote in a field is doubled, so that a whole record has an even number.
+			// A quote in a field is doubled, so that a whole record has an even number of quotes.
 			c.record = append(c.record[:0], line...)
 			for quotes%2 != 0 {
 				if line, err = c.lines.next(); err == io.EOF {
@@ -89,7 +90,8 @@ func (c *csvLog) next() (Statement, error) {
 	}
 }
 
-// csvFields returns the severity and the message of a record, each as it stands there.
+// csvFields returns the severity and the message of a record, as written, with their
+// quotes.
 func csvFields(record []byte) (severity, message []byte, ok bool) {
 	n := 0
 	for at := 0; at <= len(record); n++ {
@@ -129,14 +131,14 @@ func unquoted(field []byte) string {
 	return strings.ReplaceAll(string(field[1:len(field)-1]), `""`, `"`)
 }
 
-// isCSV reports whether a line begins csvlog: its first fields do, where a message goes on
-// in the next line.
+// isCSV reports whether a line begins a csvlog. Only its first fields count, since its
+// message may continue in the next line.
 func isCSV(line string) bool {
 	fields := strings.Split(line, ",")
 	if len(fields) <= csvSeverity+1 || len(fields[0]) < len("2006-01-02 15:04:05.000 UTC") || fields[0][4] != '-' {
 		return false
 	}
-	// A name of a user or database before it may hold a comma.
+	// The name of a user or database, in an earlier field, may hold a comma.
 	for _, field := range fields[csvSeverity:] {
 		for _, word := range severities {
 			if field == word || word == "DEBUG" && strings.HasPrefix(field, word) {
@@ -172,9 +174,9 @@ func (j *jsonLog) next() (Statement, error) {
 	}
 }
 
-// jsonFields returns the severity and the message of a line. PostgreSQL writes white
-// space or a quote inside of a string only after a backslash, so that a field is found by
-// its name; other lines are read as any JSON.
+// jsonFields returns the severity and the message of a line. In a string, PostgreSQL writes
+// white space or a quote only after a backslash, so a field can be found by its name. Lines
+// of other programs are parsed as JSON.
 func jsonFields(line []byte) (severity, message string, ok bool) {
 	severity, isFound := jsonField(line, `"error_severity":"`)
 	if isFound && line[len(line)-1] == '}' {
@@ -219,7 +221,8 @@ func jsonField(line []byte, begin string) (text string, ok bool) {
 }
 
 // stderrLog reads the stderr log. A message begins in a line that does not begin with a
-// tab, and goes on in those that do: append_with_tabs in src/backend/utils/error/elog.c.
+// tab, and continues in the following lines that do: append_with_tabs in
+// src/backend/utils/error/elog.c.
 type stderrLog struct {
 	*lines
 	message []byte
