@@ -24,8 +24,9 @@ func isBuilder(t types.Type) bool {
 	return false
 }
 
-// builderUse notes the effect of a use of a builder. A use that is neither a call of its
-// methods nor of Fprintf hands it to other code.
+// builderUse notes the effect of one use of a builder. After a use that is neither a call
+// of one of its methods nor of Fprintf, other code has the builder, and its text is not
+// known.
 func (r *reading) builderUse(id *ast.Ident, v *types.Var) {
 	if known := r.variable(id); known == nil {
 		return
@@ -47,12 +48,12 @@ func (r *reading) builderUse(id *ast.Ident, v *types.Var) {
 		return
 	}
 	if s, ok := r.parent(1).(*ast.AssignStmt); ok && s.Tok == token.ASSIGN && len(s.Lhs) == 1 && s.Lhs[0] == ast.Expr(id) {
-		return // noted as an assignment
+		return // noted as an assignment elsewhere
 	}
 	r.lose(id)
 }
 
-// builderMethod notes the call of a method.
+// builderMethod notes the call of a builder's method.
 func (r *reading) builderMethod(id *ast.Ident, method string, call *ast.CallExpr) {
 	switch method {
 	case "WriteString", "WriteByte", "WriteRune", "Write":
@@ -68,8 +69,8 @@ func (r *reading) builderMethod(id *ast.Ident, method string, call *ast.CallExpr
 	}
 }
 
-// fprint returns the call of fmt.Fprintf or a similar function that writes to a builder
-// by this name, or nil.
+// fprint returns the call of fmt.Fprintf or a similar function that writes to the builder
+// which the identifier names; nil if there is no such call.
 func (r *reading) fprint(id *ast.Ident) *ast.CallExpr {
 	target, around := ast.Expr(id), 1
 	if u, ok := r.parent(1).(*ast.UnaryExpr); ok && u.Op == token.AND {
@@ -82,7 +83,8 @@ func (r *reading) fprint(id *ast.Ident) *ast.CallExpr {
 	return call
 }
 
-// isFprintTarget reports whether &b is the target of fmt.Fprintf.
+// isFprintTarget reports whether the expression, of the form &b, is a builder to which a
+// call of fmt.Fprintf or a similar function writes.
 func (r *reading) isFprintTarget(u *ast.UnaryExpr) bool {
 	call, ok := r.parent(1).(*ast.CallExpr)
 	if !ok || len(call.Args) < 2 || call.Args[0] != ast.Expr(u) || !strings.HasPrefix(r.f.function(call), "fmt.Fprint") {
@@ -119,7 +121,7 @@ func (g *folding) written(call *ast.CallExpr) []Part {
 	}
 	if conversion, ok := ast.Unparen(arg).(*ast.CallExpr); ok && len(conversion.Args) == 1 && g.f.isString(conversion.Args[0]) {
 		if tv := g.f.info.Types[conversion.Fun]; tv.IsType() {
-			return g.expr(conversion.Args[0]) // []byte("…")
+			return g.expr(conversion.Args[0]) // a conversion such as []byte("…")
 		}
 	}
 	return []Part{g.notKnown(arg)}

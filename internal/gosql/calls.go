@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// executing are the names of functions and methods that execute or prepare the text that
-// they get, in database/sql, sqlx, pgx, gorm, bun, xorm, and the interfaces over them. A
-// name whose value is false counts only if the function takes any number of arguments
-// after the text, since other libraries use that name for other purposes.
+// executing are the names of functions and methods that execute or prepare a text which is
+// their argument, in database/sql, sqlx, pgx, gorm, bun, xorm, and in interfaces that wrap
+// them. A name whose value is false counts only if the function takes any number of
+// arguments after the text, since other libraries use that name for other purposes.
 var executing = map[string]bool{
 	"Exec": true, "ExecContext": true, "MustExec": true, "MustExecContext": true,
 	"NamedExec": true, "NamedExecContext": true,
@@ -24,8 +24,8 @@ var executing = map[string]bool{
 	"Raw": false, "NewRaw": false, "SQL": false, "Queue": false,
 }
 
-// textArgument returns which argument of a call is a text that the call executes or
-// prepares; -1 for none.
+// textArgument returns the index of the argument of a call that the call executes or
+// prepares; -1 if there is no such argument.
 func (f *finder) textArgument(call *ast.CallExpr) int {
 	name, signature := f.calledAs(call)
 	anyway, ok := executing[name]
@@ -39,13 +39,13 @@ func (f *finder) textArgument(call *ast.CallExpr) int {
 		if !isStringType(p.Type()) {
 			continue
 		}
-		// Where there are two, the other one is the name of the statement that is prepared.
+		// If there are two texts, the other one is the name of the prepared statement.
 		if found < 0 || slices.Contains([]string{"sql", "query", "stmt"}, p.Name()) {
 			found = i
 		}
 	}
 	if found < 0 && signature.Variadic() && f.isXorm(call) {
-		found = 0 // sqlOrArgs ...any
+		found = 0 // the text is in sqlOrArgs ...any
 	}
 	if found < 0 || found >= len(call.Args) || !anyway && !takesArguments(signature) {
 		return -1
@@ -71,7 +71,7 @@ func (f *finder) calledAs(call *ast.CallExpr) (string, *types.Signature) {
 	return name, signature
 }
 
-// takesArguments reports whether any number of values follow.
+// takesArguments reports whether a function takes any number of values after the text.
 func takesArguments(s *types.Signature) bool {
 	if !s.Variadic() {
 		return false
@@ -89,7 +89,7 @@ func (f *finder) isXorm(call *ast.CallExpr) bool {
 	return fn != nil && fn.Pkg() != nil && strings.HasPrefix(fn.Pkg().Path(), "xorm.io/xorm")
 }
 
-// visitCall notes the use of a call's texts, before they are visited.
+// visitCall notes how a call uses texts, before its arguments are visited.
 func (f *finder) visitCall(call *ast.CallExpr) {
 	if i := f.textArgument(call); i >= 0 && f.isString(call.Args[i]) {
 		f.visitText(call, call.Args[i])
@@ -114,7 +114,8 @@ func (f *finder) visitCall(call *ast.CallExpr) {
 	}
 }
 
-// visitFormat notes what fmt.Fprintf writes, and reports whether the call is one of it.
+// visitFormat notes the text that fmt.Fprintf writes, and reports whether the call is one
+// of fmt.Fprintf.
 func (f *finder) visitFormat(call *ast.CallExpr) bool {
 	if len(call.Args) < 2 || f.function(call) != "fmt.Fprintf" {
 		return false
@@ -134,7 +135,7 @@ func (f *finder) visitFormat(call *ast.CallExpr) bool {
 	return true
 }
 
-// visitText notes a text that is executed.
+// visitText notes that a call executes or prepares a text.
 func (f *finder) visitText(call *ast.CallExpr, arg ast.Expr) {
 	f.sent[arg] = true
 	g := folding{f: f, inside: true}
@@ -142,13 +143,13 @@ func (f *finder) visitText(call *ast.CallExpr, arg ast.Expr) {
 		return
 	}
 	if v, ok := f.object(arg).(*types.Var); ok && f.vars[v] != nil && f.isOneOfTexts(f.vars[v]) {
-		return // each of them is found where it is assigned
+		return // each of its texts is found where it is assigned
 	}
 	f.unknown = append(f.unknown, Call{call, arg})
 }
 
-// isOneOfTexts reports whether a variable has one of several texts of which something is
-// known.
+// isOneOfTexts reports whether a variable has one of several texts, and something is known
+// of each of them.
 func (f *finder) isOneOfTexts(v *variable) bool {
 	known := 0
 	for _, p := range v.writes {
@@ -164,7 +165,7 @@ func (f *finder) isOneOfTexts(v *variable) bool {
 	return known > 0 && !v.lost
 }
 
-// visitLastID notes a call of LastInsertId whose statement is known.
+// visitLastID notes a call of LastInsertId, if the text of its statement is known.
 func (f *finder) visitLastID(call *ast.CallExpr) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok || len(call.Args) > 0 {
@@ -184,8 +185,8 @@ func (f *finder) visitLastID(call *ast.CallExpr) {
 	}
 }
 
-// madeBy returns the call that gave an expression its value: the expression itself, or
-// the last one before a place that a variable was assigned from; nil where there is none.
+// madeBy returns the call that gave an expression its value: the expression itself, or the
+// last call before the position at that was assigned to the variable; nil if there is none.
 func (f *finder) madeBy(e ast.Expr, at token.Pos) *ast.CallExpr {
 	e = ast.Unparen(e)
 	if call, ok := e.(*ast.CallExpr); ok {
@@ -208,8 +209,8 @@ func (f *finder) madeBy(e ast.Expr, at token.Pos) *ast.CallExpr {
 	return last
 }
 
-// executed returns the text that a call executes, directly or as a prepared statement, or
-// nil.
+// executed returns the text that a call executes, directly or as a prepared statement; nil
+// if that is not known.
 func (f *finder) executed(call *ast.CallExpr) ast.Expr {
 	if i := f.textArgument(call); i >= 0 && f.isString(call.Args[i]) {
 		return call.Args[i]

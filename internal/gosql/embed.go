@@ -9,12 +9,12 @@ import (
 
 // embeddedFile is a file that a variable embeds.
 type embeddedFile struct {
-	name       *ast.Ident // the variable at its declaration
+	name       *ast.Ident // the name of the variable in its declaration
 	text, path string
 }
 
 // embeds notes the file that a declaration embeds. A pattern of several files is for
-// variables of type embed.FS, whose texts are not followed.
+// variables of type embed.FS, whose texts are not known here.
 func (r *reading) embeds(decl *ast.GenDecl) {
 	if decl.Tok != token.VAR || r.f.embed == nil {
 		return
@@ -40,8 +40,8 @@ func (r *reading) embeds(decl *ast.GenDecl) {
 	}
 }
 
-// embeddedName returns the name of the one file that the comments of a variable embed,
-// empty for none or several.
+// embeddedName returns the name of the file that the comments of a variable embed; empty if
+// they embed no file or several.
 func embeddedName(doc *ast.CommentGroup) (name string) {
 	if doc == nil {
 		return ""
@@ -60,7 +60,7 @@ func embeddedName(doc *ast.CommentGroup) (name string) {
 	return name
 }
 
-// isBytes reports whether a type is a list of bytes.
+// isBytes reports whether a type is a slice of bytes.
 func isBytes(t types.Type) bool {
 	list, ok := t.Underlying().(*types.Slice)
 	if !ok {
@@ -83,7 +83,8 @@ func (f *finder) noteEmbedded() {
 	}
 }
 
-// embeddedBytes returns the text of string(v), where v embeds a file as bytes.
+// embeddedBytes returns the text of a conversion string(v), if v is a variable that embeds
+// a file as bytes.
 func (g *folding) embeddedBytes(conversion *ast.CallExpr) ([]Part, bool) {
 	if len(conversion.Args) != 1 {
 		return nil, false

@@ -12,11 +12,11 @@ import (
 // folding computes the text of one expression, as far as it is known.
 type folding struct {
 	f       *finder
-	unknown []ast.Expr            // the unknown parts, to be examined separately
-	env     map[*types.Var][]Part // the variables that are being put together
-	inside  bool                  // the expression stands elsewhere: it gets looked into there
+	unknown []ast.Expr            // the parts that are not known, which are examined separately
+	env     map[*types.Var][]Part // the texts so far of the variables that are being folded
+	inside  bool                  // whether the expression is examined elsewhere, so that its unknown parts are not noted
 
-	embedded string // the path of the file that the expression is the whole of
+	embedded string // the path of the embedded file whose whole text the expression is; empty if it is none
 }
 
 // expr returns the parts of an expression of type string.
@@ -44,7 +44,7 @@ func (g *folding) expr(e ast.Expr) []Part {
 	return []Part{g.notKnown(e)}
 }
 
-// notKnown notes an expression that is not known.
+// notKnown notes an expression whose text is not known, and returns a part for it.
 func (g *folding) notKnown(e ast.Expr) Part {
 	if !g.inside {
 		g.unknown = append(g.unknown, e)
@@ -52,8 +52,8 @@ func (g *folding) notKnown(e ast.Expr) Part {
 	return unknownPart(e)
 }
 
-// elsewhere runs a function for expressions that do not stand in the one that is put
-// together.
+// elsewhere calls do for expressions that are not inside the folded expression, so that
+// their unknown parts are not noted.
 func (g *folding) elsewhere(do func() []Part) []Part {
 	was := g.inside
 	g.inside = true
@@ -62,7 +62,8 @@ func (g *folding) elsewhere(do func() []Part) []Part {
 	return parts
 }
 
-// variable returns the text of a variable at a place, and false if that is not known.
+// variable returns the text that a variable has at a position. It reports false if the text
+// is not known.
 func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
 	if parts, ok := g.env[v]; ok {
 		return parts, parts != nil
@@ -77,7 +78,8 @@ func (g *folding) variable(v *types.Var, at token.Pos) ([]Part, bool) {
 	return g.straight(known, at)
 }
 
-// once returns the text that a declaration assigns to its variable.
+// once returns the text that the only assignment of a variable gives it, which is its
+// declaration.
 func (g *folding) once(p *piece) ([]Part, bool) {
 	switch {
 	case p.call != nil:
@@ -100,7 +102,8 @@ func (g *folding) setEnv(v *types.Var, parts []Part) {
 	g.env[v] = parts
 }
 
-// straight returns the text of a variable, piece by piece, up to a place.
+// straight returns the text of a variable at a position, from the pieces that were assigned
+// and added before.
 func (g *folding) straight(known *variable, at token.Pos) ([]Part, bool) {
 	if !known.followed(g.f) {
 		return nil, false
@@ -111,7 +114,7 @@ func (g *folding) straight(known *variable, at token.Pos) ([]Part, bool) {
 	for i, p := range known.writes {
 		switch {
 		case p.at >= at && p.list != list:
-			return nil, false // it may be a loop, which comes to the place again
+			return nil, false // in a loop, the later assignment may run before the use
 		case p.at >= at:
 			continue
 		case i > 0 && p.list != list:
@@ -132,7 +135,7 @@ func (g *folding) straight(known *variable, at token.Pos) ([]Part, bool) {
 	return parts, parts != nil
 }
 
-// unknown names a piece that is added only sometimes, or any number of times.
+// unknown returns a part for a piece that is added only sometimes, or any number of times.
 func (p *piece) unknown() Part {
 	switch {
 	case p.expr != nil:
@@ -143,7 +146,7 @@ func (p *piece) unknown() Part {
 	return Part{Unknown: p.of.v.Name()}
 }
 
-// piece returns the text of a piece.
+// piece returns the text of one write to a variable.
 func (g *folding) piece(p *piece) ([]Part, bool) {
 	switch {
 	case p.how != nil:
@@ -160,7 +163,8 @@ func (g *folding) piece(p *piece) ([]Part, bool) {
 	return g.elsewhere(func() []Part { return g.expr(p.expr) }), true
 }
 
-// newBuilder returns the text of a builder at its declaration.
+// newBuilder returns the text of a builder at its declaration, which is empty. It reports
+// false for a declaration that may give it another text.
 func (g *folding) newBuilder(p *piece) ([]Part, bool) {
 	switch e := ast.Unparen(p.expr).(type) {
 	case nil:
@@ -200,7 +204,7 @@ func (f *finder) character(e ast.Expr) (string, bool) {
 	return string(rune(n)), true
 }
 
-// markParts notes the constants and variables that are parts of an expression.
+// markParts notes that the constants and variables in an expression are parts of a text.
 func (g *folding) markParts(e ast.Expr) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if x, ok := n.(ast.Expr); ok && slices.Contains(g.unknown, x) {
@@ -216,7 +220,7 @@ func (g *folding) markParts(e ast.Expr) {
 	})
 }
 
-// walkUnknown examines the unknown parts.
+// walkUnknown examines the parts that are not known, for texts inside them.
 func (g *folding) walkUnknown() {
 	for _, e := range g.unknown {
 		g.f.walk(e)
@@ -254,7 +258,7 @@ func (f *finder) callee(call *ast.CallExpr) *types.Func {
 	return fn
 }
 
-// call returns the text that a call returns, and false if that is not known.
+// call returns the text that a call returns. It reports false if the text is not known.
 func (g *folding) call(call *ast.CallExpr) ([]Part, bool) {
 	if tv := g.f.info.Types[call.Fun]; tv.IsType() {
 		if len(call.Args) == 1 && g.f.isString(call.Args[0]) {
@@ -275,14 +279,14 @@ func (g *folding) call(call *ast.CallExpr) ([]Part, bool) {
 	case "(*strings.Builder).String", "(*bytes.Buffer).String":
 		return g.built(call)
 	}
-	// A source with mistakes may call it with too few arguments.
+	// In a source with mistakes, a call may have too few arguments.
 	if apply := stringFunctions[name]; apply != nil && len(call.Args) == g.f.callee(call).Signature().Params().Len() {
 		return g.apply(call, apply)
 	}
 	return nil, false
 }
 
-// built returns the text of a builder.
+// built returns the text that the String method of a builder returns.
 func (g *folding) built(call *ast.CallExpr) ([]Part, bool) {
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
 	if !ok {
@@ -299,8 +303,8 @@ func (g *folding) built(call *ast.CallExpr) ([]Part, bool) {
 	return g.straight(g.f.vars[v], call.Pos())
 }
 
-// stringFunctions are the functions of package strings that give a known text where all
-// arguments are known.
+// stringFunctions are the functions of package strings whose result is known if all
+// arguments are.
 var stringFunctions = map[string]func(s []string) string{
 	"strings.TrimSpace":  func(s []string) string { return strings.TrimSpace(s[0]) },
 	"strings.TrimPrefix": func(s []string) string { return strings.TrimPrefix(s[0], s[1]) },

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// apply returns the result of a function of package strings. Where only a part of the text
-// is known, the result is not; a function that trims the ends of such a text then leaves
-// the text as it is.
+// apply returns the result of a function of package strings. If only a part of an argument
+// is known, the result is unknown; but a function that trims the ends of such a text is
+// assumed to return the text unchanged.
 func (g *folding) apply(call *ast.CallExpr, do func([]string) string) ([]Part, bool) {
 	var args []string
 	var first []Part
@@ -33,7 +33,7 @@ func (g *folding) apply(call *ast.CallExpr, do func([]string) string) ([]Part, b
 	return []Part{unknownPart(call)}, true
 }
 
-// join returns what strings.Join gives.
+// join returns the result of strings.Join.
 func (g *folding) join(call *ast.CallExpr) ([]Part, bool) {
 	if len(call.Args) != 2 {
 		return nil, false
@@ -62,10 +62,10 @@ func (g *folding) join(call *ast.CallExpr) ([]Part, bool) {
 	return g.elsewhere(fold), true
 }
 
-// maxRepeats is how many times a text is repeated at most, so that no text gets long.
+// maxRepeats bounds how many times a text is repeated, so that no text gets long.
 const maxRepeats = 1000
 
-// repeat returns what strings.Repeat gives.
+// repeat returns the result of strings.Repeat.
 func (g *folding) repeat(call *ast.CallExpr) ([]Part, bool) {
 	if len(call.Args) != 2 {
 		return nil, false
@@ -85,8 +85,8 @@ func (g *folding) repeat(call *ast.CallExpr) ([]Part, bool) {
 	return parts, true
 }
 
-// list returns the list that an expression is, directly or as a variable that is assigned
-// once, or nil.
+// list returns the literal of a list that an expression is, directly or through a variable
+// that is assigned once; nil for any other expression.
 func (g *folding) list(e ast.Expr) *ast.CompositeLit {
 	switch x := ast.Unparen(e).(type) {
 	case *ast.CompositeLit:
@@ -102,8 +102,8 @@ func (g *folding) list(e ast.Expr) *ast.CompositeLit {
 	return nil
 }
 
-// format returns the text of a format with its arguments. spread reports whether the last
-// argument is a list of them.
+// format returns the text of a format with its arguments. spread says that the last
+// argument is a list of arguments.
 func (g *folding) format(format ast.Expr, args []ast.Expr, spread bool) []Part {
 	var parts []Part
 	next := 0
@@ -147,8 +147,8 @@ func (g *folding) format(format ast.Expr, args []ast.Expr, spread bool) []Part {
 	return parts
 }
 
-// verbOf returns the verb at the start of the text after a percent sign, with its flags,
-// and the index of its argument, from 1; 0 for the next one.
+// verbOf returns the verb, with its flags, at the start of the text after a percent sign,
+// and the index of the verb's argument, from 1. The index is 0 for the next argument.
 func verbOf(s string) (verb string, index int) {
 	i := 0
 	for i < len(s) && strings.IndexByte("+-# 0123456789.*[]", s[i]) >= 0 {
@@ -165,11 +165,11 @@ func verbOf(s string) (verb string, index int) {
 	return s[:i], index
 }
 
-// argument returns the text of an argument under a verb.
+// argument returns the text of an argument, as the verb formats it.
 func (g *folding) argument(verb string, e ast.Expr) []Part {
 	tv := g.f.info.Types[e]
 	if tv.Type == nil || types.NewMethodSet(tv.Type).Len() > 0 {
-		return []Part{g.notKnown(e)} // it may print itself
+		return []Part{g.notKnown(e)} // a method of the value may decide its text
 	}
 	plain := strings.Trim(verb, "%[]0123456789")
 	if isStringType(tv.Type) {

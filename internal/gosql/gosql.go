@@ -1,11 +1,11 @@
 // Package gosql finds the texts of SQL in the Go source of a package, as far as they are
 // known without running the program.
 //
-// A text is an expression of type string: a constant, or a text that is put together of
-// constants by +, fmt.Sprintf, strings.Join and a few more functions of package strings,
-// by a variable to which pieces are added, or by a strings.Builder. A piece that is known
-// only when the program runs is named by its Go source. The caller decides which texts
-// are SQL: every text is found, and most texts of a program are no SQL.
+// A text is an expression of type string: a constant, or a text that is put together from
+// constants by +, fmt.Sprintf, strings.Join and a few more functions of package strings, by
+// a variable to which pieces are added, or by a strings.Builder. A piece that is known only
+// when the program runs is named by its Go source. The caller decides which texts are SQL:
+// every text is found, and most texts of a program are no SQL.
 //
 //	for _, text := range gosql.Find(source).Texts {
 //		if text.Known() { judge(text.SQL()) }
@@ -14,17 +14,17 @@
 // # What is followed
 //
 // A constant or a variable that is part of a longer text is not a text of its own, unless
-// it is used alone too. A variable is followed where it is assigned once, or where its
-// assignments stand in the statement list in which it is declared. A text that is added
-// to it in an if, a loop or a function literal is an unknown piece. A variable whose
-// address is taken is not followed, and neither are fields, elements, parameters and the
-// results of functions. A variable that embeds a file has the file's text.
+// it is used alone too. A variable is followed if it is assigned once, or if its
+// assignments are in the statement list in which it is declared. A text that is added to it
+// in an if, a loop or a function literal is an unknown piece. A variable whose address is
+// taken is not followed, and neither are fields, elements, parameters and the results of
+// functions. A variable that embeds a file has the file's text.
 //
 // # Caveats
 //
 // Texts that a library builds, such as an ORM, are not in the source; of a query builder
-// the call that begins an INSERT is found. The order of goroutines and function literals
-// is not examined.
+// the call that begins an INSERT is found. The order of goroutines and function literals is
+// not examined.
 package gosql
 
 import (
@@ -36,15 +36,16 @@ import (
 	"strings"
 )
 
-// Source is a package that was parsed and whose types were checked. Files may have
-// mistakes: an expression without a type is no text.
+// Source is a package that was parsed and whose types were checked. If its files have
+// mistakes, an expression without a type is no text.
 type Source struct {
 	Package *types.Package
 	Files   []*ast.File
 	Info    *types.Info // Types, Defs and Uses are needed
 
-	// Embed reads the file that a variable at a place embeds by //go:embed, and returns its
-	// path. Where Embed is nil or reports false, the text of the variable is not known.
+	// Embed reads the file that a variable embeds by //go:embed, and returns the file's text
+	// and path. at is the position of the variable, and name the pattern. If Embed is nil or
+	// reports false, the text of the variable is not known.
 	Embed func(at token.Pos, name string) (text, path string, ok bool)
 }
 
@@ -53,13 +54,13 @@ type Text struct {
 	Expr  ast.Expr
 	Parts []Part // at least one of them is known
 
-	// Sent reports whether the text is handed to a call that executes or prepares it,
-	// such as ExecContext, directly or through a constant or a variable.
+	// Sent is true if the text is the argument of a call that executes or prepares it, such as
+	// ExecContext, directly or through a constant or a variable.
 	Sent bool
-	// Piece reports whether the text is added to something that is not followed: it may
-	// begin or go on elsewhere.
+	// Piece is true if the text is added to a value that is not followed, so that it may be
+	// only a part of a longer text.
 	Piece bool
-	// Embedded is the path of the file that the text is the whole of; may be empty.
+	// Embedded is the path of the embedded file whose whole content the text is; may be empty.
 	Embedded string
 }
 
@@ -75,7 +76,7 @@ func (t *Text) Known() bool { return allKnown(t.Parts) }
 // SQL returns the text, with nothing for its unknown parts.
 func (t *Text) SQL() string { return t.With("") }
 
-// With returns the text with a stand-in for each part that is not known.
+// With returns the text with standIn in the place of each part that is not known.
 func (t *Text) With(standIn string) string {
 	var b strings.Builder
 	for _, p := range t.Parts {
@@ -91,18 +92,18 @@ func (t *Text) With(standIn string) string {
 // Call is a call that executes or prepares a text.
 type Call struct {
 	Call *ast.CallExpr
-	Arg  ast.Expr // the text
+	Arg  ast.Expr // its text
 }
 
 // LastID is a call of LastInsertId.
 type LastID struct {
 	Call *ast.CallExpr
-	Text Text // the executed text
+	Text Text // the text that was executed
 }
 
 // Found holds the findings in a package.
 type Found struct {
-	Texts   []Text   // in the order of the source, files in the order of their names
+	Texts   []Text   // in the order of the source, with files in the order of their positions
 	Unknown []Call   // calls that execute a text of which nothing is known
 	LastIDs []LastID // calls of LastInsertId after a text of which something is known
 	Built   []Built  // calls that begin an INSERT of a query builder
@@ -129,22 +130,22 @@ func Find(s Source) Found {
 	return f.result()
 }
 
-// finder looks through one package.
+// finder finds the texts of one package.
 type finder struct {
 	info *types.Info
 	pkg  *types.Package
 
 	vars   map[*types.Var]*variable
-	pieces map[ast.Expr]*piece       // the assignments and additions to variables
-	consts map[ast.Expr]types.Object // the constants that expressions define
+	pieces map[ast.Expr]*piece       // the writes to variables, by the expression that is written
+	consts map[ast.Expr]types.Object // the constants that are defined by expressions
 
-	sent  map[ast.Expr]bool // the texts that are executed or prepared
-	added map[ast.Expr]bool // the texts that are added to something that is not followed
+	sent  map[ast.Expr]bool // the expressions that are executed or prepared
+	added map[ast.Expr]bool // the expressions that are added to a value that is not followed
 	used  map[types.Object]*use
-	seen  map[seenText]int // the texts of variables, by their places in texts
+	seen  map[seenText]int // for each text of a variable, its index in texts
 
 	embed    func(at token.Pos, name string) (text, path string, ok bool)
-	embedded []*variable // in the order of the source
+	embedded []*variable // the variables that embed files, in the order of the source
 
 	texts   []candidate
 	unknown []Call
@@ -152,28 +153,28 @@ type finder struct {
 	built   []Built
 }
 
-// use is how a constant is used, or a variable that is assigned once.
+// use says how a constant, or a variable that is assigned once, is used.
 type use struct {
-	asPart bool // it is part of a longer text
+	asPart bool // whether it is part of a longer text
 	alone  bool
 	sent   bool
 }
 
-// seenText is a text that a variable has, which is found once.
+// seenText is a text of a variable, which is noted only once.
 type seenText struct {
 	v    *types.Var
 	text string
 }
 
-// candidate is a text that stays unless the object that it defines is only part of
-// longer ones.
+// candidate is a text that is dropped from the result if the object that it defines is only
+// used as part of longer texts.
 type candidate struct {
 	Text
-	defines types.Object // nil for a text that defines none
-	pieceOf *variable    // which has the text with others, where its uses can be put together
+	defines types.Object // the constant or variable that the text defines; nil if it defines none
+	pieceOf *variable    // a variable that has the text as one of its pieces; nil if there is none
 }
 
-// result returns the texts that are not only parts of others.
+// result returns the candidates that are not only parts of other texts.
 func (f *finder) result() Found {
 	found := Found{Unknown: f.unknown, LastIDs: f.lastIDs, Built: f.built}
 	for _, c := range f.texts {
@@ -230,7 +231,7 @@ func isConst(o types.Object) bool {
 	return ok
 }
 
-// isString reports whether an expression gives a string.
+// isString reports whether an expression has a value of a string type.
 func (f *finder) isString(e ast.Expr) bool {
 	tv, ok := f.info.Types[e]
 	return ok && tv.IsValue() && isStringType(tv.Type)
@@ -264,8 +265,8 @@ func (f *finder) walk(n ast.Node) {
 	})
 }
 
-// walkAssignment visits the assigned expressions, and those expressions of the left side
-// that are not variables.
+// walkAssignment visits the assigned expressions, and the expressions on the left side that
+// are not plain variables.
 func (f *finder) walkAssignment(s *ast.AssignStmt) {
 	for _, e := range s.Lhs {
 		if _, ok := ast.Unparen(e).(*ast.Ident); !ok {
@@ -277,7 +278,8 @@ func (f *finder) walkAssignment(s *ast.AssignStmt) {
 	}
 }
 
-// text notes the text of an expression and reports whether its parts were visited.
+// text notes the text of an expression. It reports whether the parts of the expression were
+// visited.
 func (f *finder) text(e ast.Expr) bool {
 	if o := f.object(e); o != nil {
 		return f.named(e, o)
@@ -297,7 +299,8 @@ func (f *finder) text(e ast.Expr) bool {
 	return true
 }
 
-// note notes the text of an expression, by its use.
+// note adds a text to the candidates. What the expression e is used for decides whether it
+// is a piece, or defines an object.
 func (f *finder) note(e ast.Expr, t Text) {
 	c := candidate{Text: t}
 	switch p := f.pieces[e]; {
@@ -313,7 +316,7 @@ func (f *finder) note(e ast.Expr, t Text) {
 	f.texts = append(f.texts, c)
 }
 
-// named notes a use of a constant or a variable by its name alone.
+// named notes that a constant or a variable is used by its name alone.
 func (f *finder) named(e ast.Expr, o types.Object) bool {
 	u := f.useOf(o)
 	v, ok := o.(*types.Var)
@@ -344,7 +347,7 @@ func (f *finder) named(e ast.Expr, o types.Object) bool {
 	return true
 }
 
-// join returns a text that is equal for equal parts.
+// join returns a key for parts: equal parts give equal keys.
 func join(parts []Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -364,7 +367,7 @@ func allKnown(parts []Part) bool {
 	return !slices.ContainsFunc(parts, func(p Part) bool { return p.Unknown != "" })
 }
 
-// add puts parts together; known ones become one.
+// add appends parts, and merges adjacent known parts.
 func add(parts []Part, more ...Part) []Part {
 	parts = slices.Clip(parts)
 	for _, p := range more {
@@ -380,10 +383,10 @@ func add(parts []Part, more ...Part) []Part {
 
 func knownPart(s string) []Part { return []Part{{SQL: s}} }
 
-// maxSource is how many characters of Go source name a part that is not known.
+// maxSource bounds how many characters of Go source name an unknown part.
 const maxSource = 40
 
-// unknownPart names an expression.
+// unknownPart returns an unknown part that names an expression by its source.
 func unknownPart(e ast.Expr) Part {
 	source := strings.Join(strings.Fields(types.ExprString(e)), " ")
 	if runes := []rune(source); len(runes) > maxSource {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Built is a call that begins an INSERT of a query builder, such as
-// squirrel.Insert("orders"). The text is made when the program runs.
+// Built is a call by which a program begins an INSERT of a query builder, such as
+// squirrel.Insert("orders"). The SQL text is made only when the program runs.
 type Built struct {
 	Call    *ast.CallExpr
-	Table   string // empty if it is not known
+	Table   string // the name of the table; empty if it is not known
 	Package string // the path of the query builder's package
 }
 
@@ -19,8 +19,8 @@ type Built struct {
 // INSERT: squirrel, goqu, dbr, ent's sql, go-sqlbuilder, bun.
 var beginInsert = []string{"Insert", "InsertInto", "InsertIgnoreInto", "NewInsert", "Replace", "ReplaceInto"}
 
-// visitBuilder notes a call that begins an INSERT of a query builder: of another package,
-// which gives one value, whose type is called after the INSERT.
+// visitBuilder notes a call that begins an INSERT of a query builder. The function is in
+// another package, and its only result has a type whose name begins with Insert or Replace.
 func (f *finder) visitBuilder(name string, call *ast.CallExpr) {
 	if !slices.Contains(beginInsert, name) || len(call.Args) > 1 {
 		return

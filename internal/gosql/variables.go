@@ -7,35 +7,36 @@ import (
 	"slices"
 )
 
-// variable is a variable of the package with all that is written to it.
+// variable is a variable of the package, with everything that is written to it.
 type variable struct {
 	v      *types.Var
 	writes []*piece // in the order of the source
-	lost   bool     // it is changed in a way that is not followed
-	put    bool     // its texts were put together where it is used
+	lost   bool     // whether it is changed in a way that is not followed
+	put    bool     // whether its text was put together from its pieces where it is used
 
-	file *embeddedFile // the file that it embeds, or nil
+	file *embeddedFile // the file that it embeds; nil if it embeds none
 
-	asked, isFollowed bool // the answer of followed
+	asked, isFollowed bool // the result of followed, which is computed once
 }
 
 // piece is one write to a variable.
 type piece struct {
 	of    *variable
 	at    token.Pos
-	list  ast.Node      // the statement list that it stands in; nil for the package's
-	expr  ast.Expr      // nil where the value is not an expression alone
+	list  ast.Node      // the statement list that the write is in; nil for the package's
+	expr  ast.Expr      // the written value; nil if it is not a single expression
 	call  *ast.CallExpr // the call that returns the value, if it is one of several results
-	adds  bool          // it is added to the variable's present text
-	reset bool          // it empties a builder
+	adds  bool          // whether the value is added to the variable's present text
+	reset bool          // whether the write empties a builder
 	how   *ast.CallExpr // the call that writes to a builder
 }
 
-// assignedOnce reports whether the variable has the value of its declaration.
+// assignedOnce reports whether the variable always has the value of its declaration.
 func (v *variable) assignedOnce() bool { return len(v.writes) == 1 && !v.lost }
 
-// followed reports whether the texts of the variable are known where it is used: its
-// assignments stand in the list of its declaration, and the rest is added.
+// followed reports whether the text of the variable is known where it is used: its
+// assignments are in the statement list of its declaration, and other writes only add to
+// it.
 func (v *variable) followed(f *finder) bool {
 	if !v.asked {
 		v.asked = true
@@ -47,12 +48,13 @@ func (v *variable) followed(f *finder) bool {
 	return v.isFollowed
 }
 
-// grows reports whether something is added to the variable, so that a text of it may go on.
+// grows reports whether something is added to the variable, so that a text assigned to it
+// may be only the beginning of a longer text.
 func (v *variable) grows(f *finder) bool {
 	return slices.ContainsFunc(v.writes, func(p *piece) bool { return p.adds || p.addsByName(f) })
 }
 
-// addsByName reports whether a piece is the variable's own value and more, as in q = q + x.
+// addsByName reports whether a piece contains the variable's own value, as in q = q + x.
 func (p *piece) addsByName(f *finder) bool {
 	found := false
 	if p.expr != nil {
@@ -65,7 +67,7 @@ func (p *piece) addsByName(f *finder) bool {
 	return found
 }
 
-// send notes that each text that the variable may have is executed.
+// send notes that each text that the variable may have is executed or prepared.
 func (v *variable) send(f *finder) {
 	for _, p := range v.writes {
 		if p.expr == nil {
@@ -78,13 +80,13 @@ func (v *variable) send(f *finder) {
 	}
 }
 
-// reading reads the writes to variables.
+// reading reads the writes to variables in a file.
 type reading struct {
 	f     *finder
 	stack []ast.Node
 }
 
-// readVariables notes the writes of a file to variables.
+// readVariables notes what a file writes to variables.
 func (f *finder) readVariables(file *ast.File) {
 	r := reading{f: f}
 	ast.Inspect(file, func(n ast.Node) bool {
@@ -115,10 +117,10 @@ func (r *reading) visit(n ast.Node) {
 	case *ast.FuncDecl:
 		r.loseAll(n.Recv)
 	case *ast.FuncType:
-		r.loseAll(n.Params) // a caller gives them their values
+		r.loseAll(n.Params) // their values come from the caller
 	case *ast.ReturnStmt:
 		if len(n.Results) == 0 {
-			r.loseAll(r.results()) // they are used without their names
+			r.loseAll(r.results()) // a bare return uses the results without naming them
 		}
 	case *ast.AssignStmt:
 		for i, e := range n.Lhs {
@@ -138,7 +140,7 @@ func (r *reading) visit(n ast.Node) {
 	}
 }
 
-// list returns the statement list that the node to visit stands in.
+// list returns the statement list that contains the visited node.
 func (r *reading) list() ast.Node {
 	for _, n := range slices.Backward(r.stack) {
 		switch n.(type) {
@@ -149,7 +151,8 @@ func (r *reading) list() ast.Node {
 	return nil
 }
 
-// parent returns the n-th node around the one to visit, from 1, or nil.
+// parent returns the n-th node around the visited one, counted from 1; nil if there are
+// fewer.
 func (r *reading) parent(n int) ast.Node {
 	if n > len(r.stack) {
 		return nil
@@ -157,7 +160,7 @@ func (r *reading) parent(n int) ast.Node {
 	return r.stack[len(r.stack)-n]
 }
 
-// declare notes a variable of a var declaration.
+// declare notes the i-th variable of a var declaration.
 func (r *reading) declare(name *ast.Ident, spec *ast.ValueSpec, i int) {
 	p := &piece{at: name.Pos()}
 	switch {
@@ -172,11 +175,11 @@ func (r *reading) declare(name *ast.Ident, spec *ast.ValueSpec, i int) {
 	r.write(name, p)
 }
 
-// assign notes one side of an assignment.
+// assign notes the i-th variable of an assignment.
 func (r *reading) assign(s *ast.AssignStmt, to ast.Expr, i int) {
 	id, ok := ast.Unparen(to).(*ast.Ident)
 	if !ok {
-		// x[i] = v changes x, and so does x.f = v unless x is a pointer.
+		// x[i] = v changes x, and so does x.f = v, unless x is a pointer.
 		r.lose(base(to))
 		return
 	}
@@ -208,7 +211,8 @@ func (r *reading) write(id *ast.Ident, p *piece) {
 	}
 }
 
-// variable returns the variable that an identifier defines or names, or nil.
+// variable returns the variable that an identifier defines or names; nil if it is none of
+// the package.
 func (r *reading) variable(id *ast.Ident) *variable {
 	o := r.f.info.Defs[id]
 	if o == nil {
@@ -224,7 +228,8 @@ func (r *reading) variable(id *ast.Ident) *variable {
 	return r.f.vars[v]
 }
 
-// lose notes that an expression's variable is changed in a way that is not followed.
+// lose notes that the variable which an expression names is changed in a way that is not
+// followed.
 func (r *reading) lose(e ast.Expr) {
 	if e == nil {
 		return
@@ -236,7 +241,7 @@ func (r *reading) lose(e ast.Expr) {
 	}
 }
 
-// loseAll loses the variables of parameters or results.
+// loseAll calls lose for all parameters or results in a list.
 func (r *reading) loseAll(fields *ast.FieldList) {
 	if fields == nil {
 		return
@@ -248,7 +253,7 @@ func (r *reading) loseAll(fields *ast.FieldList) {
 	}
 }
 
-// results returns the results of the function that the node to visit stands in.
+// results returns the results of the function that contains the visited node.
 func (r *reading) results() *ast.FieldList {
 	for _, n := range slices.Backward(r.stack) {
 		switch n := n.(type) {
