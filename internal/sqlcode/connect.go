@@ -15,16 +15,16 @@ import (
 	"syscall"
 )
 
-// ConnectError is why a connection could not be opened, in words of our own. The driver's
-// error may hold the DSN, or pieces of a DSN that the driver has misread, with the
-// password taken for a host, a port or a database. Therefore ConnectError does not wrap
-// the driver's error either.
+// ConnectError says why a connection could not be opened, in keyfill's own words. The
+// driver's error may hold the DSN, or pieces of a DSN that the driver has misread, such as
+// a password that it took for a host, a port or a database. Therefore ConnectError does not
+// wrap the driver's error either.
 type ConnectError struct {
-	Code     Code // of the engine's answer
-	Answered bool // there is a Code
+	Code     Code // the code that the engine has answered with
+	Answered bool // whether there is a Code
 
 	text  string
-	cause error // one without a text of the driver's, for errors.Is; or nil
+	cause error // an error that holds no text of the driver's, for errors.Is; may be nil
 }
 
 func (e *ConnectError) Error() string { return "connecting: " + e.text }
@@ -32,9 +32,9 @@ func (e *ConnectError) Error() string { return "connecting: " + e.text }
 // Unwrap returns the context's error, io.EOF or the operating system's.
 func (e *ConnectError) Unwrap() error { return e.cause }
 
-// Connecting returns the error of a connector as it may be shown: the engine's code
-// and the network's error, without a word of the driver's. driver.ErrBadConn and nil
-// come back as they are.
+// Connecting returns the error of a connector in a form that may be shown: the engine's
+// code or the network's error, without the driver's text. It returns driver.ErrBadConn and
+// nil unchanged.
 func Connecting(err error) error {
 	switch {
 	case err == nil:
@@ -64,8 +64,8 @@ func Connecting(err error) error {
 	return e
 }
 
-// IsNetwork reports whether an error is the network's or the operating system's: a
-// driver that met it had read its DSN.
+// IsNetwork reports whether an error is one of the network or the operating system. A
+// driver that returns such an error has understood its DSN.
 func IsNetwork(err error) bool {
 	var op *net.OpError
 	var lookup *net.DNSError
@@ -73,11 +73,12 @@ func IsNetwork(err error) bool {
 	return errors.As(err, &op) || errors.As(err, &lookup) || errors.As(err, &errno)
 }
 
-// withoutTLS are the texts of drivers about a server that has answered that it has no TLS: of
-// go-sql-driver/mysql, of pgx and of lib/pq.
+// withoutTLS are the texts by which drivers say that the server has no TLS:
+// go-sql-driver/mysql, pgx and lib/pq.
 var withoutTLS = []string{"TLS requested but server does not support TLS", "server refused TLS connection", "SSL is not enabled on the server"}
 
-// network returns the part of a network's error that may be shown, and a cause.
+// network returns the part of an error that may be shown, if it is one of the network, and
+// an error for errors.Is.
 func network(err error) (text string, cause error) {
 	var (
 		lookup  *net.DNSError
@@ -93,14 +94,14 @@ func network(err error) (text string, cause error) {
 	where := "the server"
 	if errors.As(err, &op) {
 		if a, ok := op.Addr.(*net.TCPAddr); ok {
-			where = a.String() // of digits alone
+			where = a.String() // an address has only digits
 		}
 	}
 	switch {
 	case errors.As(err, &lookup):
 		return "the host is not found", nil
 	case op != nil && op.Op == "remote error":
-		// Of crypto/tls, whose alerts have a type of their own.
+		// An alert of crypto/tls, whose type is not exported.
 		return "TLS: the server answers with the alert " + strconv.Quote(strings.TrimPrefix(op.Err.Error(), "tls: ")), nil
 	case errors.As(err, &errno):
 		return where + ": " + errno.Error(), errno
@@ -123,7 +124,7 @@ func network(err error) (text string, cause error) {
 	return "the driver refuses; what it says is left out, since it may hold the DSN: open the DSN with the driver alone to see it", nil
 }
 
-// String returns the code as it is looked up in the engine's manual.
+// String returns the code in the form in which the engine's manual lists it.
 func (c Code) String() string {
 	if c.State != "" {
 		return "SQLSTATE " + c.State

@@ -1,9 +1,9 @@
 // Package sqlcode finds, in an error of any driver, the code that the engine gave it: an
-// SQLSTATE or a number. The texts of errors come in the language of the server or of the
+// SQLSTATE or a number. The texts of errors are in the language of the server or of the
 // login, and do not identify an error.
 //
-// A driver is recognised by the methods and fields of its errors, so that a fork or a wrapper of it
-// is recognised too:
+// A driver is recognised by the methods and fields of its errors, so that a fork or a
+// wrapper of it is recognised too:
 //
 //	SQLState() string       pgx v4 and v5, lib/pq, and others for PostgreSQL
 //	SQLErrorNumber() int32  go-mssqldb
@@ -13,11 +13,11 @@
 //	ExtendedCode, Code      the fields of mattn/go-sqlite3
 //	ErrCode                 the field of go-ora
 //
-// Fields are read by reflection, as the module depends on no driver.
+// Fields are read by reflection, since the module depends on no driver.
 //
 // # Caveats
 //
-// The meaning of a code is a fact of the engine, which package dialect has.
+// The meaning of a code depends on the engine: see package dialect.
 package sqlcode
 
 import (
@@ -31,15 +31,15 @@ import (
 // Code is the engine's code of an error.
 type Code struct {
 	State  string // the SQLSTATE; empty if the driver reports none
-	Number int    // the engine's number, for SQLite the extended code; 0 if the driver reports none
-	Index  string // the constraint or unique index, if the driver reports it besides the text
+	Number int    // the engine's number, which is the extended code of SQLite; zero if the driver reports none
+	Index  string // the constraint or unique index, if the driver reports it apart from the text
 
-	// Lost reports whether the code is about the connection (SQLSTATE class 08, the codes
-	// of MySQL's client library that a proxy passes on): whether the statement has had an
-	// effect is not known.
+	// Lost is true if the code is about the connection (SQLSTATE class 08, the codes of
+	// MySQL's client library that a proxy passes on): it is then not known whether the
+	// statement has had an effect.
 	Lost bool
 
-	// Limit is the limit that the server or the user has reached.
+	// Limit is the limit of the server or the user that was reached.
 	Limit Limit
 }
 
@@ -49,13 +49,13 @@ type Limit uint8
 // The limits.
 const (
 	NoLimit         Limit = iota
-	LimitConnection       // of connections at a time
-	LimitHourly           // of MySQL and MariaDB: a user's limit in an hour
-	LimitDisk             // of the server's storage: a disk that is full
+	LimitConnection       // the number of connections at a time
+	LimitHourly           // a user's limit in an hour, on MySQL and MariaDB
+	LimitDisk             // the server's storage: a disk is full
 )
 
-// Of returns the code of err, or of the first error in its tree that has one, and
-// whether there is one. err may be nil.
+// Of returns the code of err, or of the first error in its tree that has a code, and
+// reports whether there is one. err may be nil.
 func Of(err error) (Code, bool) {
 	for err != nil {
 		if c, ok := own(err); ok {
@@ -78,9 +78,9 @@ func Of(err error) (Code, bool) {
 	return Code{}, false
 }
 
-// Answered reports whether err is the engine's answer to a statement, rather than a
-// connection that broke: a statement that failed so has stored nothing, where
-// statements are atomic.
+// Answered reports whether err is the engine's answer to a statement, and not a broken
+// connection. A statement that failed so has stored nothing, if the engine's statements are
+// atomic.
 func Answered(err error) bool {
 	c, ok := Of(err)
 	return ok && !c.Lost
@@ -107,7 +107,7 @@ func (c Code) Class(d *dialect.Dialect) dialect.ErrorClass {
 	return d.Errors.Class(c.State, c.Number, "")
 }
 
-// own returns the code of err itself, not of an error that it wraps.
+// own returns the code of err itself. It does not look at errors that err wraps.
 func own(err error) (Code, bool) {
 	switch e := err.(type) {
 	case *ConnectError:
@@ -144,12 +144,12 @@ func own(err error) (Code, bool) {
 	return Code{}, false
 }
 
-// mysqlLost reports whether a number is the client library's: a proxy that has lost
-// its server in the middle of a statement passes it on.
+// mysqlLost reports whether a number is one of MySQL's client library. A proxy that has
+// lost its server in the middle of a statement passes such an error on.
 func mysqlLost(n int) bool { return 2000 <= n && n < 3000 }
 
-// mysqlLimit returns the limit that an error of MySQL or MariaDB is about. 1226 stands
-// for several limits, whose names stand in its text in every language.
+// mysqlLimit returns the limit that an error of MySQL or MariaDB is about. Error 1226 is
+// for several limits, whose names are in its text in every language.
 func mysqlLimit(n int, text string) Limit {
 	switch {
 	case n == 1040, n == 1203, n == 1226 && strings.Contains(text, "'max_user_connections'"):
@@ -157,7 +157,7 @@ func mysqlLimit(n int, text string) Limit {
 	case n == 1226:
 		return LimitHourly
 	case n == 1021, n == 1114, strings.Contains(text, "(errno: 28 "), strings.Contains(text, "(errno: 135 "), strings.Contains(text, "(Errcode: 28 "):
-		return LimitDisk // ENOSPC and HA_ERR_RECORD_FILE_FULL, within errors about files
+		return LimitDisk // ENOSPC or HA_ERR_RECORD_FILE_FULL, inside an error about a file
 	}
 	return NoLimit
 }
@@ -173,12 +173,12 @@ func limitOfState(state string) Limit {
 	return NoLimit
 }
 
-// oracleLost are ORA-03113 and its like, with which a connection ends.
+// oracleLost are ORA-03113 and other errors after which a connection is broken.
 var oracleLost = []int{28, 3113, 3114, 3135, 12537, 12547, 12570}
 
-// sqliteCode returns the extended code of SQLite, or the primary one where a driver
-// has no other. An error may be the code itself: ErrNo of mattn/go-sqlite3, ErrorCode
-// of ncruces/go-sqlite3.
+// sqliteCode returns the extended code of SQLite, or the primary one if the driver has no
+// extended code. An error may be the code itself: ErrNo of mattn/go-sqlite3, ErrorCode of
+// ncruces/go-sqlite3.
 func sqliteCode(err error, v reflect.Value) (int, bool) {
 	if coded, ok := err.(interface{ Code() int }); ok {
 		return coded.Code(), true
@@ -230,7 +230,7 @@ func index(err error) string {
 	return ""
 }
 
-// Is reports whether an error is the engine's with that number.
+// Is reports whether err is the engine's error with the given number.
 func Is(err error, number int) bool {
 	code, ok := Of(err)
 	return ok && code.Number == number
