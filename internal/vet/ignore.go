@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// directive is the comment that turns findings off, as in
+// directive begins a comment that turns findings off, as in
 //
 //	//keyfill:ignore refused the archive has its own keys
 //
@@ -20,7 +20,8 @@ type Comment struct {
 	Used         bool
 }
 
-// ReadComment reads a comment without its marks; false for one that is no directive.
+// ReadComment reads a comment without its comment signs. It reports false if the comment is
+// no directive.
 func ReadComment(text string) (Comment, bool) {
 	rest, ok := strings.CutPrefix(text, directive)
 	if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t\r\n") {
@@ -34,7 +35,7 @@ func ReadComment(text string) (Comment, bool) {
 	return Comment{Rule: strings.TrimPrefix(rule, Prefix), Excuse: excuse}, true
 }
 
-// fault returns the mistake in a comment, or an empty text.
+// fault returns the mistake in a comment; empty if the comment is right.
 func (c *Comment) fault() string {
 	switch {
 	case c.Rule == "":
@@ -51,13 +52,13 @@ func (c *Comment) fault() string {
 
 func quoted(s string) string { return `"` + s + `"` }
 
-// ignorable returns the names of the rules that comments turn off.
+// ignorable returns the names of the rules that comments can turn off.
 func ignorable() []string {
 	return slices.DeleteFunc(RuleNames(), func(name string) bool { return name == RuleIgnore })
 }
 
-// Told returns the finding of the rule ignore about a comment, and false if there is
-// none.
+// Told returns the finding about a mistake in the comment itself, by the rule ignore. It
+// reports false if there is no mistake.
 func (c *Comment) Told() (Finding, bool) {
 	if fault := c.fault(); fault != "" {
 		return Finding{Rule: RuleIgnore, Message: fault}, true
@@ -65,25 +66,25 @@ func (c *Comment) Told() (Finding, bool) {
 	return Finding{}, false
 }
 
-// Apply turns a finding off where the comment says so.
+// Apply marks a finding as ignored if the comment is about its rule and gives a reason.
 func (c *Comment) Apply(f *Finding) {
 	if f.Rule == c.Rule && c.Excuse != "" {
 		f.Ignored, f.Excuse, c.Used = true, c.Excuse, true
 	}
 }
 
-// placed is a comment of a Go file with the lines that it is for.
+// placed is a comment of a Go file, with the lines to which it applies.
 type placed struct {
 	Comment
 	at         *ast.Comment
 	file       string
-	behind     bool // code stands before it on its line
-	below      int  // the line below it and the comments that follow it
-	first, end int  // the first line and the last one
+	behind     bool // whether code precedes it on its line
+	below      int  // the line after it and the comments that directly follow it
+	first, end int  // the first and the last line to which it applies
 }
 
-// ignored turns findings off by the comments of the files, and returns the faults of
-// these.
+// ignored marks findings as ignored that the comments of the files turn off, and returns
+// findings about mistakes in these comments.
 func ignored(fset *token.FileSet, files []*ast.File, findings []Finding) (told []Finding) {
 	for _, file := range files {
 		for _, p := range comments(fset, file) {
@@ -102,11 +103,11 @@ func ignored(fset *token.FileSet, files []*ast.File, findings []Finding) (told [
 	return told
 }
 
-// comments returns the directives of a file. A comment on a line of its own applies to
-// the line below it and the comments that follow it, and to the whole of the statement or
-// declaration that begins there; of a statement with a block, to the part before the
-// block. A comment that follows code applies to its line, and to the statement that
-// begins or ends there.
+// comments returns the directives of a file. A comment on a line of its own applies to the
+// line after it and the comments that directly follow it, and to the whole statement or
+// declaration that begins there; of a statement with a block, to the part before the block.
+// A comment that follows code applies to its line, and to the statement that begins or ends
+// on that line.
 func comments(fset *token.FileSet, file *ast.File) (all []*placed) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -156,8 +157,8 @@ func isComment(n ast.Node) bool {
 	return false
 }
 
-// reach returns the end of the code that a comment at the start of a node applies to;
-// NoPos if the node has no such start.
+// reach returns the end of the code to which a comment applies that is at the start of a
+// node. It returns NoPos if no comment applies to such a node.
 func reach(n ast.Node) token.Pos {
 	switch n := n.(type) {
 	case *ast.IfStmt:

@@ -12,23 +12,24 @@ import (
 
 // Outcome is how keyfill treats a text with an INSERT in it.
 type Outcome struct {
-	Action  string   `json:"action"`            // the most serious one of the text's INSERTs
-	Table   string   `json:"table"`             // as the policy or the text names it; empty if it is not known
+	Action  string   `json:"action"`            // the most serious action for an INSERT of the text
+	Table   string   `json:"table"`             // the table's name in the policy or in the text; empty if it is not known
 	Column  string   `json:"column"`            // the key column; empty for pass
 	Reason  string   `json:"reason"`            // why, for refuse and dynamic, and for a keep that a bound value decides
-	Depends string   `json:"depends,omitempty"` // what of the database decides: see explain.Explanation
-	Offset  int      `json:"-"`                 // the byte of the text that the reason is about
-	Others  []string `json:"-"`                 // the tables of the text's other INSERTs, each once
+	Depends string   `json:"depends,omitempty"` // the facts of the database that decide: see explain.Explanation
+	Offset  int      `json:"-"`                 // the byte offset in the text that the reason is about
+	Others  []string `json:"-"`                 // the tables of the other INSERTs of the text, each once
 }
 
-// unfilledPrefix begins the reason of an INSERT that is refused and sent all the same,
-// since the policy says unsupported: unfilled.
+// unfilledPrefix begins the reason of an INSERT that cannot be filled and is sent anyway,
+// because the policy says unsupported: unfilled.
 const unfilledPrefix = "unfilled: "
 
 // Unfilled reports whether a refused INSERT is sent without a key.
 func (o *Outcome) Unfilled() bool { return strings.HasPrefix(o.Reason, unfilledPrefix) }
 
-// Statement returns the outcome of a known text, and false if no INSERT is in it.
+// Statement returns the outcome of a text that is known as a whole. It reports false if the
+// text has no INSERT.
 func (j *Judge) Statement(query string) (Outcome, bool) {
 	found := j.probe(query)
 	if found.kind == isNone || found.kind == isMistake && !found.configured {
@@ -36,7 +37,7 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 	}
 	ex, err := j.explainer.Explain(query)
 	if err != nil {
-		// A source that makes a literal key has failed, which is no matter of the text.
+		// A source that makes a literal key has failed, which is not the fault of the text.
 		return Outcome{Action: Fill, Table: found.table(), Reason: err.Error()}, true
 	}
 	return Outcome{
@@ -45,8 +46,8 @@ func (j *Judge) Statement(query string) (Outcome, bool) {
 	}, true
 }
 
-// Reads returns the finding of a text that asks the session for a number which keyfill makes,
-// and false where it does not.
+// Reads returns a finding if a text asks the session for a number that keyfill makes
+// instead of the engine. It reports false if the text does not.
 func (j *Judge) Reads(query string) (Finding, bool) {
 	if !effects.MayReadSession(j.dialect, query) {
 		return Finding{}, false
@@ -59,9 +60,9 @@ func (j *Judge) Reads(query string) (Finding, bool) {
 		" does not know the integers that keyfill makes, and answers with another row's: take the key from RETURNING, OUTPUT or keyfill.Record"}, true
 }
 
-// Text returns the outcome of a text of Go source, and false if no INSERT is in it. A
-// text that no known call executes, and that is no INSERT as it stands, may be the first
-// part of one.
+// Text returns the outcome of a text of Go source. It reports false if no INSERT is in it.
+// A text that is not known to be executed, and that is not a whole INSERT, may be the first
+// part of an INSERT.
 func (j *Judge) Text(t *gosql.Text) (Outcome, bool) {
 	if template := j.template(t); template != nil {
 		return j.partial(template)
@@ -81,18 +82,19 @@ func (j *Judge) Text(t *gosql.Text) (Outcome, bool) {
 	return j.partial(t)
 }
 
-// listed finds an INSERT with a table and a list of columns, which no sentence has. A
-// program may have a placeholder of its own instead of the rows, or use another engine.
+// listed matches an INSERT that has a table and a list of columns, which no sentence has.
+// The text may have a placeholder of the program instead of the rows, or be for another
+// engine.
 var listed = regexp.MustCompile("(?is)^(?:\\s|--[^\n]*\n|/\\*.*?\\*/)*(?:insert|replace)\\s+(?:\\w+\\s+){0,4}into\\s+[^\\s(]+\\s*" +
 	"\\(\\s*[\\w\"`.]+(?:\\s*,\\s*[\\w\"`.]+)*\\s*\\)\\s*(?:values?\\b|[^\\s\\w])")
 
-// reasonNotWhole is why a text is dynamic that is no INSERT as it stands.
+// reasonNotWhole is the reason for a dynamic text that is not a whole INSERT.
 const reasonNotWhole = "as it stands the text is no INSERT of the engine"
 
-// reasonGoesOn is why a text is dynamic that has no part which is not known.
+// reasonGoesOn is the reason for a dynamic text in which every part is known.
 const reasonGoesOn = "the text goes on elsewhere"
 
-// partial returns the outcome of a text that is not known as a whole.
+// partial returns the outcome of a text of which only parts are known.
 func (j *Judge) partial(t *gosql.Text) (Outcome, bool) {
 	found, ok := j.complete(t)
 	if !ok {
@@ -111,7 +113,8 @@ func (j *Judge) partial(t *gosql.Text) (Outcome, bool) {
 	return j.notWhole(found, reason), true
 }
 
-// notWhole returns the outcome of a text of which a part is not known.
+// notWhole returns the outcome of a text that is only a part of an INSERT, or is not known
+// as a whole.
 func (j *Judge) notWhole(found inserts, reason string) Outcome {
 	if found.passes() {
 		return Outcome{Action: Pass, Table: found.table(), Others: found.others()}
@@ -133,7 +136,7 @@ func (j *Judge) Built(b *gosql.Built) Outcome {
 	return o
 }
 
-// ruleOf returns the rule for a table as an outcome names it, or nil.
+// ruleOf returns the policy's rule for the table of an outcome; nil if there is none.
 func (j *Judge) ruleOf(name string) *policy.Rule {
 	schema, table, ok := strings.Cut(name, ".")
 	if !ok {

@@ -7,17 +7,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// standIn stands for an unknown part where a name or a value may stand.
+// standIn replaces an unknown part where a name or a value may stand.
 const standIn = "kf_unknown"
 
-// completions are the texts that are tried as an unknown part, until one of them makes a
-// whole INSERT. They are tried if the text before the part does not determine what
-// belongs there.
+// completions are tried in the place of an unknown part, until the text becomes a whole
+// INSERT. They are tried only if the text before the part does not show what belongs there.
 var completions = []string{
 	"", "VALUES (1)", "(" + standIn + ") VALUES (1)", "SELECT 1", standIn, "(1)", ") VALUES (1)", standIn + ") VALUES (1)", "1)", "DEFAULT VALUES",
 }
 
-// complete finds the INSERT that a text is a part of.
+// complete finds the INSERT of which a text is a part. It reports false if there is none.
 func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
 	if words.Concerns(j.dialect, t.SQL())&words.ConcernsInsert == 0 {
 		return inserts{}, false
@@ -32,12 +31,12 @@ func (j *Judge) complete(t *gosql.Text) (inserts, bool) {
 			mistake = found
 		}
 	}
-	// An executed text that begins as an INSERT is one, if only for another engine.
+	// If the text is executed and begins as an INSERT, it is one, perhaps of another engine.
 	return mistake, t.Sent && (mistake.kind != isNone || beginning.MatchString(t.SQL()))
 }
 
-// completed returns a text with stand-ins for its unknown parts, and with an end if it
-// goes on.
+// completed returns a text in which other texts replace the unknown parts. If the text may
+// be only the beginning of an INSERT, completion is added at its end.
 func completed(t *gosql.Text, completion string) string {
 	var b strings.Builder
 	for _, p := range t.Parts {
@@ -57,8 +56,8 @@ func completed(t *gosql.Text, completion string) string {
 	return b.String()
 }
 
-// standInBehind returns a text that the syntax allows after before; empty if before does
-// not determine one.
+// standInBehind returns a text that the syntax requires after before; empty if before does
+// not show what has to follow.
 func standInBehind(before string) string {
 	trimmed := strings.TrimRight(before, " \t\r\n")
 	if trimmed == "" {
@@ -79,7 +78,7 @@ func standInBehind(before string) string {
 		return standIn
 	}
 	if len(trimmed) == len(before) && isNamePart(last) {
-		return standIn // the rest of a name
+		return standIn // the rest of a name is unknown
 	}
 	return ""
 }

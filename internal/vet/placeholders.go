@@ -7,23 +7,23 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// foreigns are the signs that begin a placeholder of a library, and none of the engine. SQLite
-// has placeholders with each of them.
+// foreigns are, for each family, the signs that begin placeholders of libraries, but none
+// of the engine's own. SQLite has placeholders with each of these signs.
 var foreigns = map[dialect.Family]string{
 	dialect.FamilyMySQL: ":", dialect.FamilyPostgreSQL: "?:@", dialect.FamilySQLServer: "?:", dialect.FamilyOracle: "?",
 }
 
-// bound returns a text of Go source with the engine's placeholders instead of those that
-// a library replaces before it sends the text: ? by sqlx.Rebind and GORM, :name by
+// bound returns a text of Go source with the engine's placeholders instead of those that a
+// library replaces before it sends the text: ? by sqlx.Rebind and GORM, :name by
 // sqlx.Named, and on PostgreSQL @name by pgx.NamedArgs. They are recognized by their
-// place, at the start of a value, where the engine has no operator.
+// position at the start of a value, where the engine has no operator.
 func (j *Judge) bound(query string) string {
 	if foreigns[j.dialect.Family] == "" {
 		return query
 	}
 	own := j.dialect.Placeholder(1)
 	var b strings.Builder
-	starts := false // a value starts here
+	starts := false // whether a value starts at the next token
 	for at := 0; at < len(query); {
 		kind, end := scan.NextToken(j.dialect, query, at)
 		end = max(end, at+1)
@@ -41,8 +41,8 @@ func (j *Judge) bound(query string) string {
 	return b.String()
 }
 
-// foreign returns the length of the placeholder of a library at the start of a text, 0 for
-// none and for one of the engine.
+// foreign returns the length of the library's placeholder that a text begins with; zero if
+// it begins with none, or with one of the engine's own.
 func (j *Judge) foreign(text string) int {
 	name := 1
 	for name < len(text) && isNamePart(text[name]) {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// policyFile is the name of the file that is looked for.
+// policyFile is the name of the policy file in a folder.
 const policyFile = "keyfill.yaml"
 
 // PolicyFile returns the path of the policy for the Go packages in a folder: the file

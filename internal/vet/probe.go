@@ -12,27 +12,27 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// kind is the kind of a text.
+// kind says whether a text is an INSERT.
 type kind int
 
 const (
 	isNone    kind = iota // no INSERT
-	isInsert              // an INSERT of a form that is understood
-	isLoose               // an INSERT that nothing fills, or a sentence that speaks of one
-	isMistake             // it has the words of an INSERT, and is none
+	isInsert              // an INSERT that keyfill can read
+	isLoose               // an INSERT that nothing fills, or a sentence about an INSERT
+	isMistake             // words of an INSERT, but not a valid one
 )
 
 // inserts is the result of probing a text.
 type inserts struct {
 	kind       kind
-	tables     []table // of the INSERTs, each once; of a mistake the first one
-	configured bool    // one of the tables is in the policy
+	tables     []table // the tables of the INSERTs, each once; of a mistake only the first table
+	configured bool    // whether one of the tables is in the policy
 }
 
 // table is a table as a text names it.
 type table struct {
 	schema, name string // folded
-	configured   bool   // the policy has a rule by which keyfill makes keys
+	configured   bool   // whether the policy has a rule by which keyfill makes keys for the table
 }
 
 func (t table) String() string {
@@ -45,7 +45,7 @@ func (t table) String() string {
 	return t.schema + "." + t.name
 }
 
-// table returns the name of the first table, empty if it is not known.
+// table returns the name of the first table; empty if it is not known.
 func (found inserts) table() string {
 	if len(found.tables) == 0 {
 		return ""
@@ -53,7 +53,7 @@ func (found inserts) table() string {
 	return found.tables[0].String()
 }
 
-// others returns the names of the other tables.
+// others returns the names of all tables but the first.
 func (found inserts) others() (names []string) {
 	for _, t := range found.tables[min(1, len(found.tables)):] {
 		names = append(names, t.String())
@@ -68,10 +68,10 @@ func (found inserts) passes() bool {
 	})
 }
 
-// probeColumn is a key column that no table has.
+// probeColumn is the name of a key column that no table has, so that every INSERT lacks it.
 const probeColumn = "keyfill probe"
 
-// probe reads a text as if every table were configured, so that each INSERT is seen.
+// probe reads a text as if every table were in the policy, so that it finds every INSERT.
 func (j *Judge) probe(query string) (found inserts) {
 	if words.Concerns(j.dialect, query)&words.ConcernsInsert == 0 {
 		return found
@@ -115,8 +115,8 @@ func (j *Judge) probe(query string) (found inserts) {
 	return found
 }
 
-// beginning finds a text that begins like statements with an INSERT. It separates them
-// from messages, if a text is not known to be executed.
+// beginning matches a text that begins as a statement with an INSERT does. It tells such a
+// statement from a message, if it is not known whether the text is executed.
 var beginning = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:` +
 	`(?:insert|replace|merge)\s+(?:\w+\s+){0,4}into\b|` +
 	`insert\s+(?:all|first)\s|` +

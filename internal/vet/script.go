@@ -17,13 +17,13 @@ type Script struct {
 	Queries  []string // the names that sqlc gives to the statements of the file
 }
 
-// Script returns the INSERTs of a file of SQL, statement by statement. A comment before a
-// statement may be a directive, as in
+// Script returns the findings about the INSERTs of a file of SQL, statement by statement. A
+// comment before a statement may be a directive, as in
 //
 //	-- keyfill:ignore refused the archive has its own keys
 //
-// In a file of sqlc the parameters of sqlc are read as the placeholders that it makes of
-// them.
+// If ofSqlc is true, the parameters that sqlc defines are read as the placeholders that
+// sqlc replaces them with.
 func (j *Judge) Script(name string, r io.Reader, ofSqlc bool) (Script, error) {
 	var s Script
 	for statement, err := range sqlscript.Statements(j.dialect, r) {
@@ -61,7 +61,7 @@ func (j *Judge) Script(name string, r io.Reader, ofSqlc bool) (Script, error) {
 	return s, nil
 }
 
-// scriptComments returns the directives in the comments of a script.
+// scriptComments returns the directives in the comments before a statement of a script.
 func scriptComments(comments string) (all []*Comment) {
 	for line := range strings.Lines(comments) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), "--")
@@ -75,11 +75,12 @@ func scriptComments(comments string) (all []*Comment) {
 	return all
 }
 
-// sqlcName finds the name of a query: https://docs.sqlc.dev/en/stable/reference/query-annotations.html.
+// sqlcName matches the name of a query:
+// https://docs.sqlc.dev/en/stable/reference/query-annotations.html.
 var sqlcName = regexp.MustCompile(`(?m)^\s*(?:--|/\*|#)\s*name:\s*(\w+)\s+:`)
 
-// QueryName returns the name that sqlc gives to a query whose text begins with its
-// annotation; empty for another text.
+// QueryName returns the name that sqlc gives to a query whose text begins with sqlc's
+// annotation; empty for any other text.
 func QueryName(text string) string {
 	m := sqlcName.FindStringSubmatchIndex(text)
 	if m == nil || strings.TrimSpace(text[:m[0]]) != "" {
@@ -88,8 +89,9 @@ func QueryName(text string) string {
 	return text[m[2]:m[3]]
 }
 
-// withoutSqlc returns a query of sqlc with placeholders for its parameters sqlc.arg(x),
-// sqlc.narg(x), sqlc.slice(x) and, but on MySQL and MariaDB, @x. The text keeps its length.
+// withoutSqlc returns a query of sqlc with placeholders instead of its parameters
+// sqlc.arg(x), sqlc.narg(x), sqlc.slice(x) and, except on MySQL and MariaDB, @x. The text
+// keeps its length.
 func (j *Judge) withoutSqlc(text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {

@@ -13,26 +13,27 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Finding is an INSERT in a source, or what a rule reports about it.
+// Finding is an INSERT in source, or what a rule reports about one.
 type Finding struct {
-	Rule    string // empty for an INSERT without a report
-	Message string // in one sentence or two; "" without a rule
-	Outcome        // of the INSERT; Action is empty if the finding is not itself an INSERT
-	Text    string // the known text of the INSERT
-	File    string // the file that the text is the whole of, by //go:embed; may be empty
+	Rule    string // the name of the rule; empty for an INSERT about which no rule reports
+	Message string // one sentence or two; empty if no rule reports
+	Outcome        // the outcome of the INSERT; its Action is empty if the finding is not itself an INSERT
+	Text    string // the text of the INSERT, as far as it is known
+	File    string // the path of the embedded file whose whole content the text is; may be empty
 
 	At, End     token.Position
-	Pos, EndPos token.Pos // of At and End, in a Go file
-	Ignored     bool      // a comment turns the finding off
+	Pos, EndPos token.Pos // the same as At and End, in a Go file
+	Ignored     bool      // whether a comment turns the finding off
 	Excuse      string    // the reason that the comment gives
 }
 
-// Insert reports whether the finding is an INSERT, and not only a report about one.
+// Insert reports whether the finding is an INSERT, and not only the report of a rule about
+// one.
 func (f *Finding) Insert() bool { return f.Action != "" }
 
 // Source returns the INSERTs of a package, and the reports of the rules, in the order of
-// the files. Calls that execute a text of which nothing is known are among them, with the
-// rule dynamic and no action. Comments need to be parsed for keyfill:ignore.
+// the files. They include calls that execute a text of which nothing is known, with the
+// rule dynamic and no action. The files must be parsed with comments for keyfill:ignore.
 func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 	var all []Finding
 	note := func(n ast.Node, f Finding) {
@@ -75,13 +76,15 @@ func (j *Judge) Source(fset *token.FileSet, s gosql.Source) []Finding {
 	return all
 }
 
-// statement finds a text that begins as a statement, which no message does that names one.
+// statement matches a text that begins as a statement. A message that only mentions a
+// statement does not begin so.
 var statement = regexp.MustCompile(`(?i)^(?:\s|--[^\n]*\n)*(?:select|insert|update|values|with|delete|merge)\s`)
 
-// maxEmbedded is how many bytes of SQL a file that is embedded has at most.
+// maxEmbedded is the greatest size in bytes of an embedded file that is read.
 const maxEmbedded = 1 << 20
 
-// embedded reads a file that Go source in a folder embeds.
+// embedded reads a file that Go source in a folder embeds. It returns the file's text and
+// path.
 func embedded(folder, name string) (text, path string, ok bool) {
 	path = filepath.Join(folder, filepath.FromSlash(name))
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxEmbedded {
@@ -91,12 +94,13 @@ func embedded(folder, name string) (text, path string, ok bool) {
 	return string(data), path, err == nil
 }
 
-// Compare puts findings in the order of their files, their places and their rules.
+// Compare compares findings by their files, then their positions, then their rules.
 func (f Finding) Compare(g Finding) int {
 	return cmp.Or(cmp.Compare(f.At.Filename, g.At.Filename), cmp.Compare(f.At.Offset, g.At.Offset), cmp.Compare(f.Rule, g.Rule))
 }
 
-// FindingOf returns what the rules report about an INSERT.
+// FindingOf returns an INSERT as a finding, with the report of a rule if a rule reports
+// about it.
 func FindingOf(o Outcome) Finding {
 	f := Finding{Outcome: o}
 	into := "an INSERT"
@@ -117,7 +121,7 @@ func FindingOf(o Outcome) Finding {
 	return f
 }
 
-// hidesKey reports whether LastInsertId cannot answer the key of an INSERT.
+// hidesKey reports whether LastInsertId cannot return the key of an INSERT.
 func (j *Judge) hidesKey(o Outcome) bool {
 	if o.Action != Fill {
 		return false
@@ -126,7 +130,7 @@ func (j *Judge) hidesKey(o Outcome) bool {
 	return found != nil && len(found.Keys) > 0 && !slices.ContainsFunc(found.Keys, func(k policy.RuleKey) bool { return k.Integer })
 }
 
-// lastID returns the finding of a call of LastInsertId.
+// lastID returns the finding about a call of LastInsertId that does not return the key.
 func lastID(o Outcome) Finding {
 	return Finding{Rule: RuleLastInsertID, Message: "the key of this INSERT into " + o.Table + " is no integer, so LastInsertId does not answer it: " +
 		"draw the key before by Mount.Keys, read it by keyfill.Last, or take a source of integers"}

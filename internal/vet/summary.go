@@ -13,25 +13,26 @@ type Summary struct {
 	Unknown int // calls that execute a text of which nothing is known
 	Tables  []TableCount
 	Reasons []ReasonCount
-	Rules   map[string]int // findings that no comment turns off
+	Rules   map[string]int // for each rule, the findings that no comment turns off
 	Ignored int
 }
 
-// TableCount counts the INSERTs into one table; "" is a table that is not known.
+// TableCount counts the INSERTs into one table. The name of a table that is not known is
+// empty.
 type TableCount struct {
 	Table   string
 	Actions map[string]int
 }
 
-// ReasonCount counts the refused INSERTs of one reason.
+// ReasonCount counts the INSERTs that are refused for one reason.
 type ReasonCount struct {
 	Reason string
 	Count  int
-	First  string // the place of the first one
+	First  string // where the first of them is
 }
 
-// Summarize counts findings. Tables and reasons come in the order of their counts, the
-// greatest first.
+// Summarize counts findings. Tables and reasons are sorted by their counts, the greatest
+// count first.
 func Summarize(findings []Finding) Summary {
 	s := Summary{Actions: map[string]int{}, Rules: map[string]int{}}
 	tables, reasons := map[string]*TableCount{}, map[string]*ReasonCount{}

@@ -9,16 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// gap finds the parts of a template that are known when the program runs: an action of
-// text/template, or a verb of fmt.
+// action and verb match parts of a template that are known only when the program runs: an
+// action of text/template, and a verb of fmt.
 var (
 	action = regexp.MustCompile(`(?s)^\{\{.*?\}\}`)
 	verb   = regexp.MustCompile(`^%(?:\[\d+\])?[sdvq]\b`)
 )
 
-// template returns a text with its gaps as parts that are not known; nil where it has none.
-// A verb is a gap where nothing is known to execute the text as it stands: a function of
-// the program may print by it. In a string both are the string's.
+// template returns a text in which these parts (gaps) are unknown parts; nil if it has no
+// gap. A verb is a gap only if no known call executes the text as it is: a function of the
+// program may format it. Inside a string literal of the SQL neither is a gap.
 func (j *Judge) template(t *gosql.Text) *gosql.Text {
 	if !t.Known() || t.Piece {
 		return nil
@@ -28,7 +28,7 @@ func (j *Judge) template(t *gosql.Text) *gosql.Text {
 		return nil
 	}
 	found := &gosql.Text{Expr: t.Expr, Sent: t.Sent}
-	known := 0 // where the part that is known begins
+	known := 0 // the offset at which the current known part begins
 	for at := 0; at < len(query); {
 		kind, end := scan.NextToken(j.dialect, query, at)
 		gap := gapOf(query[at:], query[at:end], kind, t.Sent)
@@ -52,8 +52,9 @@ func (j *Judge) template(t *gosql.Text) *gosql.Text {
 	return found
 }
 
-// gapOf returns how many bytes a gap has at the start of a text, whose first token is
-// given; 0 if there is none. A quoted name with a gap in it is one.
+// gapOf returns the length of the gap that a text begins with; zero if it begins with none.
+// token is the text's first token, and kind its kind. A quoted name that has a gap in it is
+// a gap as a whole.
 func gapOf(text, token string, kind scan.Kind, sent bool) int {
 	switch kind {
 	case scan.Number, scan.Placeholder, scan.Variable, scan.Punct, scan.Broken:

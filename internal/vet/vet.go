@@ -1,19 +1,19 @@
 // Package vet predicts how keyfill treats the INSERTs in source: in Go packages and in
-// files of SQL. The command "keyfill vet", package keyfillvet and "keyfill init --code"
-// use it.
+// files of SQL. The command "keyfill vet", package keyfillvet and "keyfill init --code" use
+// it.
 //
 //	judge, err := vet.NewJudge(config)
 //	findings := judge.Source(fset, source)
 //
-// Nothing is sent. The outcome of a text is the one of "keyfill explain", for the newest
-// version of the engine, or the given one, and as if the mode were fill.
+// Nothing is sent. The outcome of a text is the same as that of "keyfill explain", for the
+// newest version of the engine, or the given one, and as if the mode were fill.
 //
 // # Caveats
 //
 // An INSERT that an ORM makes is not in the source and is not found; of one that a query
-// builder makes the table is known at most. A text with parts that are known only when the program runs is
-// dynamic, whatever these parts would be, unless its table is known and is not in the
-// policy.
+// builder makes, only the table may be known. A text with parts that are known only when
+// the program runs is dynamic, whatever these parts would be, unless its table is known and
+// is not in the policy.
 package vet
 
 import (
@@ -34,17 +34,17 @@ const (
 	Keep    = "keep"
 	Pass    = "pass"
 	Refuse  = "refuse"
-	Dynamic = "dynamic" // it is put together when the program runs
+	Dynamic = "dynamic" // the text is put together when the program runs
 )
 
-// Actions are all of them, in the order in which summaries list them.
+// Actions are all actions, in the order in which summaries list them.
 var Actions = []string{Fill, Keep, Pass, Refuse, Dynamic}
 
-// Rule is a rule of vet.
+// Rule is a rule by which vet reports findings.
 type Rule struct {
-	Name string // in comments and flags; reports say "keyfill/" before it
-	Text string // its fault, in one sentence
-	Off  bool   // findings are reported only where they are asked for
+	Name string // in comments and flags; in reports "keyfill/" precedes it
+	Text string // the fault that it reports, in one sentence
+	Off  bool   // whether its findings are reported only if they are asked for
 }
 
 // The names of the rules.
@@ -86,16 +86,16 @@ type Judge struct {
 
 var errNoDialect = anchor.New("policy", "keyfill: the policy names no dialect: say dialect: in it, or where the policy is named")
 
-// Server is an engine of a version, on which a judge decides.
+// Server is an engine, and the version of it for which a judge decides.
 type Server struct {
-	Dialect string // empty for the policy's dialect
-	Version [2]int // major and minor; two zeros for the newest
+	Dialect string // empty for the dialect of the policy
+	Version [2]int // major and minor; two zeros for the newest version
 }
 
 var errServer = anchor.New("policy", "vet: a server is named by its engine and a version: write postgres@15, or mariadb@10.11")
 
-// ParseServer reads an engine with a version, such as postgres@15; "" is the newest version
-// of the policy's engine.
+// ParseServer reads an engine with a version, such as postgres@15. An empty text means the
+// newest version of the policy's engine.
 func ParseServer(text string) (Server, error) {
 	if text == "" {
 		return Server{}, nil
@@ -123,7 +123,8 @@ func ParseServer(text string) (Server, error) {
 // database, and decides for the newest version of the engine.
 func NewJudge(c *policy.Config) (*Judge, error) { return NewJudgeOn(c, Server{}) }
 
-// NewJudgeOn is [NewJudge] for a server, whose dialect stands where the policy names none.
+// NewJudgeOn is [NewJudge] for a server. The server's dialect applies if the policy names
+// none.
 func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	c.Dialect = cmp.Or(c.Dialect, s.Dialect)
 	if s.Dialect != "" && c.Dialect != s.Dialect {
@@ -147,8 +148,8 @@ func NewJudgeOn(c *policy.Config, s Server) (*Judge, error) {
 	return &Judge{explainer: explain.ByVersion(connector, s.Version), dialect: d, policy: compiled}, nil
 }
 
-// With returns a judge that asks another explainer about known texts, such as one with a
-// database of the judge's dialect.
+// With returns a judge that uses another explainer for texts that are known as a whole,
+// such as an explainer with a database of the judge's dialect.
 func (j *Judge) With(x explain.Explainer) *Judge {
 	other := *j
 	other.explainer = x
