@@ -1,16 +1,16 @@
-// Package explain describes how keyfill would treat a query, without a database or on
-// one: for the commands "keyfill explain" and "keyfill vet", for package keyfilltest and
-// for the judge.
+// Package explain describes how keyfill would treat a query, without a database or on one:
+// for the commands "keyfill explain" and "keyfill vet", for package keyfilltest and for the
+// judge in package vet.
 //
-// It holds the form of the answer and the way to it. Package keyfill answers, but does
-// not export that: only tools of this project need it, and an exported form would have to
-// stay for ever.
+// It has the types of an explanation and the functions that return one. Package keyfill
+// makes explanations, but does not export them: only tools of this project need them, and
+// exported types could never change.
 //
 //	c, err := keyfill.WrapConnector(explain.NoDatabase{}, options)
 //	ex, err := explain.By(c).Explain(query)
 //
-// With a database the driver's own decisions are made, up to what would draw a key, count
-// rows or write:
+// With a database, keyfill decides as it would for an application on that database, but
+// draws no key, counts no rows and writes nothing:
 //
 //	c, err := keyfill.WrapConnector(explain.Database{Connector: parent}, options)
 //	x, err := explain.On(ctx, c)
@@ -24,11 +24,11 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Explanation is how keyfill would treat a query. Its JSON form is the machine form of
-// "keyfill explain": one object.
+// Explanation says how keyfill would treat a query. Its JSON form is the output of "keyfill
+// explain" for machines: one object.
 type Explanation struct {
-	// Action is the first of refuse, fill, keep and pass that holds for a
-	// statement in the text.
+	// Action is the first of refuse, fill, keep and pass that applies to a statement in the
+	// text.
 	Action string `json:"action"`
 	// SQL is the text that would be sent: the query itself unless a key is
 	// filled.
@@ -37,37 +37,36 @@ type Explanation struct {
 	// action; empty for pass.
 	Table  string `json:"table"`
 	Column string `json:"column"`
-	// Rows is how many VALUES rows there are; null when that is not known.
+	// Rows is how many VALUES rows there are; nil if that is not known.
 	Rows *int `json:"rows"`
-	// Slots are the places of the keys among the arguments; empty where the keys
-	// are literals.
+	// Slots are the places of the keys among the arguments; empty if the keys are literals.
 	Slots []Slot `json:"slots"`
-	// Literal reports whether the keys are written into the text.
+	// Literal is true if the keys are written into the text.
 	Literal bool `json:"literal"`
-	// Reason is why, for refuse and for a keep that a bound value decides.
+	// Reason says why the query is refused, or kept if a bound value decides that.
 	Reason string `json:"reason"`
-	// Offset is the byte of the query that the reason speaks of, or the byte
-	// where the statement's verb begins.
+	// Offset is the byte offset in the query that the reason is about, or that of the
+	// statement's verb.
 	Offset int `json:"offset"`
-	// End is the first day on which the table gets no keys, in UTC, as in 2089-09-06: the
-	// bits of a snowflake or composite end. It is empty for keys that do not end on a
-	// day.
+	// End is the first day on which the table can get no more keys, in UTC, as in 2089-09-06:
+	// the time bits of a snowflake or composite are used up. It is empty for keys that do not
+	// end on a day.
 	End string `json:"end,omitempty"`
-	// Inserts are the INSERTs into configured tables, in their order, where the text has
-	// several.
+	// Inserts are the INSERTs into configured tables, in their order, if the text has several.
 	Inserts []Insert `json:"inserts,omitempty"`
-	// Depends names the facts of the database on which the outcome depends: the version
-	// or a setting of the server, or the table. With a database they were asked for;
-	// without one the newest version is assumed, and a table that refuses nothing. It is
-	// empty if only the text and the policy decide.
+	// Depends names the facts of the database on which the outcome depends: the version or a
+	// setting of the server, or the table. With a database, these facts were asked for.
+	// Without one, the newest version is assumed, and a table for which nothing is refused. It
+	// is empty if only the text and the policy decide.
 	Depends string `json:"depends,omitempty"`
-	// Reads are the places of the text that ask the session for a number which keyfill makes
-	// instead of the engine, such as lastval() and currval: they answer with another row's.
+	// Reads are the expressions in the text that ask the session for a number which keyfill
+	// makes instead of the engine, such as lastval() and currval: they return the number of
+	// another row.
 	Reads []string `json:"reads,omitempty"`
 }
 
-// Insert is how keyfill would treat one of several INSERTs of a text. Its fields are the
-// same as in an Explanation.
+// Insert says how keyfill would treat one of several INSERTs in a text. Its fields have the
+// same meaning as in an Explanation.
 type Insert struct {
 	Action string `json:"action"`
 	Table  string `json:"table"`
@@ -78,18 +77,18 @@ type Insert struct {
 	End    string `json:"end,omitempty"`
 }
 
-// Slot is the place of one key.
+// Slot is the place of one key among the arguments.
 type Slot struct {
-	Arg       int    `json:"arg"`                 // place in the final arguments, from 1
+	Arg       int    `json:"arg"`                 // the index of the key in the final arguments, from 1
 	Row       int    `json:"row"`                 // from 1; 0 for the number from which all rows of a query are numbered
-	Statement int    `json:"statement,omitempty"` // which of Inserts, from 1
-	Column    string `json:"column,omitempty"`    // where several are filled
+	Statement int    `json:"statement,omitempty"` // the index in Inserts, from 1
+	Column    string `json:"column,omitempty"`    // the column, if several are filled
 }
 
 // Explainer explains queries. Without a database the newest version of the engine is
-// assumed. Keys are placed as by Exec without a statement of its own, outside of a
-// transaction, and the mode is ignored. It is safe for concurrent use. Explain fails when a
-// source that makes a literal key fails, or a database does not answer.
+// assumed. Keys are placed as for an Exec of the text, outside of a transaction, and the
+// mode is ignored. It is safe for concurrent use. Explain fails if a source that makes a
+// literal key fails, or a database does not answer.
 type Explainer interface {
 	Explain(query string) (Explanation, error)
 }
@@ -98,12 +97,12 @@ type Explainer interface {
 // connector.
 func By(c driver.Connector) Explainer { return c.Driver().(Explainer) }
 
-// ByVersion is [By] for a version of the engine: its major and minor number.
+// ByVersion is [By] for a version of the engine, given by its major and minor number.
 func ByVersion(c driver.Connector, version [2]int) Explainer {
 	return onVersion{c.Driver().(versioned), version}
 }
 
-// versioned explains queries for a version of the engine, the newest for two zeros.
+// versioned explains queries for a version of the engine; two zeros mean the newest.
 type versioned interface {
 	ExplainOn(query string, version [2]int) (Explanation, error)
 }
@@ -116,8 +115,8 @@ type onVersion struct {
 func (o onVersion) Explain(query string) (Explanation, error) { return o.ExplainOn(query, o.version) }
 
 // Database is the connector of a database on which queries are explained. Package keyfill
-// asks that database, but opens no store of the policy, takes no worker's number, and
-// fills nothing there.
+// asks that database, but opens no store of the policy, takes no worker's number, and fills
+// nothing there.
 type Database struct{ driver.Connector }
 
 // OnDatabase explains queries on a connection. Close closes all connections to the database.
@@ -127,18 +126,17 @@ type OnDatabase interface {
 }
 
 // On returns the explainer of a connector that package keyfill has made of a [Database]. It
-// panics for any other connector. Its connection is read-only, where the engine has such
-// sessions.
+// panics for any other connector. The explainer's connection is read-only if the engine has
+// such sessions.
 func On(ctx context.Context, c driver.Connector) (OnDatabase, error) {
 	return c.Driver().(interface {
 		ExplainerOn(context.Context) (OnDatabase, error)
 	}).ExplainerOn(ctx)
 }
 
-// NoDatabase is a driver, and its connector, that connects to nothing. Package
-// keyfill opens no store for it and takes no worker's number, so that a policy
-// can be explained where its databases cannot be reached. The policy must name
-// the dialect.
+// NoDatabase is a driver, and its connector, that connects to nothing. Package keyfill
+// opens no store for it and takes no worker's number, so that a policy can be explained
+// even if its databases cannot be reached. The policy must name the dialect.
 type NoDatabase struct{}
 
 var errNoDatabase = anchor.Last("driver", "keyfill: there is no database to connect to: this connector only explains")
@@ -146,12 +144,13 @@ var errNoDatabase = anchor.Last("driver", "keyfill: there is no database to conn
 // Connect fails.
 func (NoDatabase) Connect(context.Context) (driver.Conn, error) { return nil, errNoDatabase }
 
-// Driver returns the driver that the connector is.
+// Driver returns d itself, which is also a driver.
 func (d NoDatabase) Driver() driver.Driver { return d }
 
 // Open fails.
 func (NoDatabase) Open(string) (driver.Conn, error) { return nil, errNoDatabase }
 
-// RowCounter is a connection without a database, as package keyfilltest has. It returns
-// how many rows the query of an INSERT … SELECT has, for which an engine would be asked.
+// RowCounter is a connection without a database, as in package keyfilltest. It returns how
+// many rows the query of an INSERT … SELECT is assumed to have, since no engine can be
+// asked.
 type RowCounter interface{ CountedRows() int64 }
