@@ -16,23 +16,23 @@ import (
 type verdict uint8
 
 const (
-	filled    verdict = iota // it has an entry
+	filled    verdict = iota // keyfill fills its keys: it has an entry
 	numbered                 // the engine makes its keys
 	empty                    // it has no key to fill
-	undecided                // a person says
+	undecided                // a person has to decide
 )
 
-// item is one table, or the tables that share an entry.
+// item is one table of the draft, or several tables that share an entry.
 type item struct {
 	verdict verdict
-	found   *catalog.Listed // the first of the tables
-	names   []string        // of the tables, for comments
-	table   string          // as a policy names it
-	column  string          // as a policy names it; may be empty
+	found   *catalog.Listed // the table, or the first of the tables
+	names   []string        // the names of the tables, for comments
+	table   string          // the table's name in a policy
+	column  string          // the column's name in a policy; empty if there is no line to write
 	rest    string          // the rest of the entry after the column
-	why     []string        // sentences
-	notes   []string        // of keyfill check
-	line    int             // of the entry in the text, from 1; 0 where it has none
+	why     []string        // the reasons for the decision, as sentences
+	notes   []string        // the notes that keyfill check adds
+	line    int             // the line of the entry in the text, from 1; zero if it has none
 }
 
 // entry returns the line to write, which may be empty.
@@ -43,7 +43,7 @@ func (i *item) entry() string {
 	return fmt.Sprintf("%s: {column: %s%s}", catalog.YAMLString(i.table), catalog.YAMLString(i.column), i.rest)
 }
 
-// isOwn reports whether a table is one of keyfill's.
+// isOwn reports whether a table is one of keyfill's own tables.
 func isOwn(name string) bool {
 	switch strings.ToLower(name) {
 	case "keyfill_sequences", "keyfill_workers", "keyfill_series":
@@ -58,8 +58,8 @@ type decider struct {
 	over *catalog.Overview
 }
 
-// decide returns the decision about a table; nil for a table that no INSERT of an
-// application names: a view, a partition, one of keyfill's own.
+// decide returns the decision about a table. It returns nil for a table into which no
+// application inserts by name: a view, a partition, one of keyfill's own.
 func (x *decider) decide(t *catalog.Listed) *item {
 	if t.View || t.Partition || isOwn(t.Name) {
 		return nil
@@ -94,7 +94,7 @@ func (i *item) say(format string, args ...any) {
 	i.why = append(i.why, fmt.Sprintf(format, args...))
 }
 
-// columnOf returns a column by its name as found.
+// columnOf returns the column with a name as the catalog has it; nil if there is none.
 func columnOf(t *catalog.Listed, name string) *catalog.Column {
 	for i := range t.Columns {
 		if t.Columns[i].Name == name {
@@ -104,8 +104,8 @@ func columnOf(t *catalog.Listed, name string) *catalog.Column {
 	return nil
 }
 
-// decideColumn decides about a table whose key is one column. isKey reports whether the
-// column alone is the primary key.
+// decideColumn decides about a table whose key is one column. isKey says that the column
+// alone is the primary key.
 func (x *decider) decideColumn(i *item, name string, isKey bool) {
 	col := columnOf(i.found, name)
 	if col == nil {
@@ -156,7 +156,8 @@ func (x *decider) decideColumn(i *item, name string, isKey bool) {
 	}
 }
 
-// propose gives the item the line that suits a column, if there is one.
+// propose sets the item's line to the source that suits a column, and reports whether there
+// is such a source.
 func (x *decider) propose(i *item, col *catalog.Column) bool {
 	fit, ok := FitOf(x.d, col)
 	if ok {
@@ -165,7 +166,7 @@ func (x *decider) propose(i *item, col *catalog.Column) bool {
 	return ok
 }
 
-// explain gives the item of an entry its reasons.
+// explain adds the reasons for an entry to the item.
 func (x *decider) explain(i *item, col *catalog.Column, isKey bool) {
 	fit, _ := FitOf(x.d, col)
 	i.say("%s is %s%s: %s. %s", shown(col.Name), typeOf(col), collationOf(col), fit.Why, fit.Instead)
@@ -217,12 +218,13 @@ func (x *decider) decideNumbered(i *item, col *catalog.Column) {
 	}
 }
 
-// draws reports whether native draws from the sequence that fills a column.
+// draws reports whether a source of kind native can draw from the sequence that fills a
+// column.
 func (x *decider) draws(col *catalog.Column) bool {
 	return col.Identity != "AUTO_INCREMENT" && col.Identity != "AUTOINCREMENT" && !col.RowID
 }
 
-// isConstant reports whether a column has a default that is a value, the same for each row.
+// isConstant reports whether a column's default is a value that is the same for each row.
 func isConstant(expr string) bool {
 	return expr != "" && !strings.HasPrefix(strings.ToLower(expr), "null") && !strings.Contains(expr, "(")
 }
@@ -233,8 +235,8 @@ func isUUIDDefault(expr string) bool {
 	return strings.Contains(expr, "uuid") || strings.Contains(expr, "newid") || strings.Contains(expr, "newsequentialid") || strings.Contains(expr, "sys_guid")
 }
 
-// meantTable returns the table whose key the column's name refers to, nil if there is
-// none: user_id is the key of users where no foreign key says so.
+// meantTable returns the table whose key the column's name seems to mean, as user_id means
+// the key of users even if no foreign key says so; nil if there is none.
 func (x *decider) meantTable(t *catalog.Listed, column string) *catalog.Listed {
 	if IsKeyName(t.Name, column) {
 		return nil
@@ -272,7 +274,8 @@ func (x *decider) withoutPrimary(i *item) {
 	i.verdict = empty
 }
 
-// mustCompile replaces a line that a policy would not accept by the mistake in it.
+// mustCompile removes the line of an item if a policy does not accept the line, and says
+// so.
 func (x *decider) mustCompile(i *item) {
 	text := i.entry()
 	if text == "" || strings.Contains(text, toBePrinted) {
@@ -292,13 +295,13 @@ func (x *decider) mustCompile(i *item) {
 	i.say("A policy cannot hold a line for it.")
 }
 
-// shown returns a name or a type for a comment.
+// shown returns a name or a type in a form that can stand in a comment.
 func shown(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(text), `"`), `"`)
 }
 
-// shownTable returns the name of a table for a comment.
+// shownTable returns the name of a table in a form that can stand in a comment.
 func shownTable(t *catalog.Listed) string {
 	if t.Visible {
 		return shown(t.Name)
@@ -306,7 +309,7 @@ func shownTable(t *catalog.Listed) string {
 	return shown(t.Schema) + "." + shown(t.Name)
 }
 
-// typeOf returns the type of a column, which in SQLite may be missing.
+// typeOf returns the type of a column for a comment. In SQLite it may be missing.
 func typeOf(col *catalog.Column) string {
 	if col.Type == "" {
 		return "of no type"
@@ -314,8 +317,8 @@ func typeOf(col *catalog.Column) string {
 	return shown(col.Type)
 }
 
-// collationOf returns a collation under which keys compare differently from what a reader
-// may expect.
+// collationOf returns words about a collation under which keys may compare differently from
+// what a reader expects; empty for a usual one.
 func collationOf(col *catalog.Column) string {
 	if !col.Text || col.Collation == "" || slices.Contains([]string{"BINARY", "default"}, col.Collation) {
 		return ""

@@ -1,6 +1,6 @@
 // Package draft writes a first policy for a database: for each table the source that fits
-// its key column, with comments that say why, what would do as well, and what is left to
-// a person.
+// its key column, with comments that say why, what would do as well, and what a person has
+// to decide.
 //
 //	over, err := catalog.List(ctx, d, q, nil)
 //	…
@@ -12,19 +12,19 @@
 //	the key of the table                                    the decision
 //	one column of a type that a source suits, called id,    an entry
 //	uuid or as the table, or of the engine's own uuid type
-//	a column that the engine numbers, or a default of       left alone, with the line to write
+//	a column that the engine numbers, or a default of       left to the engine, with a line for keyfill
 //	integers or texts fills
 //	columns that refer to other tables                      nothing to fill
-//	anything else                                           to be decided, with a line where there is one
+//	anything else                                           to be decided, with a line if possible
 //
 // # Globs
 //
-// Tables whose names differ in digits alone share one entry where a pattern matches them
-// and no other table of any schema, and there are three of them or more.
+// Tables whose names differ only in digits share one entry if a pattern matches them and no
+// other table of any schema, and there are three of them or more.
 //
 // # Caveats
 //
-// No catalog shows which program makes the keys of a column without a default. The entry
-// is written all the same, since a key that an INSERT brings is kept; a text that is
-// empty, and the zero UUID, are no keys.
+// No catalog shows which program makes the keys of a column without a default. The entry is
+// written all the same, since a key that an INSERT brings is kept; but an empty text and
+// the zero UUID do not count as keys.
 package draft

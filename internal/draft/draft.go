@@ -8,27 +8,27 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// Draft is a first policy. Its text changes with the notes that are added.
+// Draft is a first policy for the tables of a database.
 type Draft struct {
-	// Remarks stand at the head of the text, each a sentence or more.
+	// Remarks are written at the head of the text, each a sentence or more.
 	Remarks []string
 
-	// Way is the command that prints the steps to keys of keyfill in a table that the
-	// engine numbers, without the table's name.
+	// Way is the command, without the table's name, that prints how to change a table which
+	// the engine numbers to keys of keyfill.
 	Way string
 
-	// EnsureSchema reports whether the policy lets keyfill make its tables, which the
-	// user of the database must be allowed to. Otherwise the entries let it make only the
-	// rows of their states.
+	// EnsureSchema is true if the policy lets keyfill create its own tables, for which the
+	// user of the database needs the right. If it is false, the entries only let keyfill
+	// create the rows of their states in these tables.
 	EnsureSchema bool
 
 	d     *dialect.Dialect
 	items []*item       // in the order of the tables
-	left  map[int]*item // by their lines in the text of Left
+	left  map[int]*item // the items in the text of Left, by their lines
 }
 
-// entry returns the line of an item as the file has it, whose head says ensure_schema or
-// does not.
+// entry returns the line of an item as the file has it. It depends on whether the head of
+// the file says ensure_schema.
 func (f *Draft) entry(i *item) string {
 	line := i.entry()
 	if !f.EnsureSchema {
@@ -38,7 +38,8 @@ func (f *Draft) entry(i *item) string {
 	return strings.ReplaceAll(line, "source: {kind: sequence}", "source: sequence")
 }
 
-// Of returns a first policy for the tables of a database, whose user may make tables.
+// Of returns a first policy for the tables of a database. It assumes that the user of the
+// database may create tables.
 func Of(d *dialect.Dialect, over *catalog.Overview) *Draft {
 	x := &decider{d, over}
 	f := &Draft{d: d, Way: "keyfill plan there", EnsureSchema: true}
@@ -51,16 +52,16 @@ func Of(d *dialect.Dialect, over *catalog.Overview) *Draft {
 	return f
 }
 
-// IsEmpty reports whether the text says nothing of any table.
+// IsEmpty reports whether the text is about no table.
 func (f *Draft) IsEmpty() bool { return len(f.items) == 0 }
 
 // Filled returns how many tables have an entry.
 func (f *Draft) Filled() int { return f.count(filled) }
 
-// Numbered returns how many tables are left to the engine.
+// Numbered returns how many tables keep the keys of the engine.
 func (f *Draft) Numbered() int { return f.count(numbered) }
 
-// Undecided returns how many tables wait for a person's decision.
+// Undecided returns about how many tables a person has to decide.
 func (f *Draft) Undecided() int { return f.count(undecided) }
 
 func (f *Draft) count(v verdict) (n int) {
@@ -72,7 +73,8 @@ func (f *Draft) count(v verdict) (n int) {
 	return n
 }
 
-// at returns the item whose entry is on a line of the last text, nil if there is none.
+// at returns the item whose entry was written to a line by the last [Draft.Text]; nil if
+// there is none.
 func (f *Draft) at(line int) *item {
 	n := slices.IndexFunc(f.items, func(i *item) bool { return i.line > 0 && i.line == line })
 	if n < 0 {
@@ -81,8 +83,8 @@ func (f *Draft) at(line int) *item {
 	return f.items[n]
 }
 
-// Note adds a sentence to the entry on a line of the text that [Draft.Text] has returned
-// last. It reports whether there is one.
+// Note adds a sentence to an entry, given by its line in the text that [Draft.Text] has
+// returned last. It reports whether the line has an entry.
 func (f *Draft) Note(line int, text string) bool {
 	i := f.at(line)
 	if i != nil && !slices.Contains(i.notes, text) {
@@ -91,8 +93,8 @@ func (f *Draft) Note(line int, text string) bool {
 	return i != nil
 }
 
-// NoteTable adds a sentence to the text about a table, by the name that a policy has for
-// it. It reports whether the text mentions the table.
+// NoteTable adds a sentence to the text about a table, given by the table's name in the
+// policy. It reports whether the text mentions the table.
 func (f *Draft) NoteTable(table, text string) bool {
 	n := slices.IndexFunc(f.items, func(i *item) bool { return i.table == table })
 	if n >= 0 && !slices.Contains(f.items[n].notes, text) {
@@ -101,8 +103,8 @@ func (f *Draft) NoteTable(table, text string) bool {
 	return n >= 0
 }
 
-// Candidates returns a policy of the entries, and of the lines that wait for a person's
-// decision.
+// Candidates returns a policy that has the entries, and the lines about which a person has
+// to decide.
 func (f *Draft) Candidates() string {
 	text := "version: 1\ndialect: " + f.d.Name + "\ntables:\n"
 	for _, i := range f.items {
@@ -113,9 +115,9 @@ func (f *Draft) Candidates() string {
 	return text
 }
 
-// Left returns a policy of the lines that stand in comments, except those whose numbers
-// are still to be printed; empty if there are none. [Draft.NoteLeft] refers to them by
-// their lines in this text.
+// Left returns a policy of the lines that are in comments, except those that need numbers
+// from another command; empty if there are none. [Draft.NoteLeft] refers to these lines by
+// their place in this text.
 func (f *Draft) Left() string {
 	text := "version: 1\ndialect: " + f.d.Name + "\n"
 	if f.EnsureSchema {
@@ -135,19 +137,21 @@ func (f *Draft) Left() string {
 	return text
 }
 
-// NoteLeft adds a sentence to the comment that has the line of the text of [Draft.Left].
+// NoteLeft adds a sentence to a comment, given by the line that the comment's policy line
+// has in the text of [Draft.Left].
 func (f *Draft) NoteLeft(line int, text string) {
 	if i := f.left[line]; i != nil && !slices.Contains(i.notes, text) {
 		i.notes = append(i.notes, text)
 	}
 }
 
-// toBePrinted is in a line that has letters instead of numbers, which keyfill plan there
-// prints.
+// toBePrinted is the part of a line that has letters instead of numbers. The command
+// keyfill plan there prints the numbers.
 const toBePrinted = "start: S, below: B"
 
-// Withdraw makes a comment of the entry on a line of the text that [Draft.Text] has
-// returned last, and says why. It reports whether there is one.
+// Withdraw turns an entry into a comment, and says why. The entry is given by its line in
+// the text that [Draft.Text] has returned last. Withdraw reports whether the line has an
+// entry.
 func (f *Draft) Withdraw(line int, why string) bool {
 	i := f.at(line)
 	if i == nil {
@@ -160,14 +164,15 @@ func (f *Draft) Withdraw(line int, why string) bool {
 	return true
 }
 
-// Names reports whether the text says something of a table, by its name as found.
+// Names reports whether the text says something about a table, given by its name in the
+// catalog.
 func (f *Draft) Names(table string) bool {
 	return slices.ContainsFunc(f.items, func(i *item) bool {
 		return slices.Contains(i.names, shown(table))
 	})
 }
 
-// ClearNotes takes away what [Draft.Note] has added.
+// ClearNotes removes the sentences that [Draft.Note] has added.
 func (f *Draft) ClearNotes() {
 	for _, i := range f.items {
 		if i.verdict == filled {

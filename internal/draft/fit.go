@@ -11,17 +11,17 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// Fit is the source that suits a column.
+// Fit is the source that suits a column, as a policy and a comment say it.
 type Fit struct {
-	Rest    string // the rest of an entry after the column: ", source: uuidv7, layout: binary"
-	Why     string // why it suits, as a part of a sentence
+	Rest    string // the part of an entry after the column: ", source: uuidv7, layout: binary"
+	Why     string // why the source suits, as a part of a sentence
 	Instead string // an alternative, or a fact to know, as a sentence
 }
 
-// sequence is the source of integers.
+// sequence is the part of an entry for a source of integers.
 const sequence = ", source: {kind: sequence, ensure_schema: true}"
 
-// FitOf returns the source that suits a column by its type; false where none does.
+// FitOf returns the source that suits a column by its type. It reports false if none does.
 func FitOf(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	switch {
 	case col.UUID:
@@ -69,12 +69,12 @@ func binaryFit(col *catalog.Column) (Fit, bool) {
 	}, true
 }
 
-// The lengths of keys that are texts.
+// These are lengths, in characters, of keys that are texts.
 const (
 	uuidLength    = 36
 	ulidLength    = 26
-	leastLength   = 6  // of a coprime: shorter texts are rarely keys without a meaning
-	base62Longest = 10 // so that the number of all keys fits into 63 bits
+	leastLength   = 6  // of a coprime: shorter texts often have a meaning
+	base62Longest = 10 // with this length, the number of all keys fits into 63 bits
 	base32Longest = 12
 )
 
@@ -87,7 +87,7 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 	if d.DefaultLayout != dialect.SequentialAsString {
 		layout = ", layout: string"
 	}
-	isAnyValue := col.Integer // a column of SQLite that makes numbers of texts that look like one
+	isAnyValue := col.Integer // in SQLite, such a column turns texts that look like numbers into numbers
 	fit, length := Fit{}, 0
 	switch {
 	case width == 0 || width >= uuidLength:
@@ -102,17 +102,17 @@ func textFit(d *dialect.Dialect, col *catalog.Column) (Fit, bool) {
 		return Fit{}, false
 	}
 	if isPadded(d, col) && length != width {
-		return Fit{}, false // the key would come back with spaces
+		return Fit{}, false // the engine would return the key with spaces after it
 	}
 	return fit, true
 }
 
-// coprimeFit returns the source of short texts.
+// coprimeFit returns the source that makes short texts, for a column of the given width.
 func coprimeFit(d *dialect.Dialect, col *catalog.Column, width int) (fit Fit, length int) {
 	alphabet, longest := "", base62Longest
 	switch {
 	case d.Caseless:
-		longest = base32Longest // the default, since texts there compare without case
+		longest = base32Longest // the default of this engine, whose texts compare without case
 	case mixesCases(d, col):
 		alphabet, longest = ", alphabet: base32", base32Longest
 	}
@@ -131,7 +131,7 @@ func coprimeFit(d *dialect.Dialect, col *catalog.Column, width int) (fit Fit, le
 	return fit, length
 }
 
-// mixesCases reports whether the column takes two texts for one that differ by case.
+// mixesCases reports whether two texts that differ only by case are equal in the column.
 func mixesCases(d *dialect.Dialect, col *catalog.Column) bool {
 	alone := catalog.Table{Columns: []catalog.Column{*col}}
 	for _, err := range alone.Problems(d, catalog.Key{Column: d.Fold(col.Name, true), Cased: true, Exclusive: true}) {
@@ -159,20 +159,20 @@ func isNoText(d *dialect.Dialect, col *catalog.Column) bool {
 
 var declaredLength = regexp.MustCompile(`\(\s*([0-9]{1,9})\s*\)`)
 
-// widthOf returns how many characters a column takes, 0 for any number. SQLite enforces
-// none, but the application that declares one means it.
+// widthOf returns how many characters a column can hold; zero for any number. SQLite
+// enforces no length, but an application that declares one relies on it.
 func widthOf(d *dialect.Dialect, col *catalog.Column) int {
 	if d.LooseTypes && col.Length == 0 {
 		if found := declaredLength.FindStringSubmatch(col.Type); found != nil {
-			n, _ := strconv.Atoi(found[1]) // nine digits
+			n, _ := strconv.Atoi(found[1]) // no error: it has at most nine digits
 			return n
 		}
 	}
 	return col.Length
 }
 
-// isPadded reports whether the engine fills a text up with spaces and gives them back:
-// MySQL and MariaDB take them away, and SQLite has no such type.
+// isPadded reports whether the engine pads a text with spaces and returns them. MySQL and
+// MariaDB remove them, and SQLite has no such type.
 func isPadded(d *dialect.Dialect, col *catalog.Column) bool {
 	if !d.PadsText {
 		return false
@@ -186,7 +186,8 @@ func isPadded(d *dialect.Dialect, col *catalog.Column) bool {
 	return false
 }
 
-// IsKeyName reports whether a column is called as a key without a meaning of its own.
+// IsKeyName reports whether a column has a usual name for a key without a meaning of its
+// own, such as id or order_id.
 func IsKeyName(table, column string) bool {
 	if isBareKeyName(column) {
 		return true
@@ -201,7 +202,7 @@ func IsKeyName(table, column string) bool {
 	return name == table+"_id"
 }
 
-// isBareKeyName reports whether a column is called as a key of whatever table it is in.
+// isBareKeyName reports whether a column has a usual name for the key of any table.
 func isBareKeyName(column string) bool {
 	switch strings.ToLower(column) {
 	case "id", "uuid", "guid", "uid", "ulid", "key_id", "pk":
@@ -210,8 +211,8 @@ func isBareKeyName(column string) bool {
 	return false
 }
 
-// isStreamName reports whether a table is called as one whose rows are read in the order of
-// their keys.
+// isStreamName reports whether a table has a name that suggests that programs read its rows
+// in the order of their keys, such as outbox.
 func isStreamName(table string) bool {
 	for _, word := range strings.FieldsFunc(strings.ToLower(table), func(c rune) bool { return c == '_' || c == '-' || c == '.' }) {
 		switch strings.TrimSuffix(word, "s") {
@@ -222,7 +223,7 @@ func isStreamName(table string) bool {
 	return false
 }
 
-// singulars returns the possible names for one row of a table.
+// singulars returns possible names for one row of a table, such as order for orders.
 func singulars(table string) []string {
 	if stem, ok := strings.CutSuffix(table, "ies"); ok {
 		return []string{stem + "y", table}

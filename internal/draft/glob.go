@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// leastJoined is how many tables share an entry at least.
+// leastJoined is the least number of tables that share an entry.
 const leastJoined = 3
 
 var (
@@ -17,8 +17,8 @@ var (
 	digitRuns  = regexp.MustCompile(`[0-9].*[0-9]|[0-9]`)
 )
 
-// joinTables gives one entry to the tables whose names differ in digits alone, where a
-// pattern matches them and no other.
+// joinTables gives one entry to tables whose names differ only in digits, if a pattern
+// matches them and no other table.
 func (f *Draft) joinTables(over *catalog.Overview) {
 	type shape struct{ pattern, column, rest string }
 	groups := map[shape][]*item{}

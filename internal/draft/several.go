@@ -11,7 +11,7 @@ import (
 // decideSeveral decides about a table whose primary key has several columns.
 func (x *decider) decideSeveral(i *item) {
 	t := i.found
-	var own []*catalog.Column // those that refer to no other table
+	var own []*catalog.Column // the columns of the key that refer to no other table
 	var parents []string
 	for _, name := range t.Primary {
 		col := columnOf(t, name)
@@ -60,8 +60,8 @@ func (x *decider) decideSeveral(i *item) {
 	i.say("%s may count the rows of the other columns of its key %s, from 1. Today the application brings it.", shown(own[0].Name), key)
 }
 
-// surrogate returns the column of a key that is called as a key without a meaning, nil
-// where there is none, or several are.
+// surrogate returns the column of a key that has a usual name for a key without a meaning.
+// It returns nil if no column, or more than one, has such a name.
 func (x *decider) surrogate(t *catalog.Listed, own []*catalog.Column) (found *catalog.Column) {
 	for _, col := range own {
 		if !IsKeyName(t.Name, col.Name) {
@@ -75,7 +75,8 @@ func (x *decider) surrogate(t *catalog.Listed, own []*catalog.Column) (found *ca
 	return found
 }
 
-// isCountName reports whether a column is called as a number within something.
+// isCountName reports whether a column has a usual name for a number within something, such
+// as line_no.
 func isCountName(column string) bool {
 	name := strings.ToLower(column)
 	for _, word := range []string{"n", "no", "nr", "num", "number", "line", "pos", "position", "seq", "sequence", "idx", "index", "ordinal", "rank", "version", "revision"} {
@@ -86,8 +87,8 @@ func isCountName(column string) bool {
 	return false
 }
 
-// proposeScope gives the item the line that numbers a column within the other columns of
-// its key, where their types allow it.
+// proposeScope sets the item's line to a source that numbers a column within the other
+// columns of its key, if the types of these allow it.
 func (x *decider) proposeScope(i *item, col *catalog.Column) {
 	var scope []string
 	for _, name := range i.found.Primary {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// width is how many characters a line of a comment has at most; a longer word has a line
-// of its own.
+// width is the greatest number of characters in a line of a comment. A longer word has a
+// line of its own.
 const width = 88
 
 const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/keyfill/keyfill/main/policy/keyfill.schema.json
@@ -17,11 +17,11 @@ const head = `# yaml-language-server: $schema=https://raw.githubusercontent.com/
 # compares the sources, and keyfill check tells what does not fit.
 `
 
-// readersByKey is a question that no catalog answers.
+// readersByKey is a question to the reader that no catalog answers.
 const readersByKey = "Does a program read a table by id > last, as an outbox, an event store or a queue is read? " +
 	"Where several processes insert it misses rows, unless the source is {kind: sequence, transaction: joined}: docs/sources.md#readers-by-key."
 
-// sections are the comments after the entries, by the decision about the tables.
+// sections are the groups of comments after the entries, by the decision about the tables.
 var sections = []struct {
 	verdict verdict
 	title   string
@@ -84,7 +84,7 @@ func (f *Draft) Text() string {
 	return t.b.String()
 }
 
-// wayText returns how keyfill comes to fill a column that the engine numbers.
+// wayText returns the text that says how keyfill can fill a column that the engine numbers.
 func (f *Draft) wayText() string {
 	return "A line below takes the place of the engine, and docs/adopting.md has the way there while programs insert. " +
 		"Where a line has S and B, " + f.Way + " --table TABLE prints the numbers."
@@ -101,8 +101,8 @@ func (t *writer) raw(text string) {
 	t.lines += strings.Count(text, "\n")
 }
 
-// left writes the comment about a table without an entry, with the line that would be one
-// where there is any.
+// left writes the comment about a table without an entry, with the policy line for it if
+// there is one.
 func (t *writer) left(i *item, entry string) {
 	t.raw("#\n")
 	if entry != "" {
@@ -113,8 +113,8 @@ func (t *writer) left(i *item, entry string) {
 	t.comment("", "    "+strings.Join(append(i.why, i.notes...), " "))
 }
 
-// comment writes a text as lines of a comment. The spaces before its first word stand
-// before each line.
+// comment writes a text as lines of a comment. The spaces before its first word are
+// repeated on each line.
 func (t *writer) comment(indent, text string) {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' || r == '\uFEFF' {
