@@ -9,18 +9,18 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Columns is how an engine writes the types of key columns, and the query for the size of
-// their table.
+// Columns says how an engine writes the types of key columns, and asks for the size of a
+// table.
 type Columns struct {
-	UUID     string // a key of 16 bytes
-	Text     string // a key of %d characters of ASCII
-	Identity string // an integer that the engine makes, "PRIMARY KEY" included
-	Integer  string // an integer that is given, "PRIMARY KEY" included
+	UUID     string // the type of a key of 16 bytes
+	Text     string // the type of a key of %d ASCII characters
+	Identity string // the type of an integer that the engine makes, "PRIMARY KEY" included
+	Integer  string // the type of an integer that keyfill makes, "PRIMARY KEY" included
 
-	sizes []string // the last one asks for the bytes of the table %s and of its indexes
+	sizes []string // statements of which the last one returns the bytes of the table %s and of its indexes
 }
 
-// columns are by family.
+// columns has the types of each family.
 var columns = map[dialect.Family]Columns{
 	dialect.FamilyMySQL: {
 		UUID: "BINARY(16)", Text: "CHAR(%d) CHARACTER SET ascii COLLATE ascii_bin",
@@ -44,15 +44,16 @@ var columns = map[dialect.Family]Columns{
 	},
 }
 
-// ColumnsOf returns the columns of an engine: of MySQL, MariaDB, PostgreSQL or SQLite,
-// and false for any other.
+// ColumnsOf returns the columns of an engine. It reports false unless the engine is MySQL,
+// MariaDB, PostgreSQL or SQLite.
 func ColumnsOf(d *dialect.Dialect) (Columns, bool) {
 	c, ok := columns[d.Family]
 	return c, ok
 }
 
-// Size returns the bytes of a table and of the indexes that are stored beside it: on
-// MySQL and MariaDB, and on SQLite with an integer key, the primary key is the table.
+// Size returns the bytes of a table, and the bytes of the indexes that are stored apart
+// from it: on MySQL and MariaDB, and on SQLite with an integer key, the primary key is the
+// table itself.
 func (c Columns) Size(ctx context.Context, db *sql.DB, table string) (rows, indexes int64, err error) {
 	last := len(c.sizes) - 1
 	for _, query := range c.sizes[:last] {

@@ -10,38 +10,38 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// StatementRows is how many rows a statement has at most.
+// StatementRows is the greatest number of rows in a statement.
 const StatementRows = 500
 
-// statements is how many of them a transaction has at most.
+// statements is the greatest number of statements in a transaction.
 const statements = 10
 
-// Part is how many rows a transaction has at most.
+// Part is the greatest number of rows in a transaction.
 const Part = StatementRows * statements
 
-// note is the text of 100 characters that a row has beside its key.
+// note is the text of 100 characters that each row has beside its key.
 var note = strings.Repeat("0123456789", 10)
 
 // Fill stores rows in the table of a [Layout], on one connection.
 type Fill struct {
-	DB      *sql.DB // with the layout's policy, and with one connection
+	DB      *sql.DB // a database opened with the layout's policy, and with one connection
 	Dialect *dialect.Dialect
 	Table   string
-	Rows    int // at least 4
+	Rows    int // how many rows to store, at least 4
 
 	// Committed, if it is not nil, is called after each transaction with the number of
 	// its rows.
 	Committed func(rows int)
 }
 
-// Filled is how long it took to fill a table.
+// Filled says how long it took to fill a table.
 type Filled struct {
 	Took  time.Duration
-	First time.Duration // the first quarter of the rows
-	Last  time.Duration // the last quarter
+	First time.Duration // the time for the first quarter of the rows
+	Last  time.Duration // the time for the last quarter of the rows
 }
 
-// Run inserts the rows in four quarters.
+// Run inserts the rows in four quarters, and measures each.
 func (f Fill) Run(ctx context.Context) (r Filled, err error) {
 	text := Bind(f.Dialect, f.insert(StatementRows))
 	for quarter := range 4 {
@@ -64,7 +64,7 @@ func (f Fill) Run(ctx context.Context) (r Filled, err error) {
 	return r, nil
 }
 
-// transaction stores so many rows. text has StatementRows of them.
+// transaction stores the given number of rows. text is an INSERT of StatementRows rows.
 func (f Fill) transaction(ctx context.Context, text string, rows int) error {
 	tx, err := f.DB.BeginTx(ctx, nil)
 	if err != nil {

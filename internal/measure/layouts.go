@@ -8,15 +8,15 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Layout is a kind of key in a layout.
+// Layout is a kind of key, in the layout in which it is stored.
 type Layout struct {
 	Name   string
-	source *policy.Source // nil where the engine makes the key
+	source *policy.Source // the source of the keys; nil if the engine makes them
 	sent   dialect.Layout
 	column func(Columns) string
 }
 
-// The names that others are compared with.
+// These are the names of layouts with which others are compared.
 const (
 	Own      = "the engine's own"
 	OwnAgain = "the engine's own, again"
@@ -24,9 +24,9 @@ const (
 	Flake    = "snowflake"
 )
 
-// Layouts are the measured layouts, the engine's own first and last. A COMB in the
-// layout of another engine has its time at the end, where the index does not look
-// first.
+// Layouts returns the layouts to measure. The engine's own is the first and the last. A
+// COMB in the layout of another engine has its time at the end, where the index does not
+// look first.
 func Layouts() []Layout {
 	of := func(kind string) *policy.Source { return &policy.Source{Kind: kind} }
 	stored := func(kind string) *policy.Source {
@@ -57,8 +57,8 @@ func Layouts() []Layout {
 	}
 }
 
-// SentAsText returns the layouts as a driver needs them that sends no 16 bytes to a
-// column of UUIDs, such as lib/pq. The engine stores 16 bytes all the same.
+// SentAsText returns the layouts for a driver that cannot send 16 bytes to a column of
+// UUIDs, such as lib/pq. The engine still stores 16 bytes.
 func SentAsText(layouts []Layout) []Layout {
 	all := slices.Clone(layouts)
 	for i := range all {
@@ -69,12 +69,12 @@ func SentAsText(layouts []Layout) []Layout {
 	return all
 }
 
-// Create returns the statement that creates the table that is filled.
+// Create returns the statement that creates the table to fill.
 func (l Layout) Create(c Columns, table string) string {
 	return "CREATE TABLE " + table + " (id " + l.column(c) + ", note CHAR(100) NOT NULL)"
 }
 
-// Policy returns the policy for the table; nil where the engine makes the keys.
+// Policy returns the policy for the table; nil if the engine makes the keys.
 func (l Layout) Policy(dialect, table string) *policy.Config {
 	if l.source == nil {
 		return nil

@@ -8,22 +8,22 @@ import (
 
 // Method is a way to make keys.
 type Method struct {
-	Name  string // for the environment and -run
-	Title string // in tables
+	Name  string // its name in environment variables and in -run
+	Title string // its name in tables
 
-	// source is how keyfill makes the keys of a process, which are numbered from
-	// 0; nil where the engine makes them.
+	// source returns the source of the keys of a process; processes are numbered from 0. It is
+	// nil if the engine makes the keys.
 	source func(process int) policy.Source
 
-	layout *Layout // of which the method is made; may be nil
+	layout *Layout // the layout whose keys the method makes; may be nil
 
-	Chars      int  // that a key has; 0 where keys are integers
-	GapFree    bool // the keys are 1…n
-	Duplicates bool // the primary key may refuse a key as a duplicate
+	Chars      int  // how many characters a key has; zero if keys are integers
+	GapFree    bool // whether the keys are 1…n, without gaps
+	Duplicates bool // whether the primary key may refuse a key as a duplicate
 }
 
-// The methods that others are compared with, and whose lines the article of 1994 speaks
-// of.
+// These are the names of methods with which others are compared, and which the article of
+// 1994 describes.
 const (
 	Joined   = "joined"
 	MaxRange = "max"
@@ -31,7 +31,7 @@ const (
 	Recycled = "recycled"
 )
 
-// Methods are the measured methods, the monotonic ones first.
+// Methods returns the methods to measure, the monotonic ones first.
 func Methods() []Method {
 	plain := func(s policy.Source) func(int) policy.Source {
 		return func(int) policy.Source { return s }
@@ -59,7 +59,7 @@ func Methods() []Method {
 	}
 }
 
-// Method returns a way to make keys of the layout.
+// Method returns a method that makes keys of the layout.
 func (l Layout) Method(name, title string) Method {
 	return Method{Name: name, Title: title, layout: &l}
 }
@@ -81,12 +81,11 @@ func (m Method) Create(c Columns, table string) string {
 	return "CREATE TABLE " + table + " (id " + column + ", customer INT NOT NULL, amount INT NOT NULL, note VARCHAR(40) NOT NULL)"
 }
 
-// Policy returns the policy of a process for a table; nil where the engine makes the
-// keys.
+// Policy returns the policy of a process for a table; nil if the engine makes the keys.
 func (m Method) Policy(dialect, table string, process int) *policy.Config {
 	if m.layout != nil {
 		l := *m.layout
-		if l.source != nil && l.source.Worker != nil { // each process has a number of its own
+		if l.source != nil && l.source.Worker != nil { // each process needs a worker's number of its own
 			own := *l.source
 			own.Worker = &process
 			l.source = &own
