@@ -1,9 +1,9 @@
 // Package keyfillvet has an analyzer for the INSERTs in a Go package under a policy of
-// keyfill: it reports which ones are errors when they are executed, and where
+// keyfill: it reports which INSERTs are errors when they are executed, and where
 // LastInsertId does not return the key.
 //
-// The command "keyfill vet" finds the same, reads files of SQL too, and prints a summary.
-// The analyzer is for programs that run several ones: the go command, by
+// The command "keyfill vet" finds the same faults, reads files of SQL too, and prints a
+// summary. The analyzer is for programs that run several analyzers: the go command, by
 //
 //	go vet -vettool=$(which keyfillvet) ./...
 //
@@ -20,8 +20,8 @@
 //	keyfill/ignore        a comment that turns off nothing, or gives no reason
 //
 // The comment "//keyfill:ignore RULE REASON" turns findings off. After code it turns off
-// the findings of its line. On a line of its own it turns off the findings of the
-// statement or declaration below.
+// the findings of its line. On a line of its own it turns off the findings of the statement
+// or declaration below.
 //
 // # Caveats
 //
@@ -41,35 +41,35 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Options are the policy that an analyzer uses, and the findings that it reports. The
-// zero value reads the policy from its usual place.
+// Options say which policy an analyzer uses, and which findings it reports. The zero value
+// reads the policy from its usual place.
 type Options struct {
-	// Config is the path of the policy file. Where it is "", the file is the one that
-	// $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder of a package
-	// or above it, up to the folder of its module. A package for which there is none is
-	// passed over.
+	// Config is the path of the policy file. If it is empty, the file is the one that
+	// $KEYFILL_CONFIG names, or else the nearest keyfill.yaml in the folder of a package or
+	// above it, up to the folder of its module. A package that has no policy file is skipped.
 	Config string
 
-	// Dialect is the engine, such as mysql, where the policy names none.
+	// Dialect is the engine, such as mysql, if the policy names none.
 	Dialect string
 
-	// Server is the engine and its version that INSERTs are judged for, such as
-	// postgres@15; "" is the newest version.
+	// Server is the engine, with its version, for which INSERTs are judged, such as
+	// postgres@15. If it is empty, they are judged for the newest version.
 	Server string
 
 	// Dynamic turns keyfill/dynamic on.
 	Dynamic bool
 }
 
-// Analyzer is [New] with no options. Its flags config, dialect, server and dynamic set them.
+// Analyzer is [New] with no options. Its flags config, dialect, server and dynamic set the
+// options.
 var Analyzer = New(Options{})
 
-// New returns an analyzer. Its flags are named after the options, whose values they have
-// at first.
+// New returns an analyzer. Its flags have the names of the options, and the values of the
+// options as their defaults.
 //
-// A policy is read once in a process. The go command and golangci-lint keep results, and
-// do not see every change of a policy: "go vet -a" and "golangci-lint cache clean" forget
-// what they have kept.
+// A policy is read once in a process. The go command and golangci-lint cache results, and
+// do not notice every change of a policy: "go vet -a" and "golangci-lint cache clean" drop
+// the cached results.
 func New(o Options) *analysis.Analyzer {
 	r := &runner{options: o, judges: map[string]*judged{}}
 	a := &analysis.Analyzer{
@@ -91,15 +91,15 @@ It finds INSERTs in constants and in what is put together of constants, and tell
 that the policy refuses, and calls of LastInsertId that do not answer the key. A comment
 "//keyfill:ignore RULE REASON" turns a finding off.`
 
-// runner runs an analyzer.
+// runner runs the analyzer on packages.
 type runner struct {
 	options Options
 
 	mu     sync.Mutex
-	judges map[string]*judged // by the path of the policy
+	judges map[string]*judged // judges by the path of their policy
 }
 
-// judged is a judge, or why there is none.
+// judged is a judge, or the error why a policy has none.
 type judged struct {
 	judge *vet.Judge
 	err   error
@@ -132,7 +132,7 @@ func (r *runner) run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
-// judge returns the judge of a policy.
+// judge returns the judge of the policy in a file.
 func (r *runner) judge(file string) (*vet.Judge, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,9 +1,10 @@
-// Package golangci is the plugin of keyfillvet for golangci-lint, whose "custom" builds a
-// golangci-lint with it. docs/vet.md has the two files that are needed.
+// Package golangci makes keyfillvet a plugin of golangci-lint. "golangci-lint custom"
+// builds a golangci-lint that has the plugin. docs/vet.md has the two files that are
+// needed.
 //
-// The plugin is called keyfill. Its settings are config, dialect and dynamic, the fields
-// of [keyfillvet.Options]; a path in config is relative to the folder in which
-// golangci-lint runs.
+// The plugin is called keyfill. Its settings are config, dialect and dynamic, the fields of
+// [keyfillvet.Options]; a path in config is relative to the folder in which golangci-lint
+// runs.
 package golangci
 
 import (
@@ -23,8 +24,8 @@ type settings struct {
 	Dynamic bool   `json:"dynamic"`
 }
 
-// New returns the plugin for the settings of .golangci.yml. Settings that the plugin does
-// not know are an error.
+// New returns the plugin for the settings of .golangci.yml. It fails if there is a setting
+// that the plugin does not know.
 func New(conf any) (register.LinterPlugin, error) {
 	s, err := register.DecodeSettings[settings](conf)
 	if err != nil {
@@ -33,7 +34,7 @@ func New(conf any) (register.LinterPlugin, error) {
 	return plugin{keyfillvet.Options(s)}, nil
 }
 
-// plugin is the plugin.
+// plugin is the plugin with its options.
 type plugin struct{ options keyfillvet.Options }
 
 // BuildAnalyzers returns the analyzer.
@@ -41,5 +42,5 @@ func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	return []*analysis.Analyzer{keyfillvet.New(p.options)}, nil
 }
 
-// GetLoadMode returns that the analyzer needs types.
+// GetLoadMode tells golangci-lint that the analyzer needs type information.
 func (plugin) GetLoadMode() string { return register.LoadModeTypesInfo }

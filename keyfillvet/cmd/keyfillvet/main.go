@@ -35,9 +35,9 @@ func main() {
 	unitchecker.Main(keyfillvet.Analyzer)
 }
 
-// identity returns the identity of this program. The go command reuses the results of a
-// tool while its identity stays the same. It changes with the program, and with the
-// policy that is found from the folder in which the go command runs.
+// identity returns a hash that identifies this program and the policy. The go command
+// reuses the results of a tool while its identity stays the same. The policy is the one
+// that is found from the folder in which the go command runs.
 func identity() (string, error) {
 	hash := sha256.New()
 	program, err := os.Executable()
@@ -48,7 +48,7 @@ func identity() (string, error) {
 		return "", err
 	}
 	if file := vet.PolicyFile(cmp.Or(os.Getenv("PWD"), ".")); file != "" {
-		// A policy that cannot be read is reported where it is used.
+		// A policy that cannot be read is reported later, when it is used.
 		if text, err := os.ReadFile(file); err == nil {
 			_, _ = hash.Write(text) // a hash never fails
 		}
