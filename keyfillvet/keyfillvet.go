@@ -56,7 +56,7 @@ type Options struct {
 	// postgres@15. If it is empty, they are judged for the newest version.
 	Server string
 
-	// Dynamic turns keyfill/dynamic on.
+	// Dynamic turns on the rule keyfill/dynamic, which is off by default.
 	Dynamic bool
 }
 

@@ -16,9 +16,9 @@ import (
 type verdict uint8
 
 const (
-	filled    verdict = iota // keyfill fills its keys: it has an entry
-	numbered                 // the engine makes its keys
-	empty                    // it has no key to fill
+	filled    verdict = iota // keyfill fills the table's keys: it has an entry
+	numbered                 // the engine makes the table's keys
+	empty                    // the table has no key to fill
 	undecided                // a person has to decide
 )
 

@@ -33,8 +33,8 @@ type Explanation struct {
 	// SQL is the text that would be sent: the query itself unless a key is
 	// filled.
 	SQL string `json:"sql"`
-	// Table and Column name the table and the key column of the first statement with that
-	// action; empty for pass.
+	// Table and Column name the table and the key column of the first statement to which
+	// Action applies; they are empty for pass.
 	Table  string `json:"table"`
 	Column string `json:"column"`
 	// Rows is how many VALUES rows there are; nil if that is not known.
@@ -45,7 +45,7 @@ type Explanation struct {
 	Literal bool `json:"literal"`
 	// Reason says why the query is refused, or kept if a bound value decides that.
 	Reason string `json:"reason"`
-	// Offset is the byte offset in the query that the reason is about, or that of the
+	// Offset is the byte offset in the query that the reason is about, or the offset of the
 	// statement's verb.
 	Offset int `json:"offset"`
 	// End is the first day on which the table can get no more keys, in UTC, as in 2089-09-06:
@@ -80,7 +80,7 @@ type Insert struct {
 // Slot is the place of one key among the arguments.
 type Slot struct {
 	Arg       int    `json:"arg"`                 // the index of the key in the final arguments, from 1
-	Row       int    `json:"row"`                 // from 1; 0 for the number from which all rows of a query are numbered
+	Row       int    `json:"row"`                 // the index of the row, from 1; 0 for the number from which the rows of a query are numbered
 	Statement int    `json:"statement,omitempty"` // the index in Inserts, from 1
 	Column    string `json:"column,omitempty"`    // the column, if several are filled
 }

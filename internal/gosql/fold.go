@@ -19,7 +19,7 @@ type folding struct {
 	embedded string // the path of the embedded file whose whole text the expression is; empty if it is none
 }
 
-// expr returns the parts of an expression of type string.
+// expr returns the text of an expression of type string, as known and unknown parts.
 func (g *folding) expr(e ast.Expr) []Part {
 	if s, ok := g.f.constant(e); ok {
 		return knownPart(s)

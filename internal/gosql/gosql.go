@@ -41,7 +41,7 @@ import (
 type Source struct {
 	Package *types.Package
 	Files   []*ast.File
-	Info    *types.Info // Types, Defs and Uses are needed
+	Info    *types.Info // it must have Types, Defs and Uses
 
 	// Embed reads the file that a variable embeds by //go:embed, and returns the file's text
 	// and path. at is the position of the variable, and name the pattern. If Embed is nil or
@@ -52,7 +52,7 @@ type Source struct {
 // Text is the value of an expression of type string, as far as the source shows it.
 type Text struct {
 	Expr  ast.Expr
-	Parts []Part // at least one of them is known
+	Parts []Part // the pieces of the text, at least one of them known
 
 	// Sent is true if the text is the argument of a call that executes or prepares it, such as
 	// ExecContext, directly or through a constant or a variable.
@@ -76,7 +76,7 @@ func (t *Text) Known() bool { return allKnown(t.Parts) }
 // SQL returns the text, with nothing for its unknown parts.
 func (t *Text) SQL() string { return t.With("") }
 
-// With returns the text with standIn in the place of each part that is not known.
+// With returns the text with standIn instead of each part that is not known.
 func (t *Text) With(standIn string) string {
 	var b strings.Builder
 	for _, p := range t.Parts {
@@ -326,7 +326,7 @@ func (f *finder) named(e ast.Expr, o types.Object) bool {
 		return true
 	}
 	if p := f.pieces[e]; p != nil && p.of.v == v {
-		return true // q = q
+		return true // an assignment such as q = q
 	}
 	g := folding{f: f}
 	parts := g.expr(e)

@@ -211,8 +211,8 @@ func (r *reading) write(id *ast.Ident, p *piece) {
 	}
 }
 
-// variable returns the variable that an identifier defines or names; nil if it is none of
-// the package.
+// variable returns the variable that an identifier defines or names; nil if it is not a
+// variable of the package.
 func (r *reading) variable(id *ast.Ident) *variable {
 	o := r.f.info.Defs[id]
 	if o == nil {

@@ -91,7 +91,7 @@ func (f Fill) insert(rows int) string {
 	return "INSERT INTO " + f.Table + " (note) VALUES " + strings.TrimSuffix(strings.Repeat("(?), ", rows), ", ")
 }
 
-// notes are the arguments of a statement.
+// notes are the arguments of a statement with StatementRows rows.
 var notes = func() []any {
 	args := make([]any, StatementRows)
 	for i := range args {

@@ -54,7 +54,7 @@ func (r *reader) alteration(t *catalog.Declaration, s *statement) bool {
 	return true
 }
 
-// add reads an ALTER TABLE after ADD.
+// add reads the rest of an ALTER TABLE after ADD.
 func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 	if r.constraint(t, s) {
 		return true
@@ -75,7 +75,7 @@ func (r *reader) add(t *catalog.Declaration, s *statement) bool {
 	return ok
 }
 
-// dropPart reads an ALTER TABLE after DROP.
+// dropPart reads the rest of an ALTER TABLE after DROP.
 func (r *reader) dropPart(t *catalog.Declaration, s *statement) {
 	switch {
 	case s.accept("primary", "key"):
@@ -102,7 +102,7 @@ func (r *reader) dropPart(t *catalog.Declaration, s *statement) {
 	}
 }
 
-// alterColumn reads an ALTER TABLE after ALTER.
+// alterColumn reads the rest of an ALTER TABLE after ALTER.
 func (r *reader) alterColumn(t *catalog.Declaration, s *statement) {
 	s.accept("column")
 	place := r.columnAt(t, s.name())
@@ -153,7 +153,7 @@ func (r *reader) redefine(t *catalog.Declaration, s *statement, before string) b
 	return ok
 }
 
-// rename reads an ALTER TABLE after RENAME.
+// rename reads the rest of an ALTER TABLE after RENAME.
 func (r *reader) rename(t *catalog.Declaration, s *statement) {
 	if s.accept("to") || s.accept("as") {
 		_, t.Name = s.qualified()

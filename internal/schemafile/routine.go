@@ -38,7 +38,7 @@ func (r *reader) createTrigger(s *statement) {
 		for !s.isEnd() && !s.accept("execute") {
 			s.skip()
 		}
-		s.next() // FUNCTION or PROCEDURE
+		s.next() // skips FUNCTION or PROCEDURE
 		_, function := s.qualified()
 		r.calls = append(r.calls, call{t, trigger, function})
 		return

@@ -29,7 +29,7 @@ func (a *catalogChanges) Note() {
 	a.Times++
 }
 
-// ends notes that no transaction is open.
+// ends resets the record of the transaction, because no transaction is open now.
 func (a *catalogChanges) ends() {
 	if !a.On {
 		return

@@ -52,14 +52,17 @@ func (k *knownColumns) forget() {
 	k.times++
 }
 
-// sends notes that a text is about to be executed.
+// sends drops the cached columns if the text, which is about to be executed, may change a
+// table.
 func (k *knownColumns) sends(t *text) {
 	if (k.byName != nil || k.asked) && (k.unsure || !t.leaves(words.TablesLeft)) {
 		k.forget()
 	}
 }
 
-// prepares notes that a text is about to be prepared.
+// prepares drops the cached columns if the text, which is about to be prepared, may change
+// a table. Columns are then cached no more, since the session does not see when the text
+// runs.
 func (k *knownColumns) prepares(t *text) {
 	if k.unsure {
 		k.forget()

@@ -29,14 +29,15 @@ const (
 	conversion
 )
 
-// sends notes that a text is about to be executed.
+// sends forgets the answer if the text, which is about to be executed, may set a character
+// set.
 func (k *convertedArguments) sends(t *text) {
 	if maySetCharacters(t) {
 		k.asked, k.touched = false, true
 	}
 }
 
-// prepares notes that a text is about to be prepared.
+// prepares sets unsure if the text, which is about to be prepared, may set a character set.
 func (k *convertedArguments) prepares(t *text) {
 	k.unsure = k.unsure || maySetCharacters(t)
 }

@@ -20,7 +20,7 @@ type insertID struct {
 	always bool // whether a text was prepared that may set a number whenever it runs
 }
 
-// sends notes that a text is about to be executed.
+// sends notes whether the text, which is about to be executed, may set INSERT_ID.
 func (i *insertID) sends(t *text) {
 	if !i.always && mayPend(t) {
 		word, _ := single(t.dialect, t.query)
@@ -28,7 +28,7 @@ func (i *insertID) sends(t *text) {
 	}
 }
 
-// prepares notes that a text is about to be prepared.
+// prepares notes whether the text, which is about to be prepared, may set INSERT_ID.
 func (i *insertID) prepares(t *text) {
 	if mayPend(t) {
 		i.May, i.always = true, true

@@ -75,7 +75,8 @@ func (l *link) Own() driver.Conn {
 	return l.Raw
 }
 
-// sends notes that a text of the application is executed or prepared.
+// sends changes the texts of later statements if a text of the application, which is
+// executed or prepared, may remove prepared statements.
 func (o *ownConn) sends(t *text) {
 	if o != nil && !t.leaves(words.CatalogLeft) && forgetsPrepared(t.query) {
 		o.forget()
@@ -110,7 +111,8 @@ func (o *ownConn) times() int {
 	return o.gone
 }
 
-// failed notes the error of a text of the application.
+// failed handles the error of a text of the application: if its prepared statement is gone,
+// those for keyfill's own texts may be gone too.
 func (o *ownConn) failed(err error) {
 	if o != nil && isState(err, stateNotPrepared) {
 		o.learn(err)

@@ -66,7 +66,7 @@ func (at *Location) Doubt(name string) {
 	at.doubts.Add(1)
 }
 
-// forget forgets the schemas of all tables there.
+// forget forgets the schemas of all tables in the location.
 func (at *Location) forget() {
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -224,7 +224,7 @@ func (k *knownPlace) Proves(at *Location) bool {
 	return true
 }
 
-// sends notes that a text is about to be executed.
+// sends updates what is known of the location before a text is executed.
 func (k *knownPlace) sends(t *text) {
 	hides := t.dialect.Place.Tables != "" // a temporary table may be made without its name in the text
 	leaves := !k.Asked && (k.unnamed || !hides) || t.leaves(words.PlaceLeft)
@@ -248,7 +248,7 @@ func isSet(d *dialect.Dialect, query string) bool {
 	return isAny(word, "set")
 }
 
-// prepares notes that a text is about to be prepared.
+// prepares updates what is known of the location before a text is prepared.
 func (k *knownPlace) prepares(t *text) {
 	if k.unsure {
 		return

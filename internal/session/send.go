@@ -173,7 +173,8 @@ const (
 	skipsUntried  = 64
 )
 
-// saw notes the driver's answer to a text with arguments.
+// saw counts an ErrSkip of the driver to a text with arguments. Any other answer resets the
+// count.
 func (s *skipping) saw(err error) {
 	switch {
 	case err != driver.ErrSkip:

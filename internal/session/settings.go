@@ -27,12 +27,12 @@ type knownSettings struct {
 	// does not see when that statement runs.
 	unsure bool
 
-	// begins says whether transactions of the session begin as read-only, and whether the
+	// begins caches whether transactions of the session begin as read-only, and whether the
 	// session was asked for that.
 	begins struct{ asked, readOnly bool }
 }
 
-// sends notes that a text is about to be executed.
+// sends forgets the settings if the text, which is about to be executed, may change them.
 func (k *knownSettings) sends(t *text) {
 	if k.begins.asked && !t.leaves(words.SettingsLeft) {
 		k.begins.asked, k.changed = false, true
@@ -44,7 +44,8 @@ func (k *knownSettings) sends(t *text) {
 	}
 }
 
-// prepares notes that a text is about to be prepared.
+// prepares forgets the settings for good if the text, which is about to be prepared, may
+// change them.
 func (k *knownSettings) prepares(t *text) {
 	if !k.unsure && t.dialect.Setting != nil && !t.leaves(words.SettingsLeft) {
 		k.Asked, k.unsure = false, true

@@ -29,17 +29,17 @@ type temporaryNames struct {
 // may be a temporary table's.
 const maxTemporary = 1000
 
-// Any reports whether there may be a temporary table.
+// Any reports whether the connection may have a temporary table.
 func (n *temporaryNames) Any() bool { return n.Every || n.Names != nil }
 
-// add notes the names that a text makes.
+// add adds the names of the temporary tables that a text may make.
 func (n *temporaryNames) add(d *dialect.Dialect, query string) {
 	for _, name := range effects.TemporaryOfAny(d, query) {
 		n.note(d.Fold(name, true)) // a noted name may also belong to no hidden table
 	}
 }
 
-// note notes a folded name.
+// note adds a folded name.
 func (n *temporaryNames) note(name string) {
 	n.Times++
 	if n.Names == nil {
@@ -52,8 +52,8 @@ func (n *temporaryNames) note(name string) {
 	n.Names[name] = true
 }
 
-// sends notes that a text is sent, or prepared: it may give a temporary table
-// another name.
+// sends adds the names in a text, about to be sent or prepared, that may rename a temporary
+// table.
 func (n *temporaryNames) sends(t *text) {
 	if n.Any() && !t.leaves(words.RowsLeft) {
 		n.add(t.dialect, t.query)
@@ -65,8 +65,8 @@ func containsFold(text, word string) bool {
 	return strings.Contains(strings.ToLower(text), word)
 }
 
-// makes notes that a text is sent, or prepared, which may make temporary
-// tables.
+// makes adds the names of the temporary tables that a text, about to be sent or prepared,
+// may make.
 func (n *temporaryNames) makes(d *dialect.Dialect, query string, what words.Concern) {
 	if what&words.ConcernsTemporary == 0 {
 		t := text{dialect: d, query: query}

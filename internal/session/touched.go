@@ -12,7 +12,7 @@ const untouched = words.PlaceLeft | words.SettingsLeft | words.NamesLeft | words
 // the driver opened it. It is only followed on engines for which IsAsOpened needs it.
 type touched bool
 
-// sends notes that a text is about to be sent, or prepared.
+// sends sets k if the text, about to be sent or prepared, may change the session.
 func (k *touched) sends(t *text) {
 	*k = *k || touched(t.dialect.LeavesNoTrace && !t.leaves(untouched))
 }

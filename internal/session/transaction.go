@@ -68,7 +68,8 @@ type transaction struct {
 	OnRename func() // called when a table was renamed, and again when other connections see it; may be nil
 }
 
-// follow notes that a text with this effect has run, or has failed with err.
+// follow updates the state after a text with the given effect has run, or has failed with
+// err.
 func (t *transaction) follow(effect effects.Transaction, err error) {
 	if effect == effects.TxEnds && err != nil && strings.Contains(err.Error(), noTransaction) {
 		err = nil // SQLite had ended the transaction already, as an interrupted INSERT does
@@ -116,7 +117,7 @@ func (t *transaction) follow(effect effects.Transaction, err error) {
 	}
 }
 
-// Ending is told about the end of the transactions that BeginTx has begun on a connection.
+// Ending is called at the end of the transactions that BeginTx has begun on a connection.
 type Ending interface {
 	// BeforeEnd is called before the driver's Commit or Rollback. If it returns an error
 	// before a Commit, the transaction is rolled back instead.

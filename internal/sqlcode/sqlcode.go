@@ -86,7 +86,7 @@ func Answered(err error) bool {
 	return ok && !c.Lost
 }
 
-// ClassOf returns the class of an error on an engine.
+// ClassOf returns the class of an error on an engine, such as [dialect.ErrorLock].
 func ClassOf(d *dialect.Dialect, err error) dialect.ErrorClass {
 	c, ok := Of(err)
 	if !ok {

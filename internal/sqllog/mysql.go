@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// generalLog reads the general log. An entry is the time, which MariaDB leaves out if it
-// equals that of the previous entry, the connection's number, the command, and after a tab
-// the command's argument, which continues in the next lines as it is:
-// MYSQL_QUERY_LOG::write in sql/log.cc of both.
+// generalLog reads the general log. An entry is the time, which MariaDB leaves out if the
+// previous entry has the same, the connection's number, the command, and after a tab the
+// command's argument, which continues in the next lines as it is: MYSQL_QUERY_LOG::write in
+// sql/log.cc of MySQL and of MariaDB.
 type generalLog struct {
 	*lines
 	text []byte
@@ -48,8 +48,8 @@ func (g *generalLog) next() (Statement, error) {
 	}
 }
 
-// commands are the names of commands in the general log: command_name in
-// sql/sql_parse.cc of both.
+// commands are the names of commands in the general log: command_name in sql/sql_parse.cc
+// of MySQL and of MariaDB.
 var commands = []string{
 	"Query", "Execute", "Prepare", "Close stmt", "Connect", "Quit", "Init DB", "Reset stmt", "Long Data", "Fetch",
 	"Set option", "Ping", "Statistics", "Field List", "Create DB", "Drop DB", "Refresh", "Shutdown", "Processlist",
@@ -64,7 +64,7 @@ func entry(line string) (command, argument string, ok bool) {
 	rest := line
 	switch {
 	case strings.HasPrefix(rest, "\t\t"):
-		rest = rest[2:] // MariaDB: the time is that of the previous entry
+		rest = rest[2:] // MariaDB: the previous entry has the same time
 	case len(rest) > 27 && rest[4] == '-' && rest[10] == 'T' && isDigits(rest[:4]):
 		_, rest, ok = strings.Cut(rest, "\t") // 2026-01-02T03:04:05.678901Z, or with an offset
 		if !ok {

@@ -9,8 +9,9 @@ import (
 
 // executed returns the text of a statement, if a message of PostgreSQL says that the
 // statement was executed: exec_simple_query, exec_execute_message and check_log_duration in
-// src/backend/tcop/postgres.c. Messages about a parse or a bind precede that of the
-// execution, and a later fetch from a portal follows it; they are skipped.
+// src/backend/tcop/postgres.c. Messages about a parse or a bind precede the message about
+// the execution, and a message about a later fetch from a portal follows it; they are
+// skipped.
 func executed(message string) (text string, ok bool) {
 	if rest, timed := strings.CutPrefix(message, "duration: "); timed {
 		if _, message, timed = strings.Cut(rest, " ms  "); !timed {
@@ -43,7 +44,7 @@ var severities = []string{
 	"DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STATEMENT", "BACKTRACE",
 }
 
-// csvLog reads csvlog.
+// csvLog reads the statements in a csvlog of PostgreSQL.
 type csvLog struct {
 	*lines
 	record []byte
@@ -149,7 +150,7 @@ func isCSV(line string) bool {
 	return false
 }
 
-// jsonLog reads jsonlog.
+// jsonLog reads the statements in a jsonlog of PostgreSQL.
 type jsonLog struct{ *lines }
 
 func (j *jsonLog) next() (Statement, error) {

@@ -145,7 +145,8 @@ func (s *splitter) between() (begun bool, err error) {
 // mostComments bounds how many bytes of comments are kept.
 const mostComments = 64 << 10
 
-// keep notes a comment before a statement.
+// keep stores a comment that precedes the next statement. If the comments get too long,
+// only the end is kept.
 func (s *splitter) keep(comment string) {
 	if s.comments.Len()+len(comment) > mostComments {
 		all := s.comments.String() + comment

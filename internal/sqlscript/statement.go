@@ -75,7 +75,7 @@ func statements(d *dialect.Dialect, r io.Reader, most int) iter.Seq2[Statement, 
 	}
 }
 
-// unclosed is the error of the token at pos, which has no end.
+// unclosed returns the error about the token at pos, which has no end.
 func (s *splitter) unclosed() error {
 	what := "string"
 	switch s.text[s.pos] {

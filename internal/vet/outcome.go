@@ -15,7 +15,7 @@ type Outcome struct {
 	Action  string   `json:"action"`            // the most serious action for an INSERT of the text
 	Table   string   `json:"table"`             // the table's name in the policy or in the text; empty if it is not known
 	Column  string   `json:"column"`            // the key column; empty for pass
-	Reason  string   `json:"reason"`            // why, for refuse and dynamic, and for a keep that a bound value decides
+	Reason  string   `json:"reason"`            // why the INSERT is refused or dynamic, or why a bound value decides whether its key is kept
 	Depends string   `json:"depends,omitempty"` // the facts of the database that decide: see explain.Explanation
 	Offset  int      `json:"-"`                 // the byte offset in the text that the reason is about
 	Others  []string `json:"-"`                 // the tables of the other INSERTs of the text, each once

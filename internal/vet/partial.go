@@ -10,8 +10,9 @@ import (
 // standIn replaces an unknown part where a name or a value may stand.
 const standIn = "kf_unknown"
 
-// completions are tried in the place of an unknown part, until the text becomes a whole
-// INSERT. They are tried only if the text before the part does not show what belongs there.
+// completions are the texts that are tried instead of an unknown part, until the text
+// becomes a whole INSERT. They are tried only if the text before the part does not show
+// what belongs there.
 var completions = []string{
 	"", "VALUES (1)", "(" + standIn + ") VALUES (1)", "SELECT 1", standIn, "(1)", ") VALUES (1)", standIn + ") VALUES (1)", "1)", "DEFAULT VALUES",
 }

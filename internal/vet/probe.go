@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// kind says whether a text is an INSERT.
+// kind is the kind of a text, by whether it is an INSERT.
 type kind int
 
 const (
@@ -22,7 +22,8 @@ const (
 	isMistake             // words of an INSERT, but not a valid one
 )
 
-// inserts is the result of probing a text.
+// inserts is what probe finds in a text: the kind of the text, and the tables of its
+// INSERTs.
 type inserts struct {
 	kind       kind
 	tables     []table // the tables of the INSERTs, each once; of a mistake only the first table
@@ -115,8 +116,8 @@ func (j *Judge) probe(query string) (found inserts) {
 	return found
 }
 
-// beginning matches a text that begins as a statement with an INSERT does. It tells such a
-// statement from a message, if it is not known whether the text is executed.
+// beginning matches a text that begins as a statement with an INSERT does. It distinguishes
+// such a statement from a message, if it is not known whether the text is executed.
 var beginning = regexp.MustCompile(`(?is)^(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:` +
 	`(?:insert|replace|merge)\s+(?:\w+\s+){0,4}into\b|` +
 	`insert\s+(?:all|first)\s|` +

@@ -5,7 +5,7 @@
 //	judge, err := vet.NewJudge(config)
 //	findings := judge.Source(fset, source)
 //
-// Nothing is sent. The outcome of a text is the same as that of "keyfill explain", for the
+// Nothing is sent. The outcome of a text is the one that "keyfill explain" reports, for the
 // newest version of the engine, or the given one, and as if the mode were fill.
 //
 // # Caveats
@@ -77,7 +77,7 @@ func RuleNames() []string {
 // Prefix precedes the names of rules in reports.
 const Prefix = "keyfill/"
 
-// Judge finds the outcome of texts under one policy. It is safe for concurrent use.
+// Judge finds out how keyfill treats texts under one policy. It is safe for concurrent use.
 type Judge struct {
 	explainer explain.Explainer
 	dialect   *dialect.Dialect

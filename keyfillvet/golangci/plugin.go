@@ -42,5 +42,6 @@ func (p plugin) BuildAnalyzers() ([]*analysis.Analyzer, error) {
 	return []*analysis.Analyzer{keyfillvet.New(p.options)}, nil
 }
 
-// GetLoadMode tells golangci-lint that the analyzer needs type information.
+// GetLoadMode returns the mode in which golangci-lint loads types, which the analyzer
+// needs.
 func (plugin) GetLoadMode() string { return register.LoadModeTypesInfo }

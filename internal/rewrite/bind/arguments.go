@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Holes are the slots of a plan (its places for keys) that take a key in one execution.
+// Holes says which slots of a plan (its places for keys) take a key in one execution.
 type Holes struct {
-	Counts []int  // how many keys each of the plan's Draws takes; read-only
+	Counts []int  // for each of the plan's draws, how many keys it takes; read-only
 	Fill   []bool // for each slot, whether it takes a key; nil if every slot does
 }
 

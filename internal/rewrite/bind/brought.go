@@ -52,7 +52,7 @@ func (f *broughtKeys) Listed(plans.Element) bool { return true }
 // Implied does nothing: a missing column list does not matter.
 func (f *broughtKeys) Implied() bool { return true }
 
-// Row notes the key of a row.
+// Row notes the key of a row, if the application brings it.
 func (f *broughtKeys) Row(row int, i plans.Element, v reader.Value, _ string) bool {
 	one := Brought{Row: row}
 	if len(f.slots) > 0 && int(f.plan.Changes.Slots[f.slots[0]].Row) == row {

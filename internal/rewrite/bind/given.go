@@ -35,7 +35,8 @@ func (a *Given) named(d *dialect.Dialect, id string) int {
 	return -1
 }
 
-// IndexOf returns the index of the caller's argument for a slot.
+// IndexOf returns the index of the caller's argument for a slot, which is the place of a
+// key.
 func IndexOf(pl *plans.Plan, s *plans.Slot, args *Given) (int, error) {
 	at := int(s.Before)
 	switch {

@@ -61,7 +61,7 @@ func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return values
 }
 
-// listedValue returns the value of an edit's key.
+// listedValue returns the value of the key that an edit writes.
 func listedValue(pl *plans.Plan, e *plans.SessionEdit, values []driver.Value, keys [][]driver.Value) driver.Value {
 	if e.First {
 		return keys[pl.Changes.Slots[e.Slot].Draw][0]

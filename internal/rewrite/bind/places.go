@@ -70,7 +70,7 @@ func Places(pl *plans.Plan, session bool) []Place {
 			continue
 		}
 		if session && s.Wrap == plans.WrapLast {
-			n++ // after the first key
+			n++ // the placeholder of the first key precedes this one
 		}
 		arg := int(s.Before) + n
 		switch pl.Changes.Spelling.Style {

@@ -103,7 +103,7 @@ func scopeAt(pl *plans.Plan, args *Given, h Holes, i int, column string) (driver
 	return value, nil
 }
 
-// fillsColumn reports whether a column of the row of the i-th slot is itself a key that
+// fillsColumn reports whether a column, in the row of the i-th slot, is itself a key that
 // is filled in the execution.
 func fillsColumn(pl *plans.Plan, h Holes, i int, column string) bool {
 	s := &pl.Changes.Slots[i]

@@ -19,7 +19,7 @@ func Text(pl *plans.Plan, session bool) string {
 	return b.Get(func() string { return writeText(pl, session) })
 }
 
-// writeText returns the text that Text caches.
+// writeText returns the text that [Text] caches and returns.
 func writeText(pl *plans.Plan, session bool) string {
 	if session && pl.Listed != nil {
 		mark := pl.Changes.Spelling.Text(1)

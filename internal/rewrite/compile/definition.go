@@ -43,8 +43,8 @@ func defined(p *plans.Draft) {
 }
 
 // routine reads the definition of a routine or trigger to the semicolon after it. It
-// reports whether the text ends before that semicolon: the end of the body is then
-// uncertain, and INSERTs after its first semicolon are judged.
+// reports whether the text ends before that semicolon. The end of the body is then
+// uncertain, and an INSERT after its first semicolon is refused if it lacks a key.
 func routine(p *plans.Draft) (open bool) {
 	first, open := p.RoutineBody()
 	if !open {

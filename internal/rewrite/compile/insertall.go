@@ -83,7 +83,7 @@ func fillBranches(p *plans.Draft, m *branches) rewrite.Reason {
 		p.Advance()
 	}
 	if len(p.Slots) == slots {
-		return rewrite.ErrMultiTable // each INTO brings its keys
+		return rewrite.ErrMultiTable // every INTO brings its keys, so that nothing is filled
 	}
 	if why := inserts.BarredReason(p, inserts.Head{}); why != "" {
 		p.Refuse(p.Inserts[p.Slots[slots].Insert].Target, p.Edits[edits].Start, why)
@@ -101,7 +101,7 @@ func branch(p *plans.Draft, m *branches) rewrite.Reason {
 	at := p.Token.Start
 	p.Advance()
 	if p.IsWord("into") {
-		return rewrite.ErrGrammar // no table has this name
+		return rewrite.ErrGrammar // a second INTO follows, and no table has this name
 	}
 	var h inserts.Head
 	if inserts.Into(p, &h, true); h.Target == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// prepare reads PREPARE: of a statement in PostgreSQL, of a string in MySQL.
+// prepare reads a PREPARE, which prepares a statement in PostgreSQL and a string in MySQL.
 func prepare(p *plans.Draft) {
 	at := p.Token.Start
 	p.Advance()

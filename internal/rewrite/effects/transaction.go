@@ -141,7 +141,8 @@ func unknown(p *reader.Reader) Transaction {
 }
 
 // unchanged skips the rest of a statement that changes nothing. It returns TxUnchanged, or
-// TxUnknown if an executable comment in it may hold another statement that does.
+// TxUnknown if an executable comment in it may hold a statement that changes the
+// transaction.
 func unchanged(p *reader.Reader) Transaction {
 	tx := TxUnchanged
 	for ; !p.AtEnd(); p.Advance() {
@@ -183,8 +184,8 @@ func executed(p *reader.Reader) Transaction {
 	return TxUnchanged
 }
 
-// commits reads DDL of an engine where DDL commits the transaction, except DDL
-// that concerns the session alone: temporary tables in MySQL 8.4, section
+// commits returns the effect of DDL in an engine where DDL commits the transaction. DDL
+// that concerns the session alone does not commit: temporary tables in MySQL 8.4, section
 // 15.3.3, and ALTER SESSION in Oracle.
 func commits(p *reader.Reader) Transaction {
 	q := *p
@@ -205,8 +206,8 @@ func commits(p *reader.Reader) Transaction {
 	return TxCommits
 }
 
-// begin reads BEGIN: a transaction, or a block of statements where the dialect
-// has blocks.
+// begin returns the effect of BEGIN, which begins a transaction, or a block of statements
+// if the dialect has blocks.
 func begin(p *reader.Reader) Transaction {
 	p.Advance()
 	if p.Dialect.Grammar.Blocks && !p.AtEnd() && !p.IsWord("work") {

@@ -233,8 +233,8 @@ func (w *walk) opensUnknown() bool {
 			return true
 		}
 		m := w.words.Word(w.text(w.last)).Marks
-		// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
-		// section 11.2.5.
+		// If a space precedes the bracket, some names of the engine's functions mean stored
+		// functions instead: MySQL 8.4, section 11.2.5.
 		return m&(words.MarkBracket|words.MarkFunction) == 0 && (m&words.MarkTouching == 0 || w.last.End != w.tok.Start)
 	case scan.Quoted, scan.Variable:
 		return true

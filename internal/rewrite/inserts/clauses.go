@@ -129,7 +129,7 @@ func isOthers(p *reader.Reader, in *State) bool {
 }
 
 // rowAlias reads MySQL's alias of the new row and adds the keys to its column list, which
-// must be as long as the INSERT's own: 8.4 manual, section 15.2.7.2.
+// must have the same length as the INSERT's own: 8.4 manual, section 15.2.7.2.
 func rowAlias(p *plans.Draft, in *State) rewrite.Reason {
 	if p.Token.Kind != scan.Word && p.Token.Kind != scan.Quoted {
 		return p.Grammar()

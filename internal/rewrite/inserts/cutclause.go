@@ -42,8 +42,9 @@ func (in *State) noteClauses(p *reader.Reader, at, next clausePlace) {
 }
 
 // Cut cuts the upsert clauses of an INSERT out of the text if none of them can apply,
-// because every row gets a new key. The slots of the INSERT begin with the m-th. before is
-// how the INSERT treats existing rows without the clauses.
+// because every row gets a new key. The slots of the INSERT, which are the places for its
+// keys, begin with the m-th. before is how the INSERT treats existing rows without the
+// clauses.
 func Cut(p *plans.Draft, in *State, m int, before plans.Conflict) {
 	if len(in.upserts) == 0 || before != plans.ConflictError || in.conditional {
 		return

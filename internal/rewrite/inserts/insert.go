@@ -77,7 +77,7 @@ func ReadHead(p *plans.Draft) Head {
 // that INSERT belongs to a GRANT, or to CREATE SECURITY POLICY … AFTER INSERT WITH.
 var notTables = scan.NewWordSet("values default select on to with from as for and or not by where group order set union is")
 
-// Into reads the table's name, or whatever stands in its place, after INTO or where INTO is
+// Into reads the table's name, or whatever replaces the name, after INTO or where INTO is
 // left out.
 func Into(p *plans.Draft, h *Head, into bool) {
 	g := &p.Dialect.Grammar
@@ -175,8 +175,8 @@ func MakeRoom(p *plans.Draft) {
 	p.Inserts, p.Edits, p.Slots = p.Memory.Inserts[:0], p.Memory.Edits[:0], p.Memory.Slots[:0]
 }
 
-// Note adds an INSERT to the findings. Its slots begin with the m-th. INSERTs in its values
-// were added before it.
+// Note adds an INSERT to the findings. Its slots, which are the places for its keys, are
+// p.Slots from the m-th on. INSERTs in its values were added before it.
 func Note(p *plans.Draft, in *State, m int) {
 	if m < len(p.Slots) && int(p.Slots[m].Insert) != len(p.Inserts) {
 		for i := range p.Slots[m:] {

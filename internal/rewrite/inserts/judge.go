@@ -136,7 +136,7 @@ func (in *State) uncall(v reader.Value) {
 }
 
 // judge decides whether the value of a key's column is a key. If it counts as "no key", or
-// is a placeholder, judge queues a slot.
+// is a placeholder, judge queues a slot, which is a place for a key.
 func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 	k := &in.Target.Keys[key]
 	t, ok := p.Core(v)
@@ -194,7 +194,7 @@ func judge(p *plans.Draft, in *State, key, row int, v reader.Value) {
 	holds(p, v, t, s)
 }
 
-// holds queues a slot in the place of a part of a value.
+// holds queues a slot, which is a place for a key, that replaces a part of a value.
 func holds(p *plans.Draft, v reader.Value, part scan.Token, s plans.Slot) {
 	count := p.Params.Count
 	p.Params.Count = v.Before

@@ -79,9 +79,9 @@ func castOf(p *reader.Reader, v reader.Value) plans.ScopeKind {
 	return kind
 }
 
-// scoped returns [rewrite.ErrScope] if a slot from the m-th on surely takes a key, and its
-// row lacks the value of a column within which the key is numbered. It notes a refusal that
-// names the column.
+// scoped returns [rewrite.ErrScope] if a slot (a place for a key) from the m-th on surely
+// takes a key, and its row lacks the value of a column within which the key is numbered. It
+// notes a refusal that names the column.
 func scoped(p *plans.Draft, in *State, m int) rewrite.Reason {
 	if in.Scopes == nil || in.Explained {
 		return ""
@@ -118,8 +118,8 @@ func (in *State) LacksScope(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Scope != nil })
 }
 
-// FillsScoped reports whether one of the slots from the m-th on takes a key that is
-// numbered within other columns.
+// FillsScoped reports whether one of the slots (places for keys) from the m-th on takes a
+// key that is numbered within other columns.
 func FillsScoped(p *plans.Draft, in *State, m int) bool {
 	return in.Scopes != nil && slices.ContainsFunc(p.Slots[m:], func(s plans.Slot) bool { return in.Target.Keys[s.Key].Scope != nil })
 }

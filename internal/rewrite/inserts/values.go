@@ -131,11 +131,12 @@ func isConstant(p *reader.Reader, t scan.Token) bool {
 	return false
 }
 
-// maxExpected bounds how many slots expect allocates room for after the first row.
+// maxExpected bounds how many slots (places for keys) expect allocates room for after the
+// first row.
 const maxExpected = 16384
 
-// expect allocates room for the slots in the rest of the text. It expects as many for each
-// byte as there were since offset first.
+// expect allocates room for the slots (places for keys) in the rest of the text. It expects
+// as many for each byte as there were since offset first.
 func expect(p *plans.Draft, slots, first int) {
 	rest := float64(len(p.Text)-p.PrevEnd) / float64(p.PrevEnd-first)
 	n := int(min(float64(slots)*rest+1, float64(max(3*len(p.Slots), maxExpected))))

@@ -28,7 +28,7 @@ type Draft struct {
 	Constants []scan.Token
 
 	IsValuesPart  bool // whether VALUES is part of a larger query, such as a UNION, which is why it is refused
-	RefusalOffset int  // the byte offset that a refusal reports; zero for that of the current token
+	RefusalOffset int  // the byte offset that a refusal reports; zero for the offset of the current token
 
 	Memory   *PlanMemory // memory for the plan; nil until an INSERT is read
 	LastList string      // the last text added to a column list, since the lists of a text are often alike

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Explicit describes the keys that an execution brings itself for a key column of an
-// INSERT.
+// Explicit describes the keys that the application brings in an execution, for a key column
+// of an INSERT.
 type Explicit struct {
 	// Sure is the greatest of these keys that every engine reads as the same integer; zero if
 	// there is none.

@@ -32,7 +32,7 @@ type Insert struct {
 	Query *Query
 
 	Selects   bool // whether its rows are SELECTs
-	End       int  // the offset after its text
+	End       int  // the offset after the text of the INSERT
 	Delayed   bool // whether the engine may store the rows after it has answered
 	ByDefault bool // whether a row has DEFAULT for a key
 

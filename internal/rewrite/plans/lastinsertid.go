@@ -241,8 +241,8 @@ func (u *use) call() bool {
 	if u.before.Kind == scan.Word && scan.EqualWord(u.TextOf(u.before), "as") {
 		return true
 	}
-	// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
-	// section 11.2.5.
+	// If a space precedes the bracket, some names of the engine's functions mean stored
+	// functions instead: MySQL 8.4, section 11.2.5.
 	return u.last.Kind == scan.Word && u.TextOf(u.before) != "." &&
 		(words.BracketWords.Has(u.TextOf(u.last)) || u.last.End == u.Token.Start && words.Builtins.Has(u.TextOf(u.last)))
 }

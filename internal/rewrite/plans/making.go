@@ -227,7 +227,7 @@ func hasOwn(slots []Slot) bool {
 
 // share finds keys whose placeholder has other uses too. Each of them gets a placeholder of
 // its own, and share reports whether there are any. If all uses of a placeholder are keys,
-// its first slot keeps the placeholder, so that its argument is still used.
+// the first of these keys keeps the placeholder, so that its argument is still used.
 func (p *Draft) share(u *reader.Usage) bool {
 	if u.Ids == nil {
 		return false // each placeholder is used once

@@ -33,7 +33,7 @@ type Plan struct {
 	AtExecution bool     // whether a placeholder stands where a key belongs
 	Refusal     *Refusal // why the text is refused, if Action is Refuse
 	Inserts     []Insert // the INSERTs into configured tables
-	Draws       []Draw   // the calls to sources that an execution may make
+	Draws       []Draw   // the calls to key sources that an execution may make
 	Statements  int      // how many statements the text has
 
 	// Parts are the statements of the text, each as a text of its own, if the text can be
@@ -131,7 +131,8 @@ func (t *LazyText) Get(write func() string) string {
 	return t.text
 }
 
-// lazySlots are the indexes of the slots of each INSERT, computed at the first call.
+// lazySlots holds, for each INSERT, the indexes of its slots (its places for keys),
+// computed at the first call.
 type lazySlots struct {
 	once sync.Once
 	of   [][]int32

@@ -58,7 +58,7 @@ type Given struct {
 
 // TakesFirst reports whether the engine may number the rows of the text's only INSERT
 // itself: see rowcount.TextFrom. The key is missing from its column list, its keys are
-// consecutive integers, and its query calls nothing that may change something.
+// consecutive integers, and its query calls no function that may change data.
 func (pl *Plan) TakesFirst() bool {
 	if len(pl.Inserts) != 1 || pl.Statements != 1 {
 		return false
@@ -82,17 +82,17 @@ func (pl *Plan) NotNumbered() *Refusal {
 	return nil
 }
 
-// An INSERT whose rows come from a query gets its keys from the engine, which numbers the
-// rows from a first key that is sent: their count is not known before. The query becomes
-// a common table expression with names for its columns, so that DISTINCT, set operations
-// and LIMIT come first:
+// An INSERT whose rows come from a query gets its keys from the engine, since the number of
+// rows is not known before: the engine numbers the rows from a first key that is sent. The
+// query becomes a common table expression with names for its columns, so that DISTINCT, set
+// operations and LIMIT come first:
 //
 //	INSERT INTO t (a, id) WITH kf (c1) AS (query)
 //	SELECT c1, CASE WHEN ROW_NUMBER() OVER () <= rows
 //	  THEN base + ROW_NUMBER() OVER () ELSE error END FROM kf
 //
-// rows is the number of keys that were reserved after base. An extra row is an error of
-// the engine, so that no row gets a key that is not its own.
+// rows is the number of keys that were reserved after base. An extra row is an error of the
+// engine, so that no row gets a key that is not its own.
 
 // Query is the query of an INSERT … SELECT whose rows get their keys from the engine: the
 // engine numbers the rows, or calls one of its functions for each. A column that is

@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Reading is the plan of a query under other session settings than those of its main plan.
+// Reading is the plan of a query under session settings other than its main plan's.
 type Reading struct {
 	Settings dialect.Settings
 	Plan     *Plan

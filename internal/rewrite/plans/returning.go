@@ -55,10 +55,10 @@ func shows(p *reader.Reader, column string) (shows, into bool) {
 
 // item is one item of a list after RETURNING or OUTPUT.
 type item struct {
-	plain    bool   // it is a name, perhaps with a qualifier, or a star
-	star     bool   // it ends with a star
-	old      bool   // it is a value of the old row: old.id, deleted.id
-	mentions bool   // it has the column's name somewhere
+	plain    bool   // the item is a name, perhaps with a qualifier, or a star
+	star     bool   // the item ends with a star
+	old      bool   // the item is a value of the old row: old.id, deleted.id
+	mentions bool   // the item has the column's name somewhere
 	last     string // the last name, folded
 }
 

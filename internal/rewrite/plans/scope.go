@@ -25,7 +25,7 @@ const notListed = -1
 
 // listedBadly is the index of a column that is listed twice, or with a field or a
 // subscript.
-const listedBadly = -2 // twice, or with a field or a subscript
+const listedBadly = -2 // the column is listed twice, or with a field or a subscript
 
 // ScopeKind is the form in which a row has the value of a scope column, within whose values
 // keys are numbered.

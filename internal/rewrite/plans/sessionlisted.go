@@ -175,8 +175,8 @@ func (m *keyMover) last(e SessionEdit, text string) {
 	m.edits = append(m.edits, SessionEdit{Edit: Edit{e.End, e.End, ")", -1}, Before: at.Before})
 }
 
-// withListed returns all edits of the session's text: the edits of the plan, except that
-// the given ones replace those of INSERTs that list their key.
+// withListed returns all edits of the session's text: the plan's edits, except that the
+// given edits replace the edits of INSERTs that list their key.
 func (p *Draft) withListed(slots []Slot, listed []listedInsert) []SessionEdit {
 	all := make([]SessionEdit, 0, len(p.Edits)+len(listed[0].edits))
 	for _, e := range p.Edits {

@@ -59,8 +59,8 @@ func (pl *Plan) Alone() bool {
 	return pl.Statements == 1 && len(pl.Inserts) == 1 && !pl.Inserts[0].Nested && !pl.Inserts[0].Explained
 }
 
-// Undoes reports whether another statement of the text may undo or change what its
-// INSERTs have stored, by its words outside of strings and comments.
+// Undoes reports whether another statement of the text may undo or change what its INSERTs
+// have stored, judged by the words outside of strings and comments.
 func (pl *Plan) Undoes() bool {
 	pl.Lazy.undoes.once.Do(func() {
 		p := reader.New(pl.Dialect, pl.Changes.Query)
@@ -82,7 +82,7 @@ func (pl *Plan) Undoes() bool {
 // other statements of the text may change the number of rows after the count.
 func (pl *Plan) CountsBeside() bool { return pl.Statements > 1 && pl.Counts() && pl.Parts == nil }
 
-// NeedsParts reports whether the text can only be executed in parts.
+// NeedsParts reports whether the text can only be executed in parts: see Plan.Parts.
 func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
 
 // fillsBehindOwn reports whether an INSERT of the text brings a key with Follow, or leaves

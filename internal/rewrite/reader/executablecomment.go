@@ -13,7 +13,7 @@ import (
 // its own version (section 11.7).
 type Hint uint8
 
-// The changes by an executable comment.
+// These are the ways in which an executable comment may change an INSERT.
 const (
 	NoHint    Hint = iota // no such comment, or another change
 	sameHint              // the same rows are inserted whether the server runs the comment or not

@@ -152,7 +152,8 @@ func (p *Reader) Ident() (folded string, k scan.Kind, ok bool) {
 // Folded returns the name of an identifier in the case in which the engine compares names.
 func (p *Reader) Folded(t scan.Token) string { return p.Fold(p.TextOf(t), t.Kind, '\\') }
 
-// Folds reports whether the folded name of an identifier is folded.
+// Folds reports whether an identifier has the name folded, which is in the case in which
+// the engine compares names.
 func (p *Reader) Folds(t scan.Token, folded string) bool {
 	if t.Kind == scan.Word {
 		return p.Dialect.Folds(p.TextOf(t), false, folded)

@@ -23,7 +23,7 @@ type Params struct {
 	Styles Style
 	Count  int    // how many placeholders there are, repetitions included
 	Max    int    // the highest number of a placeholder, at most maxNumber
-	Names  int    // how many different placeholders there are; set only for a plan with slots
+	Names  int    // how many different placeholders there are; set only if the plan adds keys
 	Sigil  string // the sign before the first numbered or named placeholder
 	Mixed  bool   // whether numbered placeholders begin with different signs: ?1 and $1
 	again  bool   // whether a placeholder is used twice, or the numbers do not count up from 1

@@ -20,7 +20,7 @@ func (p *Reader) MayChange() bool {
 	if words.NotCalls.Has(name) {
 		return false
 	}
-	// If a space precedes the bracket, some of the names mean stored functions: MySQL 8.4,
-	// section 11.2.5.
+	// If a space precedes the bracket, some names of the engine's functions mean stored
+	// functions instead: MySQL 8.4, section 11.2.5.
 	return !words.BracketWords.Has(name) && !(words.Builtins.Has(name) && strings.HasPrefix(p.Text[p.Token.End:], "("))
 }

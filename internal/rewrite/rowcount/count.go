@@ -30,8 +30,8 @@ func CountQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Hol
 	return about(pl, insert, list, "", args, h, keys)
 }
 
-// ColumnsQuery returns a query that has the columns of the INSERT's query and no row. Its
-// parameters are those of [CountQuery].
+// ColumnsQuery returns a query that has the columns of the INSERT's query and no row. It
+// has the same parameters as [CountQuery].
 func ColumnsQuery(pl *plans.Plan, insert int, args []driver.NamedValue, h bind.Holes, keys [][]driver.Value) (string, []driver.NamedValue) {
 	return about(pl, insert, "*", " LIMIT 0", args, h, keys)
 }
@@ -71,7 +71,7 @@ func filledWith(pl *plans.Plan, w selects.With, args []driver.NamedValue, h bind
 	if w.Empty() || len(pl.Changes.Edits) == 0 || pl.Changes.Edits[0].Start >= w.End {
 		return pl.Changes.Query[w.Start:w.End], args
 	}
-	taken := make([]driver.Value, len(pl.Changes.Slots)) // the key of each slot; nil if the slot takes no key
+	taken := make([]driver.Value, len(pl.Changes.Slots)) // the key of each slot (place for a key); nil if the slot takes no key
 	used := make([]int, len(pl.Draws))
 	own, given := slices.Clone(args), bind.Given{List: args}
 	for i := range pl.Changes.Slots {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// prefixed scans a literal with a prefix, such as N'…', if the one or two letters from
-// start to Pos are the prefix of one; else they are a word. Longer words are never a
+// prefixed scans a literal that begins with a prefix, as N'…' does. If the one or two
+// letters from start to Pos are no prefix, they are a word. Longer words are never a
 // prefix, as in the engines: type'x' is a word and then a string.
 func (s *Scanner) prefixed(start int) Kind {
 	lex := &s.Dialect.Lexis

@@ -36,7 +36,7 @@ const (
 	opDiv               // DIV, whose result is an integer
 	opArith             // other arithmetic operators, and bitwise ones
 	opPlus              // + and -, which may add an interval
-	opChanges           // operators whose result has other digits
+	opChanges           // operators whose result has other digits in a temporary table
 	opTruth             // comparisons and logic, whose result is 0 or 1
 	opWrong             // unknown operators
 )

@@ -186,8 +186,8 @@ func isDistinct(p *reader.Reader, last, before scan.Token) bool {
 		!(before.Kind == scan.Word && scan.EqualAny(p.TextOf(before), "is", "not"))
 }
 
-// maxItem bounds the tokens of an item that is a single value: in brackets, and with an
-// alias.
+// maxItem bounds how many tokens of an item are kept. A single value, in brackets and with
+// an alias, has fewer.
 const maxItem = 16
 
 // postfixWords are operators that follow their operand. Any other word there is an alias,

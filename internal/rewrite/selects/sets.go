@@ -84,7 +84,8 @@ func InBrackets(p *reader.Reader, v scan.Span) ([]scan.Span, bool) {
 	return values, q.AcceptPunct(')') && q.Token.Kind == scan.End
 }
 
-// AllFields returns the record in brackets before .*, with the brackets.
+// AllFields returns the span of the record, with its brackets, in a value such as (f()).*;
+// false for any other value.
 func AllFields(p *reader.Reader, v scan.Span) (scan.Span, bool) {
 	q := p.Within(v)
 	inner := scan.Span{Start: q.Token.Start}

@@ -40,8 +40,8 @@ func Survives(d *dialect.Dialect, item string) bool {
 	return e.Token.Kind == scan.End
 }
 
-// Feeding are words before a bracket whose query gives rows, and not the value of an
-// expression.
+// Feeding are the words after which a query in brackets gives rows, such as FROM, and not
+// the value of an expression.
 var Feeding = scan.NewWordSet("from join straight_join lateral as union all distinct except intersect minus")
 
 // Doubt is a column of a query whose value may change in a temporary table. If the engine
@@ -75,9 +75,9 @@ func isStored(d *dialect.Dialect, item string) bool {
 
 // QuerySurvives reports whether no item of a query's select lists may change in a temporary
 // table. The lists of derived tables and common table expressions count too, since the
-// engine may merge these into the query. If an item may change, offset is that of the first
-// such item. doubts are the columns of the query with such items; nil if other items may
-// change too.
+// engine may merge these into the query. If an item may change, offset is where the first
+// such item begins. doubts are the columns of the query with such items; nil if other items
+// may change too.
 func QuerySurvives(p *reader.Reader, q scan.Span) (offset int, doubts []Doubt, ok bool) {
 	e := &carriedExpr{p.Within(q)}
 	if e.IsWord("table") {

@@ -71,7 +71,7 @@ func setOf(words ...string) (set uint64) {
 }
 
 // pairs maps two neighbouring bytes, by the lower five bits of each, to the verbs that have
-// the two side by side, and to their offset there. The bits are those of setOf.
+// the two side by side, and to their offset there. The bits are as in setOf.
 var pairs = func() (t [1 << 10]uint64) {
 	for i, verb := range verbs {
 		for j := range stride {

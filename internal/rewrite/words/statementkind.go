@@ -5,10 +5,10 @@ type StatementKind uint8
 
 // The kinds of statements.
 const (
-	StatementOther   StatementKind = iota // they need no special reading
+	StatementOther   StatementKind = iota // the words need no special reading
 	StatementRows                         // the statement reads or writes rows
-	StatementInsert                       // it writes rows, and the table's name follows
-	StatementWith                         // it reads or writes rows, and another name follows
+	StatementInsert                       // the statement writes rows, and the table's name follows
+	StatementWith                         // the statement reads or writes rows, and another name follows
 	StatementNamed                        // a name follows the first word
 	StatementBegin                        // BEGIN or START, of a transaction or a block
 	StatementExplain                      // the statement may run another one
