@@ -94,7 +94,8 @@ func (i *item) say(format string, args ...any) {
 	i.why = append(i.why, fmt.Sprintf(format, args...))
 }
 
-// columnOf returns the column with a name as the catalog has it; nil if there is none.
+// columnOf returns the column with the given name, spelled as in the catalog; nil if there
+// is none.
 func columnOf(t *catalog.Listed, name string) *catalog.Column {
 	for i := range t.Columns {
 		if t.Columns[i].Name == name {
@@ -295,13 +296,13 @@ func (x *decider) mustCompile(i *item) {
 	i.say("A policy cannot hold a line for it.")
 }
 
-// shown returns a name or a type in a form that can stand in a comment.
+// shown returns a name or a type in a form that is safe in a comment.
 func shown(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.TrimSuffix(strings.TrimPrefix(strconv.Quote(text), `"`), `"`)
 }
 
-// shownTable returns the name of a table in a form that can stand in a comment.
+// shownTable returns the name of a table in a form that is safe in a comment.
 func shownTable(t *catalog.Listed) string {
 	if t.Visible {
 		return shown(t.Name)

@@ -165,7 +165,7 @@ func verbOf(s string) (verb string, index int) {
 	return s[:i], index
 }
 
-// argument returns the text of an argument, as the verb formats it.
+// argument returns the text of an argument, as a verb of a format such as %s prints it.
 func (g *folding) argument(verb string, e ast.Expr) []Part {
 	tv := g.f.info.Types[e]
 	if tv.Type == nil || types.NewMethodSet(tv.Type).Len() > 0 {

@@ -37,7 +37,7 @@ type transaction struct {
 	Tx      TxState
 	saved   bool          // whether the transaction may have begun with a savepoint, whose release ends it
 	Ended   bool          // whether the engine has ended the transaction, and the application has not ended it yet
-	Ongoing store.Ongoing // the transaction that is open
+	Ongoing store.Ongoing // facts about the open transaction, for the store
 
 	begun     bool // whether BeginTx has begun a transaction that has got neither Commit nor Rollback
 	nested    bool // whether a text may have begun, or ended, a transaction inside of that one

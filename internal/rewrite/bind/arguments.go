@@ -13,7 +13,7 @@ import (
 
 // Holes says which slots of a plan (its places for keys) take a key in one execution.
 type Holes struct {
-	Counts []int  // for each of the plan's draws, how many keys it takes; read-only
+	Counts []int  // for each of the plan's draws (calls to a key source), how many keys it takes; read-only
 	Fill   []bool // for each slot, whether it takes a key; nil if every slot does
 }
 
@@ -181,8 +181,8 @@ func isZero(b []byte) bool {
 }
 
 // Arguments returns the arguments for the text of [Text]: the caller's, with the keys at
-// their places. keys holds, for each draw, as many keys as the holes count. Arguments does
-// not change the caller's slice.
+// their places. keys holds, for each draw (call to a key source), as many keys as the holes
+// count. Arguments does not change the caller's slice.
 func Arguments(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, session bool) []driver.NamedValue {
 	if session && pl.Listed != nil {
 		return bindListed(pl, args, h, keys)
@@ -248,8 +248,8 @@ func before(pl *plans.Plan, n int) int {
 // keys. added are the values of the added placeholders, in the order of the text.
 func assign(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) (own []driver.NamedValue, added []driver.Value) {
 	if h.Fill == nil && len(pl.Draws) == 1 {
-		// Every slot takes a key, and there is one draw, whose keys are in the order of the
-		// slots.
+		// Every slot takes a key, and all keys come from one call to their source, in the order
+		// of the slots.
 		return args, keys[0]
 	}
 	own = args

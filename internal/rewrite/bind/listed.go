@@ -42,7 +42,8 @@ func inCall(e *plans.SessionEdit, key string) string {
 	return key
 }
 
-// listedValues returns the value of each slot: a drawn key, or the caller's argument.
+// listedValues returns the value of each slot (place for a key): a key from a source, or
+// the caller's argument.
 func listedValues(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value) []driver.Value {
 	values := make([]driver.Value, len(pl.Changes.Slots))
 	used := make([]int, len(pl.Draws))
@@ -92,7 +93,8 @@ func bindListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driv
 }
 
 // inlineListed is [Inline] for the session's text, in which a listed key is moved. write
-// returns a literal key with its proof; keys of the caller stay arguments.
+// returns the text to write for a key, given the key's literal or placeholder; keys of the
+// caller stay arguments.
 func inlineListed(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]driver.Value, write func(e *plans.SessionEdit, key string) string) (string, []driver.NamedValue) {
 	values := listedValues(pl, args, h, keys)
 	var out []driver.NamedValue

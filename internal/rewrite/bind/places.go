@@ -87,7 +87,8 @@ func Places(pl *plans.Plan, session bool) []Place {
 	return places
 }
 
-// Filled is one slot that takes a key in an execution: the N-th key of a draw.
+// Filled is one slot (place for a key) that takes a key in an execution: the N-th key that
+// the draw, a call to a source, returns.
 type Filled struct {
 	Row    int // the index of the row, from 0
 	Insert int

@@ -63,16 +63,17 @@ func InlineProven(pl *plans.Plan, args []driver.NamedValue, h Holes, keys [][]dr
 	return writeByteKeys(pl, w.text(), without(pl, own, sameIndex), keys)
 }
 
-// proofWriter writes a text in which keys prove facts: see [plans.Plan.Proves].
+// proofWriter writes a query in which keys are expressions that prove facts, such as an
+// open transaction: see [plans.Plan.Proves].
 type proofWriter struct {
 	pl     *plans.Plan
 	b      strings.Builder
 	at     int    // the offset up to which the query has been copied
-	proved []bool // for each draw, whether a key has proved the transaction
-	named  []bool // for each INSERT, whether a key has proved the table
+	proved []bool // for each draw (call to a key source), whether a key has proved that a transaction is open
+	named  []bool // for each INSERT, whether a key has proved which table the name means
 }
 
-// newProofWriter returns a writer of a text in which keys prove facts.
+// newProofWriter returns a writer of the plan's query in which keys prove facts.
 func newProofWriter(pl *plans.Plan) *proofWriter {
 	w := &proofWriter{pl: pl, proved: make([]bool, len(pl.Draws)), named: make([]bool, len(pl.Inserts))}
 	w.b.Grow(len(pl.Changes.Query) + 192*len(pl.Draws) + 32*len(pl.Proof.Edits))

@@ -72,8 +72,8 @@ func OfBound(pl *plans.Plan) []plans.Edit {
 	return pl.Changes.Edits
 }
 
-// Number returns the number of the placeholder for a slot, which is the n-th added one. The
-// plan's base is still to be added.
+// Number returns the number of the n-th added placeholder, which is for the given slot
+// (place for a key). [reader.Spelling.Text] adds its Base to it.
 func Number(pl *plans.Plan, slot, n int) int {
 	if pl.Changes.Spelling.Renumbers {
 		return int(pl.Changes.Slots[slot].Before) + n
@@ -137,8 +137,8 @@ func InlineAssumed(pl *plans.Plan, h Holes, keys [][]driver.Value, session bool)
 	return string(append(b, pl.Changes.Query[at:]...))
 }
 
-// literal appends to b a key as a literal, written as how says. drawn are the keys of its
-// draw.
+// literal appends to b a key as a literal, written as how says. drawn are all keys that
+// were drawn from the source together with this one.
 func literal(pl *plans.Plan, b []byte, drawn []driver.Value, key driver.Value, how plans.Wrap) []byte {
 	if how == plans.WrapNone {
 		return pl.Dialect.AppendLiteral(b, key)

@@ -236,7 +236,7 @@ func feed(p *plans.Draft, m *merging, edits, slots int) rewrite.Reason {
 	return ""
 }
 
-// feeds returns the name of the column that the source gets for a key.
+// feeds returns the name of the column through which the source passes a key to the INSERT.
 func feeds(p *plans.Draft, m *merging, key int) string {
 	found := false
 	for _, k := range m.fed {

@@ -76,9 +76,9 @@ func MakesNames(d *dialect.Dialect, query string) bool {
 
 // MovesPlace reports whether the statements in a text may change where later statements of
 // it look for tables without a schema. changed says that the transaction has changed that
-// before. [LeavesPlace] is more careful, since its false costs only a question. Here true
-// means that INSERTs cannot be filled, so unknown functions of PostgreSQL are assumed to
-// change nothing.
+// before. [LeavesPlace] is more careful, since a wrong false of it costs only a question.
+// If MovesPlace is true, INSERTs cannot be filled, so unknown functions of PostgreSQL are
+// assumed to change nothing.
 //
 //	MySQL, MariaDB   USE, EXECUTE, DROP DATABASE, and comments that the server runs
 //	PostgreSQL       statements about search_path, schemas and roles; commit and rollback

@@ -10,7 +10,8 @@ import (
 )
 
 // OneTransaction reports whether the engine executes a text as one transaction, or within
-// the open one: no statement of the text ends a transaction or must stand outside of one.
+// the open transaction: no statement of the text ends a transaction or must be outside of a
+// transaction.
 func OneTransaction(d *dialect.Dialect, query string) bool {
 	return d.Transactions.Texts && Leaves(d, query)&words.OneLeft != 0 && TransactionOf(d, query) == TxUnchanged
 }

@@ -215,8 +215,8 @@ func Lacks(p *plans.Draft, reason rewrite.Reason) bool {
 	return slices.ContainsFunc(p.Slots, func(s plans.Slot) bool { return s.Kind == plans.SlotKey || reason != rewrite.ErrPrepare })
 }
 
-// hidden returns the configured table that an INSERT inside an executable comment, or
-// after one with an uncertain end, may fill; nil if there is none.
+// hidden returns the configured table into which an INSERT inside an executable comment may
+// insert, or an INSERT after such a comment whose end is uncertain; nil if there is none.
 func hidden(p *plans.Draft, t scan.Token) *plans.Target {
 	text := p.TextOf(t)
 	inner := strings.TrimLeft(text[strings.IndexByte(text, '!')+1:], "0123456789")

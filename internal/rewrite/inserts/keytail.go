@@ -9,7 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/selects"
 )
 
-// tails reports whether one of the keys has a tail: a number that the engine appends.
+// tails reports whether one of the keys ends in a number that the engine appends (its
+// tail).
 func (in *State) tails(keys []int) bool {
 	return slices.ContainsFunc(keys, func(k int) bool { return in.Target.Keys[k].Tailed() })
 }
@@ -34,8 +35,9 @@ func appended(p *plans.Draft, in *State, s *selects.Facts, missing []int) {
 	}
 }
 
-// keyOfRow appends to b the expression for the key of a row whose number is given, as an
-// expression. It queues a slot for each drawn value in the expression.
+// keyOfRow appends to b the expression for the key of a row. number is the expression for
+// the number of the row. For each value in the expression that comes from the key's source,
+// keyOfRow queues a slot.
 func keyOfRow(p *plans.Draft, in *State, b []byte, at *scan.Span, k int, number string) []byte {
 	key := &in.Target.Keys[k]
 	if !key.Tailed() {

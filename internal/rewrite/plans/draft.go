@@ -70,7 +70,7 @@ type Flow struct {
 	Branched   bool // the rest of the text may not run
 	Procedural bool // the rest of the text is in a block of PL/SQL
 	MayRepeat  bool // statements may run more than once
-	AfterBody  int  // one more than the number of INSERTs before the end of the last routine's body; 0 if no routine was read
+	AfterBody  int  // one more than the number of INSERTs before the end of the last routine's body; 0 before any routine
 	Explained  bool // an EXPLAIN only explains the statement, which does not run
 }
 

@@ -55,7 +55,8 @@ const (
 )
 
 // LastKey is the key in the last of several rows: the index of the placeholder that is
-// added for it, counted from 0, and the index of its draw.
+// added for it, counted from 0, and the index of the draw (call to a key source) that gives
+// it.
 type LastKey struct {
 	Placeholder int
 	Draw        int32

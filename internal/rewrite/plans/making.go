@@ -259,8 +259,9 @@ func (p *Draft) share(u *reader.Usage) bool {
 	return shared
 }
 
-// draw returns the index of d in the plan's draws, and adds d at its first use. known has
-// the indexes of all draws; it is nil for a single INSERT, which has few.
+// draw returns the index of d in the plan's draws (calls to key sources), and adds d at its
+// first use. known has the indexes of all draws; it is nil for a single INSERT, which has
+// few.
 func (pl *Plan) draw(d Draw, known map[Draw]int32) int32 {
 	if known != nil {
 		if i, ok := known[d]; ok {

@@ -37,9 +37,9 @@ type Plan struct {
 	Statements  int      // how many statements the text has
 
 	// Parts are the statements of the text, each as a text of its own, if the text can be
-	// executed in parts: then the rows of a query are counted, and keys drawn, directly before
-	// the INSERT. It is nil otherwise. A text for which NeedsParts is true cannot be prepared,
-	// and returns no rows.
+	// executed in parts: then the rows of a query are counted, and keys drawn from their
+	// source, directly before the INSERT. It is nil otherwise. A text for which NeedsParts is
+	// true cannot be prepared, and returns no rows.
 	Parts []string
 
 	// Load means that the text only opens a bulk load. Its rows come as the executions of the
@@ -69,7 +69,7 @@ type Plan struct {
 
 	Lazy Lazy
 
-	Proof *ProofTexts // for texts in which keys prove facts; nil if there are none
+	Proof *ProofTexts // for texts in which keys prove facts, such as an open transaction; nil if there are none
 }
 
 // Changes are the text of a query and the changes that keyfill makes to it.
@@ -87,7 +87,7 @@ type Changes struct {
 	Added       int   // how many placeholders are added
 	DroppedArgs []int // the indexes of the caller's arguments that are not sent: see cutarguments.go
 	ArgsBefore  []int // for each added placeholder, how many of the caller's placeholders precede it
-	KeyCounts   []int // how many keys each draw needs if every slot takes a key
+	KeyCounts   []int // for each draw (call to a key source), how many keys it needs if every slot takes a key
 }
 
 // Lazy holds values that are computed at their first use.

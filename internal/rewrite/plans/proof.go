@@ -10,8 +10,8 @@ import (
 // key of each draw proves that a transaction is open, and the first key of each INSERT
 // proves which table the name means.
 
-// ProofTexts holds what a plan needs to write texts in which keys prove facts: see
-// [Plan.Proves].
+// ProofTexts holds what a plan needs to write the query with keys that prove facts, such as
+// an open transaction: see [Plan.Proves].
 type ProofTexts struct {
 	Edits          []Edit // the edits of the plan, and edits at the caller's own placeholders for keys
 	Bound, Session LazyText
@@ -22,18 +22,19 @@ type ProofTexts struct {
 // ([dialect.Transactions].KeyOpen), or keys with a [Key].Proof.
 func (pl *Plan) Proves() bool { return pl.Proof != nil }
 
-// ProvesOpen reports whether a key in these texts proves that a transaction is open.
+// ProvesOpen reports whether some key of the plan can prove that a transaction is open.
 func (pl *Plan) ProvesOpen() bool {
 	return pl.Proof != nil && slices.ContainsFunc(pl.Draws, pl.DrawProvesOpen)
 }
 
-// ProvesName reports whether a key in these texts proves which table a name means.
+// ProvesName reports whether some key of the plan can prove which table a name means.
 func (pl *Plan) ProvesName() bool {
 	return pl.Proof != nil && slices.ContainsFunc(pl.Draws, pl.DrawProvesName)
 }
 
-// newProof returns what the plan needs for texts in which keys prove facts; nil if no key
-// does. own are the edits at the caller's placeholders, which other texts do not need.
+// newProof returns what the plan needs to write the query with keys that prove facts; nil
+// if no key does. own are the edits at the caller's placeholders, which are needed only for
+// that.
 func (pl *Plan) newProof(own []Edit) *ProofTexts {
 	if pl.Load || pl.Changes.Spelling.Renumbers || !slices.ContainsFunc(pl.Draws, pl.proves) {
 		return nil
@@ -43,7 +44,8 @@ func (pl *Plan) newProof(own []Edit) *ProofTexts {
 	return &ProofTexts{Edits: edits}
 }
 
-// proves reports whether a key of the draw proves a fact.
+// proves reports whether a key of the draw can prove that a transaction is open, or which
+// table a name means.
 func (pl *Plan) proves(d Draw) bool { return pl.DrawProvesOpen(d) || pl.DrawProvesName(d) }
 
 // DrawProvesOpen reports whether the keys of a draw belong to the transaction of an INSERT

@@ -95,9 +95,8 @@ func (pl *Plan) NotNumbered() *Refusal {
 // engine, so that no row gets a key that is not its own.
 
 // Query is the query of an INSERT … SELECT whose rows get their keys from the engine: the
-// engine numbers the rows, or calls one of its functions for each. A column that is
-// numbered takes two values of its draw: the number of keys, and the number before the
-// first key.
+// engine numbers the rows, or calls one of its functions for each. For a column that is
+// numbered, two values are sent: the number of keys, and the number before the first key.
 type Query struct {
 	// Unsure means that the query calls functions that may change data, so that counting its
 	// rows has to be undone.
@@ -126,8 +125,8 @@ type Query struct {
 	Order   selects.Ordering // its ORDER BY, written outside of the expression
 	Lifts   []selects.Lift
 	Suffix  string          // text that is added at the end of the query
-	Counted bool            // whether a key is a number; if not, functions make all keys, or keys have tails
-	Tailed  bool            // whether a key has a tail: a number that the engine appends
+	Counted bool            // whether a key is a number; if not, keys are made by functions, or end in a number (see Tailed)
+	Tailed  bool            // whether a key ends in a number that the engine appends: its tail
 	Merged  bool            // whether the query becomes a common table expression, whose rows are numbered
 	Implied bool            // whether the INSERT has no column list
 	Given   Given           // where the engine gets the first number
@@ -173,7 +172,8 @@ func (q *Query) Named(b []byte) []byte {
 }
 
 // Tails reports whether a key for the rows of a query has a tail: keyfill makes its first
-// part, and the engine appends the number of the row. INSERTs that do not run do not count.
+// part, and the engine appends the number of the row. An INSERT that is only explained does
+// not count.
 func (pl *Plan) Tails() bool {
 	return slices.ContainsFunc(pl.Inserts, func(in Insert) bool { return in.Query != nil && in.Query.Tailed && !in.Explained })
 }

@@ -14,7 +14,7 @@ func (pl *Plan) Reads() effects.Reads {
 	return pl.Lazy.reads.reads
 }
 
-// lazyReads holds the [effects.Reads] of a text, computed at the first call.
+// lazyReads holds the result of [Plan.Reads], computed at the first call.
 type lazyReads struct {
 	once  sync.Once
 	reads effects.Reads

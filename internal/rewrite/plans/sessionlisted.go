@@ -32,11 +32,12 @@ type listedInsert struct {
 	edits  []SessionEdit
 }
 
-// SessionEdit is an edit of the session's text, which sets LAST_INSERT_ID().
+// SessionEdit is an edit of the session's text: the query as it is sent if it is to set
+// LAST_INSERT_ID().
 type SessionEdit struct {
 	Edit
 	Call   bool // whether the key is inside LAST_INSERT_ID( )
-	First  bool // whether the key is the first one of the draw, and not the slot's own
+	First  bool // whether the key is the first one that the source returned, and not the slot's own
 	Before int  // how many of the caller's placeholders precede the edit
 	Params int  // how many of the caller's placeholders the edit replaces
 }

@@ -90,7 +90,7 @@ func (pl *Plan) NeedsParts() bool { return pl.Parts != nil && pl.Counts() }
 // be drawn after the first INSERT ran.
 func (pl *Plan) fillsBehindOwn() bool {
 	brings := map[*Target]bool{}
-	next := 0 // the first draw that is not checked yet
+	next := 0 // the first draw (call to a key source) that is not checked yet
 	for i := range pl.Inserts {
 		for ; next < len(pl.Draws) && pl.Draws[next].Insert <= i; next++ {
 			if brings[pl.Inserts[i].Target] {

@@ -24,16 +24,18 @@ type Key struct {
 	Fill    FillOn // what counts as "no key"
 	Integer bool   // whether the source makes integers, so that 0 is the zero value
 
-	// Counted means that the keys of one draw are consecutive integers, so that the engine can
-	// number the rows of a query. If Integer is false, the keys are sent as decimal text.
+	// Counted means that the keys which a source returns at once are consecutive integers, so
+	// that the engine can number the rows of a query. If Integer is false, the keys are sent
+	// as decimal text.
 	Counted bool
 
 	// Function is an expression of the engine that makes a key of this kind, for the rows
 	// of a query; empty if there is none.
 	Function string
 
-	// Tail is the expression that makes a key of this kind for a row of a query from the
-	// values drawn for all of them: see [dialect.Tails]. It is empty if there is none.
+	// Tail is the expression that makes a key of this kind for a row of a query, from the
+	// values that are sent for all rows together: see [dialect.Tails]. It is empty if there is
+	// none.
 	Tail string
 
 	// Session means that the policy wants the first row's key written as
@@ -142,8 +144,8 @@ func (k *Key) ByEngine() bool { return k.Counted || k.Function != "" || k.Tail !
 // that the engine counts.
 func (k *Key) Tailed() bool { return !k.Counted && k.Function == "" && k.Tail != "" }
 
-// TailValues returns the n values of a draw of keys that have tails: prefix and before, in
-// the order in which the key's Tail has them.
+// TailValues returns the n values that are sent for keys with tails, in the order in which
+// the expression Tail has them: prefix, and before, the number before the first row's.
 func (k *Key) TailValues(prefix string, before int64, n int) []driver.Value {
 	values := make([]driver.Value, 0, n)
 	for len(values) < n {

@@ -16,7 +16,7 @@ type carried uint8
 
 const (
 	carriedUnknown carried = iota // the value may change
-	carriedAlone                  // the value stays the same, but not in a branch of IF or CASE, or in a sum
+	carriedAlone                  // the value stays the same, except in a branch of IF or CASE, or in a sum
 	carriedNull
 	carriedText
 	carriedInteger
