@@ -103,8 +103,8 @@ func (f *Draft) NoteTable(table, text string) bool {
 	return n >= 0
 }
 
-// Candidates returns a policy that has the entries, and the lines about which a person has
-// to decide.
+// Candidates returns the text of a policy that has the draft's entries, and the lines about
+// which a person has to decide.
 func (f *Draft) Candidates() string {
 	text := "version: 1\ndialect: " + f.d.Name + "\ntables:\n"
 	for _, i := range f.items {

@@ -32,7 +32,8 @@ func (t *transaction) IsInTransaction(ctx context.Context) (bool, error) {
 	return !t.commits.alone, nil
 }
 
-// askCommits asks the session once whether its statements commit.
+// askCommits asks the session whether each of its statements commits at once. It asks only
+// once.
 func (t *transaction) askCommits(ctx context.Context) error {
 	if t.commits.asked {
 		return nil

@@ -33,7 +33,7 @@ type merging struct {
 	rows    int      // the number of rows in the source
 	alias   string   // the alias of the source, as written; empty if it has none
 	folded  string   // alias, folded
-	columns int      // the number of columns after the alias; -1 without a list
+	columns int      // the number of columns in the list after the alias; -1 if there is no list
 	names   []string // the names in that list, folded
 	fed     []int    // the keys that become columns of the source
 
@@ -176,7 +176,8 @@ func actions(p *plans.Draft, m *merging) rewrite.Reason {
 	return ""
 }
 
-// closing notes RETURNING, or OUTPUT with its INTO, if it begins at the current token.
+// closing notes a RETURNING or OUTPUT clause that begins at the current token, and an INTO
+// in it.
 func closing(p *reader.Reader, m *merging, depth int) {
 	switch {
 	case depth != 0 || m.in == nil || p.Token.Kind != scan.Word:

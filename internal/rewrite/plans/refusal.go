@@ -49,7 +49,7 @@ type Refusal struct {
 	Others []*Target // the targets of the other INSERTs of the text, which are not sent either
 	Detail string    // numbers that help to find the cause; empty if there are none; never a value
 
-	ofValues bool // whether the text after VALUES is the reason
+	ofValues bool // whether the text after VALUES, such as UNION, is the reason
 }
 
 // Error returns the table, the offset and the cause.

@@ -28,7 +28,7 @@ type SetWords struct {
 // DefineWords are the words that may follow CREATE, ALTER and DROP, by their meaning.
 type DefineWords struct {
 	Drops    []string // objects that hold tables: the current one may be dropped
-	Sessions []string // what only concerns the session, after ALTER
+	Sessions []string // what concerns only the session, after ALTER
 
 	// Keeps are objects that call no function when they are made. It is nil if no object of
 	// the engine does.
