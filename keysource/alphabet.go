@@ -8,24 +8,26 @@ import (
 )
 
 const (
-	// AlphabetBase62 is the alphabet of the article on coprime stepping. Two of
-	// its keys can differ in case alone, so the column has to compare by case.
+	// AlphabetBase62 has the digits and the letters of both cases, as the article on
+	// short keys that [Coprime] follows. Two of its keys can differ in case alone, so
+	// the column needs a case-sensitive collation.
 	AlphabetBase62 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-	// AlphabetBase32 is right under every collation and can be read aloud: lower
-	// case, without i, l, o and u, as Crockford's Base32 leaves them out.
+	// AlphabetBase32 has the digits and the lower-case letters without i, l, o and u,
+	// as Crockford's Base32. Its keys stay different under every collation and can be
+	// read aloud.
 	AlphabetBase32 = "0123456789abcdefghjkmnpqrstvwxyz"
 )
 
-// alphabet writes numbers as text of a fixed length, the most significant
-// character first, with its first character for zero.
+// alphabet writes numbers as text of a fixed length, in base len(characters): the most
+// significant digit first, padded with the first character, which stands for zero.
 type alphabet struct {
 	characters string
-	value      [128]int8 // of each character; -1: it has none
-	reciprocal uint64    // 2⁶⁴ divided by their number, rounded down
+	value      [128]int8 // the digit that each character stands for; -1 if it is not in the alphabet
+	reciprocal uint64    // 2⁶⁴ / len(characters), rounded down
 }
 
-// newAlphabet returns the alphabet of the characters. It returns [ErrOptions].
+// newAlphabet returns the alphabet of the characters. Its error wraps [ErrOptions].
 func newAlphabet(characters string) (alphabet, error) {
 	a := alphabet{characters: characters}
 	for i := range a.value {
@@ -49,23 +51,23 @@ func newAlphabet(characters string) (alphabet, error) {
 	return a, nil
 }
 
-// isKeyCharacter reports whether a key may hold c: what needs neither quotes nor
-// escapes in a literal of any engine, see dialect.AppendLiteral.
+// isKeyCharacter reports whether a key may hold c: no engine has to escape it in a text
+// literal, see dialect.AppendLiteral.
 func isKeyCharacter(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '-' || c == '_'
 }
 
 func (a *alphabet) size() int64 { return int64(len(a.characters)) }
 
-// text writes a number from 0 to size to the power of length, less one.
+// text writes n, from 0 to size^length − 1, with length characters.
 func (a *alphabet) text(n int64, length int) string {
-	var room [maxTextLength]byte // an int64 has no more digits in any base
+	var room [maxTextLength]byte // enough for an int64 in any base
 	b := room[:length]
 	size, rest := uint64(len(a.characters)), uint64(n)
 	for i := length - 1; i >= 0; i-- {
-		// A multiplication takes a fraction of the time of a division. The
-		// reciprocal is less than 1 below 2⁶⁴/size, so the quotient is exact or 1
-		// too low.
+		// Multiplying by the reciprocal takes a fraction of the time of a division. The
+		// reciprocal is less than 1 below 2⁶⁴/size, so the quotient is exact or 1 too
+		// low.
 		quotient, _ := bits.Mul64(rest, a.reciprocal)
 		digit := rest - quotient*size
 		if digit >= size {
@@ -78,12 +80,12 @@ func (a *alphabet) text(n int64, length int) string {
 	return string(b)
 }
 
-// maxTextLength is the length of the longest text: size to the power of length
-// fits an int64.
+// maxTextLength is the greatest length of a text: in base 2, the least, 62 digits are
+// the most whose number of texts fits an int64.
 const maxTextLength = 62
 
-// parse is the inverse of text. It reports false for a text with any other
-// character. The number must fit an int64 for the text's length.
+// parse returns the number that a text written by the method text stands for. It
+// returns false if a character is not in the alphabet. The number must fit an int64.
 func (a *alphabet) parse(text string) (n int64, ok bool) {
 	for i := range len(text) {
 		c := text[i]
@@ -95,7 +97,7 @@ func (a *alphabet) parse(text string) (n int64, ok bool) {
 	return n, true
 }
 
-// hasCases reports whether two texts can differ in case alone.
+// hasCases reports whether two texts of this alphabet can differ in case alone.
 func (a *alphabet) hasCases() bool {
 	return strings.ContainsFunc(a.characters, func(r rune) bool {
 		return 'a' <= r && r <= 'z' && strings.ContainsRune(a.characters, r-'a'+'A')

@@ -9,11 +9,12 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// chunk is how many keys a source makes at a time where they need room of their
-// own on the way.
+// chunk is how many keys a source makes at a time if it needs memory for them before
+// they are appended to the caller's slice.
 const chunk = 64
 
-// fresh returns the keys that s appends to no room: what Next returns.
+// fresh returns the keys of a request in a new slice. It implements Next by Append,
+// which appends to the caller's slice.
 func fresh(ctx context.Context, s Source, r Request) ([]driver.Value, error) {
 	keys, err := s.Append(ctx, nil, r)
 	if err != nil {
@@ -22,7 +23,7 @@ func fresh(ctx context.Context, s Source, r Request) ([]driver.Value, error) {
 	return keys, nil
 }
 
-// grow returns room with place for n more keys.
+// grow returns room with capacity for n more keys.
 func grow[K any](room []K, n int) []K {
 	if room == nil {
 		return make([]K, 0, n)
@@ -30,8 +31,8 @@ func grow[K any](room []K, n int) []K {
 	return slices.Grow(room, n)
 }
 
-// appendBinary appends the keys of a request as bytes. They share one array, which stays
-// allocated while any of them is in use. That saves almost all allocations.
+// appendBinary appends the keys of a request as byte slices. They share one array,
+// which stays allocated while any of them is in use: one allocation serves all keys.
 func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Request) ([]driver.Value, error) {
 	keys, err := s.Append16(ctx, nil, r)
 	if err != nil {
@@ -42,7 +43,7 @@ func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Reques
 	for len(keys) > 0 {
 		n := min(len(keys), chunk)
 		for i := range n {
-			values[i] = keys[i][:] // without room to append to: the next key is there
+			values[i] = keys[i][:] // its capacity is 16, so that appending to it cannot overwrite the next key
 		}
 		room = appendBoxed(room, &values, n)
 		keys = keys[n:]
@@ -50,8 +51,8 @@ func appendBinary(ctx context.Context, s Source16, room []driver.Value, r Reques
 	return room, nil
 }
 
-// appendText appends at most chunk keys as text. They share their characters, as
-// the keys of appendBinary share their bytes.
+// appendText appends at most chunk keys as text. The texts are parts of one string, so
+// that one allocation serves all.
 func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver.Value {
 	const size = 36
 	var characters [chunk * size]byte
@@ -67,10 +68,10 @@ func appendText(room []driver.Value, l dialect.Layout, keys [][16]byte) []driver
 	return appendBoxed(room, &values, len(keys))
 }
 
-// appendBoxed appends the first n values. An interface that holds one of them needs
-// memory for it, which is one allocation per key. Where an interface holds an array,
-// reflect returns its elements as interfaces that share the memory of the array, because
-// the array can no longer change. So the values are boxed as a few arrays.
+// appendBoxed appends the first n values as interfaces. To convert one value takes one
+// allocation. But if an interface holds an array, reflect returns its elements as
+// interfaces that share the memory of the array, because the array can no longer
+// change. So the values are converted as a few arrays.
 func appendBoxed[K []byte | string | int64](room []driver.Value, values *[chunk]K, n int) []driver.Value {
 	for from := 0; from < n; {
 		var boxed reflect.Value
@@ -99,8 +100,8 @@ func appendBoxed[K []byte | string | int64](room []driver.Value, values *[chunk]
 	return room
 }
 
-// AppendIntegers appends n consecutive keys as a driver takes them: int64, or
-// decimal text in [dialect.SequentialAsString].
+// AppendIntegers appends the integers from first to first+n-1 to room, in the form that
+// a driver takes: int64, or decimal text if l is [dialect.SequentialAsString].
 func AppendIntegers(room []driver.Value, first int64, n int, l dialect.Layout) []driver.Value {
 	if n == 1 && l == "" && room != nil {
 		return append(room, first)
@@ -125,7 +126,8 @@ func AppendIntegers(room []driver.Value, first int64, n int, l dialect.Layout) [
 	return room
 }
 
-// Integers is [AppendIntegers] to no room.
+// Integers returns the integers from first to first+n-1 in a new slice; see
+// [AppendIntegers].
 func Integers(first int64, n int, l dialect.Layout) []driver.Value {
 	return AppendIntegers(nil, first, n, l)
 }

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// run is the integers first … first+n-1; it is empty where n is 0.
+// run is the integers from first to first+n-1. It is empty if n is 0.
 type run struct{ first, n int64 }
 
-// meets reports whether next goes on where r ends.
+// meets reports whether next begins directly after the last integer of r.
 func (r run) meets(next run) bool { return r.n > 0 && next.first-r.first == r.n }
 
-// from returns what of r is not below least.
+// from returns the part of r that is not below least.
 func (r run) from(least int64) run {
 	if least <= r.first {
 		return r
@@ -23,22 +23,23 @@ func (r run) from(least int64) run {
 	return run{}
 }
 
-// block is a run in use. It hands out each integer once, from the lowest on.
+// block is a run of reserved integers in use. It hands out each integer once, from the
+// lowest on.
 //
 //	first             first+used           first+n-1
 //	  |  handed out       |      left          |
 //	  +---------+---------+--------------------+
 //	          mark
 //
-// But for used it is immutable. A block that is given up is sealed before its
-// successor hands out anything, so that later keys are greater.
+// Only the count used changes after a block is made. A block that is given up is sealed
+// before the next block hands out anything, so that later keys are greater.
 type block struct {
 	run
-	mark  int64     // how many are used when the next block should be fetched
-	begun time.Time // when it came into use
+	mark  int64     // when so many integers are used, the next block should be fetched
+	begun time.Time // when its use began
 
-	// Readers of the fields above and writers of the counter below should not share a
-	// cache line.
+	// The padding keeps used, which is written often, on a cache line of its own, so
+	// that reading the fields above stays fast.
 	_    [cacheLine]byte
 	used atomic.Int64
 	_    [cacheLine]byte
@@ -46,16 +47,16 @@ type block struct {
 
 const cacheLine = 64
 
-// prefetchShare is the part of a block after whose use the next one is fetched:
-// a quarter.
+// prefetchShare is the divisor for the part of a block after whose use the next block
+// is fetched: a quarter.
 const prefetchShare = 4
 
 func newBlock(r run, now time.Time) *block {
 	return &block{run: r, mark: max(1, r.n/prefetchShare), begun: now}
 }
 
-// take takes n ≥ 1 consecutive integers and returns how many were used before.
-// It takes nothing when fewer than n are left.
+// take takes n ≥ 1 consecutive integers and returns how many were used before. If fewer
+// than n are left, it takes none and returns false.
 func (b *block) take(n int64) (used int64, ok bool) {
 	for {
 		used = b.used.Load()
@@ -74,13 +75,13 @@ func (b *block) left() run {
 	return run{b.first + used, b.n - used}
 }
 
-// seal ends the block and returns the integers that had not been handed out.
+// seal marks all integers as used, and returns the ones that had not been handed out.
 func (b *block) seal() run {
 	used := b.used.Swap(b.n)
 	return run{b.first + used, b.n - used}
 }
 
-// skip gives up the integers below least.
+// skip marks the integers below least as used, so that they are never handed out.
 func (b *block) skip(least int64) {
 	for {
 		used := b.used.Load()
@@ -91,5 +92,5 @@ func (b *block) skip(least int64) {
 	}
 }
 
-// low reports whether it is time to fetch the next block.
+// low reports whether the next block should be fetched now.
 func (b *block) low() bool { return b.n > 0 && b.used.Load() >= b.mark }

@@ -19,56 +19,59 @@ const (
 	// maxMilli is the last millisecond that 48 bits can hold.
 	maxMilli = 1<<48 - 1
 
-	// borrowCap is how far the keys of a source may run ahead of its clock
-	// before a request has to wait: one second.
+	// borrowCap is how far the times in keys may run ahead of the clock before a
+	// request has to wait: one second.
 	borrowCap = ticksPerSecond
 
-	// grace is added to a wait, so that a healthy clock has surely passed its
-	// end: timers and a clock that is being slewed differ a little.
+	// grace is added to a wait for the clock. Timers differ a little from a clock that
+	// is being slewed; with the grace, a healthy clock has surely passed the awaited
+	// time.
 	grace = time.Millisecond
 )
 
-// clock reads the time of keys. It returns the wall clock's time until that is set back
-// by more than the borrow cap. From then on it returns the last time of the keys plus the
-// time that has passed since by the monotonic reading, until the wall clock is later
-// again. The time of keys is set forwards and never back.
+// clock returns the time to put into keys. It returns the wall clock's time until the
+// wall clock is set back by more than the borrow cap. From then on it returns the last
+// time of a key plus the time that has passed since by the monotonic clock, until the
+// wall clock is later again. So the time in keys never goes back.
 //
-// Reading the system's wall clock takes almost twice the time of its monotonic reading.
-// So the wall clock is read once a millisecond. In between, the time is the last reading
-// plus the time that has passed by the monotonic reading. A wall clock that is set,
-// forwards or back, is therefore followed a millisecond later. A clock of the caller's is
-// read each time.
+// Reading the system's wall clock takes almost twice the time of reading the monotonic
+// clock. So the wall clock is read once a millisecond. In between, the time is the last
+// reading plus the time that has passed by the monotonic clock. If the wall clock is
+// set, forwards or back, the clock follows a millisecond later. A clock that the caller
+// gave is read each time.
 type clock struct {
 	now       func() time.Time
-	base      time.Time // a reading that later ones are measured from
+	base      time.Time // the reading from which the time to later readings is measured
 	monotonic bool      // readings have a monotonic part
 
-	// since returns the time that has passed from base until now, and between the time
-	// from base to a reading. If since is nil, now is called for each reading.
+	// since returns the time that has passed from base until now; between returns the
+	// time from base to t. If since is nil, now is called for each reading.
 	since   func(base time.Time) time.Duration
 	between func(t, base time.Time) time.Duration
 
-	// The last look at the wall clock, if since is not nil: its reading less the time
-	// that had passed since base, in ticks, and until when since base it is valid.
+	// offset is the last reading of the wall clock less the time since base, in ticks;
+	// until is the time since base up to which offset is valid. Both are used only if
+	// since is not nil.
 	offset atomic.Int64
 	until  atomic.Int64 // a time.Duration
 
-	// lift is the time, in ticks, by which the wall clock lags behind the keys, less the
-	// time that had passed since base then; 0 while only the wall clock counts.
+	// lift is set while the wall clock lags behind the keys: lift plus the time since
+	// base is then the time of the next key, in ticks. It is 0 while only the wall
+	// clock counts.
 	lift atomic.Int64
 }
 
-// lookInterval is how long a look at the wall clock is good.
+// lookInterval is for how long a reading of the wall clock is used.
 const lookInterval = time.Millisecond
 
-// start makes c ready; a nil now is the system's clock.
+// start makes c ready for use. If now is nil, c reads the system's clock.
 func (c *clock) start(now func() time.Time) {
 	if now == nil {
 		now = time.Now
 		c.since = time.Since
 	}
 	c.now, c.base, c.between = now, now(), time.Time.Sub
-	// Round(0) strips the monotonic reading; == sees the difference.
+	// Round(0) strips the monotonic part, so the two differ if there is one.
 	c.monotonic = c.base != c.base.Round(0)
 	if !c.monotonic {
 		c.since = nil
@@ -77,7 +80,7 @@ func (c *clock) start(now func() time.Time) {
 	c.until.Store(int64(lookInterval))
 }
 
-// read returns the time in ticks since 1970.
+// read returns the time to put into a key, in ticks since 1970.
 func (c *clock) read() int64 {
 	if c.since == nil {
 		return c.at(c.now(), c.lift.Load())
@@ -94,10 +97,11 @@ func (c *clock) read() int64 {
 	return wall
 }
 
-// look reads the wall clock, and returns the time that has passed since base. While one
-// goroutine looks, and however long it is held up, the others go on by the look before;
-// the wall clock that it then notes may have been set again, for a millisecond. Neither
-// order nor uniqueness rests on it.
+// look reads the wall clock, stores the reading in offset, and returns the time that
+// has passed since base. While one goroutine is in look, however long it is held up,
+// the others use the reading before. If the wall clock is set meanwhile, the stored
+// reading is out of date for a millisecond; neither the order nor the uniqueness of
+// keys depends on it.
 func (c *clock) look() int64 {
 	t := c.now()
 	passed := c.between(t, c.base)
@@ -113,9 +117,8 @@ func (c *clock) at(t time.Time, lift int64) int64 {
 	return max(wall, lift+c.passed(t))
 }
 
-// passed returns the ticks from base to t. Without monotonic readings nothing
-// counts as passed: a wall clock that is set right again would count as time
-// passed.
+// passed returns the ticks from base to t. Without monotonic readings it returns 0:
+// otherwise, setting the wall clock right would count as time passed.
 func (c *clock) passed(t time.Time) int64 {
 	if !c.monotonic {
 		return 0
@@ -124,9 +127,9 @@ func (c *clock) passed(t time.Time) int64 {
 }
 
 // wait returns when the clock, which was read as now, has reached until, or after about
-// the borrow cap. A clock that is still behind then has been set back or stands still (or
-// one request took the keys of more than two seconds); it is lifted. wait holds no lock.
-// It returns the error of the context.
+// one second (borrowCap). If the clock has not reached until by then, it was set back
+// or stands still (or one request took the keys of more than two seconds), and wait
+// advances it. It holds no lock. Its error is the context's.
 func (c *clock) wait(ctx context.Context, now, until int64) error {
 	ticks := min(until-now, borrowCap)
 	t := time.NewTimer(time.Duration(ticks)*time.Second/ticksPerSecond + grace)
@@ -137,7 +140,7 @@ func (c *clock) wait(ctx context.Context, now, until int64) error {
 	case <-t.C:
 	}
 	if c.since != nil {
-		c.look() // the last reading may be out of date
+		c.look() // the stored reading may be out of date
 	}
 	if c.read() < until {
 		// The waiting time has passed, whatever the clock shows.
@@ -146,7 +149,7 @@ func (c *clock) wait(ctx context.Context, now, until int64) error {
 	return nil
 }
 
-// advance lifts the clock so that it reads at least to.
+// advance sets lift so that the clock reads to or later.
 func (c *clock) advance(to int64) {
 	for {
 		t, lift := c.now(), c.lift.Load()
@@ -159,23 +162,24 @@ func (c *clock) advance(to int64) {
 	}
 }
 
-// wallTicks returns the wall time of t in ticks since 1970. Times that are farther from
-// 1970 than any key can hold are moved to 17,000 years from it, so that they stay out of
-// range and do not overflow.
+// wallTicks returns the wall time of t in ticks since 1970. A time that is farther from
+// 1970 than any key can hold is replaced by one 17,000 years from 1970, which is out of
+// range too and does not overflow.
 func wallTicks(t time.Time) int64 {
 	const far = 1 << 39 // seconds
 	sec := min(max(t.Unix(), -far), far)
 	return sec*ticksPerSecond + int64(t.Nanosecond())*ticksPerSecond/int64(time.Second)
 }
 
-// span returns d in ticks. 64 ticks take exactly 15,625 ns; these are taken
-// apart, as the product of the whole would overflow after some years.
+// span returns d in ticks. 64 ticks are exactly 15,625 ns. Quotient and remainder are
+// converted separately, as the product of the whole would overflow after some years.
 func span(d time.Duration) int64 {
 	const ticks, nanoseconds = 64, 15_625
 	return int64(d/nanoseconds)*ticks + int64(d%nanoseconds)*ticks/nanoseconds
 }
 
-// clockError returns the error for a key time of ms milliseconds since 1970.
+// clockError returns the error for a key whose time, in milliseconds since 1970, is out
+// of range.
 func clockError(ms int64) error {
 	return anchor.Endf("%w: %s UTC", ErrClock, time.UnixMilli(ms).UTC().Format(time.DateTime))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Epoch is the instant from which a comb counts its milliseconds, as the policy
-// file calls it. A table must never change it: old and new keys would no longer
-// sort together.
+// Epoch is the instant from which a comb (a key of [COMB]) counts its milliseconds, by
+// its name in the policy file. A table must never change its epoch: old and new keys
+// would no longer sort together.
 type Epoch string
 
 const (
@@ -25,7 +25,7 @@ const (
 	EpochUnix Epoch = "unix"
 )
 
-// dotNetMilli is 1970-01-01 in milliseconds since 0001-01-01.
+// dotNetMilli is the instant 1970-01-01 in milliseconds since 0001-01-01.
 const dotNetMilli = 62_135_596_800_000
 
 // unixMilli returns the instant 1970-01-01 in milliseconds since e.
@@ -62,13 +62,13 @@ func (e Epoch) unixMilli() int64 {
 type COMB struct {
 	clock clock
 	rand  entropy
-	ahead readAhead // empty between requests
+	ahead readAhead // random numbers; none are kept between requests
 	epoch Epoch
-	last  atomic.Int64 // the latest time of a key, in milliseconds since epoch
+	last  atomic.Int64 // the time of the latest key, in milliseconds since epoch
 }
 
-// NewCOMB returns a source of combs that count from epoch; any value but
-// [EpochUnix] is [EpochDotNet].
+// NewCOMB returns a source of combs that count from epoch. Any epoch but [EpochUnix]
+// means [EpochDotNet].
 func NewCOMB(env Env, epoch Epoch) *COMB {
 	s := &COMB{rand: entropy{env.Rand}, epoch: epoch}
 	s.clock.start(env.Now)
@@ -83,7 +83,7 @@ func (s *COMB) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.N == 1 {
 		key, err := s.Key16(ctx, r.Layout)
@@ -95,7 +95,7 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	if r.Layout == dialect.SequentialAsBinary {
 		return appendBinary(ctx, s, room, r)
 	}
-	var few [2 * chunk][16]byte // spares a small request the heap
+	var few [2 * chunk][16]byte // on the stack, so that a small request needs no allocation for it
 	keys, err := s.Append16(ctx, few[:0], r)
 	if err != nil {
 		return room, err
@@ -109,11 +109,11 @@ func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	return room, nil
 }
 
-// Key16 returns one key as 16 bytes, time first; see [Source16]. The layout
-// decides the order of the random bytes. It fails as Next does.
+// Key16 returns one key as 16 bytes, time first; see [Source16]. The layout decides the
+// order of the random bytes. It returns the errors of Next.
 func (s *COMB) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) { return s.key(l) }
 
-// key returns one key, see Key16.
+// key implements Key16 without a context.
 func (s *COMB) key(l dialect.Layout) ([16]byte, error) {
 	var random [combTailSize]byte
 	if err := s.rand.fill(random[:]); err != nil {
@@ -129,7 +129,7 @@ func (s *COMB) key(l dialect.Layout) ([16]byte, error) {
 	return key, nil
 }
 
-// Append16 is Append of keys as 16 bytes, time first; see [Source16].
+// Append16 appends r.N keys of 16 bytes, time first, to room; see [Source16].
 func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
 	switch {
 	case r.N < 1:
@@ -169,10 +169,11 @@ func (s *COMB) Append16(_ context.Context, room [][16]byte, r Request) ([][16]by
 	return room[:all], nil
 }
 
-// read fills tails, and reports whether they are evenly distributed. A reader of the
-// caller's, which can fail and give anything, is read by one call.
+// read fills tails, the random parts of keys, and reports whether they are evenly
+// distributed. A reader that the caller gave can fail and return anything, so it is
+// read by one call.
 //
-// Nothing is made ahead for later requests: the time of these keys is no finer
+// No random numbers are kept for later requests: the time of these keys is no finer
 // than a millisecond, so that copies of a running process, see [readAhead], would
 // make the same ones.
 func (s *COMB) read(tails []combTail, l dialect.Layout) (even bool, err error) {
@@ -193,8 +194,8 @@ func (s *COMB) read(tails []combTail, l dialect.Layout) (even bool, err error) {
 	return false, nil
 }
 
-// fillTails fills tails with numbers: the upper 64 bits of each are one number, the
-// lower 16 bits of four are another one.
+// fillTails fills tails with random numbers: the upper 64 bits of each tail are one
+// number, and the lower 16 bits of four tails are the parts of another.
 func (w *words) fillTails(tails []combTail) {
 	for rest := tails; len(rest) > 0; {
 		numbers := w.some(len(rest))
@@ -219,7 +220,8 @@ func (w *words) fillTails(tails []combTail) {
 // random order, unless one request made them.
 func (s *COMB) Traits() Traits { return Traits{} }
 
-// milli returns the time of a new key in milliseconds since the epoch.
+// milli returns the time for a new key in milliseconds since the epoch: the clock's, or
+// the last key's if that is later.
 func (s *COMB) milli() (int64, error) {
 	unix := s.clock.read() >> tickBits
 	now := unix + s.epoch.unixMilli()
@@ -237,8 +239,8 @@ func (s *COMB) milli() (int64, error) {
 	}
 }
 
-// combTail are the 80 random bits of a comb, as a number in the order of the
-// index: hi is above lo.
+// combTail is the 80 random bits of a comb as a number, in the order in which the index
+// compares them: hi is the upper 64 bits, lo the lower 16.
 type combTail struct {
 	hi uint64
 	lo uint16
@@ -247,17 +249,17 @@ type combTail struct {
 // combTailSize is the number of random bytes of a comb.
 const combTailSize = 10
 
-// newCombTail returns the tail for ten bytes as they were read.
+// newCombTail returns the random part of a key, made of ten random bytes.
 //
-// A layout with the time at the end is put together by [dialect.AtEnd], which
-// moves every byte. The random ones are placed here so that it moves them to
-// bytes 0 to 9 in the order in which they were read.
+// For a layout with the time at the end, [dialect.AtEnd] moves every byte of the key.
+// The random bytes are arranged here so that they are in bytes 0 to 9 of the result, in
+// the order of b.
 func newCombTail(b []byte, l dialect.Layout) combTail {
 	first, last := binary.BigEndian.Uint64(b), binary.BigEndian.Uint16(b[8:])
 	if l != dialect.SequentialAtEnd {
 		return combTail{first, last}
 	}
-	// Of b: bytes 8 and 9, 6 and 7, 4 and 5, 0 and 1; then 2 and 3.
+	// The order of the bytes of b: 8 and 9, 6 and 7, 4 and 5, 0 and 1; then 2 and 3.
 	return combTail{
 		uint64(last)<<48 | first&0xffff<<32 | first>>16&0xffff<<16 | first>>48,
 		uint16(first >> 32),
@@ -275,13 +277,14 @@ func (t combTail) isBefore(u combTail) bool {
 	return t.hi < u.hi || t.hi == u.hi && t.lo < u.lo
 }
 
-// evenlyMost is how many tails layEvenly sorts fast.
+// evenlyMost is up to how many tails layEvenly is faster than slices.SortFunc.
 const evenlyMost = 1024
 
-// layEvenly lays out the keys of tails and a time in order, in as many places. It is
-// made for tails that are evenly distributed, as random ones are: it deals them to the
-// places that their highest eight bits say, after which few of them have to be moved.
-// Any others it sorts too, up to evenlyMost, but not faster than others do.
+// layEvenly writes the keys of tails, which all get the time milli, into keys in
+// ascending order. Both slices have the same length. It is fast for tails that are
+// evenly distributed, as random ones are: it puts each key into the place that its
+// highest eight bits give, after which few have to be moved. It sorts other tails too,
+// but not faster than other algorithms.
 func layEvenly(keys [][16]byte, tails []combTail, milli int64) {
 	var place [1 << 8]uint16
 	for i := range tails {
@@ -297,7 +300,7 @@ func layEvenly(keys [][16]byte, tails []combTail, milli int64) {
 		tails[i].lay(&keys[*p], milli)
 		*p++
 	}
-	var greatest combTail // of the keys before
+	var greatest combTail // the greatest tail of the keys so far
 	for i := range keys {
 		tail := tailOf(&keys[i])
 		if !tail.isBefore(greatest) {
@@ -312,20 +315,20 @@ func layEvenly(keys [][16]byte, tails []combTail, milli int64) {
 	}
 }
 
-// lay lays out the key of a time, in bytes that sort as the index of the layout
-// does.
+// lay writes the key of a time and of the random bits t, with its bytes in the order in
+// which the index of the layout compares them.
 func (t combTail) lay(key *[16]byte, milli int64) {
 	binary.BigEndian.PutUint64(key[:8], uint64(milli)<<16|t.hi>>48)
 	binary.BigEndian.PutUint64(key[8:], t.hi<<16|uint64(t.lo))
 }
 
-// tailOf returns the tail of a key that lay has laid out.
+// tailOf returns the random bits of a key that lay has written.
 func tailOf(key *[16]byte) combTail {
 	return combTail{binary.BigEndian.Uint64(key[6:14]), binary.BigEndian.Uint16(key[14:])}
 }
 
-// combTime returns the time that key, in sortable bytes, would have as a comb
-// of the epoch.
+// combTime returns the time of key if it is read as a comb that counts from e. The
+// bytes of key are in sort order, time first.
 func combTime(key [16]byte, e Epoch) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(key[:8])>>16) - e.unixMilli()).UTC()
 }

@@ -19,20 +19,20 @@ import (
 //	125 20260602120000123 0042      length 24: and a counter
 //	    yyyymmddhhmmssmmm
 //
-// Every part has all its digits, with leading zeros: the article's parts have as
-// many as they need, so that two keys of different times can be equal, and keys
-// do not sort by time; and its time is local, which comes twice in an autumn
-// night, in steps of 1/300 s.
+// Every part is padded with zeros, and the time is UTC. The article's parts have no
+// leading zeros, so that two keys of different times can be equal and keys do not sort
+// by time. Its time is local, so that an hour in autumn comes twice, and counts in
+// steps of 1/300 s.
 //
-// The spread is the worker's number of the snowflake. A user's number is right
-// too, as the article has it, where a [Snowflake] of that number is kept for it
-// with a [Marker]; see [ParseSpread].
+// The spread is the worker's number of the snowflake. It may also be the number of a
+// user, as in the article, if the program keeps a [Snowflake] with a [Marker] for each
+// of these numbers; see [ParseSpread].
 //
 // No two integers have the same text, and the texts of one spread sort as the integers
-// do. The Snowflake ensures that no integer is handed out twice. Of length 20 a spread
-// has one key a millisecond: a statement of more rows takes the times that follow, up to
-// three seconds ahead of the clock, or up to one without a [Marker], and then waits for
-// it. Of length 24 it has 4,096.
+// do. The Snowflake ensures that no integer is handed out twice. With length 20, a
+// spread has one key a millisecond: a statement of more rows uses the following
+// milliseconds, up to three seconds ahead of the clock, or one without a [Marker], and
+// then waits for the clock. With length 24, it has 4,096 keys a millisecond.
 type Composite struct {
 	length int
 	bits   SnowflakeBits
@@ -46,12 +46,12 @@ const (
 	spreadDigits = 3
 	spreads      = 1000
 
-	compositeTime = "20060102150405" // and three digits of milliseconds
+	compositeTime = "20060102150405" // three digits of milliseconds follow
 	counterDigits = 4
 )
 
-// NewComposite returns the format of keys of 20 or 24 characters. It returns
-// [ErrOptions].
+// NewComposite returns the format of keys of 20 or 24 characters. For another length
+// its error wraps [ErrOptions].
 func NewComposite(length int) (*Composite, error) {
 	bits, err := CompositeBits(length)
 	if err != nil {
@@ -60,10 +60,10 @@ func NewComposite(length int) (*Composite, error) {
 	return &Composite{length, bits, bits.format()}, nil
 }
 
-// CompositeBits returns the bits of the snowflakes whose integers a [Composite]
-// of that length writes: 41 of milliseconds since 2020, until 2089-09-06, 10 of
-// the worker, of whose numbers 0 to 999 are allowed, and for length 24 another
-// 12. It returns [ErrOptions].
+// CompositeBits returns the bits of the snowflakes whose integers a [Composite] of that
+// length writes: 41 bits of milliseconds since 2020, which last until 2089-09-06; 10
+// bits of the worker's number, which is at most 999; and for length 24 another 12 bits
+// of a counter. For another length its error wraps [ErrOptions].
 func CompositeBits(length int) (SnowflakeBits, error) {
 	bits := SnowflakeBits{
 		Time: 41, Worker: 10, Workers: spreads,
@@ -80,10 +80,10 @@ func CompositeBits(length int) (SnowflakeBits, error) {
 	return bits, nil
 }
 
-// ParseSpread returns the spread that a text names, such as a value from the context: one
-// to three digits, without leading zeros, so that one spread has one text. Any other text
-// is an error that wraps [ErrOptions], and is never cut; the error does not repeat the
-// text.
+// ParseSpread returns the spread that a text stands for, such as a value from the
+// context: one to three digits without leading zeros, so that one spread has one text.
+// For any other text the error wraps [ErrOptions]; a text that is too long is never
+// cut. The error does not repeat the text.
 func ParseSpread(text string) (int, error) {
 	n, ok := parseNumber(text)
 	if !ok || len(text) > spreadDigits {
@@ -92,11 +92,11 @@ func ParseSpread(text string) (int, error) {
 	return n, nil
 }
 
-// Bits returns the bits of the snowflakes, see [CompositeBits].
+// Bits returns the bits of the snowflakes whose integers c writes, see [CompositeBits].
 func (c *Composite) Bits() SnowflakeBits { return c.bits }
 
-// Key returns the text of an integer of a snowflake with these bits, in every
-// layout. It panics on any other integer.
+// Key returns the text of number, an integer of a snowflake with these bits. The text
+// is the same in every layout. Key panics if number is no such integer.
 func (c *Composite) Key(number int64, _ dialect.Layout) driver.Value {
 	checkNumber(c, number)
 	tick, worker, sequence := c.format.split(number)
@@ -114,23 +114,23 @@ func (c *Composite) Key(number int64, _ dialect.Layout) driver.Value {
 	return string(b)
 }
 
-// Last returns the greatest integer that there can be.
+// Last returns the greatest integer that has a key.
 func (c *Composite) Last() int64 {
 	return c.format.key(c.format.end<<c.format.sequenceBits-1, spreads-1)
 }
 
-// Range returns the least and the greatest text that a key of a spread, from 0 to
-// 999, can be.
+// Range returns the least and the greatest text that a key of a spread, from 0 to 999,
+// can have.
 func (c *Composite) Range(spread int) (from, to string) {
 	begin, rest := string(appendDigits(nil, int64(spread), spreadDigits)), c.length-spreadDigits
 	return begin + strings.Repeat("0", rest), begin + strings.Repeat("9", rest)
 }
 
-// Parameters returns the length.
+// Parameters returns the length of the keys as text; see [Mapping].
 func (c *Composite) Parameters() string { return fmt.Sprintf("composite: length %d", c.length) }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for a value that is no
-// key of this length.
+// Number returns the integer whose text is text. Its error wraps [ErrOtherKey] if text
+// is no key of this length.
 func (c *Composite) Number(text string) (int64, error) {
 	part, ok := parseComposite(text)
 	if !ok || len(text) != c.length || part.counter >= c.format.perTick() {
@@ -143,13 +143,13 @@ func (c *Composite) Number(text string) (int64, error) {
 	return c.format.key(tick<<c.format.sequenceBits|part.counter, part.spread), nil
 }
 
-// compositeParts is a composite key taken apart.
+// compositeParts holds the parts of a composite key.
 type compositeParts struct {
 	spread, counter int64
 	time            time.Time // UTC, whole milliseconds
 }
 
-// parseComposite takes a composite key of either length apart.
+// parseComposite splits a composite key of 20 or 24 characters into its parts.
 func parseComposite(text string) (parts compositeParts, ok bool) {
 	if len(text) != compositeShort && len(text) != compositeLong {
 		return parts, false
@@ -170,13 +170,13 @@ func parseComposite(text string) (parts compositeParts, ok bool) {
 	return parts, true
 }
 
-// digits returns the number that up to 18 digits say; 0 for none.
+// digits returns the number that up to 18 digits stand for, and 0 for an empty text.
 func digits(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // the error of none
+	n, _ := strconv.ParseInt(text, 10, 64) // fails only for an empty text
 	return n
 }
 
-// appendDigits appends n ≥ 0 with leading zeros.
+// appendDigits appends n ≥ 0 in decimal, padded with zeros to width digits.
 func appendDigits(b []byte, n int64, width int) []byte {
 	at := len(b)
 	for range width {

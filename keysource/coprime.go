@@ -11,36 +11,37 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Coprime is the [Mapping] of the article on short keys by group theory: text of
-// a fixed length over an alphabet, in steps of k. Where n is the number of texts
-// and k has no divisor in common with it, the numbers
+// Coprime is a [Mapping] to short texts, by the article on short keys by group theory:
+// all texts of a fixed length over an alphabet become keys, in steps of k. If n is the
+// number of these texts and k has no divisor in common with n, the numbers
 //
 //	(start + c·k) mod n,  c = 1 … n
 //
-// are all different, and so are their texts. Six characters of 62 make 56.8
-// thousand million keys. Two keys reveal k: they are spread, and can be guessed.
+// are all different, and so are their texts. Six characters of an alphabet of 62 make
+// 56.8 thousand million keys. Two keys reveal k: the keys are spread, but can be
+// guessed.
 //
-// With [CoprimeOptions].Grow the numbers beyond n go on with texts of one more
-// character, which can be none of the shorter ones, and the k that [ChooseK]
-// returns for them.
+// With [CoprimeOptions].Grow, numbers greater than n get texts of one more character,
+// which differ from all shorter texts, in steps of the k that [ChooseK] returns for
+// that length.
 //
-// Keys of an alphabet with letters of both cases, see [Coprime.CaseMatters], can
-// be equal where a column does not compare by case: with the alphabet and the k
-// of the article the keys of the numbers 200 and 42,045,358 are.
+// If the alphabet has letters of both cases, see [Coprime.CaseMatters], two keys can be
+// equal in a column that ignores case: with the alphabet and the k of the article, the
+// keys of the numbers 200 and 42,045,358 are.
 type Coprime struct {
 	alphabet alphabet
-	cycles   []cycle // one, or two where a longer text fits an int64
+	cycles   []cycle // one for Length, and one for Length+1 if those texts fit an int64 too
 	grow     bool
 	residues bool
 }
 
-// cycle is all texts of one length.
+// cycle is all texts of one length, in the order in which they become keys.
 type cycle struct {
 	length   int
 	n, k     int64
-	inverse  int64 // of k
+	inverse  int64 // k·inverse mod n = 1
 	start    int64
-	previous int64 // how many numbers come before the first of the cycle
+	previous int64 // how many numbers come before the first number of this cycle
 }
 
 // CoprimeOptions selects the keys that a [Coprime] makes. Only Grow may change later.
@@ -48,34 +49,33 @@ type CoprimeOptions struct {
 	// Length is how many characters a key has.
 	Length int
 
-	// Alphabet is the characters of a key, such as [AlphabetBase62]: each once,
-	// letters from A to Z and a to z, digits, - and _. Empty is
+	// Alphabet holds the characters of a key, such as [AlphabetBase62]: letters from A
+	// to Z and a to z, digits, - and _, each at most once. Empty means
 	// [AlphabetBase32].
 	Alphabet string
 
-	// K is the step. It may be greater than n, and is reduced; 0 stands for the
-	// number that [ChooseK] returns for n.
+	// K is the step between keys. A K greater than n is reduced modulo n. Zero means
+	// the step that [ChooseK] returns for n.
 	K int64
 
-	// Start is the number, below n, from which the first step is made. For a
-	// table that stores the last key, it is the number that the table held
-	// before the first key.
+	// Start is the number, below n, to which the first step is added. For a table that
+	// stores the last key, it is the number that the table held before the first key.
 	Start int64
 
-	// Grow goes on with texts of Length+1 when all of Length are used. It may
-	// be set when the end is near; the keys before are the same.
+	// Grow makes texts of Length+1 characters when all of Length are used. It may be
+	// set as late as that: the keys before do not depend on it.
 	Grow bool
 
-	// Residues is for a state table as the article's program keeps it, which stores the
-	// last key as a number below n; see [Coprime.Residue]. Such a source leaves out the
-	// last number and cannot grow, because the table looks the same when all keys are
-	// used and when none is used.
+	// Residues is for a state table of the article's program, which stores the last key
+	// as a number below n; see [Coprime.Residue]. The last number is then not used, and
+	// Grow is not allowed, because such a table looks the same when all keys are used
+	// and when none is.
 	Residues bool
 }
 
-// NewCoprime returns the mapping. It returns [ErrOptions] for a length or an
-// alphabet that makes no keys or more than 2⁶³−1, a k that has a divisor in
-// common with n, and a start that is not below n.
+// NewCoprime returns the mapping. Its error wraps [ErrOptions] for a length or an
+// alphabet that makes no keys or more than 2⁶³−1, for a K that has a divisor in common
+// with n, for a Start that is not below n, and for Grow with Residues.
 func NewCoprime(o CoprimeOptions) (*Coprime, error) {
 	a, err := newAlphabet(cmp.Or(o.Alphabet, AlphabetBase32))
 	if err != nil {
@@ -127,18 +127,20 @@ func (y *cycle) residue(c int64) int64 {
 	return addMod(y.start, mulMod(c, y.k, y.n), y.n)
 }
 
-// steps is the inverse of residue: 0 for start, and less than n.
+// steps is the inverse of residue: it returns the c, from 0 to n−1, whose residue is
+// given.
 func (y *cycle) steps(residue int64) int64 {
 	return mulMod(addMod(residue, y.n-y.start, y.n), y.inverse, y.n)
 }
 
-// Key returns the key of a number, see [Mapping]: text in every layout.
+// Key returns the text of a number from 1 to Last; see [Mapping]. It is the same in
+// every layout.
 func (c *Coprime) Key(number int64, _ dialect.Layout) driver.Value {
 	checkNumber(c, number)
 	return c.text(number)
 }
 
-// text is Key, without the check.
+// text returns the key of a number without checking the number.
 func (c *Coprime) text(number int64) string {
 	y := &c.cycles[0]
 	if number > y.n && len(c.cycles) > 1 {
@@ -147,8 +149,8 @@ func (c *Coprime) text(number int64) string {
 	return c.alphabet.text(y.residue(number-y.previous), y.length)
 }
 
-// Last returns how many keys there are: n, and with Grow the keys of Length+1
-// characters besides; of residues n−1.
+// Last returns how many keys there are: n, plus the keys of Length+1 characters with
+// Grow; n−1 with Residues.
 func (c *Coprime) Last() int64 {
 	switch {
 	case c.residues:
@@ -167,7 +169,7 @@ func (c *Coprime) Width() int {
 	return c.cycles[0].length
 }
 
-// endRemedy returns what [EndRemedy] does.
+// endRemedy returns the advice that [EndRemedy] gives for a Coprime.
 func (c *Coprime) endRemedy() string {
 	if !c.grow && !c.residues && len(c.cycles) > 1 {
 		return fmt.Sprintf("grow: true, where the column holds %d characters", c.cycles[1].length)
@@ -178,12 +180,12 @@ func (c *Coprime) endRemedy() string {
 	return fmt.Sprintf("a source of length %d with another name, where the column holds as many characters", c.Width()+1)
 }
 
-// CaseMatters reports whether two keys can differ in case alone, so that the
-// column has to compare by case.
+// CaseMatters reports whether two keys can differ in case alone, so that the column
+// needs a case-sensitive collation.
 func (c *Coprime) CaseMatters() bool { return c.alphabet.hasCases() }
 
-// Parameters returns the alphabet, and for each length n, k and start. The
-// text has the parameters of Length+1 whether the mapping grows or not.
+// Parameters returns the alphabet and, for each length, n, k and start as text.
+// Length+1 is always in it, so that setting Grow later does not change the text.
 func (c *Coprime) Parameters() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "coprime: alphabet %s", c.alphabet.characters)
@@ -193,8 +195,8 @@ func (c *Coprime) Parameters() string {
 	return b.String()
 }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for a value that is no
-// key of this mapping.
+// Number returns the number whose key is text. Its error wraps [ErrOtherKey] if text is
+// no key of this mapping.
 func (c *Coprime) Number(text string) (int64, error) {
 	for _, y := range c.cycles {
 		if len(text) != y.length {
@@ -216,16 +218,17 @@ func (c *Coprime) Number(text string) (int64, error) {
 	return 0, anchor.Endf("%w: it is not %d characters of its alphabet", ErrOtherKey, c.cycles[0].length)
 }
 
-// Residue returns the value in a table of the article's program when next, from 1 to n,
-// is the next number: the last key as a number from 0 to n−1. It serves a mapping with
-// Residues. The residues repeat: a greater next can have the residue of a lower one.
+// Residue returns the value that a table of the article's program holds when next, from
+// 1 to n, is the next number: the last key as a number from 0 to n−1. It is for a
+// mapping with Residues. Residues repeat: a greater next can have the residue of a
+// lower one.
 func (c *Coprime) Residue(next int64) int64 {
 	y := &c.cycles[0]
 	return y.residue(max(next-1, 0))
 }
 
-// NextOf is the inverse of Residue; it returns 0 for a residue that is not from
-// 0 to n−1, since the length or the alphabet is another one then.
+// NextOf is the inverse of Residue. It returns 0 for a residue that is not from 0 to
+// n−1, which was stored with another length or alphabet.
 func (c *Coprime) NextOf(residue int64) int64 {
 	y := &c.cycles[0]
 	if residue < 0 || residue >= y.n {

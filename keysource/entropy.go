@@ -11,14 +11,14 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// entropy is where random bits come from; a nil reader is crypto/rand.
+// entropy reads random bytes from r, or from crypto/rand if r is nil.
 type entropy struct{ r io.Reader }
 
-// fill fills b, or returns an error that wraps [ErrEntropy]; b may then hold
-// anything and must not be used.
+// fill fills b with random bytes. If it returns an error, which wraps [ErrEntropy], b
+// must not be used.
 //
-// b does not escape, so that it may live on the caller's stack: rand.Read is
-// written for that, and a reader of the caller's gets a copy.
+// b does not escape to the heap, so the caller can keep it on its stack: rand.Read is
+// written for that, and a reader that the caller gave fills a copy.
 func (e entropy) fill(b []byte) error {
 	if e.r == nil {
 		_, _ = rand.Read(b) // never fails (Go 1.24): it ends the process instead
@@ -35,39 +35,42 @@ func (e entropy) fill(b []byte) error {
 // readAhead keeps random numbers that were made ahead, so that not each key pays for a
 // call of crypto/rand. ChaCha8 makes them of 32 new bytes of crypto/rand each time (C2SP,
 // chacha8rand; the generator of Go's runtime), in a fifth of the time that crypto/rand
-// takes for as many. The numbers that a reader has seen do not let it compute the others.
+// takes for as many. The numbers that an observer has seen do not let it compute the
+// others.
 //
 // Each number is handed out once:
 //
-//   - A [words] belongs to one goroutine between get and put. One that is not
-//     put back, because its goroutine ended, is garbage with all its numbers.
+//   - A [words] belongs to one goroutine between get and put. If a goroutine ends
+//     without put, its words are garbage-collected with all their numbers.
 //   - A number that is handed out is overwritten with zero before the next one
 //     is.
-//   - Numbers are available once all of a [words] are made.
+//   - No number of a [words] is handed out before all of them are made.
 //   - Numbers are thrown away when they are a millisecond old.
 //
-// The last limit serves processes that are copied while they run, as when the snapshot of
-// a virtual machine is started twice. The kernel gives each copy other random bytes, but
-// the numbers that were made ahead are the same in each. The zero value is ready.
+// The last rule is for processes that are copied while they run, as when the snapshot
+// of a virtual machine is started twice. The kernel gives each copy other random bytes,
+// but the numbers that were made ahead are the same in each. The zero value is ready
+// for use.
 type readAhead struct{ pool sync.Pool }
 
-// words are random numbers of 64 bits.
+// words holds random numbers of 64 bits, which are handed out one after the other.
 type words struct {
 	numbers [chunk]uint64
 	seed    [32]byte
-	maker   mathrand.ChaCha8 // has a new seed each time
-	used    int              // how many have been handed out
-	made    int64            // when they were made, in ticks
-	texts   texts            // of the keys that were made with them one by one
+	maker   mathrand.ChaCha8 // gets a new seed each time
+	used    int              // how many numbers have been handed out
+	made    int64            // when the numbers were made, in ticks
+	texts   texts            // buffer for the texts of keys that are made one by one
 }
 
-// wordSize is the number of bytes of a word that a reader of the caller's gives.
+// wordSize is how many bytes of a reader that the caller gave make one random number.
 const wordSize = 8
 
-// maxAge is the age of words in ticks at which they are thrown away.
+// maxAge is the age in ticks at which numbers are thrown away: one millisecond.
 const maxAge = ticksPerMilli
 
-// get returns words for a caller whose clock reads now.
+// get returns words whose numbers are less than maxAge old when the caller's clock
+// reads now.
 func (a *readAhead) get(now int64) *words {
 	w, ok := a.pool.Get().(*words)
 	if !ok {
@@ -80,10 +83,10 @@ func (a *readAhead) get(now int64) *words {
 	return w
 }
 
-// put gives words back, after which the caller must not use them.
+// put returns w to the pool, after which the caller must not use it.
 func (a *readAhead) put(w *words) { a.pool.Put(w) }
 
-// next hands out one number.
+// next returns one number, and overwrites its copy in w with zero.
 func (w *words) next() uint64 {
 	if w.used == chunk {
 		w.make()
@@ -94,8 +97,8 @@ func (w *words) next() uint64 {
 	return number
 }
 
-// some hands out at least one number and at most n. The caller overwrites them with
-// zero when it has used them.
+// some returns at least one number and at most n. The caller overwrites them with zero
+// after use.
 func (w *words) some(n int) []uint64 {
 	if w.used == chunk {
 		w.make()
@@ -105,7 +108,7 @@ func (w *words) some(n int) []uint64 {
 	return w.numbers[first:w.used]
 }
 
-// make makes new numbers. If it panics, no number is left by the count used.
+// make fills w with new numbers. If it panics, used still says that no number is left.
 func (w *words) make() {
 	_, _ = rand.Read(w.seed[:]) // never fails, as above
 	w.maker.Seed(w.seed)
@@ -117,20 +120,20 @@ func (w *words) make() {
 	w.used = 0
 }
 
-// forget throws the numbers away.
+// forget overwrites all numbers with zero.
 func (w *words) forget() {
 	clear(w.numbers[:])
 	w.used = chunk
 }
 
-// texts makes texts of keys one by one. Consecutive texts share one buffer, which stays
-// allocated while any of them is in use.
+// texts makes the texts of keys, one at a time. Consecutive texts share one buffer,
+// which stays allocated while any of them is in use.
 type texts struct{ shared strings.Builder }
 
-// textsTogether is how many texts share their characters.
+// textsTogether is how many texts share one buffer.
 const textsTogether = 8
 
-// next returns the text of a key.
+// next returns the text of a key in a layout.
 func (t *texts) next(l dialect.Layout, key [16]byte) string {
 	var characters [36]byte
 	text := l.AppendText(characters[:0], key)

@@ -8,12 +8,12 @@ var (
 	// ErrCount is returned when a request asks for fewer than one key.
 	ErrCount = anchor.Last("count", "keysource: a request needs at least one key")
 
-	// ErrTooMany is returned when a request asks for more keys than a source can
-	// give one request: [Snowflake] gives one request the keys of one tick.
+	// ErrTooMany is returned when a request asks for more keys than a source can give
+	// to one request, such as [Snowflake], which gives at most the keys of one tick,
+	// its unit of time.
 	ErrTooMany = anchor.Last("count", "keysource: too many keys for one request")
 
-	// ErrLayout is returned when the source has no keys of the requested
-	// layout.
+	// ErrLayout is returned when the source cannot make keys in the requested layout.
 	ErrLayout = anchor.Last("options", "keysource: no such layout")
 )
 
@@ -31,8 +31,8 @@ var (
 	ErrClock = anchor.Last("clock", "keysource: clock out of range")
 )
 
-// Errors about the store of a counting source. No key of the request has been
-// handed out.
+// Errors about the store of a counting source, which is the database or server that
+// keeps the counter. No key of the request has been handed out.
 var (
 	// ErrStoreDown is returned when a request's context, or the time for which
 	// a source waits, ends after the store has failed. It wraps the context's
@@ -41,32 +41,33 @@ var (
 	// another one.
 	ErrStoreDown = anchor.Last("store-down", "keysource: the store does not answer")
 
-	// ErrStoreState is returned when the store answers that it cannot reserve
-	// and that asking again will not help: the row is missing, or serves
-	// another source. A [Reserver] wraps it.
+	// ErrStoreState is returned when the store answers that it cannot reserve integers
+	// and that asking again will not help: for example, its row is missing or serves
+	// another source. The error of a [Reserver] wraps it.
 	ErrStoreState = anchor.Last("store-state", "keysource: the store cannot be used as it is")
 
-	// ErrStoreRefused is wrapped besides [ErrStoreState] where the store's engine itself
-	// refuses, and will do so until an operator repairs the database or the account. Such
-	// a store is asked again once a second, not by each request.
+	// ErrStoreRefused is wrapped, besides [ErrStoreState], by an error with which the
+	// store's database engine refuses until an operator repairs the database or the
+	// account. Such a store is asked again once a second, not by each request.
 	ErrStoreRefused = anchor.Last("store-state", "keysource: the store's engine refuses")
 
-	// ErrStoreBack is returned when the store stands below the integers that it has
-	// reserved for this process, or is another server than before and stands below the
-	// keys that are in use: it was restored, or a failover lost its last commits.
+	// ErrStoreBack is returned when the store's counter is below the integers that it
+	// has reserved for this process; or when another server answers than before, and
+	// its counter is below the keys in use. The store was restored, or a failover lost
+	// its last commits.
 	ErrStoreBack = anchor.Last("back", "keysource: the store has gone back")
 
-	// ErrStoreBehind is returned when the store stands below keys that are in
-	// use from the first: others fill the table too, or the store was set up
-	// with too low a start.
+	// ErrStoreBehind is returned when the store's counter is below keys that were in
+	// use before the first request: another program fills the table too, or the store
+	// was set up with too low a start.
 	ErrStoreBehind = anchor.Last("behind", "keysource: the store is behind the table")
 
-	// ErrExhausted is returned when a source has no integers left within its
-	// limit, which the text names.
+	// ErrExhausted is returned when a source has no integers left within its limit. The
+	// text of the error names the limit.
 	ErrExhausted = anchor.Last("exhausted", "keysource: the source is exhausted")
 
-	// ErrClosed is returned when a source is asked after it was closed, and to
-	// those that wait when it is.
+	// ErrClosed is returned for a request to a source that was closed, and for requests
+	// that wait while it is closed.
 	ErrClosed = anchor.Last("closed", "keysource: the source is closed")
 )
 
@@ -74,12 +75,12 @@ var (
 // names the option.
 var ErrOptions = anchor.Last("options", "keysource: bad options")
 
-// ErrWorkerTaken is returned when a source cannot be made because another one of
-// this process has the worker's number; and to a request that has got nothing
-// for ten seconds because other processes have it.
+// ErrWorkerTaken is returned when a source cannot be made because another source of
+// this process uses the same worker's number; and for a request that has got nothing
+// for ten seconds because other processes use the number.
 var ErrWorkerTaken = anchor.Last("worker", "keysource: the worker's number is in use")
 
-// ErrOtherKey is returned for a key that no number of a [Mapping] has.
+// ErrOtherKey is returned for a value that is not a key of the [Mapping].
 var ErrOtherKey = anchor.Last("not-a-key", "keysource: not a key of this source")
 
 // ErrNotKey is returned when a text is in none of the forms that [Inspect]

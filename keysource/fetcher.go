@@ -9,56 +9,58 @@ import (
 )
 
 const (
-	// A store that fails is asked again after a pause that doubles from the
-	// first to the second: with a round trip of less than a second it is found
-	// back within two.
+	// A store that fails is asked again after a pause, which doubles from minPause to
+	// maxPause. So a store that works again is noticed within two seconds, if a round
+	// trip takes less than one.
 	minPause = 50 * time.Millisecond
 	maxPause = time.Second
 
-	// An attempt that gets no answer is given up, and the next one has twice
-	// the time, since opening a connection may take long. See firstLimit.
+	// An attempt that gets no answer within a limit is given up, and the next one has
+	// twice the time, from minLimit to maxLimit, since opening a connection may take
+	// long. See firstLimit.
 	minLimit = time.Second
 	maxLimit = 8 * time.Second
 )
 
-// fetcher is the common part of a [Sequence] and a [Recycled]: the requests that
-// wait, the goroutine that asks the store for them, and the state of a store that
-// does not answer as it should.
+// fetcher is the common part of a [Sequence] and a [Recycled]: the requests that wait,
+// the goroutine that asks the store (the database with the counter) for integers, and
+// the errors of a store that does not answer as it should.
 type fetcher struct {
 	now      func() time.Time
-	patience time.Duration // of a request
+	patience time.Duration // how long a request waits for the store
 	waited   func(ctx context.Context, began time.Time)
-	onConn   bool // there is no fetch; the store comes with each call
+	onConn   bool // there is no fetch: each call brings its own connection to the store
 
-	mu sync.Mutex // guards the fields below, and the source; never held while the store is asked
+	mu sync.Mutex // guards the fields below, and the fields of the source; never held while the store is asked
 
 	queue []*waiter // in order of arrival
-	fetch *fetch    // the one in flight, or nil
+	fetch *fetch    // the goroutine that asks the store, or nil
 	limit time.Duration
 	waits int64
 
-	fault   error     // the store must not be used as it stands; nil: it may
-	probed  time.Time // when that was last found, or that its engine refuses
-	failure error     // of the last attempt; nil after an answer
+	fault   error     // why the store must not be used in its present state, or nil
+	probed  time.Time // when fault was last found, or when the store's engine last refused
+	failure error     // the error of the last attempt; nil after an answer
 	closed  bool
 
-	meter Meter // how the store answers
+	meter Meter // measures how the store answers
 
 	drops int64 // how often reserved integers were given up
-	order order // of the reservations by calls on several connections
+	order order // the order of reservations on several connections
 }
 
-// fetch is the goroutine that asks the store. There is at most one, started when integers
-// are needed. It ends when no more are needed, on an error that a retry does not cure,
-// and on Close.
+// fetch is the goroutine that asks the store. There is at most one, started when
+// integers are needed. It ends when no more are needed, on an error that asking again
+// does not cure, and on Close.
 type fetch struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it has ended
-	void   bool          // Drop was called in this attempt; guarded by the source's mu
+	done   chan struct{} // closed when the goroutine has ended
+	void   bool          // Drop was called during this attempt, so its integers are not used; guarded by the source's mu
 }
 
-// start starts the fetch. It calls attempt until that returns on as false, without a
-// pause if answered is true. The caller holds mu, as for the functions below.
+// start starts the goroutine f.fetch. It calls attempt until attempt returns on as
+// false, and pauses between two calls unless answered is true. The caller holds mu, as
+// for the functions below.
 func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	running := &fetch{cancel: cancel, done: make(chan struct{})}
@@ -86,15 +88,16 @@ func (f *fetcher) start(attempt func(context.Context, *fetch) (answered, on bool
 	}()
 }
 
-// firstLimit returns the limit of an attempt while the store answers fast: a tenth of the
-// patience, within the bounds. An attempt that is given up may have reserved all the
-// same, which is a gap, so a source that waits longer anyway gives up later.
+// firstLimit returns the time limit of an attempt while the store answers fast: a tenth
+// of the patience (how long a request waits), from minLimit to maxLimit. An attempt
+// that is given up may have reserved integers, which are then lost, so a source that
+// waits longer anyway gives up later.
 func (f *fetcher) firstLimit() time.Duration {
 	return min(max(f.patience/10, minLimit), maxLimit)
 }
 
-// adapt adapts the limit of the next attempt to one that took some time, or that
-// was given up because it was too late.
+// adapt changes the time limit of the next attempt: doubled if this one was given up as
+// late, and halved if it took less than a quarter of the limit.
 func (f *fetcher) adapt(took time.Duration, late bool) {
 	switch {
 	case late:
@@ -104,20 +107,21 @@ func (f *fetcher) adapt(took time.Duration, late bool) {
 	}
 }
 
-// refusedLately reports whether the store's engine has refused a moment ago.
+// refusedLately reports whether the store's engine has refused less than probeInterval
+// ago.
 func (f *fetcher) refusedLately(now time.Time) bool {
 	return f.failure != nil && errors.Is(f.failure, ErrStoreRefused) && !f.probeDue(now)
 }
 
-// probeDue reports whether a store that must not be used, or whose engine
-// refuses, may be asked again. A clock that was set back makes it so.
+// probeDue reports whether a store that must not be used, or whose engine refuses, may
+// be asked again: after probeInterval, or if the clock was set back.
 func (f *fetcher) probeDue(now time.Time) bool {
 	d := now.Sub(f.probed)
 	return d < 0 || d >= probeInterval
 }
 
-// enqueue makes a request for n integers wait; after is the number of attempts
-// that were begun before it came.
+// enqueue adds a request for n integers to the queue. after is the number of attempts
+// that were begun before the request.
 func (f *fetcher) enqueue(n, after int64) *waiter {
 	w := &waiter{n: n, done: make(chan struct{}), after: after}
 	f.queue = append(f.queue, w)
@@ -125,8 +129,8 @@ func (f *fetcher) enqueue(n, after int64) *waiter {
 	return w
 }
 
-// await waits for the answer to a request until the context or the patience
-// ends. The caller does not hold mu.
+// await waits until the request is answered, or until the context or the patience ends.
+// The caller does not hold mu.
 func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
 	t := time.NewTimer(f.patience)
 	defer t.Stop()
@@ -141,16 +145,16 @@ func (f *fetcher) await(ctx context.Context, w *waiter) (int64, error) {
 	}
 }
 
-// leave ends the wait of a request whose context ended with cause, or whose
-// patience did if that is nil.
+// leave ends the wait of a request and returns its error, or its answer if that has
+// come just now. cause is the context's error, or nil if the patience has ended.
 func (f *fetcher) leave(w *waiter, cause error) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return w.leave(cause, f.fault, f.failure)
 }
 
-// waiting returns how many integers are waited for, most at most, and forgets
-// the requests that have left.
+// waiting returns how many integers the waiting requests need, or most if that is less.
+// It removes the requests that have given up.
 func (f *fetcher) waiting(most int64) int64 {
 	f.queue = slices.DeleteFunc(f.queue, func(w *waiter) bool { return w.gone })
 	var sum int64
@@ -175,7 +179,7 @@ func (f *fetcher) serve(answer func(w *waiter) bool) {
 	f.queue = nil
 }
 
-// dismiss answers all waiting requests with an error.
+// dismiss answers all waiting requests with err.
 func (f *fetcher) dismiss(err error) {
 	for _, w := range f.queue {
 		if !w.gone {
@@ -185,8 +189,8 @@ func (f *fetcher) dismiss(err error) {
 	f.queue = nil
 }
 
-// shut makes requests fail, and ends the fetch that is in flight. It returns that,
-// or nil.
+// shut closes the source: all requests fail, and the running fetch is cancelled. It
+// returns that fetch, or nil.
 func (f *fetcher) shut() *fetch {
 	f.closed = true
 	f.dismiss(ErrClosed)
@@ -197,7 +201,7 @@ func (f *fetcher) shut() *fetch {
 	return f.fetch
 }
 
-// ended waits until a fetch has ended, which may be nil. The error is the
+// ended waits until the goroutine f has ended; f may be nil. The error is the
 // context's.
 func (f *fetch) ended(ctx context.Context) error {
 	if f == nil {

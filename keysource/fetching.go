@@ -6,64 +6,66 @@ import (
 	"time"
 )
 
-// FetchBucket counts the fetches of a source that took no longer than a time.
+// FetchBucket is one bucket of a histogram: it counts the fetches that took no longer
+// than Within. A fetch is a call to the store that got new numbers.
 type FetchBucket struct {
-	Within time.Duration // as long or shorter
-	Count  uint64        // the fetches of the shorter buckets included
+	Within time.Duration // the longest duration that is counted
+	Count  uint64        // includes the fetches of the shorter buckets
 }
 
-// FetchBuckets is how many buckets there are. Their times never change.
+// FetchBuckets is how many buckets there are. Their bounds never change.
 const FetchBuckets = 13
 
-// fetchBounds are the times of the buckets.
+// fetchBounds are the upper bounds of the buckets.
 var fetchBounds = [FetchBuckets]time.Duration{
 	500 * time.Microsecond, time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond,
 	10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond,
 	200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
 }
 
-// Fetching holds how the store of a source has answered. A fetch is an answer that
-// brought numbers, time or a lease.
+// Fetching holds statistics of a source's calls to its store. A fetch is a call that
+// brought numbers, reserved time or a lease.
 type Fetching struct {
-	Fetches, Errors uint64        // the fetches, and the attempts that have failed
+	Fetches, Errors uint64        // successful and failed calls
 	Last, Slowest   time.Duration // how long the last and the slowest fetch took
 	Total           time.Duration // how long all fetches took together
 	LastAt          time.Time     // when the last fetch ended; the zero Time before the first
-	Err             error         // the error of the last attempt; nil after a fetch
-	ErrAt           time.Time     // when an attempt has failed last; the zero Time: none has
+	Err             error         // the error of the last call; nil after a fetch
+	ErrAt           time.Time     // when a call last failed; the zero Time if none has failed
 
-	// PerSecond is the recent rate at which numbers were used: numbers of an hour ago
+	// PerSecond is the recent rate at which numbers are used: numbers used an hour ago
 	// count a third of those used now. It is 0 in the first ten seconds.
 	PerSecond float64
 
-	// Buckets counts the fetches by how long they took, from half a millisecond to five
-	// seconds. The fetches that took longer are in Fetches alone.
+	// Buckets counts the fetches by duration, from half a millisecond to five seconds.
+	// Longer fetches are counted in Fetches alone.
 	Buckets [FetchBuckets]FetchBucket
 }
 
 // rateSpan is the time after which use counts a third in [Fetching].PerSecond, and
-// rateLeast is how long a source has to be seen before there is a rate.
+// rateLeast is how long a source has to be measured before there is a rate.
 const (
 	rateSpan  = time.Hour
 	rateLeast = 10 * time.Second
 )
 
-// Meter measures how a store answers. Its zero value has measured nothing. It is safe for
+// Meter measures the calls to a store. Its zero value is ready for use. It is safe for
 // concurrent use.
 type Meter struct {
 	mu     sync.Mutex
-	f      Fetching // without PerSecond and Buckets
+	f      Fetching // without PerSecond and Buckets, which are computed when asked for
 	counts [FetchBuckets]uint64
 
-	// used counts the numbers used, and seen the seconds that were watched; both decay
-	// with age and are as of the time at. left is how many numbers were in hand then.
+	// used is how many numbers were used, and seen how many seconds were measured. Both
+	// decay with age, and are as of the time at. left is how many numbers the source
+	// had then.
 	used, seen float64
 	left       int64
 	at         time.Time
 }
 
-// Fetched notes a fetch that took some time and ended now. It has brought n numbers, when
-// left were in hand.
+// Fetched records a call to the store that took the time took and ended at now. It
+// brought n numbers, when the source still had left.
 func (m *Meter) Fetched(now time.Time, took time.Duration, n, left int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,7 +84,7 @@ func (m *Meter) Fetched(now time.Time, took time.Duration, n, left int64) {
 	m.left, m.at = left+n, now
 }
 
-// rateAt returns used and seen as they are at a time when left numbers are in hand.
+// rateAt returns used and seen as of now, when the source has left numbers.
 func (m *Meter) rateAt(now time.Time, left int64) (used, seen float64) {
 	if m.at.IsZero() {
 		return 0, 0
@@ -92,7 +94,7 @@ func (m *Meter) rateAt(now time.Time, left int64) (used, seen float64) {
 	return m.used*stays + float64(max(m.left-left, 0)), m.seen*stays + passed.Seconds()
 }
 
-// Failed notes an attempt that has failed now.
+// Failed records a call to the store that failed at now.
 func (m *Meter) Failed(now time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +102,7 @@ func (m *Meter) Failed(now time.Time, err error) {
 	m.f.Err, m.f.ErrAt = err, now
 }
 
-// Fetching returns the measurements, at a time when left numbers are in hand.
+// Fetching returns the statistics as of now, when the source has left numbers.
 func (m *Meter) Fetching(now time.Time, left int64) Fetching {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -116,7 +118,7 @@ func (m *Meter) Fetching(now time.Time, left int64) Fetching {
 	return f
 }
 
-// note notes how an attempt to get n numbers has ended.
+// note records the outcome of a call for n numbers.
 func (m *Meter) note(now time.Time, took time.Duration, n, left int64, err error) {
 	if err != nil {
 		m.Failed(now, err)

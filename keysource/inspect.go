@@ -15,47 +15,48 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Reading is one way to read a key.
+// Reading is one interpretation of a key.
 type Reading struct {
 	// Kind is the kind of source as the policy file spells it: "uuidv7",
 	// "uuidv4", "ulid", "comb", "snowflake" or "composite". It is "uuidv1" and so
-	// on for the other versions of RFC 9562, "uuid" for 16 bytes that are nothing
-	// known, and "integer" for a number, whatever made it. [InspectAs] returns
-	// "coprime", "pseudorandom" and "scatter".
+	// on for the other versions of RFC 9562, "uuid" for 16 bytes in no known format,
+	// and "integer" for any integer. [InspectAs] returns "coprime", "pseudorandom" and
+	// "scatter".
 	Kind string
-	// Layout is the layout in which the key is of Kind; empty for an integer
-	// and for a bare "uuid".
+	// Layout is the byte order and form of the key if it is of Kind; empty for an
+	// integer and for a bare "uuid".
 	Layout dialect.Layout
-	// Epoch is the epoch of a comb, else empty.
+	// Epoch is the epoch of a comb; empty for other kinds.
 	Epoch Epoch
-	// Time is the time in the key: UTC, whole milliseconds. It is the zero
-	// Time where Kind has none.
+	// Time is the time in the key: UTC, whole milliseconds. It is the zero Time if a
+	// key of Kind holds no time.
 	Time time.Time
-	// Random is the bits that are neither time nor version nor variant, as
+	// Random holds the bits that are neither time nor version nor variant, as
 	// lower-case hexadecimal digits: 19 for a uuidv7 (rand_a, which UUIDv7
 	// here uses for 1/4096 ms, and the 62 bits of rand_b), 20 for a ulid and a
 	// comb, 31 for the other UUIDs, in the order of the key's own bytes. It is
 	// empty for an integer and for a bare "uuid".
 	Random string
 
-	// Of a snowflake: how many bits keys have that are laid out like it, 63
-	// for the zero [SnowflakeBits] and 53 for [SnowflakeBits53]; the worker's
-	// number; and the number of the key within its unit of time.
+	// For a snowflake: Width is how many bits its keys have, 63 for the zero
+	// [SnowflakeBits] and 53 for [SnowflakeBits53]; Worker is the worker's number;
+	// Sequence is the number of the key within its unit of time.
 	Width            int
 	Worker, Sequence int64
 
-	// Of a composite key: how many characters it has, 20 or 24. Its Worker is
-	// the spread, and its Sequence the counter, 0 where it has none.
+	// For a composite key: Length is how many characters it has, 20 or 24. Its Worker
+	// is the spread, and its Sequence the counter, 0 if it has none.
 	Length int
 
-	// Of a key of a [Mapping]: its number, from 1 on. It equals the count of keys that
-	// were reserved up to it, and does not say when or by which process.
+	// For a key of a [Mapping]: Number is the number that was mapped to it, from 1 on.
+	// It equals the count of keys that were reserved up to it, and does not say when or
+	// by which process.
 	Number int64
 }
 
-// Inspect returns what text, which may have white space around it, can be read
-// as, the most certain first and at least one, or [ErrNotKey]. It takes, in
-// either case,
+// Inspect returns what text can be read as, the most certain reading first, or
+// [ErrNotKey] if there is none. It ignores white space around text. It reads, in upper
+// or lower case,
 //
 //	xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx    a UUID's text; also {…} and urn:uuid:…
 //	32 hexadecimal digits                   16 bytes as stored; also 0x…, \x… and X'…'
@@ -63,19 +64,20 @@ type Reading struct {
 //	20 or 24 digits                         a composite key
 //	an integer of 64 bits                   decimal
 //
-// The marks of a UUIDv7 and a time between 1990 and 2200 make the surest
-// reading; then come the marks of a uuidv4; then combs and ULIDs of 16 bytes,
-// which are known by a time in that span alone, so that each such reading also
-// fits two of a hundred random keys; then other versions. A comb or ULID that
-// happens to have the marks of a UUIDv7, one in 64, is read as that alone, with
-// the same time. A UUID's text in the layout "binary" is the one that .NET
-// shows for the bytes, with the first three groups reversed. An integer is read
-// as a snowflake first, where that would be of the years 2024 to 2079. Keys of 20
-// or 24 digits are composite where the time in them is one, between 1990 and
+// A reading as UUIDv7 is the most certain, if version and variant fit and the time is
+// between 1990 and 2200. Then come a fitting version and variant of a uuidv4; then
+// combs and ULIDs of 16 bytes, which are recognized by a time in that span alone, so
+// that each such reading also fits two of a hundred random keys; then other versions. A
+// comb or ULID that happens to have the version and variant of a UUIDv7, one in 64, is
+// read as a UUIDv7 alone, with the same time. A UUID's text in the layout "binary" is
+// the text that .NET shows for the bytes, with the first three groups reversed. An
+// integer is read as a snowflake first, if its time would be in the years 2024 to 2079.
+// Keys of 20 or 24 digits are composite if they hold a valid time between 1990 and
 // 2200.
 //
-// The keys of a [Mapping] have no marks: an integer may be one of a scatter, and a
-// coprime key is [ErrNotKey]. [InspectAs] reads them with the parameters.
+// The keys of a [Mapping] cannot be recognized: an integer may be a key of a [Scatter],
+// and for a key of a [Coprime] the error is [ErrNotKey]. [InspectAs] reads them with
+// the mapping's parameters.
 func Inspect(text string) ([]Reading, error) {
 	text = strings.TrimSpace(text)
 	if b, ok := parseHex(text); ok {
@@ -107,10 +109,9 @@ func Inspect(text string) ([]Reading, error) {
 	return readings, nil
 }
 
-// InspectAs returns what text, which may have white space around it, is as a key
-// of a mapping, or an error that wraps [ErrOtherKey]. A key of the mapping need
-// not have been made by it: other mappings have the key too, under another
-// number.
+// InspectAs reads text as a key of a mapping, or returns an error that wraps
+// [ErrOtherKey]. It ignores white space around text. The mapping need not have made the
+// key: other mappings can make the same key of another number.
 func InspectAs(text string, m Mapping) (Reading, error) {
 	text = strings.TrimSpace(text)
 	switch m := m.(type) {
@@ -130,9 +131,9 @@ func InspectAs(text string, m Mapping) (Reading, error) {
 	return Reading{}, anchor.Endf("%w: it is of no known kind", ErrOtherKey)
 }
 
-// InspectSnowflake reads a key of a snowflake that has these bits, which are such that
-// [SnowflakeBits.Check] accepts them; the zero SnowflakeBits has the default ones. It fails with
-// [ErrOtherKey] for a text that is no such key.
+// InspectSnowflake reads text as a key of a snowflake with these bits, which
+// [SnowflakeBits.Check] must accept. The zero SnowflakeBits means the default bits. Its
+// error wraps [ErrOtherKey] if text is no such key.
 func InspectSnowflake(text string, bits SnowflakeBits) (Reading, error) {
 	key, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil {
@@ -162,7 +163,7 @@ func readingOf(kind string, number int64, err error) (Reading, error) {
 	return Reading{Kind: kind, Number: number}, nil
 }
 
-// inspectComposite returns the reading of a composite key, if it is one.
+// inspectComposite returns the reading of text as a composite key, or nil.
 func inspectComposite(text string) []Reading {
 	parts, ok := parseComposite(text)
 	if !ok || !plausible(parts.time) {
@@ -174,15 +175,15 @@ func inspectComposite(text string) []Reading {
 	}}
 }
 
-// view is a key under the assumption that it is of a layout: bytes that sort
-// as the layout's index does.
+// view is a key under the assumption that it is in the layout: its bytes in the order
+// in which the layout's index compares them.
 type view struct {
 	layout dialect.Layout
 	key    [16]byte
 }
 
-// inspectViews returns the readings of a key of 16 bytes. The bytes of the first view are
-// in the order of the text; ulids reports whether a ULID in binary is possible.
+// inspectViews returns the readings of a key of 16 bytes. The bytes of the first view
+// are in the order of the text. ulids reports whether the key can be a ULID in binary.
 func inspectViews(views []view, ulids bool) []Reading {
 	var marked, shown, timed, odd []Reading
 	for i, v := range views {
@@ -190,11 +191,11 @@ func inspectViews(views []view, ulids bool) []Reading {
 			r := readUUIDv7(v)
 			switch {
 			case plausible(r.Time) && i > 0 && v.layout == dialect.SequentialAsBinary:
-				shown = append(shown, r) // by .NET, which is rarer than a uuidv4
+				shown = append(shown, r) // as text of .NET, which is rarer than a uuidv4
 				continue
 			case plausible(r.Time):
 				marked = append(marked, r)
-				continue // a comb or ULID with this time would be that by chance
+				continue // a comb or ULID would have these bits only by chance
 			case i == 0:
 				odd = append(odd, r)
 			}
@@ -221,7 +222,8 @@ func inspectViews(views []view, ulids bool) []Reading {
 	return []Reading{{Kind: "uuid"}}
 }
 
-// version returns the version of a UUID of the variant of RFC 9562, else 0.
+// version returns the version of a UUID of the variant of RFC 9562, or 0 for other
+// keys.
 func version(key [16]byte) int {
 	if key[8]>>6 != 0b10 {
 		return 0
@@ -252,7 +254,7 @@ func readUUID(v view, version int) Reading {
 	}
 }
 
-// tail62 returns the second half of a UUID without its variant.
+// tail62 returns the second half of a UUID without the two bits of its variant.
 func tail62(key [16]byte) uint64 {
 	return binary.BigEndian.Uint64(key[8:]) &^ (0b11 << 62)
 }
@@ -281,9 +283,9 @@ func readComb(v view, e Epoch) Reading {
 	}
 }
 
-// inspectSnowflake returns the readings of an integer as a snowflake with the
-// bits of this package. They exclude each other: of the years in which it is
-// believed, the default bits make keys from 2⁵⁸ on, the others below 2⁵³.
+// inspectSnowflake returns the readings of an integer as a snowflake with the default
+// bits and with [SnowflakeBits53]. At most one of them fits: with a time from 2024 to
+// 2079, keys of the default bits are at least 2⁵⁸, and the others are below 2⁵³.
 func inspectSnowflake(n int64) []Reading {
 	var readings []Reading
 	for _, bits := range []SnowflakeBits{{}, SnowflakeBits53()} {
@@ -301,7 +303,7 @@ func inspectSnowflake(n int64) []Reading {
 	return readings
 }
 
-// parseHex reads 32 hexadecimal digits, bare or as an engine writes bytes.
+// parseHex reads 32 hexadecimal digits, bare or in an engine's notation for bytes.
 func parseHex(text string) (b [16]byte, ok bool) {
 	digits := text
 	if len(text) > 2 {

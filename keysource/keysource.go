@@ -32,8 +32,8 @@
 //	Scatter       integers of 31, 53 or 63 bits, spread by a key of one's own
 //	Composite     digits of a Snowflake: its worker, then its time in UTC
 //
-// A source is made once for each state and kept: the order of its keys lives in
-// it and ends with it. The zero [Env] is right outside tests.
+// A program makes each source once and keeps it: the promised order holds between keys
+// of one source value only. The zero [Env] is right outside tests.
 //
 //	s := keysource.NewUUIDv7(keysource.Env{})
 //	keys, err := s.Next(ctx, keysource.Request{N: len(rows), Layout: d.DefaultLayout})
@@ -44,10 +44,10 @@
 //
 // # Caveats
 //
-// UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122
-// for uuidv4, 80 for ulid and comb. Of these nothing is stored, so nothing can be
-// checked; the primary key of the table is the last guard. The same holds for a store
-// that loses its last commits, see [Sequence] and [Snowflake].
+// UUIDs and ULIDs are unique by their random bits: 62 of 128 for uuidv7, 122 for
+// uuidv4, 80 for ulid and comb. No record of them is kept, so nothing can be checked;
+// the primary key of the table is the last guard. The same holds for a store that loses
+// its last commits, see [Sequence] and [Snowflake].
 //
 // A running process can be copied, as by the snapshot of a virtual machine that
 // is started twice. The kernel gives each copy other random bytes (Linux with
@@ -77,23 +77,22 @@ import (
 // Source makes keys.
 type Source interface {
 	// Next returns r.N new keys, in the order in which the rows of the statement get
-	// them. It fails when the context ends while it waits, when the entropy or the state
-	// that it uses fails, and when the source is exhausted; then no key of the request
-	// has been handed out.
+	// them. It fails when the context ends while it waits, when its random numbers or
+	// its store fail, and when the source is exhausted; then no key of the request has
+	// been handed out.
 	Next(ctx context.Context, r Request) ([]driver.Value, error)
 
-	// Append is Next for a caller that has room for the keys: it appends them,
-	// as append does, and returns room as it was beside an error. It keeps
-	// nothing of room.
+	// Append appends r.N new keys to room, as the built-in append does. If it fails, it
+	// returns room as it was. It keeps no reference to room.
 	Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error)
 
 	// Traits returns what the source promises. It does no I/O.
 	Traits() Traits
 }
 
-// Source16 is a [Source] of 16-byte keys, for callers that want the bytes: it needs no
-// allocation. The keys are the same as from Next, before the layout moves their bytes.
-// They sort in the order of generation, and [dialect.Layout.Value] turns one into a value
+// Source16 is a [Source] of 16-byte keys, for callers that want the bytes without an
+// allocation. The keys are the same as from Next, before the layout moves their bytes:
+// they sort in the order of generation. [dialect.Layout.Value] turns a key into a value
 // for a driver.
 type Source16 interface {
 	Source
@@ -101,8 +100,8 @@ type Source16 interface {
 	// Key16 returns one new key for a layout.
 	Key16(ctx context.Context, l dialect.Layout) ([16]byte, error)
 
-	// Append16 appends r.N new keys to room, as append does. It returns room as
-	// it was beside an error.
+	// Append16 appends r.N new keys to room, as the built-in append does. If it fails,
+	// it returns room as it was.
 	Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error)
 }
 
@@ -114,31 +113,33 @@ type Request struct {
 
 // Traits are the promises of a source.
 type Traits struct {
-	Ordered    bool      // later keys of one process sort after earlier ones
+	Ordered    bool      // later keys of one source sort after earlier ones
 	Contiguous bool      // the keys of one request are consecutive integers
-	Integer    bool      // keys are integers, else 16-byte keys or text
+	Integer    bool      // keys are integers; otherwise they are 16-byte keys or text
 	Text       bool      // keys are text of their own alphabet, not UUIDs
-	End        time.Time // when the source can make no more; zero: not in sight
+	End        time.Time // from when on the source can make no keys; the zero Time if there is no such time
 }
 
-// Env is where sources take time and entropy from, and how patient they are. The
-// zero value is the system's clock, crypto/rand and ten seconds.
+// Env holds the clock, the random numbers and the patience of sources, so that tests
+// can replace them. The zero value means the system's clock, crypto/rand and ten
+// seconds.
 type Env struct {
-	// Now returns the time; nil is the system's clock. A Now that is not nil must be safe
-	// for concurrent use; it is called once by a constructor and once or more for each
-	// request. Times with a monotonic reading, as time.Now returns them, let a source go
-	// on at the right pace when the wall clock is set back.
+	// Now returns the time; nil means the system's clock. A Now that is not nil must be
+	// safe for concurrent use; it is called once by a constructor and once or more for
+	// each request. If its times have a monotonic reading, as time.Now's have, a source
+	// goes on at the right pace when the wall clock is set back.
 	Now func() time.Time
 
-	// Rand gives random bytes; nil is crypto/rand, which never fails but ends
-	// the process (Go 1.24). For UUIDv7, and for the combs of a request of
-	// several, ChaCha8 makes 64 random numbers of each 32 bytes of it. A Rand that is not nil must be safe for concurrent
-	// use. It is read once for each request, by UUIDv4 once for each key, and
-	// never ahead. An error of it, or its end, is [ErrEntropy].
+	// Rand gives random bytes; nil means crypto/rand, which never fails but ends the
+	// process (Go 1.24). Of each 32 bytes of crypto/rand, ChaCha8 makes 64 random
+	// numbers for UUIDv7, and for combs if a request is for several. A Rand that is not
+	// nil must be safe for concurrent use. It is read once for each request, by UUIDv4
+	// once for each key, and never ahead. If it fails or ends, a request fails with
+	// [ErrEntropy].
 	Rand io.Reader
 
-	// StoreWait is how long a request waits for a store that does not answer, if
-	// its context does not end before; 0 is ten seconds.
+	// StoreWait is how long a request waits for a store that does not answer, if its
+	// context does not end before. Zero means ten seconds.
 	StoreWait time.Duration
 
 	// Waited is called after a request has waited for the store, whether it got keys or
@@ -148,7 +149,8 @@ type Env struct {
 	Waited func(ctx context.Context, d time.Duration)
 }
 
-// waited calls Waited.
+// waited returns a function that calls e.Waited, if it is not nil, with the time since
+// began.
 func (e Env) waited() func(context.Context, time.Time) {
 	return func(ctx context.Context, began time.Time) {
 		if e.Waited != nil {
@@ -157,5 +159,5 @@ func (e Env) waited() func(context.Context, time.Time) {
 	}
 }
 
-// patience returns StoreWait, or ten seconds.
+// patience returns e.StoreWait, or ten seconds if that is zero.
 func (e Env) patience() time.Duration { return cmp.Or(e.StoreWait, defaultPatience) }

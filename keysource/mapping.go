@@ -15,9 +15,9 @@ import (
 // is Last, and which never hands out a number twice, makes unique keys. A Mapping is
 // immutable and safe for concurrent use.
 type Mapping interface {
-	// Key returns the key of a number from 1 to Last as a driver takes it: int64
-	// for an integer in the empty layout, else text. It panics on any other
-	// number; [Keys] returns an error.
+	// Key returns the key of a number from 1 to Last in the form that a driver takes:
+	// int64 for an integer in the empty layout, otherwise text. It panics on any other
+	// number; the function [Keys] returns an error instead.
 	Key(number int64, l dialect.Layout) driver.Value
 
 	// Last returns the greatest number: after it the mapping is used up.
@@ -30,10 +30,10 @@ type Mapping interface {
 	Parameters() string
 }
 
-// Keys returns the keys of n numbers from first on, in their order. It returns
-// [ErrCount]; [ErrStoreState] for numbers below 1, which no store has given that
-// was set up for keys; and [ErrExhausted] for those beyond the last: of a store
-// that stands there no key is handed out, rather than an old one again.
+// Keys returns the keys of n numbers from first on, in their order. Its error wraps
+// [ErrCount] if n is less than 1; [ErrStoreState] if first is less than 1, which a
+// store that was set up for keys never gives; and [ErrExhausted] if there are fewer
+// numbers: then no key is handed out, rather than an old one again.
 func Keys(m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
 	keys, err := AppendKeys(nil, m, first, n, l)
 	if err != nil {
@@ -42,8 +42,8 @@ func Keys(m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, erro
 	return keys, nil
 }
 
-// AppendKeys is [Keys] for a caller with room: it appends the keys, as append
-// does, and returns room as it was beside an error.
+// AppendKeys appends the keys that [Keys] returns to room. If it fails, it returns room
+// as it was.
 func AppendKeys(room []driver.Value, m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
 	switch last := m.Last(); {
 	case n < 1:
@@ -60,12 +60,12 @@ func AppendKeys(room []driver.Value, m Mapping, first int64, n int, l dialect.La
 	return room, nil
 }
 
-// WarnShare is the part of a mapping's numbers after whose use it is time to
-// think about its end; see [Share].
+// WarnShare is the used part of a mapping's numbers from which on an operator should
+// plan for its end; see [Share].
 const WarnShare = 0.8
 
-// Share returns which part of the numbers of a mapping is used, from 0 to 1,
-// when next is the first that is not.
+// Share returns the part of a mapping's numbers that is used, from 0 to 1, if next is
+// the first unused number.
 func Share(m Mapping, next int64) float64 {
 	return min(max(float64(next-1)/float64(m.Last()), 0), 1)
 }
@@ -84,15 +84,16 @@ func EndRemedy(m Mapping) string {
 	return "another table"
 }
 
-// checkNumber panics on a number that the mapping does not have: the caller has not
-// respected Last, and the key would be another number's.
+// checkNumber panics on a number that is not from 1 to Last: the caller has not
+// respected Last, and the key would belong to another number.
 func checkNumber(m Mapping, number int64) {
 	if last := m.Last(); number < 1 || number > last {
 		panic(fmt.Sprintf("keysource: %T: number %d is not from 1 to %d", m, number, last))
 	}
 }
 
-// integerKey returns an integer as a driver takes it.
+// integerKey returns an integer in the form that a driver takes: int64, or decimal text
+// for [dialect.SequentialAsString].
 func integerKey(key int64, l dialect.Layout) driver.Value {
 	if l == dialect.SequentialAsString {
 		return strconv.FormatInt(key, 10)
