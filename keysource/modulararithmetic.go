@@ -8,13 +8,13 @@ import (
 // goldenRatio is the fractional part of the golden ratio, times 2⁶⁴.
 const goldenRatio = 0x9e3779b97f4a7c15
 
-// ChooseK returns the step with which [Coprime] goes through the n texts over an
-// alphabet of size ≥ 2 characters, n a power of size: the k closest to 0.618… n,
-// the golden section, and the greater of two, that has no divisor in common with
-// n and moves the last character by a sixth of the alphabet at least, either way.
-// No multiple of the golden section comes closer to a whole number for its size,
-// so that keys which follow each other closely are far apart. It is fixed for
-// ever: a table's k must not change.
+// ChooseK returns the step with which [Coprime] goes through n texts, where n is a
+// power of size, the number of characters in the alphabet (at least 2). It is the k
+// closest to 0.618… n, the golden section, that has no divisor in common with n and
+// that moves the last character by at least a sixth of the alphabet in either
+// direction; of two such k, the greater. Multiples of the golden section stay far from
+// whole numbers, so that keys which follow each other closely are far apart. The result
+// must never change, since the k of a table must not.
 func ChooseK(n, size int64) int64 {
 	middle, _ := bits.Mul64(uint64(n), goldenRatio)
 	for d := int64(0); d < n; d++ {
@@ -55,7 +55,7 @@ func addMod(a, b, n int64) int64 {
 // inverse returns the x from 0 to n−1 with a·x mod n = 1, by the extended
 // algorithm of Euclid; a and n have no divisor in common, and 0 ≤ a < n.
 func inverse(a, n int64) int64 {
-	// r = s·a mod n throughout; |s| is less than n until r is the divisor, 1.
+	// Invariant: r = s·a mod n. |s| is less than n until r is the common divisor, 1.
 	r, next := n, a
 	s, factor := int64(0), int64(1)
 	for next != 0 {
@@ -69,8 +69,8 @@ func inverse(a, n int64) int64 {
 	return s
 }
 
-// power returns base to the power of length, and false where that does not fit
-// an int64. base is at least 1.
+// power returns base to the power of length, or false if that does not fit an int64.
+// base is at least 1.
 func power(base int64, length int) (int64, bool) {
 	n := int64(1)
 	for range length {

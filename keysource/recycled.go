@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// DefaultSeries is how many integers a series has unless
-	// [RecycledOptions].Size says otherwise.
+	// DefaultSeries is how many integers a series (a range that one process owns) has
+	// unless [RecycledOptions].Size says otherwise.
 	DefaultSeries = 1_000_000
 
-	// DefaultLease is the time for which a series belongs to its owner unless
+	// DefaultLease is for how long a series belongs to its owner after a renewal unless
 	// [RecycledOptions].Lease says otherwise.
 	DefaultLease = 30 * time.Second
 
-	// marginShare is the part of a lease by which the owner stops early, for
-	// clocks that do not run at one pace.
+	// marginShare is the divisor for the part of a lease by which the owner stops
+	// early, since two clocks do not run at exactly the same pace.
 	marginShare = 4
 
-	// renewShare is the part of a lease after which an owner that is busy renews
+	// renewShare is the divisor for the part of a lease after which a busy owner renews
 	// it.
 	renewShare = 3
 
-	// maxRuns is how many runs are kept at most. There is more than one after a
-	// change of series.
+	// maxRuns is how many runs of reserved integers a source keeps at most. There is
+	// more than one after a change of series.
 	maxRuns = 8
 )
 
@@ -38,53 +38,51 @@ const (
 type RecycledOptions struct {
 	Store SeriesStore
 
-	// OnConnection makes a source that has no store connection of its own and
-	// no goroutine: it reserves on the connection of each statement, see
-	// [Recycled.ReserveOn]. Store and MaxKey must not be set then.
+	// OnConnection makes a source without a store connection and without a goroutine:
+	// it reserves on the connection of each statement, see [Recycled.ReserveOn]. Store
+	// and MaxKey must then be nil.
 	OnConnection bool
 
-	// Size is how many integers a series has, and the most that one request may
-	// ask for; 0 is [DefaultSeries]. It has to be the size of the store's
-	// series.
+	// Size is how many integers a series has, and the most that one request may ask
+	// for. Zero means [DefaultSeries]. It must be the size of the store's series.
 	Size int64
 
-	// Lease is the time for which a series belongs to this owner after it was
-	// last renewed, at least 10 ms; 0 is [DefaultLease]. It has to be the lease
-	// of the store.
+	// Lease is for how long a series belongs to this owner after it was last renewed,
+	// at least 10 ms. Zero means [DefaultLease]. It must be the lease of the store.
 	Lease time.Duration
 
-	// Block, MinBlock and MaxBlock mean the same as in [SequenceOptions]: how
-	// many integers of the series are reserved at a time. They are at most
-	// Size.
+	// Block, MinBlock and MaxBlock say how many integers of the series are reserved at
+	// a time, as in [SequenceOptions]. They are at most Size.
 	Block              int64
 	MinBlock, MaxBlock int64
 
-	// MaxKey returns the greatest key in use from from to to, both included; 0 if no key
-	// is in use. It is asked about each series before its first key is handed out, and
-	// about all keys before the first new series is opened. If nil, no index can find
-	// that key, and nothing is compared.
+	// MaxKey returns the greatest key in the table between from and to, both included,
+	// or 0 if there is none. It is called for each series before its first key is
+	// handed out, and for all keys before the first new series is opened. It is nil if
+	// no index can find that key; then nothing is compared.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
-	// OnBehind is the remedy for a series, or a store, that stands below MaxKey.
+	// OnBehind is what the source does if a series, or the store's counter, is below
+	// MaxKey.
 	OnBehind Remedy
-	// OnStoreRollback is the remedy for a store that stands below the integers that it
-	// has given to this source.
+	// OnStoreRollback is what the source does if the store's counter is below the
+	// integers that the store has given to this source.
 	OnStoreRollback Remedy
 }
 
-// Recycled hands out the integers of a series that no other process has at the time, so
-// that processes that insert at once insert at different places of the index. When the
+// Recycled hands out the integers of a series, a range that no other process owns at
+// the time, so
 // series is used up, or has too few integers left for a request, the source gives it up
 // and takes over the lowest abandoned series that has enough. If no series has, it opens
 // a new one. All keys of a request are consecutive. The keys of two requests are in no
 // order.
 //
-// It is the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
-// 1994), in which a process without a series takes over the series of one that
-// has ended. Four things are done otherwise, since there they issue keys twice or
-// fail: the number of a new series comes from a counter that only grows, and not
-// from the greatest of the rows that are left; a used-up series is never taken
-// over, and is removed; a process gives up its own series before it takes over
-// another one; and there is no row that has to be there first.
+// It follows the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
+// 1994), in which a process without a series takes over the series of a process that
+// has ended. It differs in four points, where the original issues keys twice or fails:
+// the number of a new series comes from a counter that only grows, not from the
+// greatest row that is left; a used-up series is removed and never taken over; a
+// process gives up its own series before it takes over another; and no row has to exist
+// at first.
 //
 // # Blocks and leases
 //
@@ -108,12 +106,13 @@ type RecycledOptions struct {
 // A Recycled waits for a store that is down as a [Sequence] does, but uses the
 // integers in hand only while the lease lasts.
 //
-// The end of the integers that the store has given of each series is compared with the
-// store's answer whenever the source uses the series, and so is the end of the last
-// series that this source has opened with the start of the next one. A store that stands
-// lower has gone back, and the integers in hand are given up: [ErrStoreBack], or the
-// remedy of the options. If the table can be asked, the keys that it holds of a series
-// are found when the series is taken over or opened.
+// The source remembers the end of the integers that the store has given it of each
+// series, and the end of the last series that it has opened. It compares them with the
+// store's answers whenever it uses a series or opens one. A lower answer means that the
+// store has gone back, as after a restore; then the integers in hand are given up, and
+// the request gets [ErrStoreBack] or the remedy of the options applies. If the table
+// can be asked for its greatest key, keys in it that belong to a series are found when
+// the series is taken over or opened.
 //
 // It is safe for concurrent use and holds no lock while it waits. It has a
 // goroutine while it asks the store; on the statements' connections it has none.
@@ -121,7 +120,7 @@ type Recycled struct {
 	store    SeriesStore
 	maxKey   func(ctx context.Context, from, to int64) (int64, error)
 	seriesN  int64
-	exact    bool // nothing is kept: Block is 1
+	exact    bool // Block is 1: each request reserves only its own integers, and none are kept
 	onBehind Remedy
 	onBack   Remedy
 
@@ -129,21 +128,22 @@ type Recycled struct {
 
 	hand runs // the integers that are reserved and not handed out
 	tenure
-	reached map[int64]int64 // the end of the integers that the store has given, by the series' First
-	end     int64           // of the last series that was opened
-	brought map[int64]int64 // the least key by the series' First, see Advance
+	reached map[int64]int64 // by Series.First, the end of the integers that the store has given of the series
+	end     int64           // end of the last series that was opened
+	brought map[int64]int64 // by Series.First, the least key that may be handed out; see Advance
 
 	size  blockSize
-	begun time.Time // when the last block came
+	begun time.Time // when the last block was reserved
 
-	greeted  bool  // the store was compared with the table
-	suspects int64 // how often a key was found in use
+	greeted  bool  // the store was compared with the greatest key in the table
+	suspects int64 // how often Suspect was called
 
 	fetches, behind, taken, opened int64
 }
 
-// NewRecycled returns a source that hands out series of o.Store. It does no I/O:
-// the first request does. Of env it uses the clock. It returns [ErrOptions].
+// NewRecycled returns a source that hands out the integers of series in o.Store. It
+// does no I/O: the first request does. Of env it does not use Rand. Its error wraps
+// [ErrOptions].
 func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 	o.Size = cmp.Or(o.Size, DefaultSeries)
 	o.Lease = cmp.Or(o.Lease, DefaultLease)
@@ -190,14 +190,14 @@ func NewRecycled(o RecycledOptions, env Env) (*Recycled, error) {
 	return s, nil
 }
 
-// Next returns r.N consecutive integers in ascending order: int64 in the empty
-// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// Next returns r.N consecutive integers in ascending order: int64 in the empty layout,
+// decimal text in [dialect.SequentialAsString]. For any other layout it returns
 // [ErrLayout]. It also returns the errors of [Recycled.Reserve].
 func (s *Recycled) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *Recycled) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
 		return room, ErrLayout
@@ -212,10 +212,11 @@ func (s *Recycled) Append(ctx context.Context, room []driver.Value, r Request) (
 // Reserve returns the first of n consecutive integers, which are handed out only once. It
 // returns [ErrCount], [ErrTooMany] for more than a series has, [ErrExhausted],
 // [ErrClosed], the errors of the store ([ErrStoreDown], [ErrStoreState], [ErrStoreBack],
-// [ErrStoreBehind]), or the context's when that ends while the store has not failed.
+// [ErrStoreBehind]), or the context's error if the context ends while the store has not
+// failed.
 //
-// A source on the statements' connections returns the integers in hand, or
-// [ErrNoConnection].
+// If the source reserves on the statements' connections, Reserve can only return
+// integers in hand, and otherwise fails with [ErrNoConnection].
 func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
 	if err := fits(n, s.seriesN); err != nil {
 		return 0, err
@@ -230,8 +231,8 @@ func (s *Recycled) Reserve(ctx context.Context, n int64) (int64, error) {
 	return s.await(ctx, w)
 }
 
-// fits returns the error of a request for a number of integers that no series of
-// a size has.
+// fits returns an error if n is less than 1, or more integers than a series of that
+// size has.
 func fits(n, size int64) error {
 	switch {
 	case n < 1:
@@ -242,20 +243,22 @@ func fits(n, size int64) error {
 	return nil
 }
 
-// Traits returns that keys are integers, and consecutive in a request.
+// Traits returns that keys are integers, and that the keys of a request are
+// consecutive.
 func (s *Recycled) Traits() Traits { return Traits{Contiguous: true, Integer: true} }
 
-// Drop gives up the integers that are reserved or being fetched, since one of
-// them was found in use. Later keys were reserved after the call.
+// Drop gives up the integers that are reserved or being fetched. A caller uses it when
+// it has found one of them in the table. Later keys come from reservations after the
+// call.
 func (s *Recycled) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.discard()
 }
 
-// Suspect is [Recycled.Drop] for a source whose greatest key can be asked for: the series
-// is checked again as if it were another process's, and [RecycledOptions].OnBehind
-// applies to keys in it that no source has reserved.
+// Suspect does what [Recycled.Drop] does, for a source whose greatest key can be asked
+// for. The series is then checked again as if another process had owned it, and
+// [RecycledOptions].OnBehind applies to keys in it that no source has reserved.
 func (s *Recycled) Suspect() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,21 +267,20 @@ func (s *Recycled) Suspect() {
 	s.held, s.greeted = Series{}, false
 }
 
-// discard gives up the integers in hand, which leaves a gap. The caller holds
-// mu.
+// discard gives up the integers in hand, so that they are never handed out. The caller
+// holds mu.
 func (s *Recycled) discard() {
 	s.hand = nil
 	s.drops++
 }
 
-// Advance notes that the key to-1 is in use. If it lies in this source's series, no lower
-// key of that series is handed out any more, and all series that any process opens from
-// now on lie above it. Series that were opened before and that other processes hold, or
-// that are abandoned, stay as they are. Of the errors of [Recycled.Reserve] it returns
-// [ErrStoreDown], [ErrStoreState] and [ErrClosed].
+// Advance notes that the key to-1 is in use. If it lies in this source's series, no
+// lower key of that series is handed out any more. All series that any process opens
+// from now on lie above it. Series that other processes hold, or that are abandoned,
+// stay as they are. Advance returns [ErrStoreDown], [ErrStoreState] and [ErrClosed].
 //
-// A source on the statements' connections that would have to ask the store returns
-// [ErrNoConnection]; see [Recycled.AdvanceOn].
+// If the source reserves on the statements' connections and would have to ask the
+// store, Advance returns [ErrNoConnection]; see [Recycled.AdvanceOn].
 func (s *Recycled) Advance(ctx context.Context, to int64) error {
 	if s.onConn {
 		return s.AdvanceOn(ctx, to, SeriesAt{})
@@ -295,8 +297,8 @@ func (s *Recycled) Advance(ctx context.Context, to int64) error {
 	return nil
 }
 
-// follow gives up what of that in hand is below to, and reports whether the
-// store is known to open new series above it.
+// follow gives up the integers in hand that are below to, and reports whether the store
+// is known to open new series at to or above.
 func (s *Recycled) follow(to int64) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -307,7 +309,7 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 		s.brought[h.First] = max(s.brought[h.First], to)
 	}
 	for i, r := range s.hand {
-		// A run of a series far below is not concerned.
+		// A run far below to belongs to another series, and keeps its integers.
 		if r.first < to && to-r.first <= s.seriesN {
 			s.hand[i] = r.from(to)
 		}
@@ -317,11 +319,12 @@ func (s *Recycled) follow(to int64) (known bool, err error) {
 }
 
 // Close gives back the unused part of the block in hand, ends the lease and makes
-// requests fail with [ErrClosed]. It waits for a fetch in flight, and for the store,
-// until ctx ends. It returns the error of ctx or of the store; then the lease expires
-// unrenewed. It may be called again.
+// requests fail with [ErrClosed]. It waits for a fetch in progress, and for the store,
+// until ctx ends. If it fails, with the error of ctx or of the store, the lease runs
+// out by its time. It may be called again.
 //
-// A source on the statements' connections gives nothing back; see [Recycled.CloseOn].
+// If the source reserves on the statements' connections, Close gives nothing back; see
+// [Recycled.CloseOn].
 func (s *Recycled) Close(ctx context.Context) error {
 	s.mu.Lock()
 	f := s.shut()
@@ -342,15 +345,15 @@ func (s *Recycled) Close(ctx context.Context) error {
 	return nil
 }
 
-// rest takes the rest of the series: the series itself, and its first integer
-// from which on none was handed out.
+// rest takes the series away from the source. It returns the series, and its first
+// integer from which on none was handed out.
 func (s *Recycled) rest() (Series, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	held, to := s.held, s.held.Next
 	for _, r := range s.hand {
 		if after(r.first, r.n) == held.Next {
-			to = max(r.first, held.First) // the run before may be joined to it
+			to = max(r.first, held.First) // the run may begin with integers of the series before
 		}
 	}
 	s.held, s.hand = Series{}, nil

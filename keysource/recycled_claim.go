@@ -8,36 +8,37 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// claimTries is how often a claim goes on with another series, or with its own
-// as it is found, before it is begun anew.
+// claimTries is how many rounds a claim (an attempt to get integers of a series) has:
+// in each it tries another series, or its own as the row is then. After the last it
+// fails.
 const claimTries = 8
 
-// claim is one attempt to get integers of a series, or to renew its lease. It
-// works on a copy of the source's state, so that nothing is remembered that a
+// claim is one attempt to get integers of a series, or to renew the lease of a series.
+// It works on a copy of the source's state, so that the source remembers nothing that a
 // transaction undoes.
 type claim struct {
 	src    *Recycled
 	store  SeriesStore
 	maxKey func(ctx context.Context, from, to int64) (int64, error)
 
-	need, want int64 // at least, at most; need 0: the lease is to be renewed
-	drops      int64 // of the source, when the claim was begun
-	suspects   int64 // the same
+	need, want int64 // the least and the most integers to get; if need is 0, only the lease is renewed
+	drops      int64 // src.drops when the claim was begun
+	suspects   int64 // src.suspects when the claim was begun
 
 	held    Series
-	floor   int64 // no key of held is below it
-	end     int64 // of the last series that was opened
+	floor   int64 // no key of held that is below it may be handed out
+	end     int64 // end of the last series that was opened
 	greeted bool
 
-	sent          time.Time // when what renewed the lease was sent
+	sent          time.Time // when the call that renewed the lease was sent
 	got           run
-	lost          bool // the integers in hand are not to be trusted, or belong to another's series by now
-	fault         bool // err means that the store must not be used as it stands
+	lost          bool // the source must give up its integers in hand: they may repeat keys, or belong to another owner's series
+	fault         bool // the error of run means that the store must not be used in its present state
 	behind        int64
 	taken, opened int64
 }
 
-// run reserves the integers that are needed.
+// run reserves the integers that are needed, or renews the lease.
 func (c *claim) run(ctx context.Context) error {
 	for range claimTries {
 		if c.held.First == 0 {
@@ -48,7 +49,7 @@ func (c *claim) run(ctx context.Context) error {
 				return err
 			}
 			if c.held.First == 0 {
-				continue // it was another one's again
+				continue // another process has changed the series meanwhile
 			}
 		}
 		if done, err := c.reserve(ctx); done || err != nil {
@@ -58,15 +59,16 @@ func (c *claim) run(ctx context.Context) error {
 	return errUnsteady
 }
 
-// reserve moves the next integer of the series that is held, and gives that up
-// where it has not enough left. It reports whether the claim is done.
+// reserve raises the next integer of the held series in the store, so that the integers
+// below it are ours. If the series has too few left, reserve gives it up. It reports
+// whether the claim is done.
 func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	h := c.held
 	from := h.Next
 	reached, brought := c.known(h)
 	if reached > max(from, c.floor) {
-		// Other processes have got these since the claim was begun, from a store that has
-		// gone back, or stands higher.
+		// This source has been given these integers since the claim was begun: the
+		// claim's copy of the row is out of date, or the store has gone back.
 		c.held = Series{}
 		return false, nil
 	}
@@ -77,15 +79,15 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 	if c.need > 0 {
 		left := h.Last - from + 1
 		if left < c.need {
-			// First its own, then another one: a source that has two keeps one from other
-			// processes.
+			// The own series is given up before another one is taken: a source with two
+			// would keep one from other processes.
 			c.held = Series{}
 			return false, c.store.GiveUp(ctx, h, from)
 		}
 		to = from + min(c.want, left)
 	}
-	// Before it is sent: however long the answer takes, the store counts the
-	// lease from a later moment.
+	// The time is read before the call is sent: the store counts the lease from a later
+	// moment, however long the answer takes.
 	c.sent = c.src.now()
 	now, moved, err := c.store.Move(ctx, h, to)
 	switch {
@@ -99,19 +101,19 @@ func (c *claim) reserve(ctx context.Context) (done bool, err error) {
 		}
 		return true, nil
 	case now.Own && now.Epoch == h.Epoch && now.Next >= h.Next:
-		// A reservation whose answer was lost, or of a transaction that has
-		// committed.
+		// An earlier reservation of this owner has moved the row: its answer was lost,
+		// or its transaction has committed meanwhile.
 		c.held = now
 		return false, nil
 	}
-	// Another one's by now, or the store has gone back.
+	// Another owner has the series, or the store has gone back.
 	c.lost = true
 	c.held = Series{}
 	return false, nil
 }
 
-// acquire makes a series this owner's: one that it has from a lost answer, the lowest
-// abandoned one, or a new one.
+// acquire gets a series for this owner: one that it already has from a call whose
+// answer was lost, the lowest abandoned one, or a new one.
 func (c *claim) acquire(ctx context.Context) error {
 	s, err := c.store.Own(ctx)
 	if err == nil && s.First == 0 {
@@ -125,14 +127,14 @@ func (c *claim) acquire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The store has counted this series, whichever process opened it: a store that stands
-	// lower later has gone back.
+	// The store has counted this series, whichever process opened it: if the store's
+	// counter is lower later, the store has gone back.
 	c.end = max(c.end, after(s.Last, 1))
 	return c.judge(ctx, s)
 }
 
-// open opens a new series. It first asks for the greatest key in the table, which was
-// reserved before, so that a store in order answers above it.
+// open opens a new series. Before that it asks for the greatest key in the table. That
+// key was reserved earlier, so a store that has lost nothing answers above it.
 func (c *claim) open(ctx context.Context) (Series, error) {
 	inUse, cause, remedy := c.end, ErrStoreBack, c.src.onBack
 	if c.maxKey != nil && !c.greeted {
@@ -176,21 +178,23 @@ func (c *claim) open(ctx context.Context) (Series, error) {
 	return s, nil
 }
 
-// refuse returns the error of a store that must not be used as it stands.
+// refuse returns err, and marks it as one that makes the store unusable in its present
+// state.
 func (c *claim) refuse(err error) error {
 	c.fault = true
 	return err
 }
 
-// refuseSeries is refuse for a series.
+// refuseSeries is refuse for a series whose next integer is below least.
 func (c *claim) refuseSeries(cause error, s Series, least int64) error {
 	return c.refuse(anchor.Endf("%w; its series from %d to %d", standsAt(cause, s.Next, least, nil), s.First, s.Last))
 }
 
-// judge takes a series whose row this process was not the last to move, unless it stands
-// below keys in use: those that this source has reserved before, or those in the table.
-// In an intact store no other process can have later keys of the series, except after the
-// lease has run out since the row was read. Then c holds none.
+// judge makes s the held series, unless its row is below keys in use: keys that this
+// source has reserved before, or keys in the table. Another process was the last to
+// move the row. In a store that has lost nothing, no other process can have later keys
+// of the series, unless the lease has run out since the row was read; then judge leaves
+// the claim without a series.
 func (c *claim) judge(ctx context.Context, s Series) error {
 	c.floor = 0
 	reached, _ := c.known(s)
@@ -224,7 +228,8 @@ func (c *claim) judge(ctx context.Context, s Series) error {
 	return nil
 }
 
-// greatest calls the options' MaxKey, and adds to its error which keys were asked for.
+// greatest calls maxKey of the options, and adds to its error that the greatest key was
+// asked for.
 func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 	key, err := c.maxKey(ctx, from, to)
 	if err != nil {
@@ -234,8 +239,9 @@ func (c *claim) greatest(ctx context.Context, from, to int64) (int64, error) {
 }
 
 // known returns the end of the integers that the store has given of a series, and the
-// least key of the series that may be handed out. If the store was made again by hand,
-// the integers of one series may be in another one that this process has had.
+// least key of the series that may be handed out. After a store was set up again by
+// hand, a series can overlap others that this process has had, so all of them are
+// compared.
 func (c *claim) known(of Series) (reached, brought int64) {
 	c.src.mu.Lock()
 	defer c.src.mu.Unlock()
@@ -247,7 +253,8 @@ func (c *claim) known(of Series) (reached, brought int64) {
 	return reached, c.src.brought[of.First]
 }
 
-// newClaim returns an attempt to get integers for s. The caller holds the mu of s.
+// newClaim returns a claim for at least need and at most want integers. The caller
+// holds s.mu.
 func newClaim(s *Recycled, need, want int64) *claim {
 	return &claim{
 		src: s, need: need, want: want, drops: s.drops, suspects: s.suspects,
@@ -255,8 +262,8 @@ func newClaim(s *Recycled, need, want int64) *claim {
 	}
 }
 
-// accept notes what a claim has done and the store has committed. It returns the integers
-// that may be handed out. The caller holds mu.
+// accept stores the results of a claim that the store has committed in the source. It
+// returns the integers that may be handed out. The caller holds mu.
 func (s *Recycled) accept(c *claim) run {
 	s.fetches++
 	s.fault, s.failure = nil, nil
@@ -264,7 +271,7 @@ func (s *Recycled) accept(c *claim) run {
 	s.note(c)
 	s.held = c.held
 	if known.First == c.held.First && known.Epoch == c.held.Epoch && !c.lost {
-		// Another claim that came after this one may have been settled before.
+		// A claim that was begun later may have been accepted earlier.
 		s.held.Next = max(known.Next, c.held.Next)
 	}
 	if c.held.First > 0 {
@@ -279,7 +286,7 @@ func (s *Recycled) accept(c *claim) run {
 		s.begun = now
 	}
 	if c.suspects != s.suspects {
-		s.held = Series{} // it is to be looked at again
+		s.held = Series{} // so that it is compared with the table again
 	}
 	if c.drops != s.drops {
 		return run{}
@@ -287,12 +294,12 @@ func (s *Recycled) accept(c *claim) run {
 	return c.got.from(s.brought[c.held.First])
 }
 
-// note keeps the facts that hold whether the claim has succeeded or not. After a failed
-// claim a series is only known if it was known before: the floor of another series, below
-// which no key may be handed out, is found again.
+// note stores the facts that hold whether the claim has succeeded or not. If a failed
+// claim has changed the series, the source forgets the series, and finds out again from
+// which integer on its keys may be handed out.
 func (s *Recycled) note(c *claim) {
 	if c.lost && c.drops == s.drops {
-		// Only the integers in hand: the integers that c was given are good.
+		// Only the integers in hand are lost: the integers that c was given are good.
 		s.hand = nil
 	}
 	if c.held != s.held {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// join returns n integers, an error, or a waiter that will have either.
+// join returns the first of n integers, an error, or a waiter that will get either.
 func (s *Recycled) join(n int64) (int64, *waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,8 @@ func (s *Recycled) join(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// storeError returns the error of a call for the store that no request waits for.
+// storeError returns the error of a call to the store that was not made for a waiting
+// request.
 func storeError(ctx context.Context, err error) error {
 	if errors.Is(err, ErrStoreState) {
 		return err
@@ -35,8 +36,8 @@ func storeError(ctx context.Context, err error) error {
 	return down(ctx.Err(), err)
 }
 
-// take takes n of the integers in hand, while the lease lasts. The caller holds mu, as
-// for the functions below.
+// take takes n of the integers in hand if the lease still lasts. The caller holds mu,
+// as for the functions below.
 func (s *Recycled) take(n int64, now time.Time) (int64, bool) {
 	if s.closed || !s.leased(now) {
 		return 0, false
@@ -44,7 +45,8 @@ func (s *Recycled) take(n int64, now time.Time) (int64, bool) {
 	return s.hand.pick(n)
 }
 
-// refill starts a fetch if one is needed and none is in flight, at a request.
+// refill starts a fetch (the goroutine that asks the store) if one is needed and none
+// is running.
 func (s *Recycled) refill(now time.Time) {
 	if s.fetch != nil {
 		return
@@ -55,7 +57,8 @@ func (s *Recycled) refill(now time.Time) {
 	s.start(s.once)
 }
 
-// needs returns how many integers to ask the store for, and whether to ask it.
+// needs returns how many integers to ask the store for, at least and at most, and
+// whether to ask it at all.
 func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	want = s.waiting(s.seriesN)
 	switch {
@@ -64,7 +67,7 @@ func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	case len(s.queue) > 0:
 		need = s.queue[0].n
 		if s.held.First > 0 && !s.leased(now) && s.hand.hold(need) {
-			return 0, 0, true // the integers in hand suffice
+			return 0, 0, true // only the lease has to be renewed: the integers in hand suffice
 		}
 		if s.exact {
 			return need, want, true
@@ -73,14 +76,14 @@ func (s *Recycled) needs(now time.Time) (need, want int64, needed bool) {
 	case s.fault != nil || s.failure != nil || s.held.First == 0:
 		return 0, 0, false
 	case !s.exact && s.held.Next <= s.held.Last && s.hand.count() < s.size.n/2:
-		// The rest of a used-up series comes first: once another one is taken,
-		// it cannot be given back.
+		// The rest of a nearly used-up series is reserved first: once the source has
+		// another series, it cannot give this rest back.
 		return 1, s.size.n, true
 	}
 	return 0, 0, s.renewable(now)
 }
 
-// once makes a claim if one is needed.
+// once makes a claim, which is an attempt to get integers, if one is needed.
 func (s *Recycled) once(ctx context.Context, _ *fetch) (answered, on bool) {
 	c, limit, ok := s.begin()
 	if !ok {
@@ -91,7 +94,8 @@ func (s *Recycled) once(ctx context.Context, _ *fetch) (answered, on bool) {
 	return err == nil, s.settle(c, err, late, s.now().Sub(began))
 }
 
-// attempt runs the claim within a time, and reports whether that was too short.
+// attempt runs the claim with a time limit, and reports whether it failed because the
+// limit was too short.
 func (c *claim) attempt(ctx context.Context, limit time.Duration) (late bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -99,7 +103,7 @@ func (c *claim) attempt(ctx context.Context, limit time.Duration) (late bool, er
 	return err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded), err
 }
 
-// begin returns the next claim, or ends the fetch.
+// begin returns the next claim, or false if none is needed, which ends the fetch.
 func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +117,8 @@ func (s *Recycled) begin() (*claim, time.Duration, bool) {
 	return c, s.limit, true
 }
 
-// settle notes the result of a claim, and reports whether to ask again; if not, the fetch
-// has ended.
+// settle stores the result of a claim, and reports whether to ask the store again; if
+// not, the fetch has ended.
 func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,15 +140,15 @@ func (s *Recycled) settle(c *claim, err error, late bool, took time.Duration) bo
 	return true
 }
 
-// fail notes the error of a claim, and reports whether it is final. If it is, it has
-// answered the waiting requests.
+// fail stores the error of a claim, and reports whether it is final. If it is, fail has
+// answered the waiting requests with it.
 func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	switch {
 	case c.fault || errors.Is(err, ErrStoreBack):
 		s.fault, s.probed = err, now
 		s.dismiss(err)
 	case errors.Is(err, ErrExhausted):
-		// The remaining integers may be enough for the next one.
+		// The remaining integers may be enough for the next request.
 		if len(s.queue) == 0 {
 			return true
 		}
@@ -155,7 +159,8 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 		s.serveHand()
 		return false
 	case s.fault != nil:
-		// Each waiting request has waited for one probe.
+		// This probe of a store that must not be used has failed: it was made for all
+		// waiting requests.
 		s.probed = now
 		s.dismiss(s.fault)
 	case errors.Is(err, ErrStoreState):
@@ -168,7 +173,7 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 	return true
 }
 
-// serveHand answers the requests that wait from the integers in hand.
+// serveHand answers the waiting requests from the integers in hand.
 func (s *Recycled) serveHand() {
 	s.serve(func(w *waiter) bool {
 		first, ok := s.hand.pick(w.n)

@@ -5,23 +5,24 @@ import (
 	"errors"
 )
 
-// ReserveOn is [Recycled.Reserve] for a source on the statements' connections; one that
-// has a store of its own ignores at. The integers in hand come first, while the lease
-// lasts: their reservation has committed, so that they may be used inside a transaction
-// too. Where it does not suffice, the store is asked through at.Transact, on the calling
-// goroutine, while no lock is held:
+// ReserveOn does what [Recycled.Reserve] does, for a source that reserves on the
+// statements' connections; a source that has a store of its own ignores at. The
+// integers in hand come first, while the lease lasts: their reservation has committed,
+// so they may be used inside a transaction too. If they do not suffice, the store is
+// asked through at.Transact, on the calling goroutine, while no lock is held:
 //
-//	at.Open   reserves             keeps                 rolled back
-//	false     a block, or n of 1   what n leaves of it   cannot be
-//	true      n                    nothing               with the transaction
+//	at.Open   reserves                    keeps             if rolled back
+//	false     a block, or n of Block 1    the rest of it    cannot happen
+//	true      n integers                  nothing           undone with the transaction
 //
 // Nothing that is done inside a transaction is remembered, not even a series
 // that was taken over or opened there: once the transaction has committed, the
 // next call finds the series in the store.
 //
-// The errors are the ones that [Recycled.Reserve] returns, [ErrNoConnection] without at.Transact,
-// [ErrStoreDown] where the store has changed again and again during the call,
-// and any other error of at as it is. Nothing is asked again after an error.
+// The errors are the ones that [Recycled.Reserve] returns; [ErrNoConnection] if
+// at.Transact is nil; [ErrStoreDown] if the store has changed again and again during
+// the call; and any other error of at as it is. After an error the store is not asked
+// again.
 func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, error) {
 	if err := fits(n, s.seriesN); err != nil {
 		return 0, err
@@ -29,8 +30,8 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 	if !s.onConn {
 		return s.Reserve(ctx, n)
 	}
-	// Once more if other requests have taken the renewed integers, or a Drop came
-	// between.
+	// Ask again only if other requests have taken the renewed integers, or Drop was
+	// called meanwhile.
 	for {
 		first, c, err := s.askOn(n, at)
 		if c == nil || err != nil {
@@ -48,7 +49,8 @@ func (s *Recycled) ReserveOn(ctx context.Context, n int64, at SeriesAt) (int64, 
 	}
 }
 
-// askOn returns n of the integers in hand, an error, or the claim to make.
+// askOn returns the first of n integers in hand, an error, or the claim (an attempt to
+// reserve) to make.
 func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +79,7 @@ func (s *Recycled) askOn(n int64, at SeriesAt) (int64, *claim, error) {
 	return 0, s.claimOn(n, s.size.atLeast(n, s.seriesN), at), nil
 }
 
-// claimOn is newClaim on a statement's connection.
+// claimOn returns a new claim for a statement's connection.
 func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	c := newClaim(s, need, want)
 	c.maxKey = at.MaxKey
@@ -85,8 +87,8 @@ func (s *Recycled) claimOn(need, want int64, at SeriesAt) *claim {
 	return c
 }
 
-// settleOn notes the result of a claim. It returns the first of n integers, an error, or
-// neither if the store has to be asked again.
+// settleOn stores the result of a claim. It returns the first of n integers, an error,
+// or neither if the store has to be asked again.
 func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +99,8 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	case err != nil:
 		return 0, s.failOn(c, err)
 	case s.order.gives(c.got):
-		// The store has gone back to where this claim had seen it, after another
-		// one had got the same. The next attempt finds out.
+		// Another claim has been given the same integers, so the store has gone back in
+		// between. The next attempt detects that.
 		s.discard()
 		return 0, nil
 	case at.Open:
@@ -126,8 +128,8 @@ func (s *Recycled) settleOn(n int64, at SeriesAt, c *claim, err error) (int64, e
 	return r.first, nil
 }
 
-// failOn notes the error of a claim, which was undone, and returns the error of
-// the request.
+// failOn stores the error of a claim whose transaction was rolled back, and returns the
+// error of the request.
 func (s *Recycled) failOn(c *claim, err error) error {
 	switch {
 	case c.fault || errors.Is(err, ErrStoreBack):
@@ -142,10 +144,10 @@ func (s *Recycled) failOn(c *claim, err error) error {
 	return err
 }
 
-// AdvanceOn is [Recycled.Advance] for a source on the statements' connections;
-// one that has a store of its own ignores at. It asks only if the store may open
-// a series below to, and returns at's error as it is. An advance inside a
-// transaction may be rolled back, so that later calls repeat it.
+// AdvanceOn does what [Recycled.Advance] does, for a source that reserves on the
+// statements' connections; a source that has a store of its own ignores at. It asks the
+// store only if the store may open a series below to, and returns the store's error as
+// it is. An advance inside a transaction may be rolled back, so later calls repeat it.
 func (s *Recycled) AdvanceOn(ctx context.Context, to int64, at SeriesAt) error {
 	if !s.onConn {
 		return s.Advance(ctx, to)
@@ -166,8 +168,8 @@ func (s *Recycled) AdvanceOn(ctx context.Context, to int64, at SeriesAt) error {
 	return err
 }
 
-// CloseOn is [Recycled.Close] with a connection on which the rest can be given
-// back: one on which no transaction is open.
+// CloseOn does what [Recycled.Close] does, and gives the unused integers back on a
+// connection that has no open transaction.
 func (s *Recycled) CloseOn(ctx context.Context, at SeriesAt) error {
 	if err := s.Close(ctx); err != nil || !s.onConn || at.Transact == nil || at.Open {
 		return err

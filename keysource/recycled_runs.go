@@ -9,7 +9,8 @@ import (
 // source's mu guards them.
 type runs []run
 
-// pick takes n integers of the first run that has them.
+// pick takes n consecutive integers from the first run that has as many, and returns
+// the first.
 func (h *runs) pick(n int64) (int64, bool) {
 	for i, r := range *h {
 		if r.n >= n {
@@ -21,17 +22,18 @@ func (h *runs) pick(n int64) (int64, bool) {
 	return 0, false
 }
 
-// hold reports whether a run has n integers.
+// hold reports whether a single run has n integers.
 func (h runs) hold(n int64) bool {
 	return slices.ContainsFunc(h, func(r run) bool { return r.n >= n })
 }
 
-// tidy forgets empty runs.
+// tidy removes empty runs.
 func (h *runs) tidy() {
 	*h = slices.DeleteFunc(*h, func(r run) bool { return r.n == 0 })
 }
 
-// keep adds a run.
+// keep adds r to the runs: it extends the run that ends where r begins, if there is
+// one.
 func (h *runs) keep(r run) {
 	if r.n == 0 {
 		return
@@ -43,12 +45,12 @@ func (h *runs) keep(r run) {
 		}
 	}
 	if len(*h) == maxRuns {
-		*h = slices.Delete(*h, 0, 1) // a gap
+		*h = slices.Delete(*h, 0, 1) // the oldest run is never handed out
 	}
 	*h = append(*h, r)
 }
 
-// count returns how many integers there are.
+// count returns how many integers all runs have together.
 func (h runs) count() int64 {
 	var n int64
 	for _, r := range h {
@@ -57,22 +59,22 @@ func (h runs) count() int64 {
 	return n
 }
 
-// tenure holds which series a [Recycled] has, and for how long. The source's mu guards
+// tenure holds which series a [Recycled] owns, and for how long. The source's mu guards
 // held and sent.
 type tenure struct {
-	held  Series    // as this source has left it; First is 0 if the source has no series
-	sent  time.Time // when the last renewal of its lease was sent
+	held  Series    // the series as this source last changed its row; First is 0 if it owns none
+	sent  time.Time // when the last renewal of the lease was sent
 	lease time.Duration
 }
 
-// leased reports whether the lease lasts for sure. A clock that was set back
-// says nothing.
+// leased reports whether the lease surely lasts at now. If the clock was set back, it
+// returns false.
 func (t *tenure) leased(now time.Time) bool {
 	d := now.Sub(t.sent)
 	return t.held.First > 0 && d >= 0 && d < t.lease-t.lease/marginShare
 }
 
-// renewable reports whether it is time to renew the lease.
+// renewable reports whether the lease should be renewed at now.
 func (t *tenure) renewable(now time.Time) bool {
 	d := now.Sub(t.sent)
 	return t.held.First > 0 && (d < 0 || d >= t.lease/renewShare)

@@ -4,20 +4,20 @@ import "time"
 
 // RecycledStats is the state of a [Recycled] at one moment.
 type RecycledStats struct {
-	Next    int64 // the lowest key in hand; 0 if there is no key in hand
-	Left    int64 // how many are reserved and not handed out
-	Series  int64 // the number of the series, from 1; 0 if the source has none
-	Room    int64 // how many integers of it are not reserved
-	Taken   int64 // abandoned series that were taken over
-	Opened  int64 // new series
-	Fetches int64 // answers of the store that were accepted
-	Waits   int64 // requests that had to wait for the store
-	Behind  int64 // keys in use that were found in a series, unless that was an error: how far the greatest was above its next integer
+	Next    int64 // the lowest key in hand; 0 if there is none
+	Left    int64 // how many integers are reserved and not handed out
+	Series  int64 // the number of the owned series, from 1; 0 if the source owns none
+	Room    int64 // how many integers of the series are not reserved
+	Taken   int64 // how many abandoned series were taken over
+	Opened  int64 // how many new series were opened
+	Fetches int64 // how many answers of the store were accepted
+	Waits   int64 // how many requests had to wait for the store
+	Behind  int64 // how far a key in the table was above the next integer of its series, at most, when that was no error
 	Err     error // the error of the last attempt; nil after an answer
 
 	Block     int64 // how many integers the next fetch reserves, unless a statement needs more
 	Lease     time.Duration
-	LeaseHeld bool      // the lease lasts for sure
+	LeaseHeld bool      // whether the lease surely lasts
 	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
 	Fetching  Fetching
 }
@@ -47,7 +47,7 @@ func (s *Recycled) Stats() RecycledStats {
 	return st
 }
 
-// noteOn measures a claim on a statement's connection.
+// noteOn records a claim on a statement's connection in the statistics.
 func (c *claim) noteOn(began time.Time, err error) {
 	s := c.src
 	now := s.now()

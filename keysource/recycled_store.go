@@ -2,66 +2,66 @@ package keysource
 
 import "context"
 
-// Series is a run of consecutive integers that one owner at a time hands out,
-// as its row in the store stands.
+// Series is a row of the store: a range of consecutive integers that one owner at a
+// time hands out.
 type Series struct {
-	First, Last int64 // the integers that it covers; First is 0 for no series
-	Next        int64 // the lowest integer that is not reserved; Last+1: it is used up
-	Epoch       int64 // counts its owners
-	Own         bool  // it is this owner's
+	First, Last int64 // the first and the last integer of the range; First is 0 if there is no series
+	Next        int64 // the lowest integer that is not reserved; Last+1 if all are
+	Epoch       int64 // how many owners the series has had
+	Own         bool  // whether it belongs to the owner that asks
 }
 
-// SeriesStore is the store of a [Recycled], for one owner: a process, or each
-// source in it. There is a method for each thing that a transaction does and no
-// other one may come between, so there are more than of other interfaces.
+// SeriesStore is the store of a [Recycled], as one owner sees it: a process, or each
+// source in a process. It has a method for each thing that has to be done in one
+// transaction, so it has more methods than other interfaces.
 //
-// All return when the context ends. Own and Move find out the effect of a call that
-// failed. Errors are as of a [Reserver]: an error that wraps [ErrStoreState] is passed on
-// as it is, [ErrExhausted] means that no new series can be opened, and after any other
-// the store counts as down.
+// All methods return when the context ends. Own and Move find out the effect of a call
+// that failed. Errors have the meaning that they have for a [Reserver]: an error that
+// wraps [ErrStoreState] is passed on as it is, [ErrExhausted] means that no new series
+// can be opened, and after any other error the store counts as down.
 type SeriesStore interface {
-	// Own returns the lowest series of this owner; the zero Series where the
-	// owner has none.
+	// Own returns the lowest series of this owner, or the zero Series if the owner has
+	// none.
 	Own(ctx context.Context) (Series, error)
 
-	// Move sets the next integer of a series from s.Next to to ≥ s.Next, and makes the
-	// lease last its whole time from now on, if the row is this owner's, has s.Epoch and
-	// stands at s.Next. Otherwise it changes nothing and returns the row as it is, or the
+	// Move raises the next integer of a series from s.Next to to, which is not less,
+	// and restarts the lease, if the row belongs to this owner, has s.Epoch and still
+	// has s.Next. Otherwise it changes nothing and returns the row as it is, or the
 	// zero Series if there is no row. It returns only after its change is committed.
 	Move(ctx context.Context, s Series, to int64) (now Series, moved bool, err error)
 
-	// TakeOver makes the lowest abandoned series with n ≥ 1 integers left this owner's: a
-	// series whose lease has run out by the server's clock. It returns the zero Series if
-	// no series qualifies. Series that are used up and abandoned are removed.
+	// TakeOver gives this owner the lowest abandoned series that has n ≥ 1 integers
+	// left. A series is abandoned when its lease has run out by the server's clock.
+	// TakeOver returns the zero Series if there is none. It removes abandoned series
+	// that are used up.
 	TakeOver(ctx context.Context, n int64) (Series, error)
 
-	// Open makes a new series this owner's, above all that ever were, whether
-	// their rows are there or not. A store that would have to open it below seen
-	// has gone back: it opens none and answers where it stands in First.
+	// Open makes a new series for this owner, above all series that ever existed, even
+	// if their rows are gone. If that would be below seen, the store has gone back:
+	// Open makes no series and returns where it would have begun in First.
 	Open(ctx context.Context, seen int64) (Series, error)
 
 	// GiveUp ends this owner's right to a series. If the row is still as in s, its next
-	// integer becomes to: less than s.Next gives back integers that were reserved last
-	// and not used. A series that is used up then is removed.
+	// integer is set to to: a to below s.Next gives back the integers that were
+	// reserved last and not used. A series that is then used up is removed.
 	GiveUp(ctx context.Context, s Series, to int64) error
 
-	// Advance makes every series that is opened from now on begin at to or
-	// above.
+	// Advance makes every series that is opened from now on begin at to or above.
 	Advance(ctx context.Context, to int64) error
 }
 
-// SeriesAt is one statement's way to the store of series: its own connection. It
-// is used by the call that it is given to alone, on the calling goroutine.
+// SeriesAt gives a call access to the series through a statement's own connection. Only
+// the call that gets it uses it, on the calling goroutine.
 type SeriesAt struct {
-	// Transact calls f with the store as that connection sees it, in one
-	// transaction: outside of any in one of its own, which has committed when
-	// it returns without an error and is undone when f returns one; inside one
-	// as a part of that. nil: there is no connection.
+	// Transact calls f with the store on that connection, in one transaction. If none
+	// is open, it begins one, and commits it after f or rolls it back if f returns an
+	// error. Otherwise f runs as a part of the open transaction. Transact is nil if
+	// there is no connection.
 	Transact func(ctx context.Context, f func(SeriesStore) error) error
 
-	// MaxKey is as in [RecycledOptions], on that connection.
+	// MaxKey is [RecycledOptions].MaxKey, on that connection.
 	MaxKey func(ctx context.Context, from, to int64) (int64, error)
 
-	// Open reports whether a transaction is open on it, or may be.
+	// Open reports whether a transaction is open on that connection, or may be.
 	Open bool
 }

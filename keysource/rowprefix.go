@@ -9,7 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// RowSource is a [Source] whose keys an engine can count up for the rows of a query.
+// RowSource is a [Source] that can let the engine number its keys for the rows of a
+// query.
 type RowSource interface {
 	Source
 
@@ -26,7 +27,7 @@ type RowSource interface {
 	//	sequential  bytes 8, 9, 6, 7 and 0 to 5, as      4 bytes, the lower 32 bits, and
 	//	_at_end     the server stores them, likewise     the upper 16, before it
 	//
-	// It fails as Next does.
+	// RowPrefix returns the errors of Next.
 	RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error)
 }
 
@@ -36,8 +37,8 @@ var (
 	_ RowSource = (*COMB)(nil)
 )
 
-// RowPrefix implements [RowSource]: each key has a tick of its own, and so has a
-// statement.
+// RowPrefix implements [RowSource]. Its prefix holds a tick (1/4096 ms) that no other
+// key and no other statement has.
 func (s *UUIDv7) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error) {
 	key, err := s.Key16(ctx, l)
 	if err != nil {
@@ -47,7 +48,8 @@ func (s *UUIDv7) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string
 	return prefix, before, nil
 }
 
-// RowPrefix implements [RowSource]. The statement takes a millisecond for itself.
+// RowPrefix implements [RowSource]. The statement has a millisecond that no other key
+// has.
 func (s *COMB) RowPrefix(_ context.Context, l dialect.Layout) (prefix string, before int64, err error) {
 	var random [combTailSize]byte
 	if err := s.rand.fill(random[:]); err != nil {
@@ -80,8 +82,9 @@ func (s *COMB) ownMilli() (int64, error) {
 	}
 }
 
-// RowPrefix implements [RowSource]. The statement takes a millisecond for itself: the
-// next keys of one would be greater by less than it has rows.
+// RowPrefix implements [RowSource]. The statement has a millisecond that no other key
+// has: the next key of the same millisecond could be greater by less than the number of
+// rows.
 func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, before int64, err error) {
 	if l == dialect.SequentialAtEnd {
 		return "", 0, anchor.Endf("%w: a ulid with %s", ErrLayout, l)
@@ -112,8 +115,8 @@ func (s *ULID) RowPrefix(ctx context.Context, l dialect.Layout) (prefix string, 
 	}
 }
 
-// takeMilli takes the next millisecond that has no key yet, and no later key gets one of
-// it. It takes none that is too far ahead of now.
+// takeMilli takes the next millisecond that has no key yet, and ensures that no later
+// key gets it. If it is too far ahead of now, taken is false.
 func (s *ULID) takeMilli(now int64, seed []byte) (key ulid, taken bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,18 +127,18 @@ func (s *ULID) takeMilli(now int64, seed []byte) (key ulid, taken bool, err erro
 	case key.milli >= maxMilli:
 		return ulid{}, false, clockError(key.milli)
 	}
-	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // the next millisecond follows it
+	s.last = ulid{key.milli, 1<<16 - 1, 1<<64 - 1} // so that the next key has the next millisecond
 	return key, true, nil
 }
 
 const (
-	tailDigits = 12        // of the number of a row, in hexadecimal
-	maxBefore  = 1<<47 - 1 // the greatest number to count on from
-	prefixSize = 16 - 48/8 // bytes before it
+	tailDigits = 12        // hexadecimal digits of the number of a row
+	maxBefore  = 1<<47 - 1 // the greatest number to count from
+	prefixSize = 16 - 48/8 // bytes of a key before the number
 )
 
-// rowPrefix returns the prefix of a layout that has the first bytes of key, and the
-// number of its last ones.
+// rowPrefix returns the first bytes of key as a prefix in the layout, and the number
+// that its last bytes hold.
 func rowPrefix(key [16]byte, l dialect.Layout) (prefix string, before int64) {
 	before = int64(binary.BigEndian.Uint64(key[8:]) & maxBefore)
 	switch l {

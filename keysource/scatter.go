@@ -12,10 +12,10 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Scatter is a [Mapping] onto all integers from 1 to 2^bits−1 in an order that looks
-// random and that a key chooses: for engines that keep ranges of keys on one node each,
-// where ascending keys make one of them hot. With the key, the number of each key can be
-// computed again.
+// Scatter is a [Mapping] onto all integers from 1 to 2^bits−1, in an order that looks
+// random and that depends on a key. It is for engines that keep each range of primary
+// keys on one node, where ascending ones would all go to the same node. With the key,
+// the number of each primary key can be computed again.
 //
 // It is fixed for ever: the same bits and the same key make the same keys in
 // every release.
@@ -39,20 +39,19 @@ import (
 // so that the numbers from 1 to 2^bits−1 are permuted among themselves.
 type Scatter struct {
 	bits      int
-	leftBits  int // of the left part
+	leftBits  int // how many bits the left part has
 	rightBits int
 	keys      [scatterRounds]uint64
-	mark      string // distinguishes keys without revealing them
+	mark      string // a hash that distinguishes keys without revealing them
 }
 
 const scatterRounds = 8
 
-// scatterBits are the widths for which there are columns, see max_bits of the
-// policy file.
+// scatterBits are the widths that max_bits of the policy file allows.
 var scatterBits = []int{31, 53, 63}
 
-// NewScatter returns the mapping of a key, any text that is not empty, onto
-// integers of 31, 53 or 63 bits. It returns [ErrOptions].
+// NewScatter returns the mapping of a key, any text that is not empty, onto integers of
+// 31, 53 or 63 bits. Its error wraps [ErrOptions].
 func NewScatter(bits int, key string) (*Scatter, error) {
 	switch {
 	case !slices.Contains(scatterBits, bits):
@@ -77,28 +76,28 @@ func newScatter(bits int, key string) *Scatter {
 	return s
 }
 
-// scatterHash hashes a key for one purpose. With a different hash for each purpose, the
-// mark reveals nothing about the rounds.
+// scatterHash hashes a key for one purpose. Since each purpose has a different hash,
+// the mark in Parameters reveals nothing about the rounds.
 func scatterHash(bits int, purpose, key string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "keyfill scatter, %d bits, %s: %s", bits, purpose, key))
 }
 
-// Key returns the key of a number, see [Mapping].
+// Key returns the key of a number from 1 to Last, see [Mapping].
 func (s *Scatter) Key(number int64, l dialect.Layout) driver.Value {
 	checkNumber(s, number)
 	return integerKey(s.walk(number, s.permute), l)
 }
 
-// Last returns 2^bits−1.
+// Last returns 2^bits−1, the greatest number that has a key.
 func (s *Scatter) Last() int64 { return 1<<(s.bits-1) - 1 + 1<<(s.bits-1) }
 
-// Parameters returns the bits and a hash of the key.
+// Parameters returns the bits and a hash of the key as text.
 func (s *Scatter) Parameters() string {
 	return fmt.Sprintf("scatter: version 1, bits %d, key %s", s.bits, s.mark)
 }
 
-// Number is the inverse of Key. It returns [ErrOtherKey] for an integer that is
-// not from 1 to Last; every other integer is the key of some number.
+// Number returns the number whose key is key. Its error wraps [ErrOtherKey] for an
+// integer that is not from 1 to Last; every other integer is the key of some number.
 func (s *Scatter) Number(key int64) (int64, error) {
 	if key < 1 || key > s.Last() {
 		return 0, anchor.Endf("%w: it is not from 1 to %d", ErrOtherKey, s.Last())
@@ -106,8 +105,8 @@ func (s *Scatter) Number(key int64) (int64, error) {
 	return s.walk(key, s.restore), nil
 }
 
-// walk applies a permutation of 0 to Last until the result is not 0, which
-// makes it a permutation of 1 to Last.
+// walk applies a permutation of 0 to Last until the result is not 0. So it permutes the
+// numbers from 1 to Last.
 func (s *Scatter) walk(x int64, permute func(uint64) uint64) int64 {
 	for {
 		if x = int64(permute(uint64(x))); x != 0 {
@@ -116,7 +115,7 @@ func (s *Scatter) walk(x int64, permute func(uint64) uint64) int64 {
 	}
 }
 
-// permute is the network.
+// permute applies the rounds of the Feistel network to x.
 func (s *Scatter) permute(x uint64) uint64 {
 	left, right := x>>s.rightBits, x&(1<<s.rightBits-1)
 	for i := 0; i < scatterRounds; i += 2 {

@@ -13,59 +13,60 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Reserver is the store of a counting source: a number that only grows, below which every
-// integer has been given out.
+// Reserver is a counter in a store that several processes share, such as a row of a
+// table. It only grows, and every integer below it has been given out.
 //
-// Both calls return when the context ends. Integers that a failed call may have reserved
-// are never handed out and are a gap. An error that wraps [ErrStoreState] is passed on at
-// once and as it is, so it must not wrap driver.ErrBadConn; an error that wraps
-// [ErrExhausted] means that nothing is left. After any other error the store counts as
-// down, and is asked again.
+// Both methods return when the context ends. Integers that a failed call may have
+// reserved are never handed out and are a gap. An error that wraps [ErrStoreState] is
+// passed on at once and as it is, so it must not wrap driver.ErrBadConn; an error that
+// wraps [ErrExhausted] means that nothing is left. After any other error the store
+// counts as down, and is asked again.
 type Reserver interface {
-	// Reserve gives n ≥ 1 consecutive integers to the caller permanently: it returns only
-	// when that has been committed, and never an integer that it has returned before. A
-	// store that knows the sequence's Max may reserve fewer near it.
+	// Reserve gives n ≥ 1 consecutive integers to the caller permanently: it returns
+	// only when that has been committed, and never an integer that it has returned
+	// before. A store that knows the sequence's Max may reserve fewer near it.
 	//
 	// seen is the end (exclusive) of all integers that the caller has been given, or
-	// knows to be in use; 0 at first. A store that stands below seen has gone back: it
-	// reserves nothing and answers where it stands.
+	// knows to be in use; 0 at first. A store whose counter is below seen has gone
+	// back: it reserves nothing and returns its counter.
 	Reserve(ctx context.Context, n, seen int64) (Reservation, error)
 
-	// Advance makes all that the store reserves from now on to or greater. A
-	// store that stands there already does nothing.
+	// Advance makes every later reservation begin at to or above. It does nothing if
+	// the counter is as high already.
 	Advance(ctx context.Context, to int64) error
 }
 
-// Reservation is a store's answer.
+// Reservation is the answer of a [Reserver].
 type Reservation struct {
-	// First is the first of the n integers; or, if it is less than seen, where
-	// a store stands that has gone back.
+	// First is the first of the reserved integers. If it is less than seen, the store
+	// has gone back: nothing is reserved, and First is its counter.
 	First int64
-	// N is the number of integers where it is less than n, since a store may
-	// reserve only the rest up to a limit that it alone knows; 0 stands for n.
+	// N is the number of reserved integers, if that is less than n: a store may reserve
+	// only the rest up to a limit that it alone knows. Zero means n.
 	N int64
-	// Server identifies the server that has committed it: something opaque that changes
-	// when another server, whose last commits may differ, takes over. It is empty if the
+	// Server identifies the server that has committed the reservation. It changes when
+	// another server, whose last commits may differ, takes over. It is empty if the
 	// store cannot identify servers; then a change is not noticed.
 	Server string
-	// Apart reports whether the integers of this store neither ascend nor follow each
-	// other, though none comes twice, because several servers give them out by turns.
-	// Then N is 1, First may be less than seen, and a statement gets one key.
+	// Apart reports whether several servers give out the integers of this store by
+	// turns, so that the integers neither ascend nor follow each other, though none
+	// comes twice. Then N is 1, First may be less than seen, and a statement gets one
+	// key.
 	Apart bool
 }
 
-// Remedy is what a source does about a store that stands below the keys in use. The
-// values are the words of the policy file; empty is RemedyError.
+// Remedy is what a source does when its store's counter is below keys in use. The
+// values are the words of the policy file; empty means RemedyError.
 type Remedy string
 
 const (
-	// RemedyError makes requests fail until the store stands high enough.
+	// RemedyError makes requests fail until the store's counter is high enough.
 	RemedyError Remedy = "error"
-	// RemedyAdvance moves the store above the keys in use and goes on.
+	// RemedyAdvance raises the store's counter above the keys in use and goes on.
 	RemedyAdvance Remedy = "advance"
 	// RemedyWarn goes on as if nothing were wrong; see [SequenceStats].Behind and
-	// [SequenceOptions].Warn. As OnStoreRollback it is for a [Sequence] with a store of
-	// its own, which then takes the store's integers, wherever that stands.
+	// [SequenceOptions].Warn. As OnStoreRollback it is only for a [Sequence] with a
+	// store of its own, which then uses the store's integers, however low they are.
 	RemedyWarn Remedy = "warn"
 )
 
@@ -74,54 +75,54 @@ const (
 type SequenceOptions struct {
 	Reserver Reserver
 
-	// OnConnection makes a source that has no store connection of its own and
-	// no goroutine: it reserves on the connection of each statement, see
-	// [Sequence.ReserveOn]. Reserver and MaxKey must not be set then.
+	// OnConnection makes a source without a store connection and without a goroutine:
+	// it reserves on the connection of each statement, see [Sequence.ReserveOn].
+	// Reserver and MaxKey must then be nil.
 	OnConnection bool
 
-	// Block is how many integers are reserved at a time; 0 lets the number
-	// follow the use, see [Sequence]. A statement that needs more gets a
-	// multiple of it. 1 reserves what waits and keeps nothing but the last
-	// integers up to Max: the keys of all processes are in the order of time,
-	// and each statement waits for the store.
+	// Block is how many integers are reserved at a time. Zero lets the number follow
+	// the use, see [Sequence]. A statement that needs more gets a multiple of Block.
+	// With 1, only integers for waiting requests are reserved, and none are kept but
+	// the last ones up to Max: the keys of all processes are in the order of time, and
+	// each statement waits for the store.
 	Block int64
-	// MinBlock and MaxBlock bound a number that follows the use; 0 is 10 and
+	// MinBlock and MaxBlock bound a number that follows the use. Zero means 10 and
 	// 1,000,000.
 	MinBlock, MaxBlock int64
 
-	// Max is the last integer, 2³¹−1, 2⁵³−1 or any other; 0 is 2⁶³−1. The first
-	// is 1, or where the store stands.
+	// Max is the last integer, such as 2³¹−1 or 2⁵³−1; zero means 2⁶³−1. The first
+	// integer is 1, or the store's counter.
 	Max int64
 
-	// EndRemedy is the remedy that [ErrExhausted] names when Max has been
-	// given; "" stands for a wider column. The function [EndRemedy] returns the
-	// remedy of a [Mapping].
+	// EndRemedy is the remedy that the text of [ErrExhausted] names when all integers
+	// are used. Empty means a wider column. The function [EndRemedy] returns the remedy
+	// for a [Mapping].
 	EndRemedy string
 
-	// MaxKey returns the greatest key in use, 0 if no key is in use. It is asked before
-	// the first key is handed out, and when the store may have gone back. If nil, no
-	// index can find that key, and nothing is compared.
+	// MaxKey returns the greatest key in the table, or 0 if the table is empty. It is
+	// called before the first key is handed out, and when the store may have gone back.
+	// It is nil if no index can find that key; then nothing is compared.
 	MaxKey func(context.Context) (int64, error)
-	// OnBehind is the remedy for a store that stands below MaxKey at first.
+	// OnBehind is what to do if the store's counter is below MaxKey at the first
+	// request.
 	OnBehind Remedy
-	// OnStoreRollback is the remedy for a store that has gone back since.
+	// OnStoreRollback is what to do if the store has gone back later.
 	OnStoreRollback Remedy
 
-	// Warn is called when the store stands below MaxKey and the source goes on by
+	// Warn is called when the store's counter is below MaxKey and the source goes on by
 	// RemedyWarn. It may be nil, and it may ask the store.
 	Warn func(context.Context)
-	// Raise returns what raises the store so that it gives to or greater, for the
-	// texts of [ErrStoreBehind] and [ErrStoreBack]. nil stands for a store that may
-	// be advanced, or raised in any other way.
+	// Raise returns the command that raises the store's counter to to, which the texts
+	// of [ErrStoreBehind] and [ErrStoreBack] then name. If it is nil, they advise to
+	// raise the counter by hand or to let it advance.
 	Raise func(to int64) string
 }
 
-// Sequence counts through a store that other processes share. It reserves
-// blocks of consecutive integers, each in a transaction of its own, and hands
-// them out in ascending order: the keys of one request are consecutive, and a
-// key that is asked for after another one has been returned is greater. What
-// is reserved and not used, because a process ended or a statement did not fit
-// any more, is a gap.
+// Sequence counts through a store that other processes share. It reserves blocks of
+// consecutive integers, each in a transaction of its own, and hands them out in
+// ascending order: the keys of one request are consecutive, and a key that is asked for
+// after another one has been returned is greater. Integers that are reserved and not
+// used, because a process ended or a statement needed more than were left, are a gap.
 //
 // # Fetching
 //
@@ -138,8 +139,9 @@ type SequenceOptions struct {
 //
 // While the store is down, the reserved integers are handed out. After that a request
 // waits until its context ends, or for ten seconds, and gets [ErrStoreDown]. The store is
-// asked again at intervals that grow from 50 milliseconds to one second; so a store that
-// refused is found back within two seconds. A fetch that gets no answer at all is given
+// asked again at intervals that grow from 50 milliseconds to one second; so a store
+// that works again is noticed within two seconds. A fetch that gets no answer at all is
+// given
 // up after one second, then after two, four and eight; it is back at one when answers are
 // fast again. Where [Env].StoreWait is longer than ten seconds the first limit is a tenth
 // of it, eight seconds at most. A store that got such a fetch may have reserved for it
@@ -162,9 +164,9 @@ type SequenceOptions struct {
 //
 // # On the statements' connections
 //
-// With [SequenceOptions].OnConnection there is no fetching beforehand, and all
-// that is said of a store that is down is up to the connection:
-// [Sequence.ReserveOn] asks on the one that it is given.
+// With [SequenceOptions].OnConnection nothing is fetched ahead: [Sequence.ReserveOn]
+// reserves on the connection that it is given, and that connection decides how long to
+// wait for a store that is down.
 //
 // A Sequence has a goroutine while it fetches; Close ends it. On the statements'
 // connections it has none.
@@ -173,26 +175,26 @@ type Sequence struct {
 
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
-	exact    bool // nothing is kept while the store has more: Block is 1
+	exact    bool // Block is 1: no integers are kept while the store has more
 	onBehind Remedy
 	onBack   Remedy
 	warn     func(context.Context) // never nil
-	raise    func(to int64) string // nil: see raised
+	raise    func(to int64) string // may be nil, see SequenceOptions
 
 	fetcher // its mu guards the fields below, and the stock
 
 	bounds
-	server  string // that answered last
-	greeted bool   // an answer was accepted: the first comparison is done
-	spent   bool   // the store has given Max
-	suspect bool   // a key was found in use: the store is compared with the table, as at first
+	server  string // the server that answered last
+	greeted bool   // an answer was accepted, so the first comparison with the table is done
+	spent   bool   // the store has given all integers up to Max
+	suspect bool   // a key was found in use, so the store is compared with the table again
 
 	attempts, fetches, behind int64
 }
 
-// NewSequence returns a source that counts through o.Reserver. It does no I/O:
-// the first request does. Of env it uses the clock, to measure how long blocks
-// and answers take. It returns [ErrOptions].
+// NewSequence returns a source that counts through o.Reserver. It does no I/O: the
+// first request does. Of env it does not use Rand; it uses the clock to measure how
+// long blocks and answers take. Its error wraps [ErrOptions].
 func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	if o.Max == 0 {
 		o.Max = math.MaxInt64
@@ -236,14 +238,14 @@ func NewSequence(o SequenceOptions, env Env) (*Sequence, error) {
 	return s, nil
 }
 
-// Next returns r.N consecutive integers in ascending order: int64 in the empty
-// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// Next returns r.N consecutive integers in ascending order: int64 in the empty layout,
+// decimal text in [dialect.SequentialAsString]. For any other layout it returns
 // [ErrLayout]. It also returns the errors of [Sequence.Reserve].
 func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
 		return room, ErrLayout
@@ -258,10 +260,10 @@ func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) (
 // Reserve returns the first of n consecutive integers, which are handed out only once. It
 // returns [ErrCount], [ErrExhausted], [ErrClosed], the errors of the store
 // ([ErrStoreDown], [ErrStoreState], [ErrStoreBack], [ErrStoreBehind]), or the context's
-// when that ends while the store has not failed.
+// error if the context ends while the store has not failed.
 //
-// A source on the statements' connections returns the integers in hand, or
-// [ErrNoConnection].
+// If the source reserves on the statements' connections, Reserve can only return
+// integers in hand, and otherwise fails with [ErrNoConnection].
 func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	if n < 1 {
 		return 0, ErrCount
@@ -279,8 +281,8 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (int64, error) {
 	return s.await(ctx, w)
 }
 
-// Take returns the first of n ≥ 1 consecutive integers of the block in hand. It is not ok
-// where [Sequence.Reserve] might have to wait for the store.
+// Take returns the first of n ≥ 1 consecutive integers of the block in hand. It returns
+// false if [Sequence.Reserve] might have to wait for the store.
 func (s *Sequence) Take(n int64) (first int64, ok bool) {
 	b := s.current.Load()
 	used, ok := b.take(n)
@@ -288,7 +290,7 @@ func (s *Sequence) Take(n int64) (first int64, ok bool) {
 		return 0, false
 	}
 	if used < b.mark && used+n >= b.mark {
-		// One request of a block sees its mark go by.
+		// Exactly one request of a block reaches its mark, and starts the next fetch.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.refill()
@@ -301,9 +303,9 @@ func (s *Sequence) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true}
 }
 
-// Drop gives up the integers that are reserved or being fetched, since one of
-// them was found in use. Later keys come from a block that is reserved after
-// the call.
+// Drop gives up the integers that are reserved or being fetched. A caller uses it when
+// it has found one of them in the table. Later keys come from a block that is reserved
+// after the call.
 func (s *Sequence) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -313,10 +315,11 @@ func (s *Sequence) Drop() {
 	}
 }
 
-// Suspect is [Sequence.Drop] for a source whose greatest key can be asked for: the next
-// block is compared with that key as the first block was, and [SequenceOptions].OnBehind
-// applies to a store that stands below it. Without Suspect, if another program has filled
-// the column up to some key, every block below that key would fail.
+// Suspect does what [Sequence.Drop] does, for a source whose greatest key can be asked
+// for: the next block is compared with that key as the first block was, and
+// [SequenceOptions].OnBehind applies if the store's counter is below it. Without
+// Suspect, if another program has filled the column up to some key, every block below
+// that key would fail.
 func (s *Sequence) Suspect() {
 	s.mu.Lock()
 	s.suspect = true
@@ -324,25 +327,25 @@ func (s *Sequence) Suspect() {
 	s.Drop()
 }
 
-// giveUp drops the integers in hand, since they are not to be trusted. The
-// caller holds mu, as for discard.
+// giveUp drops the integers in hand, which may be in use already. The caller holds mu,
+// as for discard.
 func (s *Sequence) giveUp() {
 	s.drops++
 	s.discard()
 }
 
-// Advance makes every later key of this source to or greater, and every later
-// block of other processes; the blocks that they hold already stay. It asks
-// the store only if that may stand below to, and then once; if it fails, the
-// next fetch advances it. Of the errors of [Sequence.Reserve] it returns
-// [ErrStoreDown], [ErrStoreState] and [ErrClosed].
+// Advance makes every later key of this source, and every later block of other
+// processes, to or greater; the blocks that they hold already stay. It asks the store
+// only if the store's counter may be below to, and only once; if that fails, the next
+// fetch advances the counter. It returns [ErrStoreDown], [ErrStoreState] and
+// [ErrClosed].
 //
-// It is called when the row that brings the key is inserted, so that a refused key moves
-// nothing. A process that starts in between finds the store below the table's keys, and
-// applies [SequenceOptions].OnBehind.
+// It is called after the application's row with the key was inserted, so that a refused
+// row changes nothing. A process that starts in between finds the store's counter below
+// the table's keys, and applies [SequenceOptions].OnBehind.
 //
-// A source on the statements' connections that would have to ask the store
-// returns [ErrNoConnection]; see [Sequence.AdvanceOn].
+// If the source reserves on the statements' connections and would have to ask the
+// store, Advance returns [ErrNoConnection]; see [Sequence.AdvanceOn].
 func (s *Sequence) Advance(ctx context.Context, to int64) error {
 	if s.onConn {
 		return s.AdvanceOn(ctx, to, At{})
@@ -362,8 +365,8 @@ func (s *Sequence) Advance(ctx context.Context, to int64) error {
 	return nil
 }
 
-// follow makes every later key of this source to or greater, and reports
-// whether the store is known to stand there.
+// follow makes every later key of this source to or greater, and reports whether the
+// store's counter is known to be as high.
 func (s *Sequence) follow(to int64) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -378,9 +381,9 @@ func (s *Sequence) follow(to int64) (known bool, err error) {
 	return to <= s.seen, nil
 }
 
-// Close ends the fetch in flight and makes requests fail with [ErrClosed]; what
-// is reserved is given up. It waits for the fetch until ctx ends, and returns
-// the context's error then. It may be called again.
+// Close ends the fetch in progress, gives up the reserved integers and makes requests
+// fail with [ErrClosed]. It waits for the fetch until ctx ends, and then returns the
+// context's error. It may be called again.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.giveUp()

@@ -9,28 +9,30 @@ import (
 )
 
 // probeInterval is how often a store that has gone back, or whose engine refuses, is
-// asked whether it has been set right.
+// asked whether it works again.
 const probeInterval = time.Second
 
-// errUnsteady is the failure of an attempt in which the store was another one,
-// or stood lower, from one call to the next. The next attempt begins anew.
+// errUnsteady is the error of an attempt during which the store changed from one call
+// to the next: another server answered, or the counter went down. The next attempt
+// begins anew.
 var errUnsteady = errors.New("the store has changed again")
 
-// answer is the outcome of an attempt.
+// answer is the outcome of an attempt to reserve integers.
 type answer struct {
-	Reservation       // good if err is nil
-	behind      int64 // how far the store stood below the keys in use, at first
+	Reservation       // valid if err is nil
+	behind      int64 // how far the store's counter was below the keys in use, at the first comparison
 	err         error
-	moved       bool // the remedy has moved the store
-	back        bool // the store stands lower than before, and is followed there
-	late        bool // the attempt was given up
-	fault       bool // whether err means that the store must not be used as it stands
+	moved       bool // the remedy has raised the store's counter
+	back        bool // the store has gone back, and its integers are used all the same
+	late        bool // the attempt was given up because its time was over
+	fault       bool // err means that the store must not be used in its present state
 }
 
-// reserve asks the store. Where a has doubts, or the answer raises some, the
-// table is asked first and the store after it: the keys in the table had been
-// reserved before, so that a store in order answers above them, however fast
-// other processes are. Before that, the integers in hand are given up.
+// reserve asks the store for integers. If there are doubts about the store, or if its
+// answer raises some, reserve first asks the table for its greatest key and then the
+// store: keys in the table were reserved before, so a store that has lost nothing
+// answers above them, however fast other processes are. When an answer raises doubts,
+// the integers in hand are given up.
 func (a *ask) reserve(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
@@ -39,7 +41,7 @@ func (a *ask) reserve(ctx context.Context) answer {
 		return a.reserveAnyway(ctx)
 	}
 	server, look := a.server, a.doubt
-	for range 3 { // as it is, compared, and compared with another server's table
+	for range 3 { // without a comparison, with one, and once more for another server
 		inUse := a.seen
 		if look {
 			var err error
@@ -52,7 +54,7 @@ func (a *ask) reserve(ctx context.Context) answer {
 		case err != nil:
 			return answer{err: err}
 		case r.Apart:
-			return good(r) // a lower answer than others got means nothing
+			return good(r) // its integers do not ascend, so a low answer is no fault
 		case server != "" && r.Server != "" && r.Server != server:
 			server = r.Server
 		case r.First >= inUse:
@@ -66,9 +68,10 @@ func (a *ask) reserve(ctx context.Context) answer {
 	return answer{err: errUnsteady}
 }
 
-// reserveAnyway is reserve for a store that is followed wherever it stands. Where there
-// are doubts, the table is asked, and before the store, as in reserve. An answer that
-// raises some is good, and the next attempt asks.
+// reserveAnyway is reserve for a store whose integers are used even if it has gone
+// back. If there are doubts about the store, it asks the table before it asks the
+// store, as reserve does. An answer that raises doubts is used, and the next attempt
+// asks the table.
 func (a *ask) reserveAnyway(ctx context.Context) answer {
 	inUse := int64(0)
 	if a.doubt && a.maxKey != nil {
@@ -100,16 +103,17 @@ func (a *ask) reserveAnyway(ctx context.Context) answer {
 	return got
 }
 
-// distrust gives up the integers in hand, and the integers that others are
-// being given.
+// distrust gives up the integers in hand, and makes the other attempts in progress drop
+// theirs.
 func (a *ask) distrust() {
 	a.src.mu.Lock()
 	defer a.src.mu.Unlock()
 	a.src.giveUp()
-	a.drops = a.src.drops // but not this ask's own integers
+	a.drops = a.src.drops // the integers that a gets itself stay valid
 }
 
-// catchUp brings to the store an Advance that has not reached it.
+// catchUp raises the store's counter after a call of Advance that could not reach the
+// store.
 func (a *ask) catchUp(ctx context.Context) error {
 	if a.least <= a.seen {
 		return nil
@@ -121,8 +125,8 @@ func (a *ask) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// greatest calls MaxKey of the options. Its error names the greatest key, since it
-// becomes part of the text of [ErrStoreDown].
+// greatest wraps MaxKey of the options, so that its error names the greatest key: the
+// error becomes part of the text of [ErrStoreDown].
 func greatest(maxKey func(context.Context) (int64, error)) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		key, err := maxKey(ctx)
@@ -133,7 +137,7 @@ func greatest(maxKey func(context.Context) (int64, error)) func(context.Context)
 	}
 }
 
-// inUse returns the end of the keys that are known to be in use.
+// inUse returns the end (exclusive) of the keys that are known to be in use.
 func (a *ask) inUse(ctx context.Context) (int64, error) {
 	if a.maxKey == nil {
 		return a.seen, nil
@@ -145,9 +149,9 @@ func (a *ask) inUse(ctx context.Context) (int64, error) {
 	return max(a.seen, after(key, 1)), nil
 }
 
-// standsAt returns the error of a store that stands at low, below least. raise is as in
-// [SequenceOptions]. Where the store has gone back, another process may have reserved more
-// than this one, and names a greater number.
+// standsAt returns the error of a store whose counter is low, where it must be least or
+// greater. raise is as in [SequenceOptions]. After a store has gone back, another
+// process may have reserved more than this one, and its error names a greater number.
 func standsAt(cause error, low, least int64, raise func(to int64) string) error {
 	back := errors.Is(cause, ErrStoreBack)
 	switch {
@@ -161,7 +165,8 @@ func standsAt(cause error, low, least int64, raise func(to int64) string) error 
 	return anchor.Endf("%w: it stands at %d, and keys below %d are in use or reserved: raise it to that, or let it advance", cause, low, least)
 }
 
-// remedy applies the remedy of the options to a store that stands at low, below inUse.
+// remedy applies the remedy of the options to a store whose counter, low, is below
+// inUse.
 func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 	a.distrust()
 	cause, remedy := ErrStoreBack, a.src.onBack
@@ -198,8 +203,8 @@ func (a *ask) remedy(ctx context.Context, low Reservation, inUse int64) answer {
 	return got
 }
 
-// good returns the answer for a reservation with which nothing is wrong, unless
-// it has integers that are no keys.
+// good returns the answer for a reservation that has passed the comparisons, or an
+// error if it has integers below 1, which are no keys.
 func good(r Reservation) answer {
 	if r.First < 1 {
 		return answer{err: anchor.Endf("%w: it stands below 1", ErrStoreState)}

@@ -7,27 +7,26 @@ import (
 	"time"
 )
 
-// ask is the request of one attempt, and the facts by which its answer is
-// judged.
+// ask is one attempt to reserve integers, with the facts by which its answer is judged.
 type ask struct {
 	src      *Sequence
 	reserver Reserver
 	maxKey   func(context.Context) (int64, error)
 
 	n       int64
-	attempt int64 // counts from 1
+	attempt int64 // the number of the attempt, from 1
 	limit   time.Duration
 
 	seen, least int64
 	server      string
-	greeted     bool // it was compared, and no key was found in use since
-	doubt       bool // the store is to be compared with the table
+	greeted     bool // the store was compared with the table, and no key was found in use since
+	doubt       bool // the store is to be compared with the greatest key in the table
 
-	drops, turn int64 // of the sequence, when the attempt was begun
+	drops, turn int64 // src.drops and src.order.turn when the attempt was begun
 }
 
-// refill starts a fetch if one is needed and none is in flight. The caller
-// holds mu.
+// refill starts a fetch (the goroutine that asks the store) if one is needed and none
+// is running. The caller holds mu.
 func (s *Sequence) refill() {
 	if s.fetch != nil || !s.needs() {
 		return
@@ -35,7 +34,8 @@ func (s *Sequence) refill() {
 	s.start(s.once)
 }
 
-// needs reports whether there is something to fetch for. The caller holds mu.
+// needs reports whether a request waits for integers, or the block in hand is nearly
+// used up. The caller holds mu.
 func (s *Sequence) needs() bool {
 	switch {
 	case s.closed || s.onConn:
@@ -48,7 +48,7 @@ func (s *Sequence) needs() bool {
 	return s.low()
 }
 
-// once makes an attempt if one is needed.
+// once makes an attempt to reserve integers if one is needed.
 func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	a, ok := s.begin(f)
 	if !ok {
@@ -59,7 +59,7 @@ func (s *Sequence) once(ctx context.Context, f *fetch) (answered, on bool) {
 	return got.err == nil, s.settle(f, a, got, s.now().Sub(began))
 }
 
-// begin returns the next attempt, or ends the fetch.
+// begin returns the next attempt, or false if none is needed, which ends the fetch.
 func (s *Sequence) begin(f *fetch) (ask, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Sequence) begin(f *fetch) (ask, bool) {
 	return s.ask(at, min(n, max(s.room(), 1))), true
 }
 
-// ask returns an attempt to get n integers. The caller holds mu.
+// ask returns an attempt to reserve n integers through at. The caller holds mu.
 func (s *Sequence) ask(at At, n int64) ask {
 	s.attempts++
 	return ask{
@@ -96,8 +96,8 @@ func (s *Sequence) ask(at At, n int64) ask {
 	}
 }
 
-// once asks the store and judges its answer, within the time limit. What
-// the attempt finds out is in the answer; the ask of the caller stays as it is.
+// once asks the store and judges its answer, within the time limit. It works on a copy
+// of the ask, so the caller's stays as it is: all results are in the answer.
 func (a ask) once(ctx context.Context) answer {
 	ctx, cancel := context.WithTimeout(ctx, a.limit)
 	defer cancel()
@@ -106,8 +106,8 @@ func (a ask) once(ctx context.Context) answer {
 	return got
 }
 
-// settle notes the answer to an attempt, and reports whether to ask again;
-// if not, the fetch has ended.
+// settle stores the answer to an attempt, and reports whether to ask again; if not, the
+// fetch has ended.
 func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,12 +129,13 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.ended(got.err)
 		s.serveStock()
 	case s.fault != nil:
-		// Each waiting request has waited for one probe.
+		// This probe of a store that must not be used has failed: it was made for all
+		// waiting requests.
 		s.probed = s.now()
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrStoreState):
-		// The integers in hand are handed out; the request that finds none left asks
-		// again, once in a while.
+		// The integers in hand are still handed out. A request that finds none left
+		// asks the store again, at most once in probeInterval.
 		final = true
 		s.failure, s.probed = got.err, s.now()
 		s.dismiss(got.err)
@@ -148,7 +149,7 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 	return true
 }
 
-// count returns how many integers there are where n were asked for.
+// count returns how many integers the reservation has if n were asked for.
 func (r Reservation) count(n int64) int64 {
 	if 0 < r.N && r.N < n {
 		return r.N
@@ -156,8 +157,8 @@ func (r Reservation) count(n int64) int64 {
 	return n
 }
 
-// accept keeps a reservation that has been found good and has committed. It returns the
-// part of it that may be handed out. The caller holds mu, as for the functions below.
+// accept stores a reservation that was found good and has committed. It returns the
+// part that may be handed out. The caller holds mu, as for the functions below.
 func (s *Sequence) accept(a ask, got answer) run {
 	s.fetches++
 	a.trust(got)
@@ -169,14 +170,15 @@ func (s *Sequence) accept(a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// trust notes that the store has been found fit for use. The caller holds the source's mu.
+// trust notes that the store has passed the comparisons. The caller holds the source's
+// mu.
 func (a *ask) trust(got answer) {
 	s := a.src
 	if !s.greeted || got.behind > 0 {
 		s.behind = got.behind
 	}
 	if a.drops == s.drops {
-		s.suspect = false // else a key may have been found in use since it was compared
+		s.suspect = false // otherwise Suspect may have been called after the comparison
 	}
 	s.fault, s.failure, s.greeted = nil, nil, true
 	if got.Server != "" {
@@ -184,15 +186,15 @@ func (a *ask) trust(got answer) {
 	}
 }
 
-// hand answers waiting requests from r, which a fetch has been given.
+// hand answers waiting requests from r, the integers that a fetch has got.
 func (s *Sequence) hand(f *fetch, a ask, r run) {
 	switch {
 	case f.void:
 	case s.exact && !s.spent:
 		s.serveFrom(r, a.attempt)
 	default:
-		// The rest at the end may be kept whatever the block: no other process has
-		// greater keys.
+		// The last integers up to Max may be kept even if Block is 1: no other process
+		// has greater keys.
 		s.keep(r)
 		s.serveStock()
 	}

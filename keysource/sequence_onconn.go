@@ -8,45 +8,44 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// ErrNoConnection is returned when a source that reserves on the statement's
-// connection has not enough in hand, and the request comes without one.
+// ErrNoConnection is returned when a source that reserves on the statement's connection
+// has too few integers in hand, and the call gives it no connection.
 var ErrNoConnection = anchor.Last("by-hand", "keysource: the keys are reserved on the statement's connection, and there is none: ask with one")
 
-// At is one statement's way to the store: its own connection. It is used by the
-// call that it is given to alone, on the calling goroutine.
+// At gives a call access to the store through a statement's own connection. Only the
+// call that gets it uses it, on the calling goroutine.
 type At struct {
-	// Reserver is on that connection. Outside a transaction each of its calls
-	// has committed when it returns; inside one it belongs to that. It has to
-	// write before it reads: a transaction that reads an old state then fails,
-	// and does not answer from it. In there it must not reserve fewer integers
-	// than it is asked for: they would be lost with the statement that needs
-	// them all.
+	// Reserver works on that connection. Outside a transaction, each of its calls has
+	// committed when it returns; inside a transaction, it is a part of that. It must
+	// write before it reads, so that a transaction that sees an old state fails and
+	// does not answer from it. Inside a transaction it must not reserve fewer integers
+	// than it is asked for: they would be lost with the statement that needs them all.
 	Reserver Reserver
 
-	// MaxKey is as in [SequenceOptions], on that connection.
+	// MaxKey is [SequenceOptions].MaxKey, on that connection.
 	MaxKey func(context.Context) (int64, error)
 
-	// Open reports whether a transaction is open on it, or may be.
+	// Open reports whether a transaction is open on that connection, or may be.
 	Open bool
 }
 
-// ReserveOn is [Sequence.Reserve] for a source on the statements' connections; one that
-// has a store of its own ignores at. The integers in hand come first: their reservation
-// has committed, so that they may be used inside a transaction too. Where it does not
-// suffice, the store is asked through at.Reserver, once, on the calling goroutine, while
-// no lock is held:
+// ReserveOn does what [Sequence.Reserve] does, for a source that reserves on the
+// statements' connections; a source that has a store of its own ignores at. The
+// integers in hand come first: their reservation has committed, so they may be used
+// inside a transaction too. If they do not suffice, the store is asked through
+// at.Reserver, once, on the calling goroutine, while no lock is held:
 //
-//	at.Open   reserves             keeps                 rolled back
-//	false     a block, or n of 1   what n leaves of it   cannot be
-//	true      n                    nothing               with the transaction
+//	at.Open   reserves                    keeps             if rolled back
+//	false     a block, or n of Block 1    the rest of it    cannot happen
+//	true      n integers                  nothing           undone with the transaction
 //
-// Where the store has fewer than n integers left, these are used together with
-// the integers in hand if they follow each other.
+// If the store has fewer than n integers left, they are used together with the integers
+// in hand, provided that all are consecutive.
 //
-// A reservation inside a transaction is judged by the commits that this process has seen,
-// and is not added to them: a store that stands lower after a rollback has not gone back.
-// The first comparison with at.MaxKey counts there too, unless the store was advanced by
-// it, which may be rolled back.
+// A reservation inside a transaction is compared with the integers that the store has
+// given by commits to this process, and is not added to them: if the counter is lower
+// after a rollback, the store has not gone back. The first comparison with at.MaxKey
+// counts there too, unless it has advanced the store, which may be rolled back.
 //
 // Several goroutines that ask at once reserve a block each. Integers that would
 // break the order become a gap: those below others that have been handed out
@@ -54,9 +53,9 @@ type At struct {
 //
 // It returns [ErrCount], [ErrExhausted], [ErrClosed], [ErrStoreState],
 // [ErrStoreBack], [ErrStoreBehind]; [ErrNoConnection] without at.Reserver;
-// [ErrStoreDown] where the store has changed during the call; and any other
-// error of at as it is. Nothing is asked again after an error: how long the
-// connection waits for other writers is the caller's to set.
+// [ErrStoreDown] if the store has changed during the call; and any other error of at as
+// it is. After an error the store is not asked again: the caller sets how long the
+// connection waits for other writers.
 func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error) {
 	if !s.onConn {
 		return s.Reserve(ctx, n)
@@ -68,7 +67,7 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 	if used, ok := b.take(n); ok {
 		return b.first + used, nil
 	}
-	// Once more only if the reserved integers have been given up meanwhile.
+	// Ask again only if the reserved integers have been given up meanwhile.
 	for {
 		first, a, err := s.askOn(n, at)
 		if err != nil || first > 0 {
@@ -89,7 +88,7 @@ func (s *Sequence) ReserveOn(ctx context.Context, n int64, at At) (int64, error)
 	}
 }
 
-// askOn returns n of the integers in hand, an error, or the request to make.
+// askOn returns the first of n integers in hand, an error, or the attempt to make.
 func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,10 +121,10 @@ func (s *Sequence) askOn(n int64, at At) (int64, ask, error) {
 	return 0, s.ask(at, n), nil
 }
 
-// reserveOpen is reserve inside a transaction, in which nothing changes between
-// two calls. The store comes before the table, since its answer locks it: a
-// transaction of SQLite that begins with a read fails when another one writes
-// before it does, and does not wait.
+// reserveOpen is reserve inside an open transaction, in which nothing changes between
+// two calls. It asks the store before the table, since asking the store takes a lock: a
+// transaction of SQLite that begins with a read fails if another one writes before it
+// does, and does not wait.
 func (a *ask) reserveOpen(ctx context.Context) answer {
 	if err := a.catchUp(ctx); err != nil {
 		return answer{err: err}
@@ -151,8 +150,8 @@ func (a *ask) reserveOpen(ctx context.Context) answer {
 	return a.remedy(ctx, r, inUse)
 }
 
-// settleOn notes the answer to an attempt. It returns the first of n
-// integers, an error, or neither where the attempt has to be made again.
+// settleOn stores the answer to an attempt. It returns the first of n integers, an
+// error, or neither if the attempt has to be made again.
 func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,15 +169,15 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 		s.giveUp()
 		return 0, nil
 	case a.drops != s.drops:
-		// Only the integers are of no use. If the server were forgotten too, requests
-		// that ask at the same time would go on suspecting it and void each other's
-		// integers.
+		// Only the integers are dropped; the server is remembered. Otherwise requests
+		// that ask at the same time would go on suspecting the server and void each
+		// other's integers.
 		s.acceptOn(at, a, got)
 		return 0, nil
 	}
 	r := s.acceptOn(at, a, got)
 	late := s.order.late(a.turn, r)
-	// The rest at the end may be kept whatever the block.
+	// The last integers up to Max may be kept even if Block is 1.
 	keeps := !late && !at.Open && (!s.exact || s.spent)
 	if keeps {
 		s.keep(r)
@@ -202,10 +201,10 @@ func (s *Sequence) settleOn(n int64, at At, a ask, got answer) (int64, error) {
 	return 0, nil // an Advance came between, or other requests have taken the integers that were kept
 }
 
-// doubts reports whether an answer that was good for its attempt has been overtaken
-// since: the store must not be used, another server has answered, or this server gives
-// integers again that this process has, and so has gone back. The next attempt finds out.
-// The caller holds the source's mu.
+// doubts reports whether an answer that was good for its attempt is outdated: meanwhile
+// the store was found unusable, another server has answered, or this server has given
+// the same integers twice and so has gone back. The next attempt finds out. The caller
+// holds the source's mu.
 func (a *ask) doubts(got answer) bool {
 	s := a.src
 	return s.fault != nil && a.drops != s.drops ||
@@ -213,8 +212,8 @@ func (a *ask) doubts(got answer) bool {
 		s.order.gives(run{got.First, a.n})
 }
 
-// acceptOn is accept for a reservation that a rollback may undo. The caller holds mu, as
-// for the functions below.
+// acceptOn is accept for a reservation that may be a part of an open transaction, which
+// can be rolled back. The caller holds mu, as for the functions below.
 func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	if !at.Open {
 		s.order.given = append(s.order.given, run{got.First, a.n})
@@ -227,7 +226,7 @@ func (s *Sequence) acceptOn(at At, a ask, got answer) run {
 	return s.within(got.First, a.n)
 }
 
-// failOn notes the error of an attempt and returns the error of the request.
+// failOn stores the error of an attempt and returns the error of the request.
 func (s *Sequence) failOn(at At, got answer) error {
 	switch {
 	case got.fault:
@@ -245,8 +244,8 @@ func (s *Sequence) failOn(at At, got answer) error {
 	return got.err
 }
 
-// order is the order in which several goroutines have reserved. It is guarded
-// by the sequence's mu.
+// order holds the order in which several goroutines have reserved integers on their
+// connections. It is guarded by the sequence's mu.
 type order struct {
 	turn int64 // counts the reservations
 	end  int64 // end of the last reservation
@@ -255,24 +254,24 @@ type order struct {
 	given  []run // the reservations that were committed while attempts were under way
 }
 
-// asked notes that an attempt has ended.
+// asked notes that an attempt to reserve has ended.
 func (o *order) asked() {
 	if o.asking--; o.asking == 0 {
 		o.given = o.given[:0]
 	}
 }
 
-// gives reports whether some of r was reserved before, while there were other attempts.
-// Earlier integers are below the start of each attempt.
+// gives reports whether an integer of r was also given to another attempt that ran at
+// the same time. Earlier reservations need no check: each attempt begins above them.
 func (o *order) gives(r run) bool {
 	return slices.ContainsFunc(o.given, func(g run) bool {
 		return g.from(r.first).n > 0 && r.from(g.first).n > 0
 	})
 }
 
-// late notes that r was reserved by an attempt that was begun at a turn, and
-// reports whether greater integers were handed out since. Those that had been
-// before are no hindrance: if r is lower, they were rolled back.
+// late notes that r was reserved by an attempt that was begun at a turn, and reports
+// whether greater integers were handed out since. Greater integers from before do not
+// count: if r is lower, they were rolled back.
 func (o *order) late(turn int64, r run) bool {
 	late := o.turn != turn && r.first < o.end
 	o.turn++
@@ -282,10 +281,11 @@ func (o *order) late(turn int64, r run) bool {
 	return late
 }
 
-// AdvanceOn is [Sequence.Advance] for a source on the statements' connections;
-// one that has a store of its own ignores at. It asks at.Reserver only if the
-// store may stand below to, and returns its error as it is. An advance inside a
-// transaction may be rolled back, so that later calls repeat it.
+// AdvanceOn does what [Sequence.Advance] does, for a source that reserves on the
+// statements' connections; a source that has a store of its own ignores at. It asks
+// at.Reserver only if the store's counter may be below to, and returns the store's
+// error as it is. An advance inside a transaction may be rolled back, so later calls
+// repeat it.
 func (s *Sequence) AdvanceOn(ctx context.Context, to int64, at At) error {
 	if !s.onConn {
 		return s.Advance(ctx, to)

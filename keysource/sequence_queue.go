@@ -10,16 +10,17 @@ import (
 // end before, and [Env].StoreWait does not say otherwise.
 const defaultPatience = 10 * time.Second
 
-// waiter is a request that waits for a block.
+// waiter is a request that waits for integers from the store.
 type waiter struct {
 	n    int64
-	done chan struct{} // closed when it has been answered
+	done chan struct{} // closed when the request has been answered
 
-	// Guarded by the source's mu, and constant after done is closed.
+	// The fields below are guarded by the source's mu, and constant after done is
+	// closed.
 	answered, gone bool
 	first          int64
 	err            error
-	after          int64 // the attempts to fetch that had been begun before it came
+	after          int64 // how many attempts to fetch had been begun before the request
 }
 
 func (w *waiter) answer(first int64, err error) {
@@ -27,10 +28,10 @@ func (w *waiter) answer(first int64, err error) {
 	close(w.done)
 }
 
-// leave ends the wait of a request whose context ended with cause, or whose
-// patience did if that is nil, at a source whose store must not be used because
-// of fault, or has failed last with failure. If it has been answered just now,
-// that counts. The caller holds the source's mu.
+// leave ends the wait of a request and returns its error, or its answer if that has
+// come just now. cause is the context's error, or nil if the patience has ended. fault
+// is why the store must not be used, and failure its last error; both may be nil. The
+// caller holds the source's mu.
 func (w *waiter) leave(cause, fault, failure error) (int64, error) {
 	if w.answered {
 		return w.first, w.err
@@ -47,7 +48,7 @@ func (w *waiter) leave(cause, fault, failure error) (int64, error) {
 	return 0, down(cause, failure)
 }
 
-// join returns n integers, an error, or a waiter that will have either.
+// join returns the first of n integers, an error, or a waiter that will get either.
 func (s *Sequence) join(n int64) (int64, *waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +73,8 @@ func (s *Sequence) join(n int64) (int64, *waiter, error) {
 	return 0, w, nil
 }
 
-// down returns the error for a store that has failed with last, if anything, before the
-// context ended with cause, if it did. The store's error is formatted and not wrapped,
+// down returns the error for a store that has failed. cause is the context's error and
+// last the store's; either may be nil. The store's error is formatted and not wrapped,
 // see [ErrStoreDown].
 func down(cause, last error) error {
 	err := ErrStoreDown
@@ -103,9 +104,9 @@ func (s *Sequence) serveStock() {
 	})
 }
 
-// serveFrom answers waiting requests from r, if they have waited since before an attempt.
-// The rest of r is dropped: a request that came later must not get it while another
-// process has a greater key. The store has more.
+// serveFrom answers requests from r if they have waited since before the attempt. The
+// rest of r is dropped: a request that came later must not get it, since another
+// process may already have a greater key. The store has more.
 func (s *Sequence) serveFrom(r run, attempt int64) {
 	s.serve(func(w *waiter) bool {
 		if w.n > r.n || w.after >= attempt {
@@ -117,11 +118,11 @@ func (s *Sequence) serveFrom(r run, attempt int64) {
 	})
 }
 
-// errApart is returned for a statement of several rows where the store's
-// integers do not follow each other.
+// errApart is returned for a statement of several rows if the store's integers are not
+// consecutive, see [Reservation].
 var errApart = anchor.Endf("%w: the servers of its cluster take turns with its integers: insert one row at a time, or take kind sequence", ErrStoreState)
 
-// refuseRuns answers the requests that wait for more than one integer.
+// refuseRuns answers the requests for more than one integer with an error.
 func (f *fetcher) refuseRuns() {
 	for _, w := range f.queue {
 		if w.n > 1 && !w.gone {
@@ -129,5 +130,5 @@ func (f *fetcher) refuseRuns() {
 			w.gone = true
 		}
 	}
-	f.waiting(0) // which forgets them
+	f.waiting(0) // removes the answered requests
 }

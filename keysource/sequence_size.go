@@ -6,21 +6,23 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// How long a block should last: a block that is used up sooner was too small, one that
-// lasts more than twice as long was too large. It is a compromise between the load on the
-// store, one fetch in ten seconds at most once the size has settled, and the numbers lost
-// at the end of a process, the use of twenty seconds.
+// blockTarget is how long a block should last: a block that is used up sooner was too
+// small, one that lasts more than twice as long was too large. It is a compromise
+// between the load on the store, one fetch in ten seconds at most once the size has
+// settled, and the numbers lost when a process ends, as many as are used in twenty
+// seconds.
 const blockTarget = 10 * time.Second
 
-// The numbers that follow the use, unless the options say otherwise.
+// The first, the least and the greatest size of a block that follows the use, unless
+// the options say otherwise.
 const (
 	firstBlock   = 100
 	defaultLeast = 10
 	defaultMost  = 1_000_000
 )
 
-// blockSize is how many integers are reserved at a time. It is fixed where
-// least and most are the same.
+// blockSize is how many integers are reserved at a time, and the bounds of that number.
+// The number is fixed if the bounds are equal.
 type blockSize struct{ n, least, most int64 }
 
 func newBlockSize(o SequenceOptions) (blockSize, error) {
@@ -49,8 +51,8 @@ func newBlockSize(o SequenceOptions) (blockSize, error) {
 	return z, nil
 }
 
-// lasted adapts the size to a block that was used up in d. A clock that was set
-// back meanwhile, so that d is negative, says nothing.
+// lasted adapts the size after a block was used up in d. A negative d means that the
+// clock was set back meanwhile; then the size stays.
 func (z *blockSize) lasted(d time.Duration) {
 	switch {
 	case d < 0:
@@ -61,8 +63,8 @@ func (z *blockSize) lasted(d time.Duration) {
 	}
 }
 
-// atLeast returns the multiple of the size that holds need ≥ 1 integers, but
-// most if that is less.
+// atLeast returns the least multiple of the size that is not below need, which is at
+// least 1; or most if that is less.
 func (z *blockSize) atLeast(need, most int64) int64 {
 	blocks := (need-1)/z.n + 1
 	if blocks > most/z.n {

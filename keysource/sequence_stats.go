@@ -7,20 +7,20 @@ import (
 
 // SequenceStats is the state of a [Sequence] at one moment.
 type SequenceStats struct {
-	Next    int64 // the key that a request for one would get; 0 if it would have to wait
-	Left    int64 // how many are reserved and not handed out
-	Fetches int64 // answers of the store that were accepted
-	Waits   int64 // requests that had to wait for the store
-	Behind  int64 // how far the store stood below the keys in use at first, unless that was an error
+	Next    int64 // the key that a request for one key would get; 0 if the request would have to wait
+	Left    int64 // how many integers are reserved and not handed out
+	Fetches int64 // how many answers of the store were accepted
+	Waits   int64 // how many requests had to wait for the store
+	Behind  int64 // how far the store's counter was below the keys in use at first, if that was no error
 	Err     error // the error of the last fetch; nil after an answer
 
-	Block int64 // how many the next fetch reserves, unless a statement needs more
+	Block int64 // how many integers the next fetch reserves, unless a statement needs more
 	Max   int64 // the last integer
 	// Remaining is how many integers there are up to Max, the reserved ones included, as
 	// far as this source knows; -1 before the first answer.
 	Remaining int64
 	Fetching  Fetching
-	LastUse   time.Time // when a request last needed the store or the next block; the zero Time: none has
+	LastUse   time.Time // when a request last needed the store or the next block; the zero Time if none has
 }
 
 // Stats returns the state of the source. It does no I/O.
@@ -45,7 +45,7 @@ func (s *Sequence) Stats() SequenceStats {
 	case s.fetches > 0:
 		st.Remaining = max(s.room(), 0) + st.Left
 	case errors.Is(st.Fetching.Err, ErrExhausted):
-		st.Remaining = 0 // others have used the last one before the first request
+		st.Remaining = 0 // other processes have used all integers before the first request
 	}
 	if st.LastUse = st.Fetching.LastAt; s.current.Load().begun.After(st.LastUse) {
 		st.LastUse = s.current.Load().begun
@@ -53,7 +53,7 @@ func (s *Sequence) Stats() SequenceStats {
 	return st
 }
 
-// noteOn measures a reservation on a statement's connection.
+// noteOn records a reservation on a statement's connection in the statistics.
 func (a *ask) noteOn(got answer, began time.Time) {
 	s := a.src
 	now := s.now()

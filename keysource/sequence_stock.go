@@ -9,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// stock holds the integers that a [Sequence] has reserved and not handed out.
-// Only current is used without the source's mu, to take from it; the source
-// holds that for all methods.
+// stock holds the integers that a [Sequence] has reserved and not handed out. Integers
+// are taken from current without a lock; for all methods the caller holds the source's
+// mu.
 type stock struct {
 	current atomic.Pointer[block] // never nil; replaced under mu
-	spare   run                   // follows current
+	spare   run                   // the reserved run that is used after current
 	size    blockSize
 	clock   func() time.Time
 }
@@ -22,7 +22,7 @@ type stock struct {
 // left returns how many integers are in hand.
 func (k *stock) left() int64 { return k.current.Load().left().n + k.spare.n }
 
-// take takes n of the integers in hand.
+// take takes n of the integers in hand and returns the first.
 func (k *stock) take(n int64) (int64, bool) {
 	for {
 		b := k.current.Load()
@@ -40,8 +40,9 @@ func (k *stock) take(n int64) (int64, bool) {
 	}
 }
 
-// turn puts the spare run into use, joined with the rest of the block in hand
-// if they meet. Else that is a gap: handed out later it would break the order.
+// turn makes the spare run the block in hand, joined with the rest of that block if
+// they are consecutive. Otherwise the rest is a gap: if it were handed out later, keys
+// would not ascend.
 func (k *stock) turn() {
 	b, now := k.current.Load(), k.clock()
 	if b.n > 0 {
@@ -64,16 +65,16 @@ func (k *stock) keep(r run) {
 	case k.spare.meets(r):
 		k.spare.n += r.n
 	default:
-		// The spare run was too short for a request that waits.
+		// The spare run was too short for a request that waits, so more was reserved.
 		k.turn()
 		k.spare = r
 	}
 }
 
-// low reports whether it is time to fetch the next block.
+// low reports whether the next block should be fetched now.
 func (k *stock) low() bool { return k.spare.n == 0 && k.current.Load().low() }
 
-// skip gives up what of that in hand is below to.
+// skip gives up the integers in hand that are below to.
 func (k *stock) skip(to int64) {
 	k.current.Load().skip(to)
 	k.spare = k.spare.from(to)
@@ -86,8 +87,8 @@ func (k *stock) discard() {
 	k.spare = run{}
 }
 
-// tail returns the last run in hand if it ends at end, where the store may go
-// on.
+// tail returns the last run of integers in hand if it ends at end, so that the store's
+// next integers may continue it; otherwise an empty run.
 func (k *stock) tail(end int64) run {
 	r := k.current.Load().left()
 	switch {
@@ -102,9 +103,9 @@ func (k *stock) tail(end int64) run {
 	return run{}
 }
 
-// complete returns n integers that end with r, which has fewer, and begin with
-// integers in hand. Some of these may have been handed out since r was asked
-// for.
+// complete returns the first of n consecutive integers that begin in hand and end with
+// r, which has fewer than n. It returns false if the integers in hand do not suffice,
+// as when some were handed out after r was asked for.
 func (k *stock) complete(r run, n int64) (int64, bool) {
 	lack := n - r.n
 	if r.n == 0 || lack <= 0 {
@@ -124,21 +125,21 @@ func (k *stock) complete(r run, n int64) (int64, bool) {
 	return 0, false
 }
 
-// bounds are between which integers a [Sequence] hands out the next ones. The
-// source's mu guards seen and least.
+// bounds holds the limits of the integers that a [Sequence] hands out. The source's mu
+// guards seen and least.
 type bounds struct {
 	max   int64
-	atEnd string // the remedy when that is given
-	last  int64  // the integer after which the store has ended before max, 0 where it has not
+	atEnd string // the remedy when all integers are used
+	last  int64  // the last integer that the store gives, if that is before max; otherwise 0
 	seen  int64  // end of the integers that the store has given, or that are known to be in use
 	least int64  // no later key is below it
 }
 
-// room returns how many integers there can be left. Not more are asked for, so
-// that the store does not overflow.
+// room returns how many integers there can be left. No more are asked for, so that the
+// store's counter does not overflow.
 func (b *bounds) room() int64 { return b.max - max(b.seen, b.least, 1) + 1 }
 
-// within returns, of n integers from first on, the run that is neither beyond the
+// within returns the part of the n integers from first on that is neither beyond the
 // last integer nor below the integers known to be in use.
 func (b *bounds) within(first, n int64) run {
 	if first > b.max {
@@ -147,13 +148,13 @@ func (b *bounds) within(first, n int64) run {
 	return run{first, min(n, b.max-first+1)}.from(b.least)
 }
 
-// ender is an error of a store that wraps [ErrExhausted], and knows why the integers end
-// before the last one: remedy is empty if the error knows none.
+// ender is an error of a store that wraps [ErrExhausted] and knows why the integers end
+// before Max. remedy is empty if the error does not know.
 type ender interface {
 	End() (last int64, remedy string)
 }
 
-// ended notes where the integers of a store end, by its error.
+// ended notes where the store's integers end, if the store's error says so.
 func (b *bounds) ended(err error) {
 	var e ender
 	if !errors.As(err, &e) {
@@ -164,7 +165,8 @@ func (b *bounds) ended(err error) {
 	}
 }
 
-// exhausted returns the error for a request that cannot be met any more.
+// exhausted returns the error for a request that needs more integers than there are
+// left.
 func (b *bounds) exhausted() error {
 	return anchor.Endf("%w: no run of that length is left up to %d; the remedy is %s",
 		ErrExhausted, cmp.Or(b.last, b.max), b.atEnd)

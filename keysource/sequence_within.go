@@ -5,14 +5,15 @@ import (
 	"errors"
 )
 
-// ReserveWithin is [Sequence.Reserve] for a source that has a store of its own, and for a
-// statement whose transaction holds a lock that this store would wait for. The block in
-// hand comes first. If it does not suffice, n integers are reserved through at, once and
-// on the calling goroutine, and nothing is kept: they belong to the transaction.
+// ReserveWithin does what [Sequence.Reserve] does, for a source that has a store of its
+// own, and for a statement whose transaction holds a lock that this store would wait
+// for. The block in hand comes first. If it does not suffice, n integers are reserved
+// through at, the statement's connection, once and on the calling goroutine, and none
+// are kept: they belong to the transaction.
 //
-// The reservation is judged by the integers that the store has given so far, and is not
-// added to them. Integers in hand below the transaction's become a gap. at.Open counts as
-// set. It returns the errors of [Sequence.ReserveOn].
+// The reservation is compared with the integers that the store has given so far, and is
+// not added to them. Integers in hand below the transaction's become a gap. at.Open
+// counts as true. It returns the errors of [Sequence.ReserveOn].
 func (s *Sequence) ReserveWithin(ctx context.Context, n int64, at At) (int64, error) {
 	if s.onConn {
 		at.Open = true
