@@ -21,19 +21,19 @@ import (
 //	+--+------------------------------------------+-------------+-------------+
 //
 // That is 1,024 workers with 4,096 keys a millisecond each, until 2089-09-06.
-// [SnowflakeBits] says otherwise. The keys of a request are consecutive: they
-// are of one tick, which is the unit of time, and of the next one where they do
-// not fit; more than a tick has are refused.
+// [SnowflakeBits] can set other bits. The keys of a request are consecutive and of one
+// tick, which is the unit of time: of the next tick if too few of the current one are
+// left. A request for more keys than a tick has is refused.
 //
 // # No key twice
 //
-// A key is its tick, its worker and its number within the tick, so that one rule
-// has to be kept: of all processes that ever have a worker's number, no
-// two use the same place of a tick. Within a source that is one counter, which
-// only grows. Between sources it is the [Marker]: a source uses the ticks alone
-// that it has reserved, see there. Clocks have no part in it. They may stand
-// still, differ, or be set back by a second or a day, while the process runs or
-// between two; they only decide which ticks it asks for.
+// A key is its tick, its worker and its number within the tick, so that one rule has to
+// be kept: of all processes that ever have a worker's number, no two use the same
+// number within a tick. Within a source, one counter that only grows ensures that.
+// Between sources the [Marker] ensures it: a source uses only ticks that it has
+// reserved there. Clocks have no part in it. They may stand still, differ, or be set
+// back by a second or a day, while the process runs or between two; they only decide
+// which ticks it asks for.
 //
 // Without a Marker only the clock keeps a source from the ticks of its predecessor, and
 // nothing guards it against another process with the same number. The source leaves out
@@ -80,8 +80,8 @@ type Snowflake struct {
 	format
 	worker  int64
 	wall    clock
-	marker  Marker // nil: all ticks from start on are reserved
-	borrow  int64  // the borrow cap, in milliseconds: ticks begin less than that ahead of the clock
+	marker  Marker // nil: no ticks are reserved, and all from start on may be used
+	borrow  int64  // how far ahead of the clock a tick may begin, in milliseconds
 	workers *Workers
 
 	patience time.Duration // of a request
@@ -89,37 +89,38 @@ type Snowflake struct {
 
 	closing chan struct{} // closed by Close
 
-	start    atomic.Int64             // the first slot that may be given out, without a Marker not before its tick begins; -1: none
-	free     atomic.Int64             // the first slot that is not given out
+	start    atomic.Int64             // the first slot (tick and sequence number) that may be given out; -1 if not known yet
+	free     atomic.Int64             // the first slot that is not given out yet
 	reserved atomic.Pointer[reserved] // the ticks that may be given out
-	waits    atomic.Int64             // requests that waited for the clock
+	waits    atomic.Int64             // how many requests have waited for the clock
 
 	marking
 }
 
 const (
-	// markedBorrow is the borrow cap with a Marker, which reserves as far ahead. It is
-	// called when a fifth of that is left: once in 2.4 seconds while there are keys for
-	// all, so that two round trips for a call are less than one a second. For where there
-	// are not, see reach.
+	// markedBorrow is how far, in milliseconds, keys may run ahead of the clock with a
+	// [Marker], which reserves as far ahead. The Marker is called when a fifth of that
+	// is left: once in 2.4 seconds while there are keys for all requests, so two round
+	// trips for a call are less than one a second. If there are too few keys, see
+	// reach.
 	markedBorrow = 3000
 
-	// unmarkedBorrow is the borrow cap without one. The first key waits for as long.
+	// unmarkedBorrow is the same without a Marker. The first key waits for as long.
 	unmarkedBorrow = 1000
 
-	// longestNap is how long a request waits for the clock before it looks at it
-	// again, in milliseconds.
+	// longestNap is how long, in milliseconds, a request sleeps at most before it reads
+	// the clock again.
 	longestNap = 1000
 
-	// snowflakeBehind is the distance, in milliseconds, by which the clock may lag behind
-	// the next tick for a request to wait for it.
+	// snowflakeBehind is how far, in milliseconds, the clock may lag behind the next
+	// tick: a request waits for a clock that lags less, and fails otherwise.
 	snowflakeBehind = 10_000
 )
 
 // SnowflakeOptions select which snowflakes to make. Of Worker, WorkerEnv and Ordinal
 // exactly one must be given.
 type SnowflakeOptions struct {
-	Bits SnowflakeBits // the zero value is 41, 10 and 12 bits
+	Bits SnowflakeBits // the zero value means 41, 10 and 12 bits
 
 	// Worker is the number of this process among all that make keys for the
 	// same table.
@@ -136,13 +137,14 @@ type SnowflakeOptions struct {
 	// apps.kubernetes.io/pod-index.
 	Ordinal bool
 
-	// Marker keeps the mark of this worker's number. Nil is unguarded against
-	// other processes with the same number.
+	// Marker reserves time for this worker's number in a store. If it is nil, nothing
+	// guards the keys against other processes with the same number.
 	Marker Marker
 
-	// Workers are the numbers in use in this process, of which this one becomes
-	// one until Close. Nil is unguarded against other sources of this process,
-	// and right with a Marker alone, which guards against those too.
+	// Workers holds the numbers in use in this process, and this source's number until
+	// Close. If it is nil, nothing guards the keys against other sources of this
+	// process with the same number; that is right only with a Marker, which guards
+	// against those too.
 	Workers *Workers
 }
 
@@ -195,14 +197,14 @@ func NewSnowflake(o SnowflakeOptions, env Env) (*Snowflake, error) {
 	return s, nil
 }
 
-// Next returns r.N consecutive integers in ascending order: int64 in the empty
-// layout, decimal text in [dialect.SequentialAsString]; there is no other, see
+// Next returns r.N consecutive integers in ascending order: int64 in the empty layout,
+// decimal text in [dialect.SequentialAsString]. For any other layout it returns
 // [ErrLayout]. It also returns the errors of [Snowflake.Reserve].
 func (s *Snowflake) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
 		return room, anchor.Endf("%w: an integer with %s", ErrLayout, r.Layout)
@@ -214,18 +216,20 @@ func (s *Snowflake) Append(ctx context.Context, room []driver.Value, r Request) 
 	return AppendIntegers(room, first, r.N, r.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers, which are handed out only once and
-// are greater than all before them. It returns [ErrCount]; [ErrTooMany] for more than a
-// tick has; [ErrClock]; [ErrExhausted] after the end; [ErrStoreDown] when the Marker has
-// failed for ten seconds, or until the context ended; [ErrStoreState]; [ErrWorkerTaken]
-// when other processes with the number were faster for ten seconds; [ErrClosed]; or the
-// context's error when that ends while the Marker has not failed.
+// Reserve returns the first of n consecutive integers, which are handed out only once
+// and are greater than all before them. It returns [ErrCount]; [ErrTooMany] if n is
+// more than a tick has; [ErrClock]; [ErrExhausted] after the end; [ErrStoreDown] if the
+// Marker has failed for ten seconds, or until the context ended; [ErrStoreState];
+// [ErrWorkerTaken] if other processes with the number were faster for ten seconds;
+// [ErrClosed]; or the context's error if the context ends while the Marker has not
+// failed.
 func (s *Snowflake) Reserve(ctx context.Context, n int64) (int64, error) {
 	first, _, err := s.reserve(ctx, n)
 	return first, err
 }
 
-// reserve is Reserve. It reports whether it has waited, for the clock or for the Marker.
+// reserve implements Reserve, and reports whether it has waited for the clock or for
+// the Marker.
 func (s *Snowflake) reserve(ctx context.Context, n int64) (first int64, waited bool, err error) {
 	switch {
 	case n < 1:
@@ -249,9 +253,9 @@ func (s *Snowflake) Traits() Traits {
 	return Traits{Ordered: true, Contiguous: true, Integer: true, End: s.timeOf(s.end)}
 }
 
-// Drop gives up the time that is reserved or being reserved, since a key of it
-// was found in use. Later keys are of a time that is reserved after the call.
-// Without a Marker nothing is reserved, and it does nothing.
+// Drop gives up the time that is reserved or being reserved. A caller uses it when it
+// has found a key of that time in the table. Later keys are of a time that is reserved
+// after the call. Without a Marker nothing is reserved, and Drop does nothing.
 func (s *Snowflake) Drop() {
 	if s.marker == nil {
 		return
@@ -259,7 +263,7 @@ func (s *Snowflake) Drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.floor = max(s.floor, s.asked)
-	s.reach.reset() // the next reservation is near the borrow cap
+	s.reach.reset() // so that the next reservation reaches as far ahead as allowed
 	s.publish(nil, math.MaxInt64)
 }
 
@@ -292,21 +296,21 @@ func (s *Snowflake) Close(ctx context.Context) error {
 // SnowflakeStats is the state of a snowflake.
 type SnowflakeStats struct {
 	Worker int
-	Last   time.Time // of the last key; the zero Time before the first one
-	Until  time.Time // keys before that are reserved; the zero Time: none yet
-	End    time.Time // as in [Traits]
+	Last   time.Time // the time of the last key; the zero Time if there is none
+	Until  time.Time // the end of the reserved time; the zero Time if none is reserved
+	End    time.Time // from when on the source can make no keys
 
-	Waits    int64 // requests that waited for the clock
-	Marks    int64 // calls to the Marker that succeeded
-	Failures int64 // and that failed
+	Waits    int64 // how many requests have waited for the clock
+	Marks    int64 // how many calls to the Marker have succeeded
+	Failures int64 // how many calls to the Marker have failed
 
-	// Rivals is how often the mark had been raised by another process since
-	// this one did: more than one or two say that another one with the same
-	// number is alive. Keys stay different; time is shared.
+	// Rivals is how often another process had raised the mark since this one did. More
+	// than one or two mean that another process with the same number is alive. Keys
+	// stay different; the processes share the time.
 	Rivals int64
 
-	// Setbacks is how often the mark was lower than this source knew it: the store has
-	// lost a mark that it had reported as stored.
+	// Setbacks is how often the mark was lower than this source had seen it: the store
+	// has lost a mark that it had reported as stored.
 	Setbacks int64
 
 	Fetching Fetching // the calls to the Marker

@@ -13,8 +13,8 @@ import (
 // ahead. A key below 1, of an empty table, changes nothing.
 //
 // It returns an error that wraps [ErrOptions] for a key of more bits than this source's
-// keys have: the column holds others too. A foreign key of no more bits is taken for a
-// snowflake, whatever its time then is.
+// keys have: the column holds other keys too. A foreign key of no more bits is read as
+// a snowflake, whatever time that gives.
 //
 // It does no I/O and is safe for concurrent use.
 func (s *Snowflake) Above(key int64) error {
@@ -31,7 +31,8 @@ func (s *Snowflake) Above(key int64) error {
 		if slot <= free {
 			return nil
 		}
-		// First, so that no slot of this source that waits is given out sooner.
+		// Raise start before free: otherwise a waiting request could get the slot
+		// before its tick begins.
 		for start := s.start.Load(); start < slot && !s.start.CompareAndSwap(start, slot); {
 			start = s.start.Load()
 		}
@@ -42,8 +43,8 @@ func (s *Snowflake) Above(key int64) error {
 }
 
 // overtaken reports whether the source has given out no key yet, and cannot for more
-// than ten seconds, since the mark of its number is that far ahead of its clock; and
-// the mark.
+// than ten seconds, since the mark of its worker's number is that far ahead of its
+// clock. It also returns the mark.
 func (s *Snowflake) overtaken() (mark time.Time, is bool) {
 	now := s.clock()
 	s.mu.Lock()
@@ -52,9 +53,9 @@ func (s *Snowflake) overtaken() (mark time.Time, is bool) {
 	return s.timeOf(s.known), unused && s.known*s.unit-now > snowflakeBehind
 }
 
-// retire returns the greatest key that was given out, 0 if none was, and ensures that
-// none follows: a request that was in progress when the source was closed already has its
-// key, or gets none.
+// retire returns the greatest key that was given out, or 0 if none was, and ensures
+// that no other key follows: a request that was in progress when the source was closed
+// already has its key, or gets none.
 func (s *Snowflake) retire() int64 {
 	last := s.free.Swap(1<<maxSlotBits) - 1
 	if last < max(s.start.Load(), 1<<s.sequenceBits) {

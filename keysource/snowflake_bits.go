@@ -12,15 +12,16 @@ import (
 const snowflakeEpoch = 1_577_836_800_000
 
 const (
-	// earliestEnd is the year before which no bits may run out: the widest that
-	// uid-generator gives its users by default ended in 2024, in production.
+	// earliestEnd is the year before which no bits may run out. (The default of
+	// uid-generator, the widest that it has, ended in 2024, in production.)
 	earliestEnd = 2040
 
 	// latestMilli is the last millisecond of the year 9999: later times can
 	// neither be written nor be stored in most engines.
 	latestMilli = 253_402_300_799_999
 
-	// maxSlotBits leaves an int64 room to count past the last slot.
+	// maxSlotBits is how many bits a slot has at most, so that an int64 can count past
+	// the last slot.
 	maxSlotBits = 62
 )
 
@@ -30,20 +31,20 @@ const (
 // The zero value means 41, 10 and 12 bits; [SnowflakeBits53] keeps keys below
 // 2⁵³. A table must never change its bits: keys of two layouts can be equal.
 type SnowflakeBits struct {
-	Time     int // of the time, in units since the epoch
-	Worker   int // of the worker's number; 0 is right for a single worker
-	Sequence int // of the number of a key within its unit of time
+	Time     int // how many bits the time has, in units since the epoch
+	Worker   int // how many bits the worker's number has; 0 is right for a single worker
+	Sequence int // how many bits the number of a key within its unit of time has
 
-	// Workers is how many numbers of workers there are, from 0 on; 0 is as many
+	// Workers is how many numbers of workers there are, from 0 on. Zero means as many
 	// as fit their bits.
 	Workers int
 
-	// Unit is the unit of time, whole milliseconds up to a second; 0 is one
+	// Unit is the unit of time, whole milliseconds up to a second. Zero means one
 	// millisecond.
 	Unit time.Duration
 
-	// Epoch is when the time is 0, to the millisecond and not before 1970; the
-	// zero Time is 2020-01-01 UTC. It must be in the past.
+	// Epoch is when the time is 0: a whole millisecond, not before 1970 and in the
+	// past. The zero Time means 2020-01-01 UTC.
 	Epoch time.Time
 }
 
@@ -62,7 +63,7 @@ func SnowflakeBits53() SnowflakeBits {
 	return SnowflakeBits{Time: 34, Worker: 7, Sequence: 12, Unit: 100 * time.Millisecond}
 }
 
-// complete returns b with its defaults.
+// complete returns b with the defaults for the fields that are zero.
 func (b SnowflakeBits) complete() SnowflakeBits {
 	if b.Time == 0 && b.Worker == 0 && b.Sequence == 0 {
 		b.Time, b.Worker, b.Sequence = 41, 10, 12
@@ -79,9 +80,9 @@ func (b SnowflakeBits) complete() SnowflakeBits {
 	return b
 }
 
-// Check returns an error that wraps [ErrOptions] when no snowflake can have these
-// bits, or none that lasts until 2040. It reads no clock: that the epoch is in
-// the past is seen by [NewSnowflake].
+// Check returns an error that wraps [ErrOptions] if no snowflake can have these bits,
+// or if they run out before 2040. It reads no clock: [NewSnowflake] checks that the
+// epoch is in the past.
 func (b SnowflakeBits) Check() error {
 	b = b.complete()
 	switch {
@@ -115,7 +116,7 @@ func (b SnowflakeBits) Width() int {
 	return b.Time + b.Worker + b.Sequence
 }
 
-// String returns the meaning of the bits, which distinguishes two layouts:
+// String describes the bits; different layouts have different descriptions:
 //
 //	41 bits of time by 1ms since 2020-01-01T00:00:00Z, 10 of worker, 12 of sequence
 func (b SnowflakeBits) String() string {
@@ -124,7 +125,7 @@ func (b SnowflakeBits) String() string {
 		b.Time, b.Unit, b.Epoch.UTC().Format(time.RFC3339Nano), b.Worker, b.Sequence)
 }
 
-// Numbers returns how many numbers of workers there are, from 0 on.
+// Numbers returns how many numbers of workers there are; the first is 0.
 func (b SnowflakeBits) Numbers() int { return b.complete().Workers }
 
 // End returns the first time, in UTC, for which there is no key. The bits must
@@ -134,9 +135,8 @@ func (b SnowflakeBits) End() time.Time {
 	return f.timeOf(f.end)
 }
 
-// format holds the numbers that a snowflake computes with. A tick is one unit
-// of time; a slot is a tick with a sequence number below it, and there is one
-// key for each.
+// format holds the numbers that a snowflake computes with. A tick is one unit of time.
+// A slot is a tick and a sequence number in it; a worker has one key for each slot.
 type format struct {
 	workerBits, sequenceBits int
 	width                    int // bits of a key
@@ -168,7 +168,7 @@ func (f *format) key(slot, worker int64) int64 {
 	return slot>>f.sequenceBits<<(f.workerBits+f.sequenceBits) | worker<<f.sequenceBits | sequence
 }
 
-// split is the inverse of key, with the tick in place of the slot.
+// split returns the tick, the worker and the sequence number of a key.
 func (f *format) split(key int64) (tick, worker, sequence int64) {
 	tick = key >> (f.workerBits + f.sequenceBits)
 	worker = key >> f.sequenceBits & (1<<f.workerBits - 1)
@@ -183,8 +183,8 @@ func (f *format) timeOf(tick int64) time.Time {
 // milli returns when a tick begins, in milliseconds since 1970.
 func (f *format) milli(tick int64) int64 { return f.epoch + tick*f.unit }
 
-// tickOf returns the tick of a time in milliseconds since the epoch. Most formats
-// count in milliseconds, and are spared the division.
+// tickOf returns the tick of a time in milliseconds since the epoch. Most formats count
+// in milliseconds, for which it spares the division.
 func (f *format) tickOf(milli int64) int64 {
 	if f.unit == 1 {
 		return milli
@@ -192,8 +192,8 @@ func (f *format) tickOf(milli int64) int64 {
 	return milli / f.unit
 }
 
-// tickFrom returns the first tick that does not begin before a time, which is
-// in milliseconds since 1970; 0 for one before the epoch.
+// tickFrom returns the first tick that begins at or after a time in milliseconds since
+// 1970, or 0 if the time is before the epoch.
 func (f *format) tickFrom(milli int64) int64 {
 	milli = min(max(milli, f.epoch), latestMilli) - f.epoch
 	return (milli + f.unit - 1) / f.unit

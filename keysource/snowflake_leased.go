@@ -10,32 +10,32 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// LeasedOptions say where a [Leased] has its worker's number from. All must be
-// given but Lease.
+// LeasedOptions configures where a [Leased] gets its worker's number. All fields but
+// Lease must be set.
 type LeasedOptions struct {
-	// Store leases the numbers: each is a series of one integer, the number plus
-	// one, which is never used up. Its counter ends where there are no more.
+	// Store leases the numbers. A number n is a series of the single integer n+1, which
+	// is never used up. The store's counter ends at the last number.
 	Store SeriesStore
 
-	// Lease means the same as in [RecycledOptions], and has to be the lease of
-	// the store.
+	// Lease is for how long a number belongs to this source after a renewal, as in
+	// [RecycledOptions]. It must be the lease of the store.
 	Lease time.Duration
 
-	// Open returns the source of a number. It needs a [Marker], since nothing else
-	// keeps the keys of two processes apart of which each takes the other for
-	// ended. It does no I/O.
+	// Open returns the source of a worker's number. The source needs a [Marker], since
+	// nothing else keeps the keys of two processes apart when each takes the other for
+	// ended. Open does no I/O.
 	Open func(worker int) (*Snowflake, error)
 }
 
-// Leased makes the keys of a [Snowflake] whose worker's number no other process
-// has: the lowest one that is free, of which each number has a row in the store.
+// Leased makes the keys of a [Snowflake] whose worker's number it leases from a store:
+// the lowest number that no other process has. Each number has a row in the store.
 //
-// A number is leased by the server's clock. Requests renew the lease after a third
-// of it, and stop at three quarters, by the source's own clock and from the moment
-// before the renewal was sent, until it has been renewed, or another number been
-// leased. So a process that is stopped for longer has another number when it goes
-// on, and one that is killed leaves its own to others when the lease has run out;
-// [Leased.Close] gives the number up at once, unless it comes while the store is
+// A number is leased by the server's clock. Requests renew the lease after a third of
+// it. After three quarters, by the source's own clock and counted from before the
+// renewal was sent, they wait until the lease is renewed or another number is leased.
+// So a process that is stopped for longer has another number when it goes on, and the
+// number of a killed process is free for others when the lease has run out;
+// [Leased.Close] gives the number up at once, unless it is called while the store is
 // asked. A number whose mark is more than ten seconds ahead of the clock is left for
 // another one.
 //
@@ -57,28 +57,29 @@ type Leased struct {
 	lease time.Duration
 	now   func() time.Time
 
-	patience time.Duration // of a request
+	patience time.Duration // how long a request waits for the store
 	waited   func(ctx context.Context, began time.Time)
 
 	mu      sync.Mutex // guards the fields below; never held while the store is asked
-	held    Series     // First is 0 without a lease
-	flake   *Snowflake // of held; nil without a lease
+	held    Series     // the leased number; First is 0 without a lease
+	flake   *Snowflake // the source of the leased number; nil without a lease
 	sent    time.Time  // when the last renewal was sent
 	claim   *leaseClaim
-	limit   time.Duration // of the next claim; 0: the least
-	pause   time.Duration // before the next claim, after one that failed
-	failure error         // of the last claim; nil after an answer
+	limit   time.Duration // the time limit of the next claim; 0 means the least limit
+	pause   time.Duration // how long to wait before the next claim, after one that failed
+	failure error         // the error of the last claim; nil after an answer
 	closed  bool
 
-	// shunned are the numbers, as series, whose marks are far ahead, and these.
+	// shunned holds the numbers that are not used because their marks are far ahead of
+	// the clock: the mark by Series.First.
 	shunned map[int64]time.Time
 
-	meter Meter // of the store of the leases, and of the Marker of every number
+	meter Meter // measures the calls to the store of the leases, and to the Marker of every number
 
-	last int64 // the greatest key of those that were closed; the claim's alone
+	last int64 // the greatest key of the sources that were closed; used by the claim alone
 }
 
-// maxShunned is how many numbers are left because of their marks.
+// maxShunned is how many numbers are left out at most because of their marks.
 const maxShunned = 16
 
 // leaseClaim is one attempt to renew the lease, or to get another one.
@@ -88,8 +89,8 @@ type leaseClaim struct {
 	err    error         // for the requests that wait for the claim; set before done is closed
 }
 
-// NewLeased returns a source with a leased number. It does no I/O: the first
-// request does. Of env it uses the clock. It returns [ErrOptions].
+// NewLeased returns a source with a leased number. It does no I/O: the first request
+// does. Of env it does not use Rand. Its error wraps [ErrOptions].
 func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	if o.Lease == 0 {
 		o.Lease = DefaultLease
@@ -107,10 +108,10 @@ func NewLeased(o LeasedOptions, env Env) (*Leased, error) {
 	return l, nil
 }
 
-// Reserve is [Snowflake.Reserve] of the source of the leased number. It also
-// returns [ErrWorkerTaken] when others have all numbers, and [ErrStoreDown] when
-// the store has not answered for ten seconds, or until the context ended, while
-// there was no lease.
+// Reserve returns the first of n consecutive integers of the leased number's source,
+// see [Snowflake.Reserve]. It also returns [ErrWorkerTaken] if other processes have all
+// numbers, and [ErrStoreDown] if the store has not answered for ten seconds, or until
+// the context ended, while there was no lease.
 func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 	for {
 		flake, err := l.leased(ctx)
@@ -125,9 +126,9 @@ func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 		case err != nil || !waited:
 			return first, err
 		}
-		// The lease may have run out while the process was stopped or the store was slow.
-		// Then the keys must not be used, unless the store confirms that the number still
-		// is ours.
+		// The lease may have run out while the process was stopped or the store was
+		// slow. Then the keys must not be used, unless the store confirms that this
+		// process still has the number.
 		still, err := l.leased(ctx)
 		if err != nil {
 			return 0, err
@@ -138,7 +139,8 @@ func (l *Leased) Reserve(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-// replaced reports whether the source goes on without flake.
+// replaced reports whether the source now uses another Snowflake than flake, or is
+// about to.
 func (l *Leased) replaced(flake *Snowflake) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,15 +163,15 @@ func (l *Leased) shun(flake *Snowflake) bool {
 		return false
 	case l.flake == flake:
 		l.shunned[l.held.First] = mark
-		l.flake, l.held = nil, Series{} // its lease expires unrenewed
+		l.flake, l.held = nil, Series{} // the store's lease runs out by its time
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
-		_ = flake.Close(ended) // which is not waited for
+		_ = flake.Close(ended) // does not wait, as the context has ended
 	}
 	return true
 }
 
-// leased returns the source of a number whose lease lasts, and waits for one.
+// leased returns the source of a number whose lease lasts. It waits if there is none.
 func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 	var impatient <-chan time.Time
 	for {
@@ -196,15 +198,15 @@ func (l *Leased) leased(ctx context.Context) (*Snowflake, error) {
 	}
 }
 
-// current returns the source while the lease lasts, else the claim to wait for.
-// It begins one where the lease is to be renewed.
+// current returns the source while the lease lasts, otherwise the claim (the attempt to
+// get a lease) to wait for. It begins a claim if the lease has to be renewed.
 func (l *Leased) current() (*Snowflake, *leaseClaim, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, nil, ErrClosed
 	}
-	// A clock that was set back says nothing.
+	// If the clock was set back, age is negative, and the lease is not relied on.
 	age := l.now().Sub(l.sent)
 	lasts := l.flake != nil && age >= 0 && age < l.lease-l.lease/marginShare
 	if (!lasts || age >= l.lease/renewShare) && l.claim == nil {
@@ -218,8 +220,8 @@ func (l *Leased) current() (*Snowflake, *leaseClaim, error) {
 	return nil, l.claim, nil
 }
 
-// leave returns the error of a request whose context ended with cause, or whose
-// patience did if that is nil.
+// leave returns the error of a request that stops waiting. cause is the context's
+// error, or nil if the patience has ended.
 func (l *Leased) leave(cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +234,7 @@ func (l *Leased) leave(cause error) error {
 	return down(cause, l.failure)
 }
 
-// isFinal reports whether asking again at once does not help.
+// isFinal reports whether asking the store again at once does not help.
 func isFinal(err error) bool {
 	for _, final := range []error{ErrStoreState, ErrStoreBack, ErrOptions, ErrWorkerTaken, ErrClock, ErrExhausted, ErrClosed} {
 		if errors.Is(err, final) {
@@ -242,7 +244,8 @@ func isFinal(err error) bool {
 	return false
 }
 
-// run is the goroutine of a claim.
+// run is the goroutine of a claim: after a pause it renews the lease or gets another
+// one.
 func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	defer close(c.done)
 	defer c.cancel()
@@ -253,12 +256,13 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	case <-t.C:
 	}
 	l.mu.Lock()
-	// A claim has several calls, the first one those that find the tables.
+	// A claim makes several calls, and the first claim also looks up the store's
+	// tables.
 	held, limit := l.held, max(l.limit, 4*minLimit)
 	l.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := limited.Err() // of Close
+	err := limited.Err() // set if Close was called
 	now, sent := held, time.Time{}
 	if err == nil {
 		began := l.now()
@@ -287,12 +291,13 @@ func (l *Leased) run(ctx context.Context, c *leaseClaim, pause time.Duration) {
 	}
 }
 
-// ask renews the lease of the number that is held, or leases another one, and
-// returns it with the moment before that was sent.
+// ask renews the lease of the number that is held, or leases another one. It returns
+// the number, and the time before the call to the store was sent.
 func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Time, err error) {
 	for range claimTries + maxShunned {
 		if held.First == 0 {
-			// The series of an attempt whose answer was lost.
+			// The store may have leased a number to an earlier attempt whose answer was
+			// lost.
 			if held, err = l.store.Own(ctx); err != nil {
 				return Series{}, sent, err
 			}
@@ -307,7 +312,7 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 				return held, sent, err
 			}
 			if held = (Series{}); now.Own {
-				held = now // as it is
+				held = now // the row as the store has it now
 			}
 			continue
 		}
@@ -322,12 +327,13 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}
-		held = Series{} // it is ours for a while, so that the next one is another
+		held = Series{} // it stays leased for a while, so that the next one is another
 	}
 	return Series{}, sent, errUnsteady
 }
 
-// shuns reports whether a number is of no use.
+// shuns reports whether a number is not used because its mark is far ahead of the
+// clock.
 func (l *Leased) shuns(held Series) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -335,21 +341,20 @@ func (l *Leased) shuns(held Series) bool {
 	return shunned && !l.reached(mark)
 }
 
-// shunsAny reports whether there is a number of no use.
+// shunsAny reports whether any number is not used because of its mark.
 func (l *Leased) shunsAny() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.shunned) > 0
 }
 
-// reached reports whether the clock has come to a mark.
+// reached reports whether the clock is less than about ten seconds before the mark.
 func (l *Leased) reached(mark time.Time) bool {
 	return mark.Sub(l.now()) <= snowflakeBehind*time.Millisecond
 }
 
-// follow makes the source use the number that the process has now. The one
-// before it is closed first, so that all keys of the next one come after its
-// last.
+// follow makes the source use the number that the process has now. The Snowflake of the
+// number before is closed first, so that all later keys come after its last key.
 func (l *Leased) follow(ctx context.Context, now Series) error {
 	l.mu.Lock()
 	old := l.flake
@@ -360,7 +365,7 @@ func (l *Leased) follow(ctx context.Context, now Series) error {
 	l.flake, l.held = nil, now // requests wait for the end of the claim
 	l.mu.Unlock()
 	if old != nil {
-		// It waits for a call to the Marker whose context has ended.
+		// Close waits for a call to the Marker, whose context it cancels.
 		err := old.Close(ctx)
 		l.last = max(l.last, old.retire())
 		if err != nil {
@@ -384,7 +389,7 @@ func (l *Leased) follow(ctx context.Context, now Series) error {
 	return nil
 }
 
-// Drop is [Snowflake.Drop].
+// Drop gives up the time that is reserved for the leased number, see [Snowflake.Drop].
 func (l *Leased) Drop() {
 	l.mu.Lock()
 	flake := l.flake
@@ -395,8 +400,8 @@ func (l *Leased) Drop() {
 }
 
 // Close makes requests fail with [ErrClosed] and gives the number back. It waits for a
-// claim in progress, and for the store, until ctx ends. It returns the error of ctx or of
-// the store; then the lease expires unrenewed. It may be called again.
+// claim in progress, and for the store, until ctx ends. If it fails, with the error of
+// ctx or of the store, the lease runs out by its time. It may be called again.
 func (l *Leased) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -430,13 +435,13 @@ func (l *Leased) Close(ctx context.Context) error {
 
 // LeasedStats is the state of a [Leased] at one moment.
 type LeasedStats struct {
-	// Snowflake is the state of the source of the leased number; its Fetching has the
-	// calls for leases too. Its Worker is -1 where there is no number, and the rest is
-	// zero then.
+	// Snowflake is the state of the source of the leased number; its Fetching includes
+	// the calls for leases. If there is no number, its Worker is -1 and the rest is
+	// zero.
 	Snowflake SnowflakeStats
 
 	Lease     time.Duration
-	LeaseHeld bool      // the lease lasts for sure
+	LeaseHeld bool      // whether the lease surely lasts
 	Until     time.Time // when the lease ends unless it is renewed; zero without a lease
 	Err       error     // the error of the last claim; nil after an answer
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Marker keeps the mark of one worker's number, where all processes that ever have the
-// number find it. The mark is a time: no process has made a key of it or of a later time,
-// and a process raises it before it does.
+// Marker keeps the mark of one worker's number in a store that all processes with the
+// number share. The mark is a time: no process has made a key of this or a later time,
+// and a process raises the mark before it does.
 //
 // # The protocol
 //
@@ -33,10 +33,10 @@ import (
 // reserved time is still its own. And it holds for an answer that was lost, or comes
 // after the call was given up: the span of that call is never used either.
 //
-// A start has nothing reserved and so begins at the mark or after it. It has
-// not far to go: the mark is at most three seconds ahead of the clock that it was
-// raised by, and keys may be as far ahead of the clock, so that a source whose clock
-// shows no less waits for the next tick at most.
+// A source that starts has nothing reserved, and so begins at the mark or after it.
+// That is not far ahead: the mark is at most three seconds ahead of the clock of the
+// process that raised it, and keys may be as far ahead of the clock. So a source whose
+// clock shows no less waits for the next tick at most.
 type Marker interface {
 	// Mark raises the mark to until if it is lower, and returns the mark before that: any
 	// time before 1970, or 0, if there was no mark. Both are milliseconds since 1970. It
@@ -49,24 +49,24 @@ type Marker interface {
 	Mark(ctx context.Context, until int64) (before int64, err error)
 }
 
-// ticks is a run of ticks [from, to).
+// ticks is the range of ticks from from up to, but not including, to.
 type ticks struct{ from, to int64 }
 
-// reserved is the time that a source may give out. It is replaced and never
-// changed.
+// reserved is the time that a source may use for keys. It is replaced as a whole and
+// never changed.
 type reserved struct {
 	spans []ticks // ascending, with gaps between them
 
-	// refill is the tick from which on more is reserved beforehand.
+	// refill is the tick from which on the source reserves more time beforehand.
 	refill int64
 
-	// ahead is how far ahead of the clock keys may be, in milliseconds: their ticks begin
-	// less than that ahead. It is the borrow cap without the reach.
+	// ahead is how far ahead of the clock the tick of a key may begin, in milliseconds:
+	// less than that. It is the borrow cap minus the reach.
 	ahead int64
 }
 
-// from returns the first reserved tick that is not before tick, or tick itself
-// and false.
+// from returns the first reserved tick that is not before tick. If there is none, it
+// returns tick and false.
 func (r *reserved) from(tick int64) (int64, bool) {
 	for i := range r.spans {
 		if span := &r.spans[i]; tick < span.to {
@@ -88,20 +88,20 @@ func (r *reserved) until() int64 {
 type marking struct {
 	mu       sync.Mutex // guards the fields below; never held while the Marker is called
 	closed   bool
-	fetching *markFetch // the one under way, or nil
+	fetching *markFetch // the call in progress, or nil
 
-	// All three are ticks; 0 if unset.
+	// The next three fields are ticks; 0 means unset.
 	known int64 // the mark as the store last returned it
-	asked int64 // the highest that it was called with
-	floor int64 // nothing below it may be taken for ours any more
+	asked int64 // the greatest tick that the Marker was called with
+	floor int64 // reservations below it do not count any more
 
-	limit   time.Duration // of one call; 0: the least
-	pause   time.Duration // before the call after one that failed
-	failed  int64         // when that was, as clock returns it
-	failure error         // of the last call; nil after an answer
+	limit   time.Duration // the time limit of a call; 0 means the least limit
+	pause   time.Duration // how long to wait before the next call, after one that failed
+	failed  int64         // when the last call failed, as clock returns it
+	failure error         // the error of the last call; nil after an answer
 
-	// starved reports whether the last call reserved nothing, since other sources had the
-	// time.
+	// starved reports whether the last call reserved nothing, since other sources had
+	// already reserved the time.
 	starved bool
 
 	reach reach
@@ -116,14 +116,15 @@ type markFetch struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
 
-	began int64 // as clock returned it
-	until int64 // tick
-	asked int64 // the highest tick of the calls before it; 0: none
-	err   error // that the requests get which wait for it; set before done is closed
+	began int64 // when the call began, as clock returns it
+	until int64 // the tick up to which time is to be reserved
+	asked int64 // the greatest tick of the calls before it; 0 if there was none
+	err   error // the error for the requests that wait for the call; set before done is closed
 }
 
-// nextTick returns the tick of a slot that could not be taken: where it is not
-// reserved, no tick below the mark can be any more.
+// nextTick returns the tick to try next for a slot that could not be taken: its own if
+// that is reserved; otherwise none below the mark, since those cannot be reserved any
+// more.
 func (s *Snowflake) nextTick(slot int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,8 +140,8 @@ func (s *Snowflake) nextTick(slot int64) (int64, error) {
 
 // fetch waits for a call to the Marker, and begins one if none is in progress; it does
 // nothing if tick is reserved. The call belongs to no request and goes on when the
-// context or the patience ends. After a call that failed there is no error unless asking
-// again will not help.
+// context or the patience ends. If the call fails, fetch returns an error only if
+// asking again does not help.
 func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan time.Time) error {
 	s.mu.Lock()
 	if s.closed {
@@ -155,7 +156,7 @@ func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan
 		pause := s.pauseAt(now)
 		if err := s.failure; pause > 0 && errors.Is(err, ErrStoreState) {
 			s.mu.Unlock()
-			return err // as it was found a moment ago
+			return err // the error of the last call, a moment ago
 		}
 		s.begin(pause)
 	}
@@ -172,9 +173,9 @@ func (s *Snowflake) fetch(ctx context.Context, tick, now int64, impatient <-chan
 	}
 }
 
-// leave returns the error of a request whose context ended with cause, or whose
-// patience did if that is nil. The store's error is formatted and not wrapped:
-// see [ErrStoreDown].
+// leave returns the error of a request that stops waiting. cause is the context's
+// error, or nil if the patience has ended. The store's error is formatted and not
+// wrapped: see [ErrStoreDown].
 func (s *Snowflake) leave(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,9 +192,9 @@ func (s *Snowflake) leave(cause error) error {
 	return anchor.Endf("%w for %s; the last error was: %v", ErrStoreDown, s.patience, s.failure)
 }
 
-// prefetch begins to reserve more than r, unless that is under way or not worth
-// a call yet: the mark can only be raised as the clock goes on. Where keys are held back
-// a call is worth four fifths of that.
+// prefetch begins to reserve time after r, unless a call is in progress or would
+// reserve too little: the mark can only be raised as the clock goes on. While keys are
+// held back, a call has to reserve four fifths of the time by which they are.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
 	found, held := (s.horizon(now)-r.until())*s.unit, s.borrow-r.ahead
 	if found < s.borrow/4 && (held == 0 || found < held-held/5) {
@@ -207,9 +208,10 @@ func (s *Snowflake) prefetch(r *reserved, now int64) {
 	s.begin(s.pauseAt(now))
 }
 
-// pauseAt returns for how long the store is to be left alone. s.mu must be held.
+// pauseAt returns how long to wait before the Marker is called again. s.mu must be
+// held.
 func (s *Snowflake) pauseAt(now int64) time.Duration {
-	// A clock that was set back since says nothing.
+	// If the clock was set back since, no time counts as passed.
 	passed := min(max(now-s.failed, 0), s.pause.Milliseconds())
 	return s.pause - time.Duration(passed)*time.Millisecond
 }
@@ -219,12 +221,12 @@ func (s *Snowflake) begin(pause time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &markFetch{cancel: cancel, done: make(chan struct{})}
 	s.fetching = f
-	// Until it has ended there is no use in thinking of another one.
+	// While the call runs, no request has to begin another one.
 	s.publish(s.reserved.Load().spans, math.MaxInt64)
 	go s.call(ctx, f, pause)
 }
 
-// call is the goroutine of a call to the Marker.
+// call is the goroutine of a call to the Marker: it waits for the pause, and calls.
 func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration) {
 	defer close(f.done)
 	defer f.cancel()
@@ -243,7 +245,7 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := ctx.Err() // of Close
+	err := ctx.Err() // set if Close was called
 	var before int64
 	sent := time.Now()
 	if err == nil {
@@ -272,7 +274,7 @@ func (s *Snowflake) call(ctx context.Context, f *markFetch, pause time.Duration)
 	}
 }
 
-// fail notes that a call has failed. s.mu must be held.
+// fail notes that the call f has failed at now. s.mu must be held.
 func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.failures++
 	s.failure, s.failed = err, now
@@ -291,8 +293,8 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.failure, s.pause = nil, 0
 	s.reach.called(f.began)
 	if f.asked > 0 && before > f.asked {
-		// The ticks that they leave are near the borrow cap: keys that are held back
-		// would wait for them.
+		// Another source has raised the mark. The ticks that are left are near the
+		// borrow cap: keys that are held back would have to wait for them.
 		s.rivals++
 		s.reach.reset()
 	}
@@ -318,8 +320,8 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.publish(spans, s.refillOf(spans))
 }
 
-// refillOf returns the tick from which on there should be more than spans: a fifth
-// of the borrow cap before their end.
+// refillOf returns the tick from which on more time should be reserved than spans: a
+// fifth of the borrow cap before their end.
 func (s *Snowflake) refillOf(spans []ticks) int64 {
 	r := reserved{spans: spans}
 	return r.until() - max(1, s.borrow/5/s.unit)

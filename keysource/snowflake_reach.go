@@ -26,8 +26,8 @@ const (
 
 // reach is how far the keys of a source are held back. The zero value holds nothing back.
 type reach struct {
-	short int64 // for how long calls have come too soon, in milliseconds
-	since int64 // when the last call began that was answered, as clock returns it; 0: none was
+	short int64 // for how long, in total, calls have come too soon, in milliseconds
+	since int64 // when the last answered call began, as clock returns it; 0 if none was answered
 }
 
 // millis returns the reach in milliseconds.
@@ -51,5 +51,5 @@ func (r *reach) called(now int64) {
 	}
 }
 
-// reset ends the holding back.
+// reset sets the reach to 0, so that keys are held back no longer.
 func (r *reach) reset() { r.short = 0 }

@@ -8,19 +8,21 @@ import (
 )
 
 // clock returns the wall time in milliseconds since the epoch of the format; it is far
-// out of range if no key can hold it. The clock is never lifted here.
+// out of range if no key can hold it. Unlike a UUIDv7, a Snowflake never calls
+// wall.advance, so it is the wall clock's own time.
 func (s *Snowflake) clock() int64 { return s.wall.read()>>tickBits - s.epoch }
 
-// horizon returns the first tick that must not be given out at a time, which is
-// as clock returns it: it begins the borrow cap later, or more.
+// horizon returns the first tick that must not be given out when clock returns now. It
+// begins the borrow cap after now, or later.
 func (s *Snowflake) horizon(now int64) int64 {
 	return min((now+s.borrow+s.unit-1)/s.unit, s.end)
 }
 
-// due returns when a slot may be given out, while free is the first that is not. Without
-// a Marker the first slot waits for its tick: only the clock keeps the source from the
-// keys of other sources. With a Marker it must not wait, since another process with the
-// number may always raise the mark before.
+// due returns from when on a slot may be given out, as clock returns it; free is the
+// first slot that is not given out yet. Without a Marker the first slot waits for its
+// tick: only the clock keeps the source from the keys of other sources. With a Marker
+// it must not wait, since another process with the number may always raise the mark
+// before.
 func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
 	if s.marker == nil && free <= s.start.Load() {
@@ -29,11 +31,11 @@ func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	return begins - r.ahead + 1
 }
 
-// take takes n slots, not before the tick of the time asked, if at the time now
-// there are any; else it returns the first that it would take.
+// take takes n slots of one tick, not before the time asked, if they may be given out
+// at the time now. Otherwise it returns the first slot that it would take.
 //
-// The loaded values may be old when it swaps. The slots are new because free has not
-// moved, and ours for ever because they were reserved once.
+// The loaded values may be out of date when it swaps. The slots are still new because
+// free has not moved, and they are ours because a reserved tick is ours for ever.
 func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 	r := s.reserved.Load()
 	earliest := min(s.tickOf(asked), s.end) << s.sequenceBits
@@ -59,18 +61,18 @@ func (s *Snowflake) take(asked, now, n int64) (slot int64, ok bool) {
 	}
 }
 
-// wait takes n slots of one tick, which could not be had at the time asked, and
-// returns the first. It holds no lock while it waits.
+// wait takes n slots of one tick, after take could not at the time asked, and returns
+// the first. It holds no lock while it waits.
 //
-// The time asked stays the earliest of the keys, whatever the clock shows after
-// a wait: were it moved on, a Marker that takes longer to answer than the time
-// that it reserves would never answer in time.
+// No key is of a time before asked, which stays the same whatever the clock shows after
+// a wait. If it moved on, a Marker that takes longer to answer than the time that it
+// reserves would never answer in time.
 func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 	var (
 		now       = asked
-		stalled   int64 // how much less than it was waited the clock has gone on
+		stalled   int64 // by how much less the clock has gone on than the request has waited
 		waited    bool
-		impatient <-chan time.Time // of the store
+		impatient <-chan time.Time // when the patience with the store ends
 	)
 	for {
 		slot, ok := s.take(asked, now, n)
@@ -116,7 +118,7 @@ func (s *Snowflake) wait(ctx context.Context, asked, n int64) (int64, error) {
 	}
 }
 
-// sleep waits. The error is the context's, or [ErrClosed].
+// sleep waits for d. It returns the context's error, or [ErrClosed].
 func (s *Snowflake) sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

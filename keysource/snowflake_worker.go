@@ -9,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Number returns the worker's number that the options give, or an error that
-// wraps [ErrOptions]: none is given, or more than one, the environment variable
-// is not set, the host's name has no ordinal, or the number does not fit its
-// bits. There is no default, and nothing is derived from addresses, process
-// numbers or random bits: libraries that derived it so have made the same keys
-// twice (baomidou/mybatis-plus, issues 3077 and 6177).
+// Number returns the worker's number that the options give. Its error wraps
+// [ErrOptions] if none or more than one is given, the environment variable is not set,
+// the host's name has no ordinal, or the number does not fit its bits. There is no
+// default, and nothing is derived from addresses, process numbers or random bits:
+// libraries that derived it so have made the same keys twice (baomidou/mybatis-plus,
+// issues 3077 and 6177).
 func (o SnowflakeOptions) Number() (int, error) {
 	given := 0
 	for _, is := range []bool{o.Worker != nil, o.WorkerEnv != "", o.Ordinal} {
@@ -81,16 +81,16 @@ func ordinalOf(host string, limit int) (int, error) {
 	return n, nil
 }
 
-// parseNumber reads a decimal number without sign, spaces or leading zeros: one
-// text for each number, so that two texts are two numbers.
+// parseNumber reads a decimal number without sign, spaces or leading zeros, so that
+// each number has only one text.
 func parseNumber(text string) (int, bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == text
 }
 
-// Workers are the numbers of the snowflakes that are open in this process and
-// were given the same Workers. The zero value has none; it is safe for
-// concurrent use and must not be copied.
+// Workers holds the numbers of the snowflakes that are open in this process and were
+// given the same Workers. The zero value is empty. It is safe for concurrent use and
+// must not be copied.
 //
 // They are for sources without a [Marker], of which two with one number would make the
 // same keys. A program keeps one Workers for the process, since two databases that are
@@ -103,8 +103,8 @@ type Workers struct {
 	taken map[int]bool
 }
 
-// take takes a number, or returns an error that wraps [ErrWorkerTaken]. A nil w
-// has room for everything.
+// take takes a number, or returns an error that wraps [ErrWorkerTaken]. If w is nil, it
+// does nothing.
 func (w *Workers) take(number int) error {
 	if w == nil {
 		return nil
@@ -121,7 +121,7 @@ func (w *Workers) take(number int) error {
 	return nil
 }
 
-// free gives a number back.
+// free gives a number back, so that another source can take it.
 func (w *Workers) free(number int) {
 	if w == nil {
 		return

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// StoreDriver is a driver whose database keeps the states of sources without SQL, as
-// etcd and Redis can. Its package registers it by a name as every driver is
+// StoreDriver is a driver whose database keeps the states of sources, such as counters,
+// without SQL, as
 // registered, with sql.Register in an init function: Open of such a driver.Driver
 // returns an error. An application imports the package, and names the driver under
 // stores: in the policy file.
@@ -23,37 +23,39 @@ type StoreDriver interface {
 type EndpointsDriver interface {
 	StoreDriver
 
-	// OpenEndpoints is OpenStore by these fields. Unlike the error of OpenStore, its error is
-	// shown. The error names the field of the policy file that is wrong, and holds no
-	// address, user or password; it may hold the path of a file.
+	// OpenEndpoints returns the store that the fields of e describe. Unlike the error
+	// of OpenStore, its error is shown. The error names the field of the policy file
+	// that is wrong, and holds no
 	OpenEndpoints(e Endpoints) (Store, error)
 }
 
 // Endpoints hold the addresses of a store's servers, and the account to use.
 type Endpoints struct {
-	Addresses []string // at least one: host:port, or a URL of those
-	Prefix    string   // begins the names of all that is stored; "": the driver's own
-	User      string   // "": none
+	Addresses []string // at least one: host:port, or a URL
+	Prefix    string   // begins the names of all that is stored; empty means the driver's default
+	User      string   // empty if no account is needed
 	Password  string
-	TLS       *StoreTLS // nil: no field says so; the addresses may
+	TLS       *StoreTLS // nil if no field of the policy file sets it; the addresses may still ask for TLS
 }
 
 // StoreTLS configures how the connections to a [Store] are secured.
 type StoreTLS struct {
 	// CA is the path of a file in PEM with the authorities that sign the servers'
-	// certificates; "": the certificates of the system.
+	// certificates. Empty means the authorities of the system.
 	CA string
 
 	// Cert and Key are the paths of files in PEM with the client's certificate and its
-	// key; both "": the servers ask for none.
+	// key. Both are empty if the servers ask for none.
 	Cert, Key string
 
-	// ServerName is the name in the servers' certificates; "": the host of each address.
+	// ServerName is the name in the servers' certificates. Empty means the host of each
+	// address.
 	ServerName string
 }
 
-// Store keeps the states of sources. One [Store] serves the processes of several
-// applications; a state is known by its name alone, whatever it is used for.
+// Store keeps the states of sources, such as counters and leases. One [Store] serves
+// the processes of several applications; a state is known by its name alone, whatever
+// it is used for.
 //
 // A store must be durable: it never forgets an answer that it has given, and it never
 // gives an answer that another process could get too. If it may lose its last commits, as
@@ -64,7 +66,7 @@ type StoreTLS struct {
 // values that they return look up the state at their first use, and create it if it is
 // missing.
 type Store interface {
-	// Reserver returns the state of a [Sequence].
+	// Reserver returns the counter of a [Sequence].
 	Reserver(s State) Reserver
 
 	// Series returns the series of one owner, for a [Recycled] or a [Leased].
@@ -98,23 +100,24 @@ type State struct {
 	// [ErrStoreState].
 	Parameters string
 
-	// Max is the greatest integer that is reserved, at least 1. A store that cannot
-	// reserve one integer more up to Max returns [ErrExhausted].
+	// Max is the greatest integer that is reserved, at least 1. A store that has no
+	// integer left up to Max returns [ErrExhausted].
 	Max int64
 
-	// First returns the first integer of a missing state, which the store then makes. It
-	// may ask the application's database. Its error is why the state is not to be made,
-	// and is returned as it is. If two processes make one state at the same time, the
-	// second uses the state of the first.
+	// First returns the first integer of a missing state, which the store then makes.
+	// It may ask the application's database. If it fails, the state is not made, and
+	// its error is returned as it is. If two processes make one state at the same time,
+	// the second uses the state of the first.
 	First func(ctx context.Context) (int64, error)
 }
 
-// SeriesOwner holds whose series a [SeriesStore] takes, and which series there are.
+// SeriesOwner names the owner of the series that a [SeriesStore] gives out, and
+// describes the series.
 type SeriesOwner struct {
-	Size  int64         // integers of a series, for good
-	Lease time.Duration // for which a series belongs to its owner, by the store's clock
+	Size  int64         // how many integers a series has; it must never change
+	Lease time.Duration // for how long a series belongs to its owner, by the store's clock
 
-	// Owner is another one for each source, however short it lives: 1 to 190
-	// characters.
+	// Owner is a name of 1 to 190 characters that no other source has ever had, however
+	// short it lives.
 	Owner string
 }

@@ -28,8 +28,8 @@ import (
 // bits, where the specification fails.
 //
 // The time never goes back. When the clock does, keys stay in the millisecond
-// of the last one; when that is ahead of the clock by more than a second, a
-// request waits as one to [UUIDv7] does.
+// of the last one; when that is ahead of the clock by more than a second, a request
+// waits for the clock, as with [UUIDv7].
 type ULID struct {
 	clock clock
 	rand  entropy
@@ -55,12 +55,12 @@ func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout == dialect.SequentialAsBinary && r.N > 1 {
 		return appendBinary(ctx, s, room, r)
 	}
-	var few [chunk * seedSize]byte // spares a small request the heap
+	var few [chunk * seedSize]byte // on the stack, so that a small request needs no allocation for it
 	key, seeds, err := s.keys(ctx, few[:], r)
 	if err != nil {
 		return room, err
@@ -77,15 +77,14 @@ func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]dr
 	}
 }
 
-// Key16 returns one key as 16 bytes; see [Source16]. It returns the errors of
-// Next.
+// Key16 returns one key as 16 bytes; see [Source16]. It returns the errors of Next.
 func (s *ULID) Key16(ctx context.Context, l dialect.Layout) ([16]byte, error) {
 	var seed [seedSize]byte
 	key, _, err := s.keys(ctx, seed[:], Request{N: 1, Layout: l})
 	return key.bytes(), err
 }
 
-// Append16 is Append of keys as 16 bytes; see [Source16].
+// Append16 appends r.N keys of 16 bytes to room; see [Source16].
 func (s *ULID) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error) {
 	var few [chunk * seedSize]byte
 	key, seeds, err := s.keys(ctx, few[:], r)
@@ -100,8 +99,8 @@ func (s *ULID) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]
 	}
 }
 
-// keys takes the keys of a request and returns the first; the others follow
-// from it by the seeds. It uses seeds where that is long enough.
+// keys takes the keys of a request. It returns the first key, and the seeds (random
+// bytes) from which the others follow. It uses the memory of seeds if that suffices.
 func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte, error) {
 	switch {
 	case r.N < 1:
@@ -123,8 +122,8 @@ func (s *ULID) keys(ctx context.Context, seeds []byte, r Request) (ulid, []byte,
 // Traits returns that keys are ordered, and text of their own alphabet.
 func (s *ULID) Traits() Traits { return Traits{Ordered: true, Text: true} }
 
-// draw takes one key for each seed and returns the first; the others follow
-// from it by the same seeds.
+// draw takes one key for each seed, and returns the first; the others follow from it by
+// the same seeds. It waits if the keys are too far ahead of the clock.
 func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
 	for {
 		now := s.clock.read()
@@ -141,8 +140,8 @@ func (s *ULID) draw(ctx context.Context, seeds []byte) (ulid, error) {
 	}
 }
 
-// take is draw at a given time and under the lock. If the first key is too far
-// ahead of that time, none is taken.
+// take is draw at the time now and under the lock. If the first key would be too far
+// ahead of now, it takes none.
 func (s *ULID) take(now int64, seeds []byte) (first ulid, taken bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,19 +160,19 @@ func (s *ULID) take(now int64, seeds []byte) (first ulid, taken bool, err error)
 	return first, true, nil
 }
 
-// ulid is one ULID as numbers.
+// ulid holds the parts of one ULID as numbers.
 type ulid struct {
 	milli int64  // since 1970
 	hi    uint16 // the highest 16 of the random bits
-	lo    uint64 // the other 64
+	lo    uint64 // the lower 64 of the random bits
 }
 
-// seedSize is how many random bytes a key is made from.
+// seedSize is how many random bytes one key is made from.
 const seedSize = 10
 
-// next returns the key after u at the time milli. It uses the first ten bytes
-// of seed as the random bits of a key of a new millisecond; or the last four of
-// them as one less than the step from u.
+// next returns the key after u at the time milli. If milli is a new millisecond, the
+// ten bytes of seed are the random bits of the key. Otherwise the last four of them,
+// plus 1, are the step from u.
 func (u ulid) next(milli int64, seed []byte) ulid {
 	if milli <= u.milli {
 		step := uint64(binary.BigEndian.Uint32(seed[6:])) + 1
@@ -196,7 +195,8 @@ const (
 	// crockford is the alphabet of a ULID's text.
 	crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-	// ulidLen is the number of its characters: two zero bits, then 128 bits.
+	// ulidLen is the number of characters of a ULID: two zero bits, then 128 bits, five
+	// to a character.
 	ulidLen = 26
 )
 
@@ -220,7 +220,7 @@ func parseULID(text string) (key [16]byte, ok bool) {
 	var hi, lo uint64
 	for i := range len(text) {
 		digit := crockfordDigit(text[i])
-		if digit < 0 || i == 0 && digit > 7 { // 8… would need more than 128 bits
+		if digit < 0 || i == 0 && digit > 7 { // with a first digit of 8, the value would need more than 128 bits
 			return key, false
 		}
 		hi = hi<<5 | lo>>59
@@ -231,7 +231,7 @@ func parseULID(text string) (key [16]byte, ok bool) {
 	return key, true
 }
 
-// crockfordDigit returns the value of c, or -1.
+// crockfordDigit returns the value of c as a digit in Crockford's base 32, or -1.
 func crockfordDigit(c byte) int {
 	if 'a' <= c && c <= 'z' {
 		c -= 'a' - 'A'

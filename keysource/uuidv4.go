@@ -14,7 +14,7 @@ import (
 //
 // They have no order: each row lands on another page of the index.
 //
-// A request reads the random bytes of its keys, and none ahead for later ones.
+// A request reads the random bytes of its own keys only: none are read ahead.
 type UUIDv4 struct {
 	rand entropy
 }
@@ -22,15 +22,15 @@ type UUIDv4 struct {
 // NewUUIDv4 returns a source of UUIDs of version 4. It needs no clock.
 func NewUUIDv4(env Env) *UUIDv4 { return &UUIDv4{entropy{env.Rand}} }
 
-// Next returns r.N keys: lower-case text of 36 characters, or 16 bytes in RFC
-// order. With nothing to sort by, [dialect.SequentialAtEnd] permutes nothing:
-// the text is sent as it is and stays a UUID of version 4. It returns
-// [ErrCount] or [ErrEntropy].
+// Next returns r.N keys: lower-case text of 36 characters, or 16 bytes in RFC order.
+// These keys have no order to keep, so [dialect.SequentialAtEnd] moves no bytes: the
+// text is sent as it is and stays a UUID of version 4. It returns [ErrCount] or
+// [ErrEntropy].
 func (s *UUIDv4) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.N < 1 {
 		return room, ErrCount
@@ -61,16 +61,17 @@ func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]dr
 	return keys, nil
 }
 
-// Key16 returns one key as 16 bytes in RFC order, see [Source16]; for
-// [dialect.SequentialAtEnd] the layout moves them back to that order. It returns
-// [ErrEntropy].
+// Key16 returns one key as 16 bytes in RFC order, see [Source16]. For
+// [dialect.SequentialAtEnd] it returns the bytes that the layout moves to that order.
+// It returns [ErrEntropy].
 func (s *UUIDv4) Key16(_ context.Context, l dialect.Layout) ([16]byte, error) {
 	var one [1][16]byte
 	err := s.fill(one[:])
 	return sortable(one[0], l), err
 }
 
-// Append16 is Key16 for r.N keys; see [Source16].
+// Append16 appends r.N keys of 16 bytes, as Key16 returns them, to room; see
+// [Source16].
 func (s *UUIDv4) Append16(_ context.Context, room [][16]byte, r Request) ([][16]byte, error) {
 	if r.N < 1 {
 		return room, ErrCount
@@ -86,8 +87,7 @@ func (s *UUIDv4) Append16(_ context.Context, room [][16]byte, r Request) ([][16]
 	return keys[:len(keys)+r.N], nil
 }
 
-// sortable returns the bytes of which a layout makes the text, or the bytes, of
-// key.
+// sortable returns the 16 bytes that a layout turns into key.
 func sortable(key [16]byte, l dialect.Layout) [16]byte {
 	if l == dialect.SequentialAtEnd {
 		return dialect.FromAtEnd(key)
@@ -95,8 +95,8 @@ func sortable(key [16]byte, l dialect.Layout) [16]byte {
 	return key
 }
 
-// fill makes keys: of crypto/rand by one call for some of them, of a reader of
-// the caller's by one for each.
+// fill makes keys. It calls crypto/rand once for up to 16 keys, but a reader that the
+// caller gave once for each key.
 func (s *UUIDv4) fill(keys [][16]byte) error {
 	const some = 16
 	var few [some * 16]byte
@@ -119,5 +119,5 @@ func (s *UUIDv4) fill(keys [][16]byte) error {
 	return nil
 }
 
-// Traits returns that only uniqueness is promised.
+// Traits returns that only uniqueness is promised, and no order.
 func (s *UUIDv4) Traits() Traits { return Traits{} }

@@ -25,10 +25,10 @@ import (
 //	|                               …                               |
 //	+---------------------------------------------------------------+
 //
-// (RFC 9562, section 5.7, with rand_a by section 6.2, method 3.) Milliseconds
-// and fraction are one number, and no two keys of a source share it: a key
-// takes the clock's or, where that has been given out, the one after the last.
-// The random bits guard against other processes only.
+// (RFC 9562, section 5.7, with rand_a by section 6.2, method 3.) Milliseconds and
+// fraction are one number, and no two keys of a source share it: a key takes the
+// clock's number or, if that has been given out, the one after the last. The random
+// bits guard against other processes only.
 //
 // # Ahead of the clock
 //
@@ -42,11 +42,11 @@ import (
 type UUIDv7 struct {
 	clock clock
 	rand  entropy
-	ahead readAhead    // of crypto/rand
-	free  atomic.Int64 // the first tick not given out yet
+	ahead readAhead    // random numbers of crypto/rand
+	free  atomic.Int64 // the first tick (1/4096 ms) that is not given out yet
 }
 
-// maxTick is the last tick that 48 and 12 bits can hold.
+// maxTick is the last tick that fits the 48 and 12 bits of a key.
 const maxTick = maxMilli<<tickBits | (ticksPerMilli - 1)
 
 // NewUUIDv7 returns a source of UUIDs of version 7.
@@ -64,7 +64,7 @@ func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append is Next for a caller with room, see [Source].
+// Append appends the keys that Next would return to room; see [Source].
 func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	switch {
 	case r.N == 1 && s.rand.r == nil && r.Layout != dialect.SequentialAsBinary:
@@ -109,10 +109,10 @@ func (s *UUIDv7) appendOneText(ctx context.Context, room []driver.Value, l diale
 	return append(room, text), nil
 }
 
-// Key16 returns one key as 16 bytes in RFC order, whatever the layout; see
-// [Source16]. It fails as Next does.
+// Key16 returns one key as 16 bytes in RFC order, whatever the layout; see [Source16].
+// It returns the errors of Next.
 func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) {
-	if s.rand.r == nil { // as below, without the detour
+	if s.rand.r == nil { // as below, but faster for one key
 		tick, now, err := s.reserve(ctx, 1)
 		if err != nil {
 			return [16]byte{}, err
@@ -132,7 +132,7 @@ func (s *UUIDv7) Key16(ctx context.Context, _ dialect.Layout) ([16]byte, error) 
 	return one[0], nil
 }
 
-// Append16 is Append of keys as 16 bytes in RFC order, whatever the layout; see
+// Append16 appends r.N keys of 16 bytes in RFC order to room, whatever the layout; see
 // [Source16].
 func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][16]byte, error) {
 	d, err := s.draw(ctx, r.N)
@@ -149,15 +149,16 @@ func (s *UUIDv7) Append16(ctx context.Context, room [][16]byte, r Request) ([][1
 // drawn7 holds the ticks and random bits that the keys of one request are made
 // from.
 type drawn7 struct {
-	tick  int64  // of the next key
-	words *words // the random halves of the keys; nil: they are in tails
-	tails []byte // of a reader of the caller's
+	tick  int64  // the tick of the next key
+	words *words // random numbers for the keys; nil if tails holds them
+	tails []byte // random bytes of a reader that the caller gave
 }
 
-// draw takes what n keys need. The caller makes all n and calls done.
+// draw takes the ticks and random bits for n keys. The caller makes all n keys and
+// calls done.
 //
-// A reader of the caller's can fail, so it is read before ticks are taken, and
-// by one call. crypto/rand cannot, and is read ahead.
+// A reader that the caller gave can fail, so it is read before ticks are taken, and by
+// one call. crypto/rand cannot fail, and is read ahead.
 func (s *UUIDv7) draw(ctx context.Context, n int) (drawn7, error) {
 	if n < 1 {
 		return drawn7{}, ErrCount
@@ -186,7 +187,7 @@ func (s *UUIDv7) done(d *drawn7) {
 	}
 }
 
-// fill makes as many keys as there is room for.
+// fill makes len(room) keys in room.
 func (d *drawn7) fill(room [][16]byte) {
 	if d.words == nil {
 		for i := range room {
@@ -210,7 +211,8 @@ func (d *drawn7) fill(room [][16]byte) {
 // Traits returns that keys are ordered.
 func (s *UUIDv7) Traits() Traits { return Traits{Ordered: true} }
 
-// reserve takes n consecutive ticks and returns the first, and the reading of the clock.
+// reserve takes n consecutive ticks. It returns the first, and the reading of the
+// clock.
 func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err error) {
 	now = s.clock.read()
 	for {
@@ -232,9 +234,9 @@ func (s *UUIDv7) reserve(ctx context.Context, n int) (first, now int64, err erro
 	}
 }
 
-// layUUIDv7 lays out one key: the time in ticks, and 62 random bits of which the
-// variant overwrites the two highest. It writes the key where it stays: to move one
-// takes longer than to make it, since its halves are written one by one.
+// layUUIDv7 writes one key: the time in ticks, and 62 random bits of which the variant
+// overwrites the two highest. It writes to the key's final memory: to move a key takes
+// longer than to make it, since its halves are written one by one.
 func layUUIDv7(key *[16]byte, tick int64, random uint64) {
 	const version, variant = 7 << 12, 0b10 << 62
 	hi := uint64(tick)>>tickBits<<16 | version | uint64(tick)&(ticksPerMilli-1)
