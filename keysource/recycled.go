@@ -70,11 +70,11 @@ type RecycledOptions struct {
 }
 
 // Recycled hands out the integers of a series, a range that no other process owns at
-// the time, so
-// series is used up, or has too few integers left for a request, the source gives it up
-// and takes over the lowest abandoned series that has enough. If no series has, it opens
-// a new one. All keys of a request are consecutive. The keys of two requests are in no
-// order.
+// the time, so that processes that insert at once insert at different places of the
+// index. When the series is used up, or has too few integers left for a request, the
+// source gives it up and takes over the lowest abandoned series that has enough. If no
+// series has, it opens a new one. All keys of a request are consecutive. The keys of
+// two requests are in no order.
 //
 // It follows the recycled series of "Surrogate Primary Key Generation" (Gary Meyer,
 // 1994), in which a process without a series takes over the series of a process that

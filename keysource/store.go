@@ -6,8 +6,8 @@ import (
 )
 
 // StoreDriver is a driver whose database keeps the states of sources, such as counters,
-// without SQL, as
-// registered, with sql.Register in an init function: Open of such a driver.Driver
+// without SQL, as etcd and Redis can. Its package registers it by a name as every driver
+// is registered, with sql.Register in an init function: Open of such a driver.Driver
 // returns an error. An application imports the package, and names the driver under
 // stores: in the policy file.
 type StoreDriver interface {
@@ -25,7 +25,8 @@ type EndpointsDriver interface {
 
 	// OpenEndpoints returns the store that the fields of e describe. Unlike the error
 	// of OpenStore, its error is shown. The error names the field of the policy file
-	// that is wrong, and holds no
+	// that is wrong, and holds no address, user or password; it may hold the path of a
+	// file.
 	OpenEndpoints(e Endpoints) (Store, error)
 }
 
