@@ -3,7 +3,7 @@ package policy
 var belowField = of("below", "The first integer that the sequence does not give, since the column's own counter (AUTO_INCREMENT, serial, IDENTITY, AUTOINCREMENT) gives the integers from there on. The engine is asked whether its counter stands there. Left out, the column has no such counter.",
 	judged[int64](leastBelow), func(s *Source) *int64 { return &s.Below }).as(1_000_000_000)
 
-// leastBelow leaves a sequence one integer, 1.
+// leastBelow is the least value of below: it leaves the sequence a single integer, 1.
 const leastBelow = 2
 
 // checkBelow checks the field below of the sequence at p.
@@ -22,7 +22,8 @@ func checkBelow(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitBelow refuses below where the engine's counter cannot be asked.
+// suitBelow reports the field below as a mistake if the engine's counter cannot be
+// asked.
 func (n namer) suitBelow(m *mistakes, p place, s Source) {
 	if s.Below == 0 {
 		return

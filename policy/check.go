@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// version is the version of the format that is read.
+// version is the version of the file's format that this package reads.
 const version = 1
 
-// checker finds the mistakes in the meaning of a configuration that are the same for each
-// dialect.
+// checker finds the mistakes of a configuration that do not depend on the dialect.
 type checker struct {
 	*mistakes
 	config *Config
@@ -98,8 +97,8 @@ func (k checker) checkTable(p place, t Table) {
 	}
 }
 
-// checkUntouched refuses the fields that have no use for a table whose keys are all
-// made by the engine.
+// checkUntouched reports the fields that have no use for a table if the engine makes
+// all its keys.
 func (k checker) checkUntouched(p place, t Table) {
 	for _, f := range []struct {
 		name  string
@@ -116,8 +115,8 @@ func (k checker) checkUntouched(p place, t Table) {
 	}
 }
 
-// checkKey checks a key at p and returns the kind of its source, nil when it
-// has none.
+// checkKey checks a key at p and returns the kind of its source, or nil if there is no
+// such kind.
 func (k checker) checkKey(p place, key Key) *kind {
 	if key.Column == "" {
 		k.wrong(p, "column is missing")
@@ -147,7 +146,8 @@ func (k checker) checkKey(p place, key Key) *kind {
 	return kind
 }
 
-// checkLeft refuses the fields that have no use for a key at p that the engine makes.
+// checkLeft reports the fields that have no use for the key at p, which the engine
+// makes.
 func (k checker) checkLeft(p place, key Key) {
 	for _, f := range []struct {
 		name  string
@@ -188,11 +188,11 @@ func (k checker) checkSent(p place, key Key, kind *kind) {
 	}
 }
 
-// keyWidths are the bits that max_bits may name.
+// keyWidths are the values that max_bits may have.
 var keyWidths = []int{31, 53, 63}
 
-// source returns the source of a key at p. It reports the mistakes of a source in
-// place, and a name that no source has.
+// source returns the source of a key at p. It reports the mistakes of a source that is
+// written in the table's entry, and a name that no source has.
 func (k checker) source(p place, key Key) Source {
 	at := p.in("source")
 	switch {
@@ -208,17 +208,17 @@ func (k checker) source(p place, key Key) Source {
 	case key.InPlace != nil:
 		k.checkStoreOf(at, s)
 	case named:
-		// It is checked where it stands.
+		// check has checked it with the section sources.
 	case ok:
-		checkSource(k.mistakes, at, s) // a kind that needs more than its name
+		checkSource(k.mistakes, at, s) // only the name of a kind, which may need more fields
 	case !k.unread[place{}.in("sources")]:
 		k.wrongField(at, unknownSource(key.Source, slices.Sorted(maps.Keys(k.config.Sources))))
 	}
 	return s
 }
 
-// unknownSource is [unknownWord] for a source: a kind, or one of the names under
-// sources, of which there may be none.
+// unknownSource is [unknownWord] for a source: it proposes a kind, or one of the names
+// under sources:, if there are any.
 func unknownSource(got string, names []string) string {
 	msg := unknownWord("source", got, append(kindNames(), names...))
 	if len(names) == 0 && !strings.HasSuffix(msg, "?") {
@@ -227,8 +227,8 @@ func unknownSource(got string, names []string) string {
 	return msg
 }
 
-// resolve returns the source of key; false when its name is neither an entry
-// of Sources nor a kind.
+// resolve returns the source of key, or false if its name is neither an entry of
+// Sources nor a kind.
 func (c *Config) resolve(key Key) (Source, bool) {
 	if key.InPlace != nil {
 		return *key.InPlace, true

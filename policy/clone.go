@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Clone returns a copy that later changes to c, its maps and slices do not
-// reach.
+// Clone returns a copy that stays the same when c, its maps or its slices are changed
+// later.
 func (c *Config) Clone() *Config {
 	copied := *c
 	copied.Stores = maps.Clone(c.Stores)

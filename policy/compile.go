@@ -11,19 +11,19 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Compile checks the configuration against a dialect and returns its policy;
-// with d nil, the dialect is the one that the configuration names. A dialect
-// other than that one is an error.
+// Compile checks the configuration for a dialect and returns its policy. If d is nil,
+// it takes the dialect that the configuration names. If the configuration names another
+// dialect than d, it returns an error.
 //
-// A key that names no layout has the layout of the dialect, except ulid: a ulid is string
-// everywhere, on SQL Server and Oracle too, since no type but text holds a ULID as such.
-// Integers are sent as int64.
+// A key that names no layout has the default layout of the dialect. A ULID is sent as
+// text everywhere, on SQL Server and Oracle too, since only a text type holds a ULID as
+// such. Integers are sent as int64.
 //
 // Compile reads neither the environment nor the host's name nor a clock: a missing
 // worker's number is noticed when the source is made.
 //
-// The error is an [*Error] or several joined; it has positions where the
-// configuration was read from a file.
+// The error is an [*Error] or several joined. It has positions if the configuration was
+// read from a file.
 func (c *Config) Compile(d *dialect.Dialect) (*Policy, error) {
 	if c == nil {
 		return nil, &Error{Msg: "there is no configuration"}
@@ -57,30 +57,30 @@ func (c *Config) chooseDialect(m *mistakes, d *dialect.Dialect) *dialect.Dialect
 	case d == nil && c.Dialect == "":
 		m.wrong(p, "the dialect is not known; there are %s", dialect.Names())
 	case d == nil:
-		d, _ = dialect.ByName(c.Dialect) // which was checked
+		d, _ = dialect.ByName(c.Dialect) // the name was checked before
 	case c.Dialect != "" && c.Dialect != d.Name:
 		m.wrong(p, "%q is configured, but the database is %s; leave it out", c.Dialect, d.Title)
 	}
 	return d
 }
 
-// compiler turns a configuration that was checked into a policy.
+// compiler turns a checked configuration into a policy.
 type compiler struct {
 	*mistakes
 	config *Config
 	names  namer
 	policy *Policy
 
-	named map[string]Source // the configuration's, with their defaults
+	named map[string]Source // the sources of the configuration with their defaults, by name
 	uses  []keyUse
-	added map[sourceID]bool // the policy's sources
+	added map[sourceID]bool // the sources that the policy already has
 }
 
-// keyUse is a key of an entry.
+// keyUse is one key column of an entry of tables:.
 type keyUse struct {
 	*entry
-	i  int   // in keys of the entry
-	at place // of the key
+	i  int   // the index of the key in keys of the entry
+	at place // the place of the key in the file
 }
 
 func (u keyUse) key() *stateKey { return &u.keys[u.i] }
@@ -104,13 +104,13 @@ func (k *compiler) compile() {
 	k.nameStates()
 }
 
-// compareGlobs sorts the globs, the more specific ones first, and says of each that
-// it is as specific as one before it which matches some of its tables. It names the
-// first of these alone: of many globs each may meet all others.
+// compareGlobs sorts the globs, the more specific ones first. It reports each glob that
+// is as specific as an earlier one and can match the same table. It names only the
+// first of these, since each of many globs may overlap with all others.
 func (k *compiler) compareGlobs(tables place) {
 	globs := k.policy.globs
 	slices.SortStableFunc(globs, func(a, b *entry) int { return cmp.Compare(b.literals, a.literals) })
-	var alike globIndex // of the entries with as many characters
+	var alike globIndex // the globs before that have as many literal characters
 	for i, e := range globs {
 		if i > 0 && e.literals != globs[i-1].literals {
 			alike = globIndex{}
@@ -129,8 +129,8 @@ func (k *compiler) compareGlobs(tables place) {
 	}
 }
 
-// complete returns the source at p with its defaults, and reports the mistakes of
-// it for the dialect.
+// complete returns the source at p with its defaults, and reports the settings that do
+// not suit the dialect.
 func (k *compiler) complete(p place, s Source) Source {
 	kind := kindByName(s.Kind)
 	if k.config.EnsureSchema {
@@ -143,8 +143,8 @@ func (k *compiler) complete(p place, s Source) Source {
 	return s
 }
 
-// inOrder returns the entries of a section as they stand in the file, or by
-// name: where two clash, the later one is reported.
+// inOrder returns the entries of a section in the order of the file, or by name if
+// there is no file: if two entries contradict each other, the later one is reported.
 func (k *compiler) inOrder(section place, names []string) []place {
 	var places []place
 	for _, name := range names {
@@ -186,8 +186,8 @@ func (k *compiler) add(p place, t Table) {
 	k.uses = append(k.uses, uses...)
 }
 
-// rule sets the rule of e, the entry of the table at p, except its name and its states,
-// and returns its keys.
+// rule sets the rule of e, the entry of the table at p, except for its name and its
+// states. It returns the key columns of e.
 func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	r := Rule{
 		Entry:       e.name,
@@ -228,8 +228,8 @@ func (k *compiler) rule(p place, t Table, e *entry) []keyUse {
 	return uses
 }
 
-// columns returns the folded columns of the table, which are listed at p, or
-// nil when one is not understood.
+// columns returns the columns of the table, which are listed at p, folded as the engine
+// compares names; or nil if one of them cannot be read.
 func (k *compiler) columns(p place, t Table) []string {
 	var columns []string
 	seen := make(map[string]bool)
@@ -247,8 +247,8 @@ func (k *compiler) columns(p place, t Table) []string {
 	return columns
 }
 
-// key returns the rule for a key at p, whose folded column is given, in a table
-// with a fill; false when the engine makes it.
+// key returns the rule for the key at p, whose folded column is given, in a table whose
+// field fill is fill. It returns false if the engine makes the key.
 func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey, filled bool) {
 	c := k.config
 	source, _ := c.resolve(key)
@@ -281,7 +281,7 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 	rk.Own = name == ""
 	sk.RuleKey = rk
 	if name != "" {
-		sk.name, _ = parseTemplate(name) // which was checked
+		sk.name, _ = parseTemplate(name) // a wrong name was reported before
 	}
 	return sk, true
 }
@@ -290,7 +290,7 @@ func (k *compiler) key(p place, key Key, column string, fill Fill) (sk stateKey,
 // keys, however many are asked for.
 var contiguousKinds = []string{KindSequence, KindNative, KindRecycled, KindSnowflake}
 
-// checkWidth checks that the integers of a key at p can be within its bits.
+// checkWidth checks that the integers of the key at p can fit its max_bits.
 func (k *compiler) checkWidth(p place, rk *RuleKey) {
 	at, limit := p.in("max_bits"), int64(math.MaxInt64)>>(63-rk.MaxBits)
 	switch s := rk.Source; {
@@ -310,8 +310,8 @@ func (k *compiler) checkWidth(p place, rk *RuleKey) {
 	}
 }
 
-// single returns the folded form of a name of one part, which stands at p, or
-// "" when it is not understood.
+// single returns the folded form of a name of one part, which is at p. If it cannot be
+// read, single reports that and returns an empty name.
 func (k *compiler) single(p place, name string) string {
 	folded, msg := k.names.single(name)
 	if msg != "" {

@@ -55,7 +55,7 @@ func (n namer) suitComposite(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeComposite sets the fields that a composite leaves out.
+// completeComposite sets the fields that a composite leaves out to their defaults.
 func completeComposite(s *Source, _ *dialect.Dialect) {
 	s.Length = cmp.Or(s.Length, compositeLengths[0])
 }

@@ -38,10 +38,9 @@ var growField = of("grow", "Whether keys have one character more when all keys o
 var collationField = of("collation", "How the column compares text. binary: byte for byte. Left out, it compares as the engine does where nothing else is said.",
 	word[string](fieldWhat("collation"), collationWords), func(s *Source) *string { return &s.Collation }).as("binary")
 
-// caseless are the engines whose text compares without case under the collation
-// that a column has where nothing else is said: MySQL 8.4 manual, 12.3.1;
-// MariaDB Knowledge Base, "Setting Character Sets and Collations"; Microsoft
-// Learn, "Collation and Unicode support".
+// caseless are the engines whose default collation compares text without case: MySQL
+// 8.4 manual, 12.3.1; MariaDB Knowledge Base, "Setting Character Sets and Collations";
+// Microsoft Learn, "Collation and Unicode support".
 var caseless = []string{dialect.MySQL().Name, dialect.MariaDB().Name, dialect.SQLServer().Name}
 
 var collationWords = []string{CollationBinary}
@@ -60,8 +59,8 @@ func checkCoprime(m *mistakes, p place, s Source) {
 	if s.Table == nil {
 		return
 	}
-	// A table of the article's program holds the last key as a number, and is
-	// compared before it is changed.
+	// A table of the article's program holds the last key as a number, and is changed
+	// only if the number is still as it was read.
 	if s.Lock == LockPessimistic {
 		m.wrong(p.in("lock"), "the table of a coprime is changed if it is as it was read; say optimistic, or leave it out")
 	}
@@ -73,8 +72,9 @@ func checkCoprime(m *mistakes, p place, s Source) {
 	}
 }
 
-// checkSteps checks which keys the coprime at p makes, when its alphabet is known.
-// It adds one option after the other, so that each mistake has a place.
+// checkSteps checks that the coprime at p makes keys with its options; its alphabet
+// must be known. It adds one option after the other, so that a mistake is reported at
+// the option that causes it.
 func checkSteps(m *mistakes, p place, s Source) {
 	all := s.coprimeOptions()
 	some := keysource.CoprimeOptions{Length: 1, Alphabet: all.Alphabet}
@@ -100,8 +100,8 @@ func checkSteps(m *mistakes, p place, s Source) {
 	}
 }
 
-// nearestStep returns a k near the k of o by which all keys are made. n has few prime
-// factors, the factors of the alphabet's size, so such a k is not far.
+// nearestStep returns a k near the k of o with which all keys are different. n has only
+// the few prime factors of the alphabet's size, so such a k is not far.
 func nearestStep(o keysource.CoprimeOptions) int64 {
 	for o.K < math.MaxInt64 {
 		o.K++
@@ -112,7 +112,7 @@ func nearestStep(o keysource.CoprimeOptions) int64 {
 	return 1
 }
 
-// suitCoprime checks the coprime at p, which is complete, for a dialect.
+// suitCoprime checks the coprime at p, whose defaults are set, for a dialect.
 func (n namer) suitCoprime(m *mistakes, p place, s Source) {
 	n.suitCounter(m, p, s)
 	before := len(m.list)
@@ -126,7 +126,7 @@ func (n namer) suitCoprime(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeCoprime sets the fields that a coprime leaves out.
+// completeCoprime sets the fields that a coprime leaves out to their defaults.
 func completeCoprime(s *Source, d *dialect.Dialect) {
 	if s.Table != nil {
 		s.Lock = LockOptimistic
@@ -140,7 +140,7 @@ func completeCoprime(s *Source, d *dialect.Dialect) {
 	}
 }
 
-// coprimeOptions returns the options of a coprime that s describes.
+// coprimeOptions returns the options for keysource.NewCoprime that s describes.
 func (s Source) coprimeOptions() keysource.CoprimeOptions {
 	o := keysource.CoprimeOptions{
 		Length:   s.Length,

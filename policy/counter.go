@@ -13,8 +13,8 @@ var counterFields = []*sourceField{
 	exclusiveField, onStoreRollbackField, lockField, tableField,
 }
 
-// checkCounter checks the fields of the source at p about the row that it counts
-// through.
+// checkCounter checks the fields of the source at p that concern the row in which it
+// counts.
 func checkCounter(m *mistakes, p place, s Source) {
 	checkState(m, p, s)
 	checkStored(m, p, s)
@@ -31,14 +31,14 @@ func checkCounter(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitCounter checks the names of the counter at p in a dialect.
+// suitCounter checks the names in the fields of the counter at p for a dialect.
 func (n namer) suitCounter(m *mistakes, p place, s Source) {
 	if s.Table != nil {
 		n.suitKeyTable(m, p.in("table"), *s.Table)
 	}
 }
 
-// completeCounter sets the fields that a counter leaves out.
+// completeCounter sets the fields that a counting source leaves out to their defaults.
 func completeCounter(s *Source, _ *dialect.Dialect) {
 	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
 	s.Lock = cmp.Or(s.Lock, LockPessimistic)

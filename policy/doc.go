@@ -88,11 +88,11 @@
 //	with name: "{schema}-{table}"       the table's names filled in       all for which it is the same
 //	with name: "{value:x}"              as many as x has values          all for which it is the same
 //
-// A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is
-// one source: two that differ and have the same are an error. maxplusone, native
-// without sequence, and a sequence with scope count through a part of the column itself,
-// which no two columns share. [RuleKey] names the columns that a state serves, and
-// [Guarantees] describes the keys of a source.
+// A value comes with the execution: keyfill.WithValue(ctx, "x", …). One name is one
+// source: two different sources with the same name are an error. maxplusone, native
+// without sequence, and a sequence with scope count through a part of the column
+// itself, which no two columns share. [RuleKey] names the columns that a state serves,
+// and [Guarantees] describes the keys of a source.
 //
 //	sequence      store, block or min_block and max_block, start, ensure_schema, create, exclusive,
 //	              follow_explicit, on_behind: error | advance | warn, on_store_rollback: error | advance,
@@ -115,16 +115,17 @@
 //	              bits: 63 | 53, or time_bits, worker_bits, sequence_bits and unit: 1ms;
 //	              store, or store: none; ensure_schema, exclusive, on_behind: error | warn
 //
-// A table is one that is there already, and that other programs may go on to
-// use. Its row is called as the state unless row says otherwise; without key it
-// has one row. stored has to be given, as the number in value can be either:
+// The field table names a table that exists already, and that other programs may go on
+// to use. Its row has the name of the state unless row says otherwise; without key, the
+// table has one row. stored is required, as the number in value can be the next or the
+// last one:
 //
 //	table: {name: KEYS, key: tableName, row: orders, value: serial, stored: last}  # or stored: next
 //	table: {name: order_no, value: n, stored: next, version: changes}              # with lock: optimistic
 //
-// A scope numbers the rows of each parent from 1; which it is, is said by the
-// values of some columns in the INSERT, each a column of integers or {column: a,
-// type: text}. It is joined, and goes together with {value:x}: then there is a
+// A scope numbers the rows of each parent from 1. The values of some columns in the
+// INSERT identify the parent; each is a column of integers or {column: a, type: text}.
+// A scoped sequence is joined, and may have {value:x} in its name: then there is a
 // numbering for each value and each parent.
 //
 // See [Source]. A DSN is in no error and not shown when a [Store] is printed.

@@ -15,14 +15,16 @@ var endpoint = regexp.MustCompile(endpointPattern)
 
 const endpointMessage = "want host:port, or https://host:port; a user and a password have fields of their own"
 
-// hasEndpoints reports whether the store has any field of those with endpoints.
+// hasEndpoints reports whether the store has any of the fields that describe servers
+// instead of a DSN.
 func (s Store) hasEndpoints() bool {
 	return len(s.Endpoints) > 0 || s.EndpointsEnv != "" || s.Prefix != "" || s.UserEnv != "" || s.PasswordEnv != "" || s.TLS != nil
 }
 
-// ResolveEndpoints returns the endpoints for a keysource.EndpointsDriver. given is false
-// for a store with a DSN. It reads the environment; the error is an [*Error] that names
-// the variable, which is not set, or does not hold addresses.
+// ResolveEndpoints returns the servers' addresses and the account of a store, for a
+// keysource.EndpointsDriver. given is false for a store with a DSN. It reads the
+// environment. The error is an [*Error] that names a variable that is not set or does
+// not hold addresses.
 func (s Store) ResolveEndpoints() (e keysource.Endpoints, given bool, err error) {
 	none := keysource.Endpoints{}
 	if len(s.Endpoints) == 0 && s.EndpointsEnv == "" {

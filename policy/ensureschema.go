@@ -7,14 +7,15 @@ var ensureSchemaField = newEnsureSchemaField()
 var createField = of("create", "Whether keyfill creates the row of the state where it is missing. Left out, it is what ensure_schema of the source says; where the file alone says that, it is true for a state without a name of its own.",
 	optional(boolean), func(s *Source) **bool { return &s.Create }).as(true)
 
-// withDefaultSchema returns s, which is of kind k, as ensure_schema: true of the file completes it. isNamed says
-// that its state has a name that other entries and files may use: a misspelt one would
-// begin a second state, so that its row is made only where the source itself says so.
+// withDefaultSchema returns s, a source of kind k, as it is in a file with
+// ensure_schema: true. isNamed reports whether its state has a name that other entries
+// and files may use. If such a name were misspelt, a second state would begin, so its
+// row is created only if the source itself says so.
 func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
 	switch {
 	case s.EnsureSchema, s.saysNoSchema, !k.reads(ensureSchemaField):
 		return s
-	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // where it would be an error
+	case s.Store == StoreNone, s.Lock == LockNone, s.Table != nil: // ensure_schema would be an error in these
 		return s
 	}
 	s.EnsureSchema = true
@@ -24,8 +25,8 @@ func (k *kind) withDefaultSchema(s Source, isNamed bool) Source {
 	return s
 }
 
-// newEnsureSchemaField returns the field ensure_schema, which notes too that a file says false:
-// the file's own ensure_schema does not count then.
+// newEnsureSchemaField returns the field ensure_schema. Reading it also notes that a
+// file says false: then the file's own ensure_schema does not apply.
 func newEnsureSchemaField() *sourceField {
 	k := of("ensure_schema", "Whether keyfill creates its tables and the row of the state where they are missing. Left out, it is what the file says.",
 		boolean, func(s *Source) *bool { return &s.EnsureSchema }).as(true)

@@ -2,45 +2,45 @@ package policy
 
 import "cmp"
 
-// CheckStart is the word of check: that compares the policy with the database when
-// the first connection is opened.
+// CheckStart is the word of the field check: the policy is compared with the database
+// when the first connection is opened.
 const CheckStart = "start"
 
 var checkWords = []string{CheckStart}
 
-// KeyLines are the lines on which a key stands in the file, from 1; 0 where the
-// configuration was built in Go.
+// KeyLines are the lines of the file on which a key is defined, counted from 1. They
+// are 0 if the configuration was built in Go.
 type KeyLines struct {
-	Column int // of its column
-	Source int // of its source, else of its column
-	Layout int // of its layout, else of its source
+	Column int // the line of its column
+	Source int // the line of its source, or else of its column
+	Layout int // the line of its layout, or else of its source
 }
 
 // Entry is one entry under tables: of the file.
 type Entry struct {
 	Name   string // as written
-	Line   int    // from 1; 0 where the configuration was built in Go
+	Line   int    // from 1; 0 if the configuration was built in Go
 	IsGlob bool
 	Schema string // folded; empty if the name has none, or has * or ? in it
 
-	// Rule is the rule of the table that the entry names. Of a glob the fields are not
-	// set that depend on the name of a table. It must not be changed.
+	// Rule is the rule of the table that the entry names. For a glob, the fields that
+	// depend on the name of a table are not set. It must not be changed.
 	Rule *Rule
 
 	// Keys are the lines of the keys of Rule, in their order.
 	Keys []KeyLines
 
-	// Identity are the columns whose keys the engine makes, of which Rule has none.
+	// Identity are the columns whose keys the engine makes. Rule does not contain them.
 	Identity []IdentityKey
 }
 
-// IdentityKey is a column with source identity.
+// IdentityKey is a column with source: identity, whose keys the engine makes.
 type IdentityKey struct {
 	Column string // folded
-	Line   int    // of its source, else of its column; 0 where it is not known
+	Line   int    // the line of its source, or else of its column; 0 if it is not known
 }
 
-// Entries returns the entries of the file: first those that name one table, in the
+// Entries returns the entries of the file: first the ones that name one table, in the
 // order of the file, then the globs, the more specific ones first.
 func (p *Policy) Entries() []Entry {
 	var all []Entry
@@ -53,8 +53,9 @@ func (p *Policy) Entries() []Entry {
 	return all
 }
 
-// EntryOf returns the entry that matches a table, which [Policy.Match] would use. The
-// names are folded; schema is empty for a bare name.
+// EntryOf returns the entry that [Policy.Match] would use for a table. The names are
+// folded as the engine compares names; schema is empty if the table is named without
+// one.
 func (p *Policy) EntryOf(schema, table string) (Entry, bool) {
 	full := tableName{schema, table}
 	if schema == "" {
@@ -75,9 +76,9 @@ func (e *entry) shown() Entry {
 	return shown
 }
 
-// Line returns the line of the file on which a field stands, such as "dialect", or
-// with a name an entry of "tables", "sources" or "stores"; 0 where it is not there, or
-// the configuration was built in Go.
+// Line returns the line of the file on which a field is, such as "dialect", or with a
+// name, the line of that entry of "tables", "sources" or "stores". It returns 0 if the
+// file does not have it, or if the configuration was built in Go.
 func (c *Config) Line(field, name string) int {
 	if c == nil || c.origin == nil {
 		return 0
@@ -89,7 +90,7 @@ func (c *Config) Line(field, name string) int {
 	return c.origin.at[p].line
 }
 
-// linesOf returns the lines of the key at p.
+// linesOf returns the lines on which the key at p is defined.
 func (o *origin) linesOf(p place) KeyLines {
 	if o == nil {
 		return KeyLines{}

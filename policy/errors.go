@@ -12,23 +12,25 @@ import (
 )
 
 // Error is one mistake in a configuration. [Load], [LoadFS], [Parse] and
-// [Config.Compile] return one, or several joined, ordered by position, of which
+// [Config.Compile] return one, or several joined in the order of their positions.
 // errors.As finds the first.
 type Error struct {
-	File   string // as it was given to Load or LoadFS; empty without a file
-	Line   int    // from 1; 0 when not known
-	Column int    // from 1, in characters; 0 when not known
-	Table  string // the table's name as written; "" when the mistake concerns no table
-	Msg    string // the mistake, and what to write instead; neither DSNs nor values that could hide one
+	File   string // the path that was given to Load or LoadFS; empty without a file
+	Line   int    // from 1; 0 if it is not known
+	Column int    // from 1, in characters; 0 if it is not known
+	Table  string // the table's name as written; empty if the mistake concerns no table
+	Msg    string // the mistake, and what to write instead; without DSNs, and without values that could be one
 
-	section string // of docs/errors.md: "" is policy, noSection ends the text without one
+	section string // the section of docs/errors.md; empty means policy, and noSection means that the text names none
 }
 
-// noSection is the section of an error that others follow in the same text.
+// noSection marks an error that others follow in the same text, so that it names no
+// section.
 const noSection = "-"
 
-// Error returns the mistake as keyfill.yaml:7:14: table "orders": … [docs/errors.md#policy].
-// Of several that are joined the last one alone ends in the anchor.
+// Error returns the mistake as keyfill.yaml:7:14: table "orders": …
+// [docs/errors.md#policy]. If several are joined, only the last one names the section
+// of docs/errors.md.
 func (e *Error) Error() string {
 	where, line, column := e.File, ":%d", ":%d"
 	if where == "" {
@@ -53,22 +55,24 @@ func (e *Error) Error() string {
 // maxErrors is how many mistakes are reported at once.
 const maxErrors = 10
 
-// mistakes collects errors: first the errors of reading, then the errors of meaning.
+// mistakes collects errors: first the errors of reading a file, then the errors of its
+// meaning.
 type mistakes struct {
 	origin *origin // nil for a configuration built in Go
 	list   []*Error
 
-	// unread are the places, as given by top, that could not be read whole. Mistakes that
-	// follow from that are not reported: a misspelt column: is not also missing.
+	// unread are the places, as returned by top, that could not be read completely.
+	// Mistakes that may only follow from that are not reported: a misspelt column: is
+	// not also missing.
 	unread map[place]bool
 }
 
-// isRead reports whether the configuration comes from a file: a program may
-// change it later.
+// isRead reports whether m belongs to a file that is being read. Otherwise a program
+// may have changed the configuration.
 func (m *mistakes) isRead() bool { return m.unread != nil }
 
-// has reports whether a file that is being read has p, be it with the value
-// that stands for none.
+// has reports whether a file that is being read has the field p, even if its value is
+// the zero value.
 func (m *mistakes) has(p place) bool {
 	if !m.isRead() {
 		return false
@@ -77,13 +81,13 @@ func (m *mistakes) has(p place) bool {
 	return ok
 }
 
-// misread adds a mistake of reading that stands at pos.
+// misread adds a mistake of reading the value at p, which is at pos in the file.
 func (m *mistakes) misread(pos position, p place, msg string) {
 	m.unread[p.top()] = true
 	m.add(pos, p, msg)
 }
 
-// misreadField is misread for a message that names the field p itself.
+// misreadField is misread for a message that already names the field p.
 func (m *mistakes) misreadField(pos position, p place, msg string) {
 	m.unread[p.top()] = true
 	m.add(pos, p.parent(), msg)
@@ -96,14 +100,14 @@ func (m *mistakes) wrong(p place, format string, args ...any) {
 	}
 }
 
-// wrongField is wrong for a message that names the field p itself.
+// wrongField is wrong for a message that already names the field p.
 func (m *mistakes) wrongField(p place, msg string) {
 	if !m.unread[p.top()] {
 		m.add(m.origin.find(p), p.parent(), msg)
 	}
 }
 
-// add adds a mistake at p, which stands at pos.
+// add adds a mistake at p, which is at pos in the file.
 func (m *mistakes) add(pos position, p place, msg string) {
 	e := &Error{Line: pos.line, Column: pos.column, Msg: p.label() + msg}
 	if m.origin != nil {
@@ -140,8 +144,8 @@ func (m *mistakes) err() error {
 	return errors.Join(errs...)
 }
 
-// reason returns the text of an error about options without the prefix that calls it
-// one.
+// reason returns the text of an error that wraps keysource.ErrOptions, without the text
+// of ErrOptions.
 func reason(err error) string {
 	return strings.TrimPrefix(anchor.Plain(err.Error()), anchor.Plain(keysource.ErrOptions.Error())+": ")
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// fieldLevels are the names that the file knows on each of its levels, for the error that
-// names the right level of a misplaced field.
+// fieldLevels holds the names of the fields on each level of the file. The error about
+// a misplaced field names the right level by it.
 type fieldLevels struct {
 	file, table, source []string            // the names of the fields
 	kinds               []string            // the names of the kinds
-	kindsWith           map[string][]string // the fields of the kinds that have a given field of a source
+	kindsWith           map[string][]string // by field of a source: the kinds that have it
 }
 
-// belongs returns the end of a message about a field that the mapping at a place does not
-// have: where it belongs, and how it is written there. It is empty if no level of the
-// file has the field.
+// belongs returns the end of a message about a field that the mapping at p does not
+// have: on which level of the file it belongs, and how to write it there. It is empty
+// if no level has the field.
 func (l *fieldLevels) belongs(p place, name string) string {
 	isKey := p.field == "keys"
 	isTable := p.section == "tables" && (p.field == "" || isKey)

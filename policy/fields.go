@@ -21,8 +21,8 @@ func newFieldLevels() *fieldLevels {
 	return l
 }
 
-// The fields that a file may hold. The reader accepts the fields of these tables, and
-// the JSON Schema is made of them.
+// The fields that a file may hold. The reader accepts exactly these fields, and the
+// JSON Schema is generated from them.
 var configFields = []field[Config]{
 	must("version: 1", bind("version", "The version of the format of the file.",
 		shape[int]{number[int]().read, schema{"const": 1}},
@@ -81,8 +81,8 @@ const (
 	sourceDoc = "What makes the keys: a kind, the name of an entry of sources, or a source of this column alone."
 )
 
-// tablesShape is a section that may be empty: a program has keyfill before it has keys to
-// fill.
+// tablesShape is the shape (type) of the section tables, which may be empty: a program
+// can have keyfill before it has keys to fill.
 func tablesShape() shape[map[string]Table] {
 	s := section(tableShape())
 	entries := s.read
@@ -139,7 +139,7 @@ func keyFields() []field[Key] {
 	}
 }
 
-// sourceEntry returns the field "source", which is a name or a source in place.
+// sourceEntry returns the field "source", whose value is a name or a whole source.
 func sourceEntry[T any](to func(t *T) (name *string, inPlace **Source)) field[T] {
 	inPlace := sourceShape()
 	return field[T]{
@@ -166,7 +166,7 @@ func sourceEntry[T any](to func(t *T) (name *string, inPlace **Source)) field[T]
 
 func layoutNames() []string { return namesOf(layouts) }
 
-// namesOf returns layouts as the file spells them.
+// namesOf returns the names of layouts in the file.
 func namesOf(layouts []dialect.Layout) []string {
 	var names []string
 	for _, l := range layouts {
@@ -183,7 +183,7 @@ func dialectNames() []string {
 	return names
 }
 
-// generateSchema returns what keyfill.schema.json has to hold.
+// generateSchema returns the content that keyfill.schema.json has to have.
 func generateSchema() ([]byte, error) {
 	s := objectSchema(headings(configFields)).
 		with("$schema", "https://json-schema.org/draft/2020-12/schema").

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// place is where in a configuration something stands. The zero value is the
-// whole configuration.
+// place identifies a part of a configuration, such as a field of a table. The zero
+// value is the whole configuration.
 type place struct {
-	section string // "tables", "sources" or "stores", for a place in an entry of it
-	name    string // of the entry, as written
-	field   string // "layout", "source.epoch", "keys.column"; "" is the entry itself
-	item    int    // of the list in field, from 1
-	inner   int    // of a list within that item, from 1
+	section string // "tables", "sources" or "stores" if the part is in an entry of that section
+	name    string // the name of that entry, as written
+	field   string // such as "layout", "source.epoch" or "keys.column"; empty for the entry itself
+	item    int    // from 1: an element of the list in field; 0 for none
+	inner   int    // from 1: an element of a list within that element; 0 for none
 }
 
-// position counts lines and characters from 1; 0 is not known.
+// position is a line and a column of the file, both counted from 1; 0 means not known.
 type position struct{ line, column int }
 
-// origin is where the parts of a configuration stand in its file.
+// origin holds the positions of the parts of a configuration in its file.
 type origin struct {
-	file string // "" when it was parsed from bytes
-	hash string // of the bytes
+	file string // empty if the configuration was parsed from bytes
+	hash string // the hash of the file's bytes
 	at   map[place]position
 }
 
-// in returns the place of a field.
+// in returns the place of a field of p.
 func (p place) in(field string) place {
 	if p.field != "" {
 		field = p.field + "." + field
@@ -35,11 +35,11 @@ func (p place) in(field string) place {
 	return p
 }
 
-// entry returns the place of the entry called name, where p is a section.
+// entry returns the place of the entry called name in the section p.
 func (p place) entry(name string) place { return place{section: p.field, name: name} }
 
-// element returns the place of the element with index i, where p is a list,
-// perhaps one in an element of another.
+// element returns the place of the element with index i of the list p, which may itself
+// be an element of a list.
 func (p place) element(i int) place {
 	if p.item == 0 {
 		p.item = i + 1
@@ -49,7 +49,7 @@ func (p place) element(i int) place {
 	return p
 }
 
-// parent returns the place of the mapping that p is a field of.
+// parent returns the place of the mapping that has the field p.
 func (p place) parent() place {
 	i := strings.LastIndexByte(p.field, '.')
 	p.field = p.field[:max(i, 0)]
@@ -59,7 +59,7 @@ func (p place) parent() place {
 	return p
 }
 
-// top returns the smallest place that is judged as a whole: an entry of a
+// top returns the place that contains p and is checked as a whole: an entry of a
 // section, or a field of the file.
 func (p place) top() place {
 	p.item, p.inner = 0, 0
@@ -71,8 +71,8 @@ func (p place) top() place {
 	return p
 }
 
-// label returns the beginning of a message about p, after the table's name:
-// "key 2: layout: ".
+// label returns the beginning of a message about p, such as "key 2: layout: ". The name
+// of a table comes before it.
 func (p place) label() string {
 	var b strings.Builder
 	switch p.section {
@@ -96,20 +96,22 @@ func (p place) label() string {
 	return b.String()
 }
 
-// mayHideSecret reports whether the text at p, which is no name that is known there, may
-// be a part of a DSN, or a password.
+// mayHideSecret reports whether an unknown name at p may be a part of a DSN, or a
+// password.
 func (p place) mayHideSecret() bool {
 	return p.section == "stores" || p.section == "" && p.field == "stores"
 }
 
-// storeWords are the names of the fields of a store, and of its tls. They are written out, since
-// what reads these fields shows them; a test compares the two.
+// storeWords are the names of the fields of a store and of its tls, which messages may
+// show. They are written out here, since the functions that read these fields use them;
+// a test compares the two.
 var storeWords = []string{
 	"driver", "dsn", "dsn_env", "endpoints", "endpoints_env", "prefix", "user_env", "password_env", "tls",
 	"ca", "cert", "key", "server_name",
 }
 
-// shown is show for a name or a tag that the file has at p.
+// shown returns a name or a tag of the file at p for a message, hidden if it may be
+// secret.
 func (p place) shown(s string) string {
 	if p.mayHideSecret() && !slices.Contains(storeWords, s) {
 		return hidden
@@ -117,8 +119,7 @@ func (p place) shown(s string) string {
 	return show(s)
 }
 
-// find returns the position of p, or of the nearest that encloses it in its
-// entry.
+// find returns the position of p, or of the nearest part that contains p in its entry.
 func (o *origin) find(p place) position {
 	if o == nil {
 		return position{}

@@ -2,8 +2,8 @@ package policy
 
 import "strings"
 
-// Fill is the set of values that count as "no key" in an INSERT. In a [Config] the empty
-// set stands for the default.
+// Fill is the set of values that count as "no key" in an INSERT. In a [Config] the
+// empty set means the default.
 type Fill uint8
 
 // The members of a [Fill].
@@ -14,12 +14,13 @@ const (
 	FillZero                     // zero: 0 for integers; '' and the zero UUID for others
 )
 
-// fillWords are the members as the file spells them, by their bits.
+// fillWords are the words of the file for the members of a Fill, in the order of their
+// bits.
 var fillWords = []string{"missing", "null", "default", "zero"}
 
-// fillAll is the set of all members, and the default except for integers: a Go struct
-// sends its zero value where no key was set, and no UUID or text is a key then. See
-// kind.fillFor.
+// fillAll is the set of all members. It is the default except for integers: a Go struct
+// sends its zero value if no key was set, and an empty text or a zero UUID is not a
+// key. See kind.fillFor.
 const fillAll = FillMissing | FillNull | FillDefault | FillZero
 
 // Has reports whether all of g are in f.

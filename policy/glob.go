@@ -2,14 +2,14 @@ package policy
 
 import "unicode/utf8"
 
-// pattern is one part of a table's name, folded: an exact one, or one in which
-// * stands for any characters and ? for one. The zero value is no part.
+// pattern is one part of a table's name, folded as the engine compares names. If wild
+// is set, * stands for any characters and ? for one. The zero value is a missing part.
 type pattern struct {
 	text string
 	wild bool
 }
 
-// match reports whether p stands for s.
+// match reports whether s matches p.
 func (p pattern) match(s string) bool {
 	if !p.wild {
 		return p.text == s
@@ -17,7 +17,7 @@ func (p pattern) match(s string) bool {
 	var (
 		t         = p.text
 		i, j      = 0, 0  // t[i:] and s[j:] are left to compare
-		star, end = -1, 0 // the last * seen, and the end of the text that it stands for
+		star, end = -1, 0 // the index of the last *, or -1, and the end of the text in s that it stands for
 	)
 	for j < len(s) {
 		switch {
@@ -29,7 +29,7 @@ func (p pattern) match(s string) bool {
 			i, j = i+1, j+n
 		case i < len(t) && t[i] == s[j]:
 			i, j = i+1, j+1
-		case star >= 0: // let the last * stand for one more
+		case star >= 0: // let the last * stand for one more character
 			_, n := utf8.DecodeRuneInString(s[end:])
 			end += n
 			i, j = star+1, end
@@ -43,7 +43,7 @@ func (p pattern) match(s string) bool {
 	return i == len(t)
 }
 
-// literals returns how many characters of p stand for themselves.
+// literals returns how many characters of p are no wildcards.
 func (p pattern) literals() int {
 	n := 0
 	for _, c := range p.text {
@@ -54,13 +54,13 @@ func (p pattern) literals() int {
 	return n
 }
 
-// The other readings of a character in a pattern.
+// The wildcards of a pattern, beside its characters.
 const (
 	anyText = -1 - iota // *
 	anyChar             // ?
 )
 
-// symbols returns p as characters, anyText and anyChar.
+// symbols returns the characters of p, with anyText for * and anyChar for ?.
 func (p pattern) symbols() []rune {
 	symbols := []rune(p.text)
 	for i, c := range symbols {
@@ -74,13 +74,13 @@ func (p pattern) symbols() []rune {
 	return symbols
 }
 
-// meets reports whether some text is matched by both p and q.
+// meets reports whether some text matches both p and q.
 //
-// After each iteration of the outer loop, reach[j] reports whether some text is matched
-// by the symbols of p so far and by the first j of q.
+// After each iteration of the outer loop, reach[j] reports whether some text matches
+// both the symbols of p so far and the first j symbols of q.
 func (p pattern) meets(q pattern) bool {
 	if p.differs(q) {
-		return false // as nearly always
+		return false // nearly all pairs of patterns end here
 	}
 	a, b := p.symbols(), q.symbols()
 	reach := make([]bool, len(b)+1)
@@ -112,8 +112,9 @@ func (p pattern) meets(q pattern) bool {
 	return reach[len(b)]
 }
 
-// differs reports whether the patterns differ before their first wildcards, or after
-// their last ones: then no text matches both. Equal characters there prove nothing.
+// differs reports whether the patterns have different characters before their first or
+// after their last wildcards, so that no text matches both. If it returns false,
+// nothing is known.
 func (p pattern) differs(q pattern) bool {
 	n := min(len(p.text), len(q.text))
 	for i := 0; i < n && !p.isWild(i) && !q.isWild(i); i++ {
@@ -133,12 +134,12 @@ func (p pattern) differs(q pattern) bool {
 	return false
 }
 
-// isWild reports whether the byte at i stands for others.
+// isWild reports whether the byte at i is a wildcard.
 func (p pattern) isWild(i int) bool {
 	return p.wild && (p.text[i] == '*' || p.text[i] == '?')
 }
 
-// sameChar reports whether one character can be both a and b.
+// sameChar reports whether a single character can match both a and b.
 func sameChar(a, b rune) bool {
 	return a != anyText && b != anyText && (a == b || a == anyChar || b == anyChar)
 }

@@ -2,17 +2,17 @@ package policy
 
 import "slices"
 
-// globIndex narrows down which of many names may stand for a table that another name
-// stands for too. It reads each of them in the four ways of readings, from which names
+// globIndex finds, among many names that may be globs, the ones that can match the same
+// table as another name. It holds each name in the four ways of readings, so that names
 // that differ before their first * need not be compared.
 type globIndex [4]globTrie
 
-// nameEnd follows each part of a name, and is a character of none.
+// nameEnd follows each part of a name in a reading. It is not a character of any name.
 const nameEnd = anyChar - 1
 
-// readings returns a name in four ways, each up to the first *: its table before its
-// schema and after it, and from the front and from the back the one that is before. A part
-// that is not given stands for any text.
+// readings returns a name in four ways: the table before the schema, the schema before
+// the table, and both of these with the characters of the first part reversed. Each
+// ends before its first *. A part that is not given counts as *.
 func readings(schema, table pattern) (all [4][]rune) {
 	var parts [2][]rune
 	for i, p := range []pattern{table, schema} {
@@ -35,15 +35,15 @@ func readings(schema, table pattern) (all [4][]rune) {
 	return all
 }
 
-// add adds a name by its number, which is greater than those before it.
+// add adds a name under a number, which is greater than the numbers before.
 func (x *globIndex) add(schema, table pattern, number int) {
 	for i, symbols := range readings(schema, table) {
 		x[i].add(symbols, number)
 	}
 }
 
-// near returns the numbers of all names that may stand for a table that the given one
-// stands for, and of others, in lists of which each is ascending.
+// near returns the numbers of all names that can match a table that the given name
+// matches, and perhaps of others. Each of the lists is in ascending order.
 func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
 	least := -1
 	for i, symbols := range readings(schema, table) {
@@ -58,11 +58,11 @@ func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
 	return fewest
 }
 
-// globTrie holds numbers by the characters that lead to them.
+// globTrie is a node of a trie, which holds numbers under the characters of readings.
 type globTrie struct {
 	symbol     rune
 	below      []*globTrie
-	all, ended []int // the numbers that are here or below, and those that are here
+	all, ended []int // the numbers at this node and below it, and the numbers at this node alone
 }
 
 func (t *globTrie) add(symbols []rune, number int) {
@@ -78,7 +78,8 @@ func (t *globTrie) add(symbols []rune, number int) {
 	t.all, t.ended = append(t.all, number), append(t.ended, number)
 }
 
-// near adds to lists the numbers whose characters are equal to symbols as far as both go.
+// near appends the numbers whose characters agree with symbols, up to the end of the
+// shorter of the two.
 func (t *globTrie) near(symbols []rune, lists [][]int) [][]int {
 	if len(symbols) == 0 {
 		return append(lists, t.all)

@@ -1,20 +1,20 @@
 package policy
 
-// Guarantee describes the keys of a source, under the default layout. It
-// holds for all keys that the source makes, whether their rows are stored or not.
-// Only where the state is a part of the transaction does the source make the
-// keys of a transaction that was rolled back again: a joined or scoped sequence,
-// maxplusone, and every counting source on SQLite.
+// Guarantee describes the keys of a source in its default layout. It holds for all keys
+// that the source makes, whether their rows are stored or not. With one exception: if
+// the state is a part of the transaction, the source makes the keys of a transaction
+// that was rolled back again. These are joined or scoped sequences, maxplusone, and
+// every counting source on SQLite.
 type Guarantee struct {
 	Unique  Uniqueness
 	Ordered Order
 
-	// Contiguous reports whether the keys of one statement are consecutive integers; in a
-	// scope, whether the keys of each of its values are.
+	// Contiguous reports whether the keys of one statement are consecutive integers.
+	// With a scope, it is about the keys of each value of the scope.
 	Contiguous bool
 
-	// GapFree reports whether no number is left out between the keys that are stored,
-	// whatever is rolled back or ends. Deleted rows leave theirs.
+	// GapFree reports whether the stored keys leave out no number, even after rollbacks
+	// and the end of processes. Only deleted rows leave gaps.
 	GapFree bool
 
 	// Short reports whether a key has at most 8 bytes, as an integer or as text.
@@ -31,19 +31,22 @@ const (
 	// NotUnique means that a key can be made twice: only the primary key of the table
 	// keeps it from being stored twice.
 	NotUnique Uniqueness = "no"
-	// UniqueByChance means random bits; no two keys are known to have shared them.
+	// UniqueByChance means that random bits keep keys apart. No two keys are known to
+	// have shared them.
 	UniqueByChance Uniqueness = "by chance"
-	// UniqueByWorker is by the worker's number alone, which no two processes may
-	// have, and a clock that does not go back between two of them.
+	// UniqueByWorker means that keys are kept apart by the worker's number alone, which
+	// no two processes may share, and by a clock that does not go back between two
+	// processes.
 	UniqueByWorker Uniqueness = "by worker"
-	// UniqueInScope is by the state, together with the columns of the scope.
+	// UniqueInScope means that the state keeps keys apart, together with the columns of
+	// the scope.
 	UniqueInScope Uniqueness = "in its scope"
-	// Unique is by the state, over all processes and restarts. A store that
-	// loses its last commits can break it.
+	// Unique means that the state keeps keys apart, over all processes and restarts. A
+	// store that loses its last commits can break it.
 	Unique Uniqueness = "yes"
 )
 
-// Order is among which keys a later one sorts after an earlier one.
+// Order says among which keys a later key sorts after an earlier one.
 type Order string
 
 const (

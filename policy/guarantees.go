@@ -7,8 +7,8 @@ import (
 )
 
 // Guarantees describes the keys of a source in the databases of a dialect. It returns
-// false where the engine does not have the source, and for identity, whose keys the
-// engine makes. The source must be one that [Config.Compile] accepts.
+// false if the engine does not have the source, and for identity, whose keys the engine
+// makes. The source must be one that [Config.Compile] accepts.
 //
 // Guarantees are declared in this one place: the table in docs/guarantees.md is made
 // from it.
@@ -36,12 +36,12 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 		g.Short = longest <= 8
 	case KindRecycled:
 		if d.OneWriter {
-			// A statement that reserves in its transaction passes by the numbers in
-			// hand, and these are used later.
+			// A statement that reserves in its own transaction does not use the numbers
+			// that the process has in hand, so these lower numbers are used later.
 			g.Ordered = NotOrdered
 		}
 	case KindSnowflake, KindComposite:
-		// SQLite has no store of its own that a transaction cannot undo.
+		// SQLite can keep no state that the statement's transaction does not undo.
 		if s.Store == StoreNone || s.Store == "" && d.OneWriter {
 			g.Unique = UniqueByWorker
 		}
@@ -49,10 +49,10 @@ func Guarantees(s Source, d *dialect.Dialect) (g Guarantee, ok bool) {
 	return g, true
 }
 
-// GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB to all of whose
-// nodes processes write at once; false where the source is refused there.
+// GuaranteesOnGalera is Guarantees for a Galera cluster of MariaDB if processes write
+// to all of its nodes at once. It returns false if the source is refused there.
 //
-// A node may end a transaction in favour of another node's, and the application then gets
+// A node may abort a transaction in favour of another node's; the application then gets
 // an error instead of a commit. Only a sequence of the engine has other guarantees on a
 // cluster: its nodes give out values by turns, or the same values.
 func GuaranteesOnGalera(s Source) (g Guarantee, ok bool) {
@@ -75,15 +75,15 @@ func (s Source) guaranteeNumbers(g *Guarantee, d *dialect.Dialect) {
 	case s.joined():
 		g.Ordered, g.GapFree = Ordered, true
 	case s.Kind == KindNative && d.Family == dialect.FamilyOracle:
-		// The instances of a cluster have caches of their own, unless the sequence
+		// Each instance of a cluster has its own cache of numbers, unless the sequence
 		// was made with ORDER (Oracle SQL Language Reference, CREATE SEQUENCE).
 	case s.Block == 1:
 		g.Ordered = Ordered
 	}
 }
 
-// Methods returns a source of every kind, and of every way of a kind that
-// differs in its guarantees, for tables of them.
+// Methods returns a source of each kind, and of each variant of a kind that has other
+// guarantees. Tables of guarantees list them.
 func Methods() []Source {
 	return []Source{
 		{Kind: KindUUIDv7},
