@@ -51,10 +51,10 @@ func checkKeyColumns(m *mistakes, p place, s Source) {
 	}
 }
 
-// checkKeyRow checks which row of the table at p is the source's.
+// checkKeyRow checks the fields that say which row of the table at p is the source's.
 func checkKeyRow(m *mistakes, p place, s Source) {
 	t := s.Table
-	name, _ := parseTemplate(s.Name) // which is checked elsewhere
+	name, _ := parseTemplate(s.Name) // its mistakes are reported elsewhere
 	several := name.has(wordSchema) || name.has(wordTable) || name.has(wordValue)
 	switch {
 	case t.Row != "" && t.Key == "":
@@ -66,7 +66,7 @@ func checkKeyRow(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitKeyTable checks the names of the table at p in a dialect.
+// suitKeyTable checks the names in the fields of the table at p for a dialect.
 func (n namer) suitKeyTable(m *mistakes, p place, t KeyTable) {
 	n.suitName(m, p.in("name"), t.Name)
 	seen := make(map[string]bool)

@@ -16,12 +16,12 @@ const (
 	KindCOMB         = "comb"         // see [keysource.COMB]
 	KindSequence     = "sequence"     // see [keysource.Sequence]
 	KindNative       = "native"       // a [keysource.Sequence] over a sequence of the engine
-	KindMaxPlusOne   = "maxplusone"   // the greatest key of the table, and one
-	KindPseudorandom = "pseudorandom" // a [keysource.Sequence] of seeds
-	KindScatter      = "scatter"      // a [keysource.Sequence], permuted
-	KindCoprime      = "coprime"      // a [keysource.Sequence], as text of steps around a circle
+	KindMaxPlusOne   = "maxplusone"   // the greatest key of the table, plus one
+	KindPseudorandom = "pseudorandom" // a [keysource.Sequence] of seeds for a random number generator
+	KindScatter      = "scatter"      // a [keysource.Sequence] whose numbers are permuted
+	KindCoprime      = "coprime"      // a [keysource.Sequence] whose numbers become short text
 	KindComposite    = "composite"    // a [keysource.Snowflake], as text
-	KindRecycled     = "recycled"     // blocks of series that processes own and leave to others
+	KindRecycled     = "recycled"     // see [keysource.Recycled]
 	KindSnowflake    = "snowflake"    // see [keysource.Snowflake]
 	KindIdentity     = "identity"     // the engine makes the key
 )
@@ -34,39 +34,41 @@ type kind struct {
 	name string
 	doc  string
 
-	// integer reports whether the keys are integers, which are sent as integers where no
+	// integer reports whether the keys are integers. They are sent as integers if no
 	// layout is named.
 	integer bool
 
-	// stateful is [Stateful].
+	// stateful is the result of [Stateful] for this kind.
 	stateful bool
 
-	// layouts are the layouts that a policy may name; nil when there is nothing to send.
+	// layouts are the layouts that a policy may name for the keys; nil if it may name
+	// none.
 	layouts []dialect.Layout
 
-	// layout is the default whatever the dialect; "" is the dialect's own.
+	// layout is the default layout for all dialects. If it is empty, the dialect has
+	// the default.
 	layout dialect.Layout
 
-	// guarantee is the answer of [Guarantees] where nothing else decides; its Short
-	// speaks of keys that are integers. It is declared here alone.
+	// guarantee is the result of [Guarantees] unless the settings of a source change
+	// it. Its Short is set there. Guarantees are declared here alone.
 	guarantee Guarantee
 
 	// fields are the fields of the source, besides kind, that it reads.
 	fields []*sourceField
 
-	// check reports the mistakes in the fields of s, which stands at p. They are the same
-	// for each dialect. A nil check means that there can be none.
+	// check reports the mistakes in the fields of s, which is at p, that do not depend
+	// on the dialect. It is nil if there can be none.
 	check func(m *mistakes, p place, s Source)
 
-	// suit reports why s, which is complete and stands at p, does not suit a dialect;
-	// nil when every dialect suits.
+	// suit reports why s, whose defaults are set and which is at p, does not suit a
+	// dialect. It is nil if every dialect suits.
 	suit func(n namer, m *mistakes, p place, s Source)
 
-	// defaults sets the fields that s leaves out; nil if the kind has no defaults. The
-	// dialect is nil if it is not known.
+	// defaults sets the fields that s leaves out. It is nil if the kind has no
+	// defaults. d is nil if the dialect is not known.
 	defaults func(s *Source, d *dialect.Dialect)
 
-	// open makes the source; nil when the engine makes the keys.
+	// open makes the source. It is nil if the engine makes the keys.
 	open func(Source, keysource.Env) (keysource.Source, error)
 }
 
@@ -74,17 +76,17 @@ var layouts = []dialect.Layout{
 	dialect.SequentialAsString, dialect.SequentialAsBinary, dialect.SequentialAtEnd,
 }
 
-// asText is the layout of keys that are text, or decimal text.
+// asText is the list of layouts of keys that can only be sent as text.
 var asText = []dialect.Layout{dialect.SequentialAsString}
 
-// reads reports whether the sources of kind k read a field.
+// reads reports whether sources of kind k have the field f.
 func (k *kind) reads(f *sourceField) bool { return slices.Contains(k.fields, f) }
 
-// isIdentity reports whether the engine makes the keys.
+// isIdentity reports whether the engine makes the keys of this kind.
 func (k *kind) isIdentity() bool { return k.open == nil }
 
-// layoutFor returns the layout of keys for which the policy names l, perhaps "".
-// Only the layout of integers stays "".
+// layoutFor returns the layout of keys for which the policy names l, which may be
+// empty. The result is empty only for integers that are sent as integers.
 func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 	if k.integer {
 		return l
@@ -92,9 +94,9 @@ func (k *kind) layoutFor(d *dialect.Dialect, l dialect.Layout) dialect.Layout {
 	return cmp.Or(l, k.layout, d.DefaultLayout)
 }
 
-// fillFor returns the values that count as "no key" in a column of keys of a layout,
-// unless the policy sets them. Zero is a key only as an integer of an engine that stores
-// it, which sessions may choose with NO_AUTO_VALUE_ON_ZERO.
+// fillFor returns the values that count as "no key" by default, in a column whose keys
+// have a layout. An integer 0 counts as a key only if the engine stores it as it is; a
+// session of MySQL chooses that by NO_AUTO_VALUE_ON_ZERO.
 func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fill {
 	if k.integer && l == "" && (zeroIsKey || !d.ZeroIsNoKey) {
 		return fillAll &^ FillZero
@@ -102,18 +104,18 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 	return fillAll
 }
 
-// complete returns a copy of s, which is of kind k, with its defaults for a
-// dialect; nil when that is not known.
+// complete returns a copy of s, a source of kind k, with its defaults for a dialect. d
+// is nil if the dialect is not known.
 func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	s = *s.clone()
-	s.saysNoSchema = false // it has counted, and the source is compared with others
+	s.saysNoSchema = false // it was used before, and must not distinguish sources now
 	if k.defaults != nil {
 		k.defaults(&s, d)
 	}
 	return s
 }
 
-// ofDatabase is the error about a source whose state a database has to hold.
+// ofDatabase implements open for kinds whose state must be in a database: it fails.
 func ofDatabase(s Source, _ keysource.Env) (keysource.Source, error) {
 	return nil, &Error{Msg: "a " + s.Kind + " needs a database: fill the table through one that is opened with it"}
 }

@@ -15,7 +15,7 @@ var kinds = []kind{
 	compositeKind, recycledKind, snowflakeKind, identityKind,
 }
 
-// defaultKind is the kind where a table names no source.
+// defaultKind is the kind of source for a table that names no source.
 const defaultKind = KindUUIDv7
 
 // kindByName returns the kind called name, or nil.
@@ -34,20 +34,20 @@ func kindNames() []string {
 	return names
 }
 
-// Stateful reports whether the keys of s come from a state that has to be kept apart from
-// the states of other columns and, except for a snowflake with store "none", stored.
-// Integers come from such a state, and so do the keys of a coprime and a composite. The
-// engine holds the state of a native source; the column itself is the state of
-// maxplusone.
+// Stateful reports whether the keys of s come from a state, such as a counter, that
+// must be separate from the states of other columns and, except for a snowflake with
+// store "none", stored. Integers come from such a state, and so do the keys of a
+// coprime and a composite. The engine holds the state of a native source; the column
+// itself is the state of maxplusone.
 func Stateful(s Source) bool {
 	k := kindByName(s.Kind)
 	return k != nil && k.stateful
 }
 
-// NewSource returns a new source as s describes it, with a state of its own; the state of
-// a snowflake has no Marker. The error is about an s that [Config.Compile]
-// would refuse; of kind identity, which makes no keys; of one of those whose
-// state a database has to hold; or one of [keysource.NewSnowflake].
+// NewSource returns a new source as s describes it, with a state of its own; a
+// snowflake gets no Marker. It fails if [Config.Compile] would refuse s, if the kind is
+// identity, which makes no keys, if the state has to be in a database, or if
+// keysource.NewSnowflake fails.
 func NewSource(s Source, env keysource.Env) (keysource.Source, error) {
 	m := &mistakes{}
 	checkSource(m, place{}, s)

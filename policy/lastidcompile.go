@@ -1,6 +1,7 @@
 package policy
 
-// lastInsertID returns how the key at p, whose other rules are in rk, is learnt.
+// lastInsertID returns how an application learns the key at p. rk holds the other rules
+// of the key.
 func (k *compiler) lastInsertID(p place, key Key, rk *RuleKey) LastInsertID {
 	if !rk.Integer {
 		return LastInsertIDOff
@@ -19,7 +20,7 @@ func (k *compiler) lastInsertID(p place, key Key, rk *RuleKey) LastInsertID {
 	return normal
 }
 
-// checkLearnt refuses a second key of one table that LastInsertId would give.
+// checkLearnt reports a second key of one table that LastInsertId would have to return.
 func (k *compiler) checkLearnt(uses []keyUse) {
 	first := ""
 	for _, u := range uses {

@@ -6,16 +6,16 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// LastInsertID is how the application learns an integer that was filled, where it asks as
-// for an integer that the engine made.
+// LastInsertID is how the application learns an integer that keyfill filled, in the
+// ways in which it would ask for an integer that the engine made.
 type LastInsertID string
 
 const (
-	// LastInsertIDSession has the session know it: the first key of the
-	// statement is sent so that LastInsertId of the driver's own Result and
-	// SELECT LAST_INSERT_ID() give it. MySQL and MariaDB only.
+	// LastInsertIDSession makes the session know the integer: the first key of the
+	// statement is sent so that LastInsertId of the driver's own Result and SELECT
+	// LAST_INSERT_ID() return it. MySQL and MariaDB only.
 	LastInsertIDSession LastInsertID = "session"
-	// LastInsertIDResult gives it by LastInsertId of the Result alone.
+	// LastInsertIDResult returns the integer by LastInsertId of the Result alone.
 	LastInsertIDResult LastInsertID = "result"
 	// LastInsertIDOff leaves LastInsertId to the driver.
 	LastInsertIDOff LastInsertID = "off"
@@ -25,13 +25,13 @@ var lastInsertIDWords = []string{
 	string(LastInsertIDSession), string(LastInsertIDResult), string(LastInsertIDOff),
 }
 
-// lastInsertIDWhat names such a word in messages.
+// lastInsertIDWhat is what messages call a value of last_insert_id.
 const lastInsertIDWhat = "word for last_insert_id:"
 
-// lastInsertIDOf returns where an application finds the key that the engine has
-// made: in the session's LAST_INSERT_ID() in MySQL (8.4 Reference Manual, 14.15)
-// and MariaDB, in the Result where drivers read the number of the last row, and
-// nowhere else, since LastInsertId of the other drivers is always an error.
+// lastInsertIDOf returns where an application finds a key that the engine has made: in
+// the session's LAST_INSERT_ID() in MySQL (8.4 Reference Manual, 14.15) and MariaDB; in
+// the Result if the driver reads the number of the last row; and otherwise nowhere,
+// since LastInsertId of the other drivers always fails.
 func lastInsertIDOf(d *dialect.Dialect) LastInsertID {
 	switch {
 	case slices.Contains(sessionDialects, d.Name):

@@ -29,9 +29,8 @@ const (
 // errFolder is returned for a path that is a folder.
 var errFolder = errors.New("it is a folder; name the file in it")
 
-// FromEnvironment reads the file that $KEYFILL_CONFIG names, or else
-// ./keyfill.yaml. With neither, the error names both and wraps
-// [fs.ErrNotExist].
+// FromEnvironment reads the file that $KEYFILL_CONFIG names, or else ./keyfill.yaml. If
+// there is neither, the error names both and wraps [fs.ErrNotExist].
 func FromEnvironment() (*Config, error) {
 	if path := os.Getenv(envConfig); path != "" {
 		c, err := Load(path)
@@ -81,9 +80,9 @@ func read(name string, f io.Reader) (*Config, error) {
 	return parse(name, data)
 }
 
-// Parse reads the text of a file, in UTF-8 and of 1 MiB at most. It keeps none of data.
-// The error is an [*Error] or several joined. Checks that depend on the dialect are left
-// to [Config.Compile], whose errors then have positions too.
+// Parse reads the text of a file, in UTF-8 and of 1 MiB at most. It does not retain
+// data. The error is an [*Error] or several joined. Checks that depend on the dialect
+// are left to [Config.Compile], whose errors then have positions too.
 func Parse(data []byte) (*Config, error) { return parse("", data) }
 
 func parse(file string, data []byte) (*Config, error) {
@@ -161,8 +160,8 @@ func parseYAML(file string, data []byte) (*yaml.Node, error) {
 	return root, nil
 }
 
-// documents returns the documents in data, two at most, and the library's
-// error about them.
+// documents returns the YAML documents in data, two at most, and the error of the YAML
+// library.
 func documents(data []byte) ([]*yaml.Node, error) {
 	var docs []*yaml.Node
 	for decoder := yaml.NewDecoder(bytes.NewReader(data)); len(docs) < 2; {
@@ -178,7 +177,7 @@ func documents(data []byte) ([]*yaml.Node, error) {
 	return docs, nil
 }
 
-// invalidUTF8 returns where data is not UTF-8.
+// invalidUTF8 returns the first position at which data is not UTF-8.
 func invalidUTF8(data []byte) position {
 	at := position{1, 1}
 	for len(data) > 0 {
@@ -194,8 +193,8 @@ func invalidUTF8(data []byte) position {
 	return at
 }
 
-// syntaxMessage returns the library's message without its name for itself and
-// the line.
+// syntaxMessage returns the YAML library's message without the library's name and the
+// line.
 func syntaxMessage(err error) string {
 	msg := strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(msg, "line "); ok {
@@ -207,7 +206,7 @@ func syntaxMessage(err error) string {
 	return "not YAML: " + msg
 }
 
-// isTabbed reports whether the library gives up on a line because of a tab before its
+// isTabbed reports whether the YAML library fails on a line because of a tab before its
 // first word.
 func isTabbed(data []byte, line int, err error) bool {
 	if !strings.Contains(err.Error(), "cannot start any token") && !strings.Contains(err.Error(), "tab character") {
@@ -218,17 +217,18 @@ func isTabbed(data []byte, line int, err error) bool {
 	return bytes.IndexByte(text[:len(text)-len(bytes.TrimLeft(text, " \t"))], '\t') >= 0
 }
 
-// syntaxLine returns the line in which the library gives up on data with err.
-// The one in its message is often the line before, or that where the mapping
-// begins in which the mistake is, and some messages have none (yaml/v3 3.0.6).
-// So this counts, from there on, the lines that are enough for the message.
+// syntaxLine returns the line in which the YAML library fails on data with err. The
+// line in the library's message is often the line before, or the line on which the
+// faulty mapping begins, and some messages have none (yaml/v3 3.0.6). So syntaxLine
+// searches, from there on, for the shortest beginning of data that gives the same
+// message.
 func syntaxLine(data []byte, err error) int {
 	begin := 0
 	if rest, ok := strings.CutPrefix(err.Error(), "yaml: line "); ok {
 		digits, _, _ := strings.Cut(rest, ":")
-		begin, _ = strconv.Atoi(digits) // 0 where it is no number
+		begin, _ = strconv.Atoi(digits) // 0 if it is no number
 	}
-	var ends []int // of the lines, in bytes
+	var ends []int // where the lines end, in bytes
 	for i, c := range data {
 		if c == '\n' || i == len(data)-1 {
 			ends = append(ends, i+1)

@@ -6,10 +6,10 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Mapping returns the mapping that turns the numbers that s counts, for the state
-// called state, into keys; nil when the numbers are the keys. bits is how many an
-// integer may have, as in [RuleKey]; 0 is 63. s is the source of a [RuleKey]. The error
-// is one of keysource, about an s or bits that [Config.Compile] refuses.
+// Mapping returns the mapping that turns the numbers of a counting source into keys, or
+// nil if the numbers are the keys. s is the source of a [RuleKey], state the name of
+// its state, and bits how many bits an integer may have, as in RuleKey; 0 means 63. The
+// error, of package keysource, is about an s or bits that [Config.Compile] refuses.
 func (s Source) Mapping(state string, bits int) (keysource.Mapping, error) {
 	switch s.Kind {
 	case KindPseudorandom:
@@ -24,8 +24,8 @@ func (s Source) Mapping(state string, bits int) (keysource.Mapping, error) {
 	return nil, nil
 }
 
-// mapped returns a mapping, and with an error none rather than a pointer that is
-// nil.
+// mapped returns m; or if there is an error, a nil interface instead of one that holds
+// a nil pointer.
 func mapped[M keysource.Mapping](m M, err error) (keysource.Mapping, error) {
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 var maxPlusOneKind = kind{
 	name: KindMaxPlusOne,
 	doc:  "the greatest key of the table and one, which the deletion of the last row gives again",
-	// Of two that ask at once without a lock both may get a key, and a key that
-	// was the greatest and is deleted comes again.
+	// Without a lock, two statements at the same time may get the same key. In any
+	// case, a key that was the greatest and was deleted is made again.
 	guarantee: Guarantee{Unique: NotUnique, Ordered: Ordered, Contiguous: true, GapFree: true},
 	integer:   true,
 	stateful:  true,
@@ -33,5 +33,5 @@ func checkMaxPlusOne(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeMaxPlusOne sets the fields that maxplusone leaves out.
+// completeMaxPlusOne sets the field that maxplusone leaves out to its default.
 func completeMaxPlusOne(s *Source, _ *dialect.Dialect) { s.Lock = cmp.Or(s.Lock, LockRange) }

@@ -12,12 +12,12 @@ const (
 	// ModeDryRun decides, counts and reports, draws no key and sends the
 	// original text.
 	ModeDryRun
-	// ModeOff sends everything untouched; statements are counted by what they would have
-	// been, and nothing is reported.
+	// ModeOff sends everything untouched. Statements are counted by what would have
+	// been done with them, and nothing is reported.
 	ModeOff
 )
 
-// modeNames are the modes as the file spells them, at the index of each.
+// modeNames are the names of the modes in the file, indexed by Mode.
 var modeNames = []string{ModeFill: "fill", ModeDryRun: "dry_run", ModeOff: "off"}
 
 // String returns the name of the mode in the file: fill, dry_run or off.
@@ -38,8 +38,7 @@ func ParseMode(name string) (Mode, error) {
 	return Mode(i), nil
 }
 
-// MoreCautious returns the mode of the two that does less: off before dry_run
-// before fill.
+// MoreCautious returns the more cautious of two modes: off before dry_run before fill.
 func MoreCautious(a, b Mode) Mode { return max(a, b) }
 
 // Unsupported is what happens to an INSERT on a configured table that cannot be filled
@@ -47,13 +46,13 @@ func MoreCautious(a, b Mode) Mode { return max(a, b) }
 type Unsupported string
 
 const (
-	// Refuse makes it an error, before anything is sent.
+	// Refuse makes such an INSERT an error, before anything is sent.
 	Refuse Unsupported = "refuse"
-	// Unfilled sends it as it is.
+	// Unfilled sends such an INSERT as it is.
 	Unfilled Unsupported = "unfilled"
 )
 
 var unsupportedWords = []string{string(Refuse), string(Unfilled)}
 
-// unsupportedWhat names such a word in messages.
+// unsupportedWhat is what messages call a value of unsupported.
 const unsupportedWhat = "word for unsupported:"

@@ -14,7 +14,8 @@ import (
 // engine takes has 128 (SQL Server, Oracle); SQLite sets no limit.
 const maxName = 255
 
-// namer reads names, of tables unless it is said otherwise, as a dialect writes them:
+// namer reads names, of tables unless a method says otherwise, in the syntax of a
+// dialect:
 //
 //	name = part { "." part }
 //	part = open { any character, close doubled } close    exact
@@ -25,8 +26,8 @@ const maxName = 255
 // some engines allow it, and it cannot be mistaken for anything else here.
 type namer struct{ d *dialect.Dialect }
 
-// parse returns the folded parts of name, at least one; msg names the mistake
-// with it.
+// parse returns the parts of name, at least one, folded as the engine compares names.
+// If name is wrong, msg describes the mistake.
 func (n namer) parse(name string) (parts []pattern, msg string) {
 	for rest := name; ; {
 		var p pattern
@@ -44,7 +45,8 @@ func (n namer) parse(name string) (parts []pattern, msg string) {
 	}
 }
 
-// single returns the folded form of a name of one part without wildcards.
+// single returns the folded form of a name of one part without wildcards, such as a
+// column's.
 func (n namer) single(name string) (folded, msg string) {
 	parts, msg := n.parse(name)
 	switch {
@@ -56,12 +58,12 @@ func (n namer) single(name string) (folded, msg string) {
 		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
 	if n.d.ExactTables {
-		return n.d.Fold(parts[0].text, true), "" // no table has it
+		return n.d.Fold(parts[0].text, true), "" // it is a column's name, which is folded even here
 	}
 	return parts[0].text, ""
 }
 
-// part reads the part that name begins with.
+// part reads the first part of name, and returns the rest.
 func (n namer) part(name string) (p pattern, rest, msg string) {
 	if name == "" {
 		return p, "", "a part of the name is empty; give it a name, or leave its dot out"
@@ -95,7 +97,8 @@ func (n namer) part(name string) (p pattern, rest, msg string) {
 	return p, rest, ""
 }
 
-// quoted reads the part between a quote, which name begins with, and end.
+// quoted reads the part between the quote with which name begins and the closing quote,
+// end.
 func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 	doubles := end != ']' || n.d.Lexis.BracketsDouble
 	var b strings.Builder
@@ -118,7 +121,8 @@ func (n namer) quoted(name string, end byte) (p pattern, rest, msg string) {
 	return p, "", fmt.Sprintf("the closing %c is missing", end)
 }
 
-// closing returns the character that closes a name which open opens, or 0.
+// closing returns the character that closes a quoted name after open, or 0 if open is
+// no quote.
 func (n namer) closing(open byte) byte {
 	switch l := &n.d.Lexis; {
 	case open == '"' && !l.DoubleQuotedStrings, open == '`' && l.Backticks:
@@ -140,12 +144,13 @@ func (n namer) isIdent(c rune) bool {
 	return strings.ContainsRune(n.d.Lexis.IdentPart, c)
 }
 
-// isSessions reports whether a table of the name is a session's own.
+// isSessions reports whether a table of this name belongs to a single session, as #t
+// does.
 func (n namer) isSessions(table string) bool {
 	return table != "" && strings.IndexByte(n.d.Grammar.SessionNames, table[0]) >= 0
 }
 
-// hint returns how to write name, exact, in a file.
+// hint returns how to write name in a file so that it is read exactly.
 func (n namer) hint(name string) string {
 	if show(name) == hidden || strings.Contains(name, "'") {
 		name = "name"
@@ -153,8 +158,8 @@ func (n namer) hint(name string) string {
 	return "'" + n.d.QuoteIdent(name) + "'"
 }
 
-// join returns the folded parts as one name, for reports and as the name of a
-// state. Parts that a dot or quote could confuse are in quotes.
+// join returns the folded parts as one name, for reports and as the name of a state.
+// Parts with a dot or a quote, which could be misread, are quoted.
 func (n namer) join(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -172,7 +177,7 @@ func (n namer) join(parts ...string) string {
 	return b.String()
 }
 
-// suitName checks a name of one or more parts, which stands at p.
+// suitName checks a name of one or more parts, which is at p.
 func (n namer) suitName(m *mistakes, p place, name string) {
 	parts, msg := n.parse(name)
 	if msg == "" && slices.ContainsFunc(parts, func(part pattern) bool { return part.wild }) {
@@ -183,7 +188,7 @@ func (n namer) suitName(m *mistakes, p place, name string) {
 	}
 }
 
-// suitColumn is suitName for a column. It returns the folded name.
+// suitColumn is suitName for the name of a column. It returns the folded name.
 func (n namer) suitColumn(m *mistakes, p place, name string) string {
 	folded, msg := n.single(name)
 	if msg != "" {
@@ -192,5 +197,5 @@ func (n namer) suitColumn(m *mistakes, p place, name string) string {
 	return folded
 }
 
-// tableName is a folded name; schema is empty for a bare one.
+// tableName is the folded name of a table. schema is empty if the name has none.
 type tableName struct{ schema, table string }

@@ -59,9 +59,10 @@ func (n namer) suitNative(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeNative sets the fields that a native source leaves out: engines increment by
-// one where nothing else is said. With that, the source gives the engine's own numbers,
-// wherever the sequence stands; with larger blocks others may have the same numbers.
+// completeNative sets the fields that a native source leaves out. Engines increment by
+// one by default. With that block, the source gives the engine's own numbers, wherever
+// the sequence is, so a low one is only logged. With larger blocks other processes may
+// have the same numbers.
 func completeNative(s *Source, _ *dialect.Dialect) {
 	s.Block = cmp.Or(s.Block, 1)
 	remedy := keysource.RemedyError

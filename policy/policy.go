@@ -7,8 +7,8 @@ import (
 )
 
 // ParseName splits the name of one table, written as in the file, and folds it as
-// [Policy.Match] takes it; schema is empty for a bare name. The error is an [*Error]: a
-// glob does not name a single table.
+// [Policy.Match] needs it. schema is empty if the name has none. The error is an
+// [*Error], also for a glob, which does not name a single table.
 func (p *Policy) ParseName(name string) (schema, table string, err error) {
 	parts, msg := p.names.parse(name)
 	if msg != "" {
@@ -32,8 +32,8 @@ type Policy struct {
 	names         namer
 	defaultSchema string // folded
 	exact         map[tableName]*entry
-	inOrder       []*entry // the exact ones as they stand in the file
-	globs         []*entry // the more specific first
+	inOrder       []*entry // the entries of exact, in the order of the file
+	globs         []*entry // the more specific ones first
 	states        map[string]*stateUse
 	sources       []Source
 
@@ -43,14 +43,14 @@ type Policy struct {
 	certain  bool
 }
 
-// entry is one entry of the tables of a configuration.
+// entry is one entry of tables: in a configuration.
 type entry struct {
 	name          string // as written
 	schema, table pattern
-	literals      int // characters that are no wildcards
+	literals      int // how many characters of the name are no wildcards
 
-	// keys are the keys to fill, whose states are still to be named, and lines where
-	// they stand in the file.
+	// keys are the key columns to fill, whose states have no names yet. line and lines
+	// are where the entry and its keys are in the file.
 	keys     []stateKey
 	line     int
 	lines    []KeyLines
@@ -66,22 +66,22 @@ type entry struct {
 type Rule struct {
 	Entry        string      // the name of the entry that matched, as the file spells it
 	Table        string      // "table", or "schema.table" as the query names it, folded
-	Schema, Name string      // its two parts, folded; Schema is empty if the query has none
-	Keys         []RuleKey   // the keys to fill, at least one unless Identity
-	Columns      []string    // all columns of the table in order, folded; nil when not known
+	Schema, Name string      // the two parts of Table, folded; Schema is empty if the query names none
+	Keys         []RuleKey   // the keys to fill, at least one unless Identity is set
+	Columns      []string    // all columns of the table in order, folded; nil if they are not known
 	Mode         Mode        // the more cautious of the file's and the table's
 	Unsupported  Unsupported // [Refuse] or [Unfilled]
-	Identity     bool        // the engine makes every key: the table is passed untouched
+	Identity     bool        // the engine makes every key, so statements are sent untouched
 
-	// Loose reports whether a state is named after the table's schema, which the rule
-	// does not know to be the real one: [Policy.MatchFound].
+	// Loose reports whether a state is named after the table's schema, and the rule
+	// does not know whether that is the real schema; see [Policy.MatchFound].
 	Loose bool
 }
 
 // RuleKey is a key column to fill. A column whose source is identity has no RuleKey.
 type RuleKey struct {
 	Column string         // folded
-	Source Source         // what to open for the state, with its defaults; the same for the same State
+	Source Source         // the source to open for the state, with its defaults; equal if State is equal
 	Layout dialect.Layout // empty for integers that are sent as integers, and only for these
 	Fill   Fill           // never empty
 
@@ -95,56 +95,57 @@ type RuleKey struct {
 	// transaction, and are rolled back with the rows.
 	Joined bool
 
-	// Scope are the columns whose values a row is numbered within, folded; nil
-	// where there is one numbering.
+	// Scope are the columns for each of whose values rows are numbered separately,
+	// folded; nil if all rows are numbered together.
 	Scope []ScopeColumn
 
-	MaxBits      int          // how many bits they may have, 31, 53 or 63, the least of keys that share State; 0 unless Integer
-	LastInsertID LastInsertID // never ""; [LastInsertIDOff] unless Integer
+	MaxBits      int          // the greatest number of bits of a key, 31, 53 or 63: the least of all keys that share State; 0 unless Integer
+	LastInsertID LastInsertID // never empty; [LastInsertIDOff] unless Integer
 
 	// SaysLastInsertID reports whether LastInsertID comes from the file, and is not the
 	// default.
 	SaysLastInsertID bool
 
-	// State names the source's state: keys with the same one share a source.
+	// State is the name of the source's state: keys with the same State share a source.
 	// It may hold {value:x}, see [RuleKey.StateFor].
 	State string
 
-	// Own reports whether State is named after the column alone: its source is written in
-	// place and has no name. Other entries, and the entries of other files, can share a
-	// state of any other name.
+	// Own reports whether State is named after the column alone, since its source is
+	// written in the table's entry and has no name. Other entries, and the entries of
+	// other files, can share a state of any other name.
 	Own bool
 
-	// Values are the names x of {value:x} in State, each once.
+	// Values are the names x of all {value:x} in State, each once.
 	Values []string
 
 	// Shared reports whether State may serve other columns too: several keys of the file
 	// have it, or several tables of a glob.
 	Shared bool
 
-	// Columns are all columns that State serves as far as they are known: the
-	// columns of exact entries, in the order of the file, and this column. It is
-	// this column alone unless Shared. A bare entry's column has no schema, however the
-	// query names the table, unless State has it.
+	// Columns are all columns that State serves, as far as they are known: the columns
+	// of exact entries, in the order of the file, and this column. It is this column
+	// alone unless Shared. The column of an entry without a schema has no schema here
+	// either, however the query names the table, unless State has it.
 	Columns []ColumnRef
 
 	state template // State
-	fault string   // why there is no State, for StateFor
+	fault string   // why StateFor fails; empty if it does not
 }
 
 // Match returns the rule for a table, or nil when it is not configured. The names are
 // folded, as [dialect.Dialect.Fold] does it; schema is empty if the query has none.
 //
-// The state does not depend on how the query names the table: a bare entry has one state
-// for all schemas, and a qualified entry has its state for the default schema too, where
-// the query names none. Only a name with {schema} separates the schemas of a bare entry;
-// if neither the query nor default_schema names one, [RuleKey.StateFor] fails.
+// The state does not depend on how the query names the table: an entry without a schema
+// has one state for all schemas, and an entry with a schema has its state also if the
+// query names no schema and means the default schema. Only a name with {schema}
+// separates the schemas of an entry without one; if neither the query nor
+// default_schema names one, [RuleKey.StateFor] fails.
 //
-// No glob matches a table of a session's own, #t or @t on SQL Server.
+// No glob matches a table that belongs to a session, #t or @t on SQL Server.
 //
-// An exact entry costs one or two map lookups, a glob a comparison for each
-// more specific one. Rules of globs, and of bare entries for a qualified name,
-// are made anew for each call and not kept.
+// An exact entry costs one or two map lookups, a glob a comparison for each more
+// specific one. The rules of globs, and of entries without a schema for a name with
+// one, are made anew for each call and not kept.
 func (p *Policy) Match(schema, table string) *Rule {
 	full := tableName{schema, table}
 	if schema == "" {
@@ -156,7 +157,7 @@ func (p *Policy) Match(schema, table string) *Rule {
 	return nil
 }
 
-// entryOf returns the entry for a table, nil if no entry matches.
+// entryOf returns the entry that matches a table, or nil if none does.
 func (p *Policy) entryOf(full tableName) *entry {
 	if e := p.exact[full]; e != nil {
 		return e
@@ -175,7 +176,7 @@ func (p *Policy) entryOf(full tableName) *entry {
 	return nil
 }
 
-// match reports whether the entry names the table.
+// match reports whether the entry matches the table t.
 func (e *entry) match(t tableName) bool {
 	return e.table.match(t.table) && (e.isBare() || t.schema != "" && e.schema.match(t.schema))
 }
@@ -189,8 +190,8 @@ func (e *entry) meets(f *entry) bool {
 	return e.table.meets(f.table) && (e.isBare() || f.isBare() || e.schema.meets(f.schema))
 }
 
-// rule returns the rule of e for the table that the query names with schema,
-// and which is full.
+// rule returns the rule of e for a table. schema is the schema that the query names,
+// and full is the table's full name.
 func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	if !e.isGlob() && schema == e.schema.text {
 		return &e.rule
@@ -204,17 +205,17 @@ func (p *Policy) rule(e *entry, schema string, full tableName) *Rule {
 	return &r
 }
 
-// isLoose reports whether a state of e is named after the real table's schema, which
-// schema, the one in the query or empty, may not be.
+// isLoose reports whether a state of e is named after the real schema of the table,
+// which may differ from schema, the one in the query or empty.
 func (e *entry) isLoose(schema string) bool {
 	return e.isBare() && slices.ContainsFunc(e.keys, func(k stateKey) bool {
 		return Stateful(k.Source) && (k.name == nil && schema != "" || k.name.has(wordSchema))
 	})
 }
 
-// Sources returns the sources of all tables and globs that are stateful, each
-// once and with its defaults, as the tables stand in the file; of a
-// configuration that was built in Go, by the names of the tables.
+// Sources returns the stateful sources of all tables and globs, each once and with its
+// defaults: in the order of the tables in the file, or by the names of the tables if
+// the configuration was built in Go.
 func (p *Policy) Sources() []Source { return slices.Clone(p.sources) }
 
 // Found is where the engine finds a table that a query names.
@@ -222,16 +223,16 @@ type Found struct {
 	Schema string // folded
 	Bare   bool   // the query names no schema
 
-	// Home reports whether the name without a schema means this table where the database
-	// is opened.
+	// Home reports whether the name of the table without a schema means this table when
+	// the database is opened.
 	Home bool
 }
 
-// MatchFound is [Policy.Match] for a table that was found. A source that is
-// written in place, and has no name, has a state for the real table: under a bare
-// entry it is named with the schema, unless that is the one at home. A bare
-// name matches a qualified entry only where there is a default_schema, or a bare
-// entry matches too.
+// MatchFound is [Policy.Match] for a table that the engine has found. A source that is
+// written in a table's entry and has no name has a state for each real table: under an
+// entry without a schema, the name of that state contains the schema, unless Home is
+// set. A name without a schema matches an entry with one only if there is a
+// default_schema, or if an entry without a schema matches too.
 func (p *Policy) MatchFound(f Found, table string) *Rule {
 	full := tableName{f.Schema, table}
 	e := p.entryOf(full)
@@ -268,14 +269,14 @@ func (p *Policy) Schemas() bool {
 	return slices.ContainsFunc(p.globs, func(e *entry) bool { return !e.isBare() })
 }
 
-// Cased reports whether the names of tables in the file, as they are written, may
-// have letters that are not in lower case.
+// Cased reports whether the names of tables in the file, as they are written, may have
+// letters that are not lower case.
 func (p *Policy) Cased() bool { return p.cased }
 
-// HasDefaultSchema reports whether a bare name matches a qualified entry.
+// HasDefaultSchema reports whether a name without a schema can match an entry with one.
 func (p *Policy) HasDefaultSchema() bool { return p.defaultSchema != "" }
 
-// Anywhere reports whether a table of the name is matched in some schema.
+// Anywhere reports whether an entry matches a table of this name in some schema.
 func (p *Policy) Anywhere(table string) bool {
 	for _, e := range p.inOrder {
 		if e.table.match(table) {

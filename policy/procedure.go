@@ -8,8 +8,8 @@ var viaField = of("via", "What reserves the numbers. table: statements; procedur
 var procedureField = of("procedure", "The stored procedure, with via: procedure.",
 	text, func(s *Source) *string { return &s.Procedure }).byDefault("keyfill_reserve").as("shop.reserve_numbers")
 
-// checkProcedure refuses the fields without a use beside the procedure of the sequence at
-// p, or without one.
+// checkProcedure reports the fields of the sequence at p that are of no use with a
+// stored procedure, or without one.
 func checkProcedure(m *mistakes, p place, s Source) {
 	if s.Via != ViaProcedure {
 		if s.Procedure != "" {

@@ -16,8 +16,8 @@ var pseudorandomKind = kind{
 	open:      ofDatabase,
 }
 
-// lastSeed is the last one of a pseudorandom. The modulus after it, and 0, are
-// mapped to 0.
+// lastSeed is the greatest seed of a pseudorandom source. The seed after it, the
+// modulus, would give the key 0, and so would the seed 0.
 var lastSeed = keysource.NewPseudorandom().Last()
 
 func checkPseudorandom(m *mistakes, p place, s Source) {

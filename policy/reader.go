@@ -9,15 +9,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reader reads a [Config] from the nodes of a file, and notes where they stand
-// and their mistakes. Aliases are refused where they stand and never
-// followed, so a file costs no more than its length.
+// reader reads a [Config] from the nodes of a YAML file, and notes their positions and
+// mistakes. It refuses aliases and never follows them, so reading a file costs no more
+// than its length.
 type reader struct {
 	mistakes
 	levels *fieldLevels
 }
 
-// is reports whether n is of the given kind; if not, it reports the mistake that a value
+// is reports whether n is of the given kind. If not, it adds the mistake that a value
 // of the type called name is wanted.
 func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 	if !r.isPlain(p, n) {
@@ -45,8 +45,8 @@ func (r *reader) isMapping(p place, n *yaml.Node) bool {
 	return true
 }
 
-// mappingExample returns the end of a message about a value at the place of a table, a
-// source or a section of them; it is empty for other places.
+// mappingExample returns the end of a message about a value that should be a table, a
+// source or a section of these: an example. It is empty for other places.
 func (r *reader) mappingExample(p place, n *yaml.Node) string {
 	value := ""
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && isPlainWord(n.Value) {
@@ -77,7 +77,7 @@ func isPlainWord(text string) bool {
 	}) < 0
 }
 
-// isString is like is, for strings.
+// isString reports whether n is a string. If not, it adds the mistake.
 func (r *reader) isString(p place, n *yaml.Node) bool {
 	if !r.is(p, n, yaml.ScalarNode, "string") {
 		return false
@@ -93,7 +93,7 @@ func (r *reader) isString(p place, n *yaml.Node) bool {
 	return false
 }
 
-// isPlain refuses anchors and aliases.
+// isPlain reports whether n is no alias and has no anchor. If not, it adds the mistake.
 func (r *reader) isPlain(p place, n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		r.misread(positionOf(n), p, aliasMessage)
@@ -104,8 +104,8 @@ func (r *reader) isPlain(p place, n *yaml.Node) bool {
 
 const aliasMessage = "anchors and aliases (&name, *name) are not read; write the value out, and a name that begins with * in quotes"
 
-// pairs calls f for each entry of the mapping n whose key is a string that did
-// not occur before; what names a key in messages.
+// pairs calls f for each entry of the mapping n whose key is a string that did not
+// occur before. what is what messages call a key.
 func (r *reader) pairs(p place, n *yaml.Node, what string, f func(name string, key, value *yaml.Node)) {
 	first := make(map[string]position)
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -128,12 +128,12 @@ func (r *reader) pairs(p place, n *yaml.Node, what string, f func(name string, k
 
 func positionOf(n *yaml.Node) position { return position{n.Line, n.Column} }
 
-// want returns the message for a node that is not of the wanted type.
+// want returns the message about a node that is not of the type called name.
 func want(p place, name string, n *yaml.Node) string {
 	return fmt.Sprintf("want a %s, have %s", name, have(p, n))
 }
 
-// have names the type of n, but not its value.
+// have returns the type of n for a message, without its value.
 func have(p place, n *yaml.Node) string {
 	switch tag := n.ShortTag(); {
 	case n.Style&yaml.TaggedStyle != 0:

@@ -63,7 +63,7 @@ func checkRecycled(m *mistakes, p place, s Source) {
 	checkRollback(m, p, s)
 }
 
-// completeRecycled sets the fields that a recycled source leaves out.
+// completeRecycled sets the fields that a recycled source leaves out to their defaults.
 func completeRecycled(s *Source, _ *dialect.Dialect) {
 	s.Series = cmp.Or(s.Series, defaultSeries)
 	s.Lease = cmp.Or(s.Lease, defaultLease)
@@ -71,7 +71,7 @@ func completeRecycled(s *Source, _ *dialect.Dialect) {
 	s.OnStoreRollback = cmp.Or(s.OnStoreRollback, keysource.RemedyError)
 }
 
-// RecycledOptions returns the options of the recycled source s: all but Store,
+// RecycledOptions returns the options of s, a source of kind recycled: all but Store,
 // OnConnection and MaxKey.
 func (s Source) RecycledOptions() keysource.RecycledOptions {
 	return keysource.RecycledOptions{

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// text is the shape of a string that is not empty.
+// text is the shape (type of a value in the file) of a string that is not empty.
 var text = shape[string]{
 	read: func(r *reader, p place, n *yaml.Node) string {
 		if r.isString(p, n) && n.Value == "" {
@@ -22,14 +22,14 @@ var text = shape[string]{
 	schema: schema{"type": "string", "minLength": 1},
 }
 
-// matching returns s with a pattern for the schema. What does not match is found
-// when the value is checked, as it may also come from Go.
+// matching returns s with a pattern in its JSON Schema. Reading ignores the pattern:
+// the value is checked later, as it may also come from Go.
 func (s shape[V]) matching(pattern string) shape[V] {
 	s.schema = s.schema.with("pattern", pattern)
 	return s
 }
 
-// number is the shape of an integer, of any that an int64 holds.
+// number returns the shape of an integer, any that V holds.
 func number[V int | int64]() shape[V] {
 	return shape[V]{
 		read: func(r *reader, p place, n *yaml.Node) V {
@@ -66,14 +66,15 @@ func atLeast[V int | int64](least V) shape[V] {
 	}
 }
 
-// judged returns the shape of an integer of which the kind says more than that it
-// is not below least.
+// judged returns the shape of an integer that is at least least in the JSON Schema.
+// Reading ignores that: the kind checks it later, and more.
 func judged[V int | int64](least V) shape[V] {
 	s := number[V]()
 	return shape[V]{read: s.read, schema: s.schema.with("minimum", least)}
 }
 
-// choice returns the shape of one of numbers, for the field called name.
+// choice returns the shape of an integer that is one of numbers, for the field called
+// name.
 func choice(name string, numbers []int) shape[int] {
 	s := number[int]()
 	return shape[int]{
@@ -118,7 +119,7 @@ const durationPattern = `^[0-9]+(ms|s|m|h)$`
 
 var duration = regexp.MustCompile(durationPattern)
 
-// durationShape is the shape of a time that something lasts.
+// durationShape is the shape of a duration, such as 30s.
 var durationShape = shape[time.Duration]{
 	read: func(r *reader, p place, n *yaml.Node) time.Duration {
 		if n.Tag == "!!int" {

@@ -9,14 +9,14 @@ import (
 //go:embed keyfill.schema.json
 var schemaFile []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of the file, for editors and
-// checkers, in a slice of the caller's own.
+// Schema returns the JSON Schema (draft 2020-12) of the file, for editors and checkers.
+// Each call returns a new slice.
 func Schema() []byte { return bytes.Clone(schemaFile) }
 
 // schema is a JSON Schema.
 type schema map[string]any
 
-// with returns s with one keyword more.
+// with returns a copy of s with one more keyword.
 func (s schema) with(keyword string, value any) schema {
 	s = maps.Clone(s)
 	s[keyword] = value

@@ -11,10 +11,11 @@ var scopeField = of("scope", "The columns within whose values rows are numbered,
 
 var scopeTypes = []string{ScopeInteger, ScopeText}
 
-// scopeWhat names such a word in messages.
+// scopeWhat is what messages call the type of a scope's column.
 const scopeWhat = "type of a scope's column"
 
-// checkScope checks the columns within which the sequence at p numbers.
+// checkScope checks the columns for whose values the sequence at p numbers rows
+// separately.
 func checkScope(m *mistakes, p place, s Source) {
 	at := p.in("scope")
 	if len(*s.Scope) == 0 {
@@ -43,7 +44,7 @@ func checkScope(m *mistakes, p place, s Source) {
 	}
 }
 
-// suitScope checks the names of the columns at p in a dialect.
+// suitScope checks the names of the columns at p for a dialect.
 func (n namer) suitScope(m *mistakes, p place, scope Scope) {
 	seen := make(map[string]bool)
 	for i, c := range scope {

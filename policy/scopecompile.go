@@ -2,7 +2,7 @@ package policy
 
 import "slices"
 
-// foldScope returns the columns of a scope that was checked, folded.
+// foldScope returns the columns of a checked scope with folded names.
 func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
 	folded := slices.Clone(scope)
 	for i := range folded {
@@ -11,8 +11,8 @@ func (n namer) foldScope(scope []ScopeColumn) []ScopeColumn {
 	return folded
 }
 
-// checkScopeOf checks that the key at p of a table with some columns can be
-// numbered within its scope.
+// checkScopeOf checks that the key at p can be numbered within its scope. columns are
+// all columns of its table, or nil.
 func (k *compiler) checkScopeOf(p place, rk *RuleKey, columns []string) {
 	at := p.in("source")
 	if rk.Scope != nil && rk.Layout != "" {

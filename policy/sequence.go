@@ -52,8 +52,8 @@ func checkSequence(m *mistakes, p place, s Source) {
 	}
 }
 
-// checkJoined refuses the fields without a use for the sequence at p, whose numbers are
-// reserved one statement at a time in the application's own database.
+// checkJoined reports the fields that are of no use for the sequence at p, which
+// reserves the numbers of each statement in the statement's own transaction.
 func checkJoined(m *mistakes, p place, s Source) {
 	what := "joined"
 	if s.Scope != nil {
@@ -93,15 +93,17 @@ func (n namer) suitSequence(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeSequence sets the fields that a sequence leaves out.
+// completeSequence sets the fields that a sequence leaves out to their defaults.
 func completeSequence(s *Source, d *dialect.Dialect) {
 	completeCounter(s, d)
 	switch {
 	case s.FollowExplicit:
-		// Its process may end between an INSERT that brings a key and the raise.
+		// A process may end after an INSERT that brings a key and before the state is
+		// raised.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyAdvance)
 	case s.joined() || s.Table != nil || (d == nil || !d.LastRowID) && !s.Exclusive && s.Below == 0:
-		// Elsewhere the column says: the engine may number it too.
+		// Otherwise OnBehind stays empty: it depends on whether the engine numbers the
+		// column too.
 		s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)
 	}
 	completeUpstream(s)
@@ -118,8 +120,8 @@ func completeSequence(s *Source, d *dialect.Dialect) {
 	}
 }
 
-// SequenceOptions returns the options of s as a sequence, or as any other kind that
-// counts as one does: all but Reserver, Max and MaxKey.
+// SequenceOptions returns the options of s, a sequence or another kind that counts in
+// the same way: all but Reserver, Max and MaxKey.
 func (s Source) SequenceOptions() keysource.SequenceOptions {
 	return keysource.SequenceOptions{
 		Block:           s.Block,

@@ -1,18 +1,18 @@
 package policy
 
-// SessionReads is what happens to a statement that asks the session for a number which
-// keyfill has made instead of the engine: lastval(), currval and the like return the
-// number of another row then.
+// SessionReads is what happens to a statement that asks the session for the number that
+// the engine generated last, by lastval(), currval and the like, if keyfill has made
+// that number instead: the engine would return the number of another row.
 type SessionReads string
 
 // What happens to such a statement.
 const (
-	SessionReadsError SessionReads = "error" // it is an error, before anything is sent
-	SessionReadsWarn  SessionReads = "warn"  // it is sent, and the log gets a warning
-	SessionReadsPass  SessionReads = "pass"  // it is sent
+	SessionReadsError SessionReads = "error" // the statement is an error, before anything is sent
+	SessionReadsWarn  SessionReads = "warn"  // the statement is sent, and the log gets a warning
+	SessionReadsPass  SessionReads = "pass"  // the statement is sent
 )
 
 var sessionReadsWords = []string{string(SessionReadsError), string(SessionReadsWarn), string(SessionReadsPass)}
 
-// sessionReadsWhat names such a word in messages.
+// sessionReadsWhat is what messages call a value of session_reads.
 const sessionReadsWhat = "word for session_reads:"

@@ -17,17 +17,17 @@ var sqlModes = strings.Fields(`allow_invalid_dates ansi ansi_quotes db2 empty_st
 	pad_char_to_full_length pipes_as_concat postgresql real_as_float simultaneous_assignment strict_all_tables
 	strict_trans_tables time_round_fractional time_truncate_fractional traditional`)
 
-// defaultMode is the value of sql_mode without modes that change how text is
-// read.
+// defaultMode is the value of sql_mode for sessions without modes that change how text
+// is read.
 const defaultMode = "default"
 
 // switchWords are the values of a setting that is on or off.
 var switchWords = []string{"on", "off"}
 
-// setting is a field of the file about a setting of the sessions.
+// setting is a field of the file that states a setting of the application's sessions.
 type setting struct{ name, value string }
 
-// settings returns the fields about the sessions.
+// settings returns the fields that state settings of the sessions.
 func (c *Config) settings() []setting {
 	return []setting{
 		{"sql_mode", c.SQLMode},
@@ -36,7 +36,7 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// checkSettings checks the words of the fields about the sessions.
+// checkSettings checks the words in the fields that state settings of the sessions.
 func (k checker) checkSettings() {
 	for _, s := range k.config.settings() {
 		switch at := (place{}).in(s.name); {
@@ -72,7 +72,7 @@ func (c *Config) zeroIsKey() bool {
 	})
 }
 
-// readSettings sets the fields of the configuration about the sessions.
+// readSettings reads the fields that state settings of the sessions into the policy.
 func (k *compiler) readSettings(d *dialect.Dialect) {
 	for _, s := range k.config.settings() {
 		switch {
@@ -85,6 +85,6 @@ func (k *compiler) readSettings(d *dialect.Dialect) {
 	}
 }
 
-// Settings returns under which settings of its session every text is to be read,
-// and whether the file says so.
+// Settings returns the session settings by which every text is to be read, and whether
+// the file states them.
 func (p *Policy) Settings() (set dialect.Settings, certain bool) { return p.settings, p.certain }

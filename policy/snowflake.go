@@ -33,7 +33,7 @@ var snowflakeKind = kind{
 		}
 		source, err := keysource.NewSnowflake(s.SnowflakeOptions(), env)
 		if err != nil {
-			return nil, err // and not a *Snowflake that is nil
+			return nil, err // not source, which is a nil *Snowflake and would make a non-nil interface
 		}
 		return source, nil
 	},
@@ -79,7 +79,7 @@ func checkBits(m *mistakes, p place, s Source) bool {
 		given bool
 	}{
 		{"time_bits", s.TimeBits != 0},
-		// In Go, 0 is right where there are bits of time.
+		// A configuration built in Go may leave them 0 if it sets TimeBits.
 		{"worker_bits", s.WorkerBits != 0 || s.TimeBits != 0 && !m.isRead()},
 		{"sequence_bits", s.SequenceBits != 0 || s.TimeBits != 0 && !m.isRead()},
 	} {
@@ -125,9 +125,8 @@ func (n namer) suitSnowflake(m *mistakes, p place, s Source) {
 }
 
 // SnowflakeOptions returns the options of the snowflake s, or of the snowflake that a
-// composite is made of: all except Marker and Workers, and except a worker's number that
-// is leased. It reads neither the environment nor the host's name, and s must be such
-// that [Config.Compile] accepts it.
+// composite is made of: all except Marker, Workers and a leased worker's number. It
+// reads neither the environment nor the host's name. [Config.Compile] must accept s.
 func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	o := keysource.SnowflakeOptions{
 		WorkerEnv: s.WorkerEnv,
@@ -140,7 +139,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 		o.Worker = new(*s.Worker)
 	}
 	if s.Kind == KindComposite {
-		// It returns an error for a length that Compile refuses.
+		// The error is about a length that Compile refuses.
 		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
 		return o
 	}
@@ -153,7 +152,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 	return o
 }
 
-// completeSnowflake sets the fields that a snowflake leaves out.
+// completeSnowflake sets the fields that a snowflake leaves out to their defaults.
 func completeSnowflake(s *Source, _ *dialect.Dialect) {
 	s.Epoch = cmp.Or(s.Epoch, "2020-01-01")
 	s.OnBehind = cmp.Or(s.OnBehind, keysource.RemedyError)

@@ -15,8 +15,8 @@ const sourceNamePattern = `^[A-Za-z0-9_-]+$`
 
 var sourceName = regexp.MustCompile(sourceNamePattern)
 
-// CreateRow reports whether a missing row of a sequence is made: Create decides, and
-// EnsureSchema where Create is nil.
+// CreateRow reports whether keyfill creates a missing row of a sequence: it does what
+// Create says, or what EnsureSchema says if Create is nil.
 func (s Source) CreateRow() bool {
 	if s.Create != nil {
 		return *s.Create
@@ -28,24 +28,25 @@ func (s Source) CreateRow() bool {
 // programs have made it and still use it. Its names are written as in SQL.
 type KeyTable struct {
 	Name    string
-	Key     string // the column that names the source of a row; "" when the table has one row
+	Key     string // the column that names the source of a row; empty if the table has one row
 	Row     string // the value of Key; empty means the name of the state
-	Value   string // the column of the number; of a coprime, of the last key as one
+	Value   string // the column of the number; for a coprime, the column of the last key as a number
 	Stored  string // [StoredNext] or [StoredLast]
 	Version string // the column that counts changes, for [LockOptimistic]; empty if there is no such column
 }
 
-// Scope are one or more columns. A pointer to it keeps [Source] comparable:
-// Scope: &policy.Scope{{Column: "order_id"}}.
+// Scope holds one or more columns, for each of whose values rows are numbered
+// separately. A pointer to it keeps [Source] comparable: Scope: &policy.Scope{{Column:
+// "order_id"}}.
 type Scope []ScopeColumn
 
-// ScopeColumn is a column within whose values rows are numbered.
+// ScopeColumn is a column of a Scope, such as the column that names a row's parent.
 type ScopeColumn struct {
 	Column string // written as in SQL
-	Type   string // [ScopeInteger], also meant by "", or [ScopeText]
+	Type   string // [ScopeInteger] (also if empty) or [ScopeText]
 }
 
-// scope returns the columns of Scope, nil if it has none.
+// scope returns the columns of Scope, or nil if it is nil.
 func (s Source) scope() []ScopeColumn {
 	if s.Scope == nil {
 		return nil
@@ -57,7 +58,7 @@ func (s Source) scope() []ScopeColumn {
 // transaction of the statement that takes them.
 func (s Source) joined() bool { return s.Transaction == TransactionJoined || s.Scope != nil }
 
-// Range are the integers from First to Last, both included; the zero Range has none. In
+// Range is the integers from First to Last, both included; the zero Range has none. In
 // the file it is [First, Last].
 type Range struct{ First, Last int64 }
 
@@ -67,26 +68,26 @@ type Source struct {
 	// Kind is one of the kinds, such as [KindUUIDv7].
 	Kind string
 
-	// Epoch is the instant from which the time in a key counts. Of a comb it is
-	// one of keysource's; "" is [keysource.EpochDotNet]. For a snowflake it is
-	// a day from 00:00 UTC, as in 2020-01-01, which "" stands for.
+	// Epoch is the instant from which the time in a key counts. For a comb it is one of
+	// keysource's epochs; empty means [keysource.EpochDotNet]. For a snowflake it is a
+	// day from 00:00 UTC, such as 2020-01-01, which is the default.
 	Epoch keysource.Epoch
 
-	// Name is the name of the state, of a sequence or snowflake; "" is the name
-	// of the entry of [Config.Sources], or table.column for a source in place.
-	// It may hold {schema}, {table} and, more than once, {value:x} for a value
-	// called x that comes with the execution; then there are as many states.
+	// Name is the name of the state of a sequence or snowflake. Empty means the name of
+	// the entry of [Config.Sources], or table.column for a source in a table's entry.
+	// It may hold {schema}, {table} and, more than once, {value:x} for a value called x
+	// that comes with the execution; then there are as many states.
 	Name string
 
-	// Store is where the state of a sequence or snowflake is kept: the name of
-	// an entry of [Config.Stores]; "" is the application's own database;
-	// [StoreNone], for a snowflake, nowhere.
+	// Store is where the state of a sequence or snowflake is kept: the name of an entry
+	// of [Config.Stores]. Empty means the application's own database, and [StoreNone],
+	// for a snowflake, nowhere.
 	Store string
 
-	// Upstream is the store that a sequence in the application's own database has its
-	// integers from, in blocks: the name of an entry of [Config.Stores]; "" is no such
-	// store. UpstreamBlock is how many integers such a block has; where it is 0, the number
-	// follows the use, and a block lasts for about UpstreamLasts.
+	// Upstream is the store from which a sequence in the application's own database
+	// gets its integers, in blocks: the name of an entry of [Config.Stores]. Empty
+	// means none. UpstreamBlock is how many integers such a block has. If it is 0, the
+	// number follows the use, and a block lasts for about UpstreamLasts.
 	Upstream      string
 	UpstreamBlock int64
 	UpstreamLasts time.Duration
@@ -96,107 +97,111 @@ type Source struct {
 	// but not [keysource.RemedyAdvance].
 	Block, MinBlock, MaxBlock int64
 
-	// Start is the first integer of a sequence whose row is made; 0 is the one
-	// after the greatest key in use.
+	// Start is the first integer of a sequence whose row keyfill creates; 0 means the
+	// integer after the greatest key in use.
 	Start int64
 
 	// Below is the first integer that a sequence does not give, since the column's own
-	// counter (AUTO_INCREMENT, IDENTITY, a default) gives those from there on: the engine
-	// is asked whether its counter stands there. The start and the greatest key are
-	// determined from the keys below it only. 0 is no such integer.
+	// counter (AUTO_INCREMENT, IDENTITY, a default) gives the integers from there on.
+	// The engine is asked whether its counter is as high. The start and the greatest
+	// key are determined from the keys below it only. 0 means that there is no such
+	// integer.
 	Below int64
 
 	// StartAt is the least integer that a sequence gives, while another sequence of the
-	// column gives those below it: that one gets an end there, which its row keeps. It
-	// is of use for a source in place whose state is in keyfill's own table in the
-	// application's database. 0 is no such integer.
+	// column gives the integers below it: the row of that sequence then has StartAt as
+	// its end. It is for a source in a table's entry whose state is in keyfill's own
+	// table in the application's database. 0 means that there is no such integer.
 	StartAt int64
 
-	// SkipRange are integers that a sequence does not give, since something outside of
-	// keyfill does. The zero Range has none.
+	// SkipRange holds the integers that a sequence does not give, since a generator
+	// outside of keyfill does. The zero Range has none.
 	SkipRange Range
 
-	// EnsureSchema creates the tables of the store, for a sequence or a
-	// snowflake. Where it is false and a file does not say so, [Config.EnsureSchema]
-	// counts.
+	// EnsureSchema creates the tables of the store, for a sequence or a snowflake. If
+	// it is false, and the file does not set it to false, [Config.EnsureSchema]
+	// applies.
 	EnsureSchema bool
 	saysNoSchema bool // a file says ensure_schema: false
 
-	// Create makes a missing row of a sequence; where it is nil, EnsureSchema decides.
-	// See [Source.CreateRow].
+	// Create makes keyfill create a missing row of a sequence. If it is nil,
+	// EnsureSchema decides. See [Source.CreateRow].
 	Create *bool
 
 	// Exclusive states that nothing else fills the column of a sequence or snowflake:
 	// neither another source nor a default or a counter of the column.
 	Exclusive bool
 
-	// FollowExplicit moves a sequence above the keys that INSERTs bring.
+	// FollowExplicit raises the state of a sequence above the keys that INSERTs bring.
 	FollowExplicit bool
 
-	// "" is [keysource.RemedyWarn] for a native source with Block 1, and
-	// [keysource.RemedyError] for any other.
+	// OnBehind and OnStoreRollback are what a source does if its state is too low. For
+	// a native source with Block 1, empty means [keysource.RemedyWarn]; for a sequence
+	// that follows the keys of INSERTs, an empty OnBehind means
+	// [keysource.RemedyAdvance]. In other cases empty means [keysource.RemedyError].
 	OnBehind, OnStoreRollback keysource.Remedy
 
-	// Worker, WorkerEnv and WorkerOrdinal are where a snowflake takes the number
-	// of its worker from, as Worker, WorkerEnv and Ordinal of
-	// [keysource.SnowflakeOptions]. Exactly one is given.
+	// Worker, WorkerEnv and WorkerOrdinal are where a snowflake gets the number of its
+	// worker, as Worker, WorkerEnv and Ordinal of [keysource.SnowflakeOptions]. Exactly
+	// one of them is given, unless WorkerLease is.
 	Worker        *int
 	WorkerEnv     string
 	WorkerOrdinal bool
 
-	// WorkerLease is the time for which the number of the worker is leased from the store
-	// without saying so again, instead of being given: see [keysource.Leased].
+	// WorkerLease is for how long the number of the worker is leased from the store,
+	// until it has to be leased again: see [keysource.Leased].
 	WorkerLease time.Duration
 
-	// Bits is how many bits a snowflake has: 63, as the zero
-	// [keysource.SnowflakeBits], or 53, as [keysource.SnowflakeBits53]; 0 is 63
-	// unless the next ones say otherwise.
+	// Bits is how many bits a snowflake has: 63, as the zero [keysource.SnowflakeBits],
+	// or 53, as [keysource.SnowflakeBits53]. 0 means 63 unless TimeBits is set.
 	Bits int
 
 	// TimeBits, WorkerBits, SequenceBits and Unit are the fields of
 	// [keysource.SnowflakeBits] with these names, instead of Bits. TimeBits is 0 if it is
 	// not given.
 	TimeBits, WorkerBits, SequenceBits int
-	Unit                               time.Duration // 0 is one millisecond
+	Unit                               time.Duration // 0 means one millisecond
 
-	// Transaction is whether the numbers of a sequence are reserved apart from the user's
-	// transaction, [TransactionAutonomous], also meant by "", or in it,
-	// [TransactionJoined]: without gaps, and one transaction at a time.
+	// Transaction says in which transaction the numbers of a sequence are reserved: one
+	// of their own, [TransactionAutonomous], which empty means too; or the user's,
+	// [TransactionJoined], without gaps and for one transaction at a time.
 	Transaction string
 
-	// Lock is how a number is taken that others may be taking too: of a sequence,
-	// pseudorandom, scatter or coprime [LockPessimistic], also meant by "", or
-	// [LockOptimistic]; of maxplusone [LockRange], also meant by "", or [LockNone].
+	// Lock is how a number is reserved that other statements may be reserving too: for
+	// a sequence, pseudorandom, scatter or coprime [LockPessimistic], which empty means
+	// too, or [LockOptimistic]; for maxplusone [LockRange], which empty means too, or
+	// [LockNone].
 	Lock string
 
-	// Via is whether the state of a sequence is read and written by statements,
-	// [ViaTable], also meant by "", or by the stored procedure that Procedure names,
-	// [ViaProcedure]; an empty Procedure is keyfill's own.
+	// Via says how the state of a sequence is read and written: by statements,
+	// [ViaTable], which empty means too; or by the stored procedure that Procedure
+	// names, [ViaProcedure]. An empty Procedure means keyfill's own.
 	Via, Procedure string
 
-	// Table is an existing table that holds the state of a sequence,
-	// pseudorandom, scatter or coprime; nil is keyfill's own.
+	// Table is an existing table that holds the state of a sequence, pseudorandom,
+	// scatter or coprime; nil means keyfill's own table.
 	Table *KeyTable
 
-	// Scope are the columns within whose values a sequence numbers: one numbering
-	// for each parent, say. nil is one for the table.
+	// Scope holds the columns for each of whose values a sequence numbers rows
+	// separately, such as the column of the parent. nil means one numbering for the
+	// table.
 	Scope *Scope
 
 	// Sequence is the engine's sequence that a native source reads, written as in SQL;
 	// empty means the column's own.
 	Sequence string
 
-	// Length is how many characters a key has: of a coprime any, of a composite
-	// 20, also meant by 0, or 24.
+	// Length is how many characters a key has: any number for a coprime; 20, which 0
+	// means too, or 24 for a composite.
 	Length int
 
-	// Alphabet are the characters of a coprime, or [AlphabetBase62] or
-	// [AlphabetBase32]; "" is the first where text compares by case, and the
-	// second where it does not.
+	// Alphabet holds the characters of a coprime, or [AlphabetBase62] or
+	// [AlphabetBase32]. Empty means the first of these if text compares by case, and
+	// otherwise the second.
 	Alphabet string
 
-	// K is how far a coprime steps, without a divisor in common with the number
-	// of its keys; 0 leaves the choice to keysource.ChooseK.
+	// K is the step of a coprime, which has no divisor in common with the number of its
+	// keys; 0 leaves the choice to keysource.ChooseK.
 	K int64
 
 	// Grow lets a coprime go on with keys of one character more when it has used
@@ -207,24 +212,24 @@ type Source struct {
 	// [CollationBinary]; empty states nothing.
 	Collation string
 
-	// Key decides the order of a scatter's keys; "" is the name of its
-	// state. It is no secret: the keys are spread, not hidden.
+	// Key is a text that decides the order of a scatter's keys; empty means the name of
+	// its state. It is no secret: the keys are spread, not hidden.
 	Key string
 
-	// Spread is the name of the value of an execution, a number from 0 to 999,
-	// that a composite begins with, instead of a worker's.
+	// Spread is the name of a value that comes with the execution, a number from 0 to
+	// 999. A composite key begins with it instead of a worker's number.
 	Spread string
 
-	// Series is how many integers a process of a recycled source owns at a time;
-	// 0 is 1,000,000.
+	// Series is how many integers a process of a recycled source owns at a time; 0
+	// means 1,000,000.
 	Series int64
 
-	// Lease is how long a process owns a series of a recycled source without
-	// saying so again; 0 is 30 seconds.
+	// Lease is for how long a process owns a series of a recycled source until it has
+	// to renew the lease; 0 means 30 seconds.
 	Lease time.Duration
 }
 
-// clone returns a copy that shares nothing with s; nil of nil.
+// clone returns a copy that shares nothing with s, or nil if s is nil.
 func (s *Source) clone() *Source {
 	if s == nil {
 		return nil
@@ -247,7 +252,8 @@ func clonePointer[V any](p *V) *V {
 	return new(*p)
 }
 
-// sourceID is a source that is complete, without what == does not compare.
+// sourceID holds the settings of a source with its defaults, in a form that ==
+// compares.
 type sourceID struct {
 	source             Source
 	createRow          bool
@@ -274,5 +280,5 @@ func (s Source) id() sourceID {
 	return id
 }
 
-// equal reports whether two sources that are complete say the same.
+// equal reports whether two sources, whose defaults are set, have the same settings.
 func (s Source) equal(t Source) bool { return s.id() == t.id() }

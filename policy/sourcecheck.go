@@ -1,6 +1,7 @@
 package policy
 
-// checkSource reports the mistakes of the source at p that the source alone shows.
+// checkSource reports the mistakes of the source at p that do not depend on other
+// entries.
 func checkSource(m *mistakes, p place, s Source) {
 	k := kindByName(s.Kind)
 	switch {

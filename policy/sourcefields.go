@@ -2,24 +2,25 @@ package policy
 
 import "slices"
 
-// checkWord checks a word, which is the field of the source at p.
+// checkWord checks that word, the value of a field of the source at p, is one of words.
 func checkWord[V ~string](m *mistakes, p place, field string, word V, words []string) {
 	if word != "" && !slices.Contains(words, string(word)) {
 		m.wrongField(p.in(field), unknownWord(fieldWhat(field), string(word), words))
 	}
 }
 
-// fieldWhat names such a word in messages.
+// fieldWhat returns what messages call a value of the field.
 func fieldWhat(field string) string { return "word for " + field + ":" }
 
-// sourceField is a field of a source. But for kind, each belongs to the kinds that list it.
+// sourceField is a field of a source. Except for the field kind, each belongs to the
+// kinds that list it.
 type sourceField struct {
 	field[Source]
 
-	isSet func(s *Source) bool // to another than the zero value
+	isSet func(s *Source) bool // whether s has another than the zero value in the field
 }
 
-// of returns the field of a source called name, as [bind] does.
+// of returns the field of a source called name. The arguments are the ones of [bind].
 func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sourceField {
 	return &sourceField{
 		field: bind(name, doc, s, to),
@@ -30,7 +31,7 @@ func of[V comparable](name, doc string, s shape[V], to func(s *Source) *V) *sour
 	}
 }
 
-// given returns the names of the given fields that s sets.
+// given returns the names of the fields, out of the given ones, that s sets.
 func given(s Source, fields ...*sourceField) (names []string) {
 	for _, f := range fields {
 		if f.isSet(&s) {
@@ -40,7 +41,7 @@ func given(s Source, fields ...*sourceField) (names []string) {
 	return names
 }
 
-// byDefault and as are the methods of the field.
+// byDefault and as do what the methods of field[Source] do.
 func (f *sourceField) byDefault(value any) *sourceField {
 	f.field = f.field.byDefault(value)
 	return f

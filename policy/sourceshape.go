@@ -40,7 +40,8 @@ var ownFields = []*sourceField{
 	timeBitsField, workerBitsField, sequenceBitsField, unitField,
 }
 
-// sourceFields are all fields of a source. The schema begins with the kinds that have one.
+// sourceFields are all fields of a source. The schema's description of each begins with
+// the kinds that have it.
 var sourceFields = func() []field[Source] {
 	fields := []field[Source]{
 		must("kind: sequence", bind("kind", "How the keys are made.",
@@ -54,7 +55,8 @@ var sourceFields = func() []field[Source] {
 	return fields
 }()
 
-// kindShape is the shape of a kind, whose schema says what each kind makes.
+// kindShape is the shape of the name of a kind. Its schema describes what each kind
+// makes.
 func kindShape() shape[string] {
 	s := word[string]("kind", kindNames())
 	var each []schema

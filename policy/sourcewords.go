@@ -6,9 +6,9 @@ const (
 	TransactionJoined     = "joined"
 
 	LockPessimistic = "pessimistic" // the row is locked, then read
-	LockOptimistic  = "optimistic"  // the row is read, then changed if it is as it was
-	LockRange       = "range"       // one statement at a time asks for the greatest key
-	LockNone        = "none"        // several may get the same: only the primary key guards it
+	LockOptimistic  = "optimistic"  // the row is read, then changed if it is still the same
+	LockRange       = "range"       // one statement at a time reads the greatest key
+	LockNone        = "none"        // several statements may get the same key: only the primary key guards against that
 
 	ViaTable     = "table"
 	ViaProcedure = "procedure"

@@ -3,7 +3,8 @@ package policy
 var startAtField = of("start_at", "The least integer that the sequence gives, in the place of start. Another sequence that fills the column goes on below it in processes that still have it: keyfill writes that end into its row, and refuses a start_at that it has passed. Left out, a column has one sequence at a time.",
 	judged[int64](leastStartAt), func(s *Source) *int64 { return &s.StartAt }).as(3_000_000_000)
 
-// leastStartAt leaves the sequence before it one integer, 1.
+// leastStartAt is the least value of start_at: it leaves the sequence before a single
+// integer, 1.
 const leastStartAt = 2
 
 // checkStartAt checks the field start_at of the sequence at p.

@@ -16,15 +16,15 @@ var exclusiveField = of("exclusive", "Whether nothing else fills the column, alt
 // tables of a store hold.
 const maxState = 190
 
-// ColumnRef is a key column. Its names are folded.
+// ColumnRef identifies a key column. Its names are folded.
 type ColumnRef struct {
 	Schema string // empty if it is not known
 	Table  string
 	Column string
 }
 
-// showState is [show] for the name of a state, where the colon of {value:x} is
-// no sign of a DSN.
+// showState is [show] for the name of a state: the colon of {value:x} is no sign of a
+// DSN.
 func showState(name string) string {
 	if shown := show(strings.ReplaceAll(name, "{value:", "{")); shown == hidden {
 		return hidden
@@ -32,8 +32,8 @@ func showState(name string) string {
 	return fmt.Sprintf("%q", name)
 }
 
-// stateFault returns why a store cannot hold the name of a state, or nothing. MySQL and
-// SQL Server treat "a" and "a " as equal.
+// stateFault returns why a store cannot hold a state of this name; empty if it can.
+// MySQL and SQL Server treat "a" and "a " as equal.
 func stateFault(name string) string {
 	switch {
 	case name == "":
@@ -48,7 +48,7 @@ func stateFault(name string) string {
 	return ""
 }
 
-// checkState checks the name of a state that the source at p gives.
+// checkState checks the name that the source at p gives to its state.
 func checkState(m *mistakes, p place, s Source) {
 	if s.Name == "" {
 		return
@@ -62,8 +62,7 @@ func checkState(m *mistakes, p place, s Source) {
 	}
 }
 
-// fault is stateFault for the known parts of t: of a word, that it stands for
-// something.
+// fault is stateFault for the known text of t. Words in braces count as one character.
 func (t template) fault() string {
 	var b strings.Builder
 	for _, p := range t {

@@ -5,37 +5,37 @@ import (
 	"slices"
 )
 
-// alikeKeys are keys whose state names are equal as templates, before their words are
-// replaced.
+// alikeKeys holds the keys whose states have the same template of a name, such as
+// {schema}-{table}.
 type alikeKeys struct {
 	name   template
 	kinds  map[alikeKind]*alikeStates
-	all    []*alikeStates // by their numbers in the indexes
+	all    []*alikeStates // indexed by the numbers in globs and exact
 	globs  globIndex
 	exact  globIndex
-	isOpen bool // which states are the same depends on more than the entries
+	isOpen bool // globs or schemas decide which of the keys share a state
 }
 
-// alikeKind decides with which other keys a key may share a state.
+// alikeKind holds what decides with which other keys a key may share a state.
 type alikeKind struct {
-	entry         *entry  // an exact one, if the name of the state contains the table
-	schema, table pattern // the parts that the name of the state contains
+	entry         *entry  // the key's entry, if that is exact and the name of the state contains the table
+	schema, table pattern // of the entry, as far as the name of the state contains them
 	isGlob        bool
 	isBare        bool
 	source        sourceID
 }
 
-// alikeStates are alike keys of one kind.
+// alikeStates holds the keys of one alikeKind.
 type alikeStates struct {
 	number  int
 	keys    []keyUse
 	wide    bool
-	maxBits int // the least of the keys
+	maxBits int // the least MaxBits of the keys
 }
 
-// add adds a key and reports whether it shares states with others, or false if one of
-// these has another source. A state that two exact entries share whatever the schema is
-// left to useState.
+// add adds a key, and finds the keys that may share a state with it. It returns false
+// if one of these has another source. useState compares the states that two exact
+// entries share whatever the schema is.
 func (a *alikeKeys) add(u keyUse) (ok bool) {
 	kind := alikeKind{isGlob: u.isGlob(), isBare: u.isBare(), source: u.key().Source.id()}
 	if a.name.has(wordSchema) {
@@ -81,7 +81,7 @@ func (a *alikeKeys) add(u keyUse) (ok bool) {
 	return true
 }
 
-// mark marks the keys that share states with others.
+// mark sets wide and the least MaxBits in the keys that may share states with others.
 func (a *alikeKeys) mark() {
 	for _, states := range a.all {
 		for _, u := range states.keys {

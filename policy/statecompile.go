@@ -1,7 +1,8 @@
 package policy
 
-// ofColumn names the part of the column that a source counts through, which no two
-// columns can share; "" when the source counts through something of its own.
+// ofColumn returns a name for the part of the column through which the source counts,
+// and which no two columns can share. It is empty if the source counts through a state
+// of its own.
 func (s Source) ofColumn() string {
 	switch {
 	case s.Kind == KindMaxPlusOne:
@@ -16,8 +17,8 @@ func (s Source) ofColumn() string {
 	return ""
 }
 
-// checkOwn refuses a source of a column that a key shares with others: keys would
-// not be unique over all these columns, as the keys of other sources are.
+// checkOwn reports a source that counts through its column if several keys use it: its
+// keys would not be unique over all these columns, as the keys of other sources are.
 func (k *compiler) checkOwn(u keyUse) {
 	if what := u.key().Source.ofColumn(); what != "" {
 		k.wrong(u.at.in("source"), "it counts through %s, and cannot be shared: write it in place for each", what)
@@ -47,7 +48,7 @@ func (k *compiler) nameStates() {
 	}
 	for _, e := range k.policy.globs {
 		for _, key := range e.keys {
-			if key.name != nil { // else a state for each table
+			if key.name != nil { // otherwise each table has its own state
 				key.State = key.name.String()
 			}
 			e.rule.Keys = append(e.rule.Keys, key.RuleKey)
@@ -65,8 +66,8 @@ func (k *compiler) nameStates() {
 	}
 }
 
-// fullName returns the name of the table of an exact entry, with the default
-// schema where it has none.
+// fullName returns the name of the table of an exact entry, with the default schema if
+// the entry has none.
 func (k *compiler) fullName(e *entry) tableName {
 	n := tableName{e.schema.text, e.table.text}
 	if e.isBare() {
@@ -75,10 +76,10 @@ func (k *compiler) fullName(e *entry) tableName {
 	return n
 }
 
-// markWide marks the keys whose states may serve several tables although the name of a
-// state does not show it: the keys of globs whose name does not distinguish the tables,
-// and keys whose name may turn into the name of another key. Such keys end where the
-// first of them does.
+// markWide marks the keys whose states may serve several tables although the name of
+// the state does not show it: the keys of globs whose name does not distinguish the
+// tables, and keys whose name may turn into the name of another key. All of these get
+// the least MaxBits among them.
 func (k *compiler) markWide() {
 	named := make(map[string]*alikeKeys) // by the template of the name
 	for _, u := range k.uses {
@@ -108,7 +109,8 @@ func (k *compiler) markWide() {
 	}
 }
 
-// meetsIn reports whether two keys that share the template name can have the same state.
+// meetsIn reports whether two keys whose states have the template name can have the
+// same state.
 func (u keyUse) meetsIn(name template, v keyUse) bool {
 	if name.has(wordTable) {
 		switch {
@@ -116,8 +118,8 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 			return true
 		case !u.isGlob() && !v.isGlob(),
 			!u.isGlob() && u.isBare(), !v.isGlob() && v.isBare():
-			// Of the tables of one name, an exact entry leaves the others
-			// only tables of another schema, and a bare one leaves none.
+			// Of the tables with one name, an exact entry leaves the other entries only
+			// tables in another schema, and an entry without a schema leaves none.
 			return false
 		case !u.table.meets(v.table):
 			return false
@@ -126,11 +128,11 @@ func (u keyUse) meetsIn(name template, v keyUse) bool {
 	return !name.has(wordSchema) || u.isBare() || v.isBare() || u.schema.meets(v.schema)
 }
 
-// otherSource is the message about a state.
+// otherSource is the message about a state that two different sources would share.
 const otherSource = "the state %s is also that of another source; say name: in one of them"
 
-// useState notes which state a key has, where that does not depend on the table
-// of a glob, and refuses one that is another source's.
+// useState notes which state a key has, unless that depends on the table that a glob
+// matches. It reports a state that belongs to another source.
 func (k *compiler) useState(u keyUse) {
 	key := *u.key()
 	if u.isGlob() && (key.name == nil || key.name.has(wordTable) || key.name.has(wordSchema)) {
@@ -158,7 +160,7 @@ func (k *compiler) useState(u keyUse) {
 	}
 }
 
-// addSource adds a source to the policy's sources, unless it is there.
+// addSource adds a source to the policy's sources, unless it is among them.
 func (k *compiler) addSource(s Source) {
 	if id := s.id(); Stateful(s) && !k.added[id] {
 		k.added[id] = true

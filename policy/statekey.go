@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// StateFor returns State with the values of an execution for {value:x}; value returns the
-// value called x, or false if it is missing. The error is an [*Error]: a value is missing
-// or empty, State names a schema that is not known, or it is no name that a store can
-// hold. It never holds a value.
+// StateFor returns State with the values of an execution for each {value:x}; value
+// returns the value called x, or false if it is missing. The error is an [*Error]: a
+// value is missing or empty, State names a schema that is not known, or the result is
+// no name that a store can hold. It never holds a value.
 func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error) {
 	if k.fault != "" {
 		return "", &Error{Msg: k.fault}
@@ -36,36 +36,38 @@ func (k RuleKey) StateFor(value func(name string) (string, bool)) (string, error
 	return b.String(), nil
 }
 
-// stateKey is a key of an entry whose state is still to be named for a table.
+// stateKey is a key of an entry whose state has no name yet, since the table is not
+// known.
 type stateKey struct {
 	RuleKey
 
-	// name is the name of the state; nil where each table and column has its own.
+	// name is the template of the state's name; nil if each table and column has its
+	// own state.
 	name template
 
-	// wide reports whether the tables of a glob share states, whatever they are.
+	// wide reports whether several tables of a glob may share the state.
 	wide bool
 
-	// apart reports whether the name holds the schema, whatever the entry.
+	// apart reports whether the name contains the schema even if the entry has none.
 	apart bool
 }
 
 // stateUse holds the facts about a state that follow from its name alone.
 type stateUse struct {
 	source  Source
-	columns []ColumnRef // of exact entries
+	columns []ColumnRef // the columns of exact entries
 	isOf    map[ColumnRef]bool
 	shared  bool
 	maxBits int // the least MaxBits of its keys
 }
 
-// namesSchema reports whether a state of e holds {schema}.
+// namesSchema reports whether the name of a state of e contains {schema}.
 func (e *entry) namesSchema() bool {
 	return slices.ContainsFunc(e.keys, func(k stateKey) bool { return k.name.has(wordSchema) })
 }
 
-// tells reports whether each table that e stands for has a state of its own
-// under the name t.
+// tells reports whether the name t distinguishes all tables that e matches, so that
+// each has a state of its own.
 func (e *entry) tells(t template) bool {
 	if !e.isGlob() || t == nil {
 		return true
@@ -73,7 +75,7 @@ func (e *entry) tells(t template) bool {
 	return t.has(wordTable) && (!e.schema.wild || t.has(wordSchema))
 }
 
-// keysFor returns the keys of e for a table, whose schema is "" when it is not
+// keysFor returns the keys of e for a table. The schema in full is empty if it is not
 // known.
 func (p *Policy) keysFor(e *entry, full tableName) []RuleKey {
 	var keys []RuleKey
@@ -115,8 +117,8 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	return rk
 }
 
-// nameState sets the name of the state of k, a key of e, for a table, and
-// returns the column.
+// nameState sets the name of the state of k, a key of e, for a table. It returns the
+// key column.
 func (p *Policy) nameState(e *entry, k *stateKey, full tableName) ColumnRef {
 	n := full
 	if e.isBare() && !k.name.has(wordSchema) && !k.apart {

@@ -1,17 +1,17 @@
 package policy
 
-// keyRow is a row of a table of the application's.
+// keyRow identifies a row of an application's own table that holds a state.
 type keyRow struct {
 	store, table, row string
 }
 
-// rowOf returns the row of a source whose state is called name; false when that
-// is in keyfill's own table.
+// rowOf returns the row that holds the state called name of a source; false if the
+// state is in keyfill's own table.
 func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	if s.Table == nil {
 		return keyRow{}, false
 	}
-	parts, _ := n.parse(s.Table.Name) // which was checked
+	parts, _ := n.parse(s.Table.Name) // a wrong name was reported before
 	var texts []string
 	for _, part := range parts {
 		texts = append(texts, part.text)
@@ -27,8 +27,8 @@ func (n namer) rowOf(s Source, name string) (keyRow, bool) {
 	return r, true
 }
 
-// checkRows refuses rows that two states would share: each would begin above
-// the keys of its own columns alone.
+// checkRows reports rows that two states would share: each state would begin above the
+// keys of its own columns alone.
 func (k *compiler) checkRows() {
 	states := make(map[keyRow]string)
 	for _, u := range k.uses {

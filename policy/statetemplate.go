@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// template is the name of a state before it is known which:
+// template is the name of a state, with words in braces that are replaced later:
 //
 //	template = { character | "{schema}" | "{table}" | "{value:" name "}" }
 //
-// where a name is formed as a source's name is. The braces stand for nothing else.
+// where a name is formed as the name of a source. Braces have no other meaning.
 type template []templatePart
 
-// templatePart is a text, or a word that stands for one.
+// templatePart is a literal text, or a word that is replaced by a text.
 type templatePart struct {
-	text string // or the name of a value
+	text string // the literal text, or the x of {value:x}
 	word templateWord
 }
 
@@ -28,7 +28,7 @@ const (
 	wordValue               // {value:x}
 )
 
-// parseTemplate reads the name of a state; msg names the mistake in it.
+// parseTemplate reads the name of a state. If it is wrong, msg describes the mistake.
 func parseTemplate(name string) (t template, msg string) {
 	for rest := name; rest != ""; {
 		i := strings.IndexAny(rest, "{}")
@@ -65,7 +65,7 @@ func parseTemplate(name string) (t template, msg string) {
 
 const templateWords = "{schema}, {table} and {value:x}"
 
-// literally returns the template that stands for a text, whatever is in it.
+// literally returns the template of a literal text, whose braces have no meaning.
 func literally(text string) template { return template{{text: text}} }
 
 // has reports whether a word occurs in t.
@@ -84,7 +84,7 @@ func (t template) values() []string {
 	return names
 }
 
-// of returns t for a table; {schema} stays where the schema is not known.
+// of returns t with the names of a table. {schema} stays if the schema is not known.
 func (t template) of(n tableName) template {
 	filled := slices.Clone(t)
 	for i, p := range filled {
@@ -116,8 +116,8 @@ func (t template) String() string {
 	return b.String()
 }
 
-// id returns a text that is equal for templates that give the same names, and only for
-// these: words are distinguished from tables of the same name.
+// id returns a text that is equal for two templates if they give the same names, and
+// only then: the word {table} is distinguished from the literal text {table}.
 func (t template) id() string {
 	var b strings.Builder
 	for _, p := range t {

@@ -9,17 +9,18 @@ import (
 )
 
 // Store is a database that keeps the states of sources, or a store without SQL, whose
-// driver is a keysource.StoreDriver. Its DSN is in no error of this package, and not
-// shown when it is printed.
+// driver is a keysource.StoreDriver. Its DSN is in no error of this package, and is not
+// shown when a Store is printed.
 type Store struct {
 	// Driver is the name that the driver is registered by.
 	Driver string
 
-	// DSN is the text that the driver opens. It is better kept in a variable.
+	// DSN is the text that the driver opens. It is better kept in an environment
+	// variable, see DSNEnv.
 	DSN string
 
-	// DSNEnv is the name of the environment variable that holds the DSN. Of
-	// DSN, DSNEnv, Endpoints and EndpointsEnv exactly one is given.
+	// DSNEnv is the name of the environment variable that holds the DSN. Exactly one of
+	// DSN, DSNEnv, Endpoints and EndpointsEnv is given.
 	DSNEnv string
 
 	// Endpoints are the addresses of the servers, for a driver that is a
@@ -30,21 +31,23 @@ type Store struct {
 	// with commas between them.
 	EndpointsEnv string
 
-	// Prefix begins the names of all that is kept in the store. "" stands for the
-	// driver's own. It is given with endpoints alone, as are the fields below.
+	// Prefix begins the names of all that is kept in the store. Empty means the
+	// driver's default. Only a store with endpoints has this field and the fields
+	// below.
 	Prefix string
 
 	// UserEnv and PasswordEnv are the names of the environment variables that hold the
-	// user and the password. "" stands for none.
+	// user and the password. Empty means that there is none.
 	UserEnv, PasswordEnv string
 
-	// TLS is how the connections are secured. If it is nil, the addresses decide.
+	// TLS configures how the connections are secured. If it is nil, the addresses
+	// decide.
 	TLS *keysource.StoreTLS
 }
 
-// Resolve returns the DSN. It reads the environment; the error is an [*Error]
-// that names the variable, which is not set or empty. A store with endpoints has no
-// DSN: see [Store.ResolveEndpoints].
+// Resolve returns the DSN. It reads the environment. The error is an [*Error] that
+// names a variable that is not set or is empty. A store with endpoints has no DSN: see
+// [Store.ResolveEndpoints].
 func (s Store) Resolve() (dsn string, err error) {
 	if s.DSNEnv == "" {
 		return s.DSN, nil
@@ -52,7 +55,7 @@ func (s Store) Resolve() (dsn string, err error) {
 	return fromEnv(s.DSNEnv, "the DSN")
 }
 
-// fromEnv returns the value of a variable, which has to be set.
+// fromEnv returns the value of an environment variable, or an error if it is not set.
 func fromEnv(variable, what string) (string, error) {
 	value := os.Getenv(variable)
 	if value == "" {
@@ -75,14 +78,14 @@ func (s Store) String() string {
 	return text + "}"
 }
 
-// GoString is String, for %#v.
+// GoString returns the text of String for %#v.
 func (s Store) GoString() string { return "policy.Store" + s.String() }
 
-// StoreNone replaces the name of a store for a snowflake whose state is stored nowhere;
-// see [Source].
+// StoreNone is given instead of the name of a store for a snowflake whose state is
+// stored nowhere; see [Source].
 const StoreNone = "none"
 
-// driverPattern matches the name of a driver. It keeps a DSN that stands in the
+// driverPattern matches the name of a driver. It keeps a DSN that was written into the
 // wrong field out of messages.
 const driverPattern = `^[A-Za-z0-9_./-]+$`
 

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// checkWhere checks that one field of the store at p says where it is.
+// checkWhere checks that exactly one field of the store at p says where the store is.
 func (k checker) checkWhere(p place, s Store) {
 	said := ""
 	for _, way := range []struct {
@@ -107,7 +107,7 @@ func (k checker) checkStoreOf(p place, s Source) {
 	}
 }
 
-// unknownStore is [unknownWord] for a store, of which there may be none.
+// unknownStore is [unknownWord] for the name of a store. The file may have no stores.
 func unknownStore(got string, names []string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("unknown store %s; describe it under stores:", show(got))

@@ -3,7 +3,8 @@ package policy
 var storeField = of("store", "Where the state is kept: the name of an entry of stores, or none, for a snowflake or composite whose state is kept nowhere. Left out, it is the application's own database.",
 	text.matching(sourceNamePattern), func(s *Source) *string { return &s.Store }).as("central")
 
-// checkStored refuses a source at p without a store.
+// checkStored reports a source at p that has store: none, although its kind needs a
+// store.
 func checkStored(m *mistakes, p place, s Source) {
 	if s.Store == StoreNone {
 		m.wrong(p.in("store"), "a %s needs one; none is for snowflake and composite", s.Kind)

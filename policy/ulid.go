@@ -10,8 +10,8 @@ var ulidKind = kind{
 	doc:       "ULIDs, for text columns, or with layout binary for columns of 16 bytes",
 	guarantee: Guarantee{Unique: UniqueByChance, Ordered: OrderedInProcess},
 	layouts:   []dialect.Layout{dialect.SequentialAsString, dialect.SequentialAsBinary},
-	// Text of its own alphabet, which neither uniqueidentifier nor RAW
-	// holds: a policy that wants a ULID there says "layout: binary".
+	// A ULID is text of its own alphabet, which neither uniqueidentifier nor RAW holds.
+	// For such a column the policy needs "layout: binary".
 	layout: dialect.SequentialAsString,
 	open: func(_ Source, env keysource.Env) (keysource.Source, error) {
 		return keysource.NewULID(env), nil

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// unknownWord returns the message for a word that is not in words: it proposes the likely
-// one, or lists all of them.
+// unknownWord returns the message for a word that is not in words: it proposes the most
+// similar word, or lists all of them.
 func unknownWord(what, got string, words []string) string {
 	if near := nearest.Word(got, words); near != "" && show(got) != hidden {
 		return fmt.Sprintf("unknown %s %s; did you mean %q?", what, show(got), near)
@@ -31,7 +31,7 @@ func unknownNumber(what string, got int, numbers []int) string {
 	return fmt.Sprintf("%s cannot be %d; write %s", what, got, enumerate(words, "or"))
 }
 
-// enumerate returns "a, b and c".
+// enumerate returns words as text, such as "a, b and c".
 func enumerate(words []string, conjunction string) string {
 	n := len(words) - 1
 	if n < 1 {
@@ -49,8 +49,8 @@ const hidden = `"` + notShown + `"`
 // notShown replaces a text that is not shown.
 const notShown = "…"
 
-// show returns s in quotes for a message. What does not look like a name is not
-// shown: it may be a DSN that got into the wrong field.
+// show returns s in quotes for a message. A text that does not look like a name is
+// hidden: it may be a DSN that got into the wrong field.
 func show(s string) string {
 	if utf8.RuneCountInString(s) > maxShown || strings.ContainsAny(s, ":/@=;") {
 		return hidden

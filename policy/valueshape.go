@@ -10,20 +10,20 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// shape is the type of a value in the file: it reads one, and describes it for the JSON
-// Schema. A value that is not of the shape is reported, and the returned value is not
-// used then.
+// shape is the type of a value in the file. read reads such a value, and schema
+// describes it for the JSON Schema. read reports a value of another type, and its
+// result is then not used.
 type shape[V any] struct {
 	read   func(r *reader, p place, n *yaml.Node) V
 	schema schema
 }
 
-// heading is the name of a key in a mapping, and whether the key has to be
-// there.
+// heading describes a key of a mapping: its name, whether it is required, and its
+// schema.
 type heading struct {
 	name     string
 	required bool
-	example  string // of a required field, for the message where it is missing
+	example  string // shown in the message if a required field is missing
 	schema   schema
 }
 
@@ -33,7 +33,7 @@ type field[T any] struct {
 	read func(r *reader, p place, n *yaml.Node, to *T)
 }
 
-// bind returns the field called name, whose values of shape s go to *to(t).
+// bind returns the field called name. Its values have shape s and are stored in *to(t).
 func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	return field[T]{
 		heading: heading{name: name, schema: s.schema.with("description", doc)},
@@ -43,21 +43,21 @@ func bind[T, V any](name, doc string, s shape[V], to func(t *T) *V) field[T] {
 	}
 }
 
-// must returns f as a field that may not be left out, with an example.
+// must returns f as a required field; example is shown if it is missing.
 func must[T any](example string, f field[T]) field[T] {
 	f.required, f.example = true, example
 	return f
 }
 
-// byDefault returns f with the value that counts where the field is left out. It stands in
-// the schema alone: the code that completes a configuration has values of its own, with
-// which a test compares it.
+// byDefault returns f with the value that applies if the field is left out. Only the
+// schema uses that value: the code that completes a configuration has values of its
+// own, and a test compares the two.
 func (f field[T]) byDefault(value any) field[T] {
 	f.schema = f.schema.with("default", value)
 	return f
 }
 
-// as returns f with examples of its value.
+// as returns f with examples of its value in the schema.
 func (f field[T]) as(examples ...any) field[T] {
 	f.schema = f.schema.with("examples", examples)
 	return f
@@ -75,8 +75,8 @@ func object[T any](fields []field[T]) shape[T] {
 	}
 }
 
-// object reads a mapping with these fields and no others. It calls read for each that
-// is there, with its index.
+// object reads a mapping with these fields and no others. It calls read for each field
+// in the mapping, with the field's index.
 func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int, at place, value *yaml.Node)) {
 	if !r.isMapping(p, n) {
 		return
@@ -87,7 +87,7 @@ func (r *reader) object(p place, n *yaml.Node, fields []heading, read func(i int
 		if i < 0 {
 			names := fieldNames(fields)
 			meant := nearest.Word(name, names)
-			seen[meant] = true // misspelt, not missing
+			seen[meant] = true // so that it counts as misspelt and not as missing
 			msg := strings.Replace(unknownWord("field", name, names), show(name), p.shown(name), 1)
 			if belongs := r.levels.belongs(p, name); meant == "" && belongs != "" {
 				msg = fmt.Sprintf("unknown field %s; it belongs %s", show(name), belongs)
@@ -167,7 +167,8 @@ func list[V any](s shape[V]) shape[[]V] {
 	}
 }
 
-// word returns the shape of one of words; what names it in messages.
+// word returns the shape of a string that is one of words. what is what messages call
+// it.
 func word[V ~string](what string, words []string) shape[V] {
 	return shape[V]{
 		read: func(r *reader, p place, n *yaml.Node) V {
@@ -180,7 +181,8 @@ func word[V ~string](what string, words []string) shape[V] {
 	}
 }
 
-// numbered returns the shape of one of words, which is read as its index.
+// numbered returns the shape of a string that is one of words, and is read as its
+// index.
 func numbered[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
 	return shape[V]{
@@ -191,8 +193,8 @@ func numbered[V ~uint8](what string, words []string) shape[V] {
 	}
 }
 
-// set returns the shape of a list of words that is read as the bits of their
-// indexes. An unquoted null is read as the word.
+// set returns the shape of a list of words, which is read as a set of bits, one for
+// each index. An unquoted null is read as the word "null".
 func set[V ~uint8](what string, words []string) shape[V] {
 	w := word[string](what, words)
 	items := []any{nil} // other readers of YAML get nil for an unquoted null

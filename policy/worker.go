@@ -14,14 +14,14 @@ var workerOrdinalField = of("worker_ordinal", "Whether the worker's number is th
 var workerLeaseField = of("worker_lease", "How long the worker's number is leased from the store without saying so again, from 5s to 1h."+otherNumber,
 	durationShape, func(s *Source) *time.Duration { return &s.WorkerLease }).as("30s")
 
-// workerFields returns the names of the fields that give s the number of its worker, of
-// which there has to be one.
+// workerFields returns the names of the fields of s that give the worker's number.
+// Exactly one has to be set.
 func workerFields(s Source) []string {
 	return given(s, workerField, workerEnvField, workerOrdinalField, workerLeaseField, spreadField)
 }
 
-// checkWorker checks where the number of the worker comes from. The environment
-// and the host's name are looked at when a database is opened.
+// checkWorker checks the fields that give the worker's number. The environment and the
+// host's name are read when a database is opened.
 func checkWorker(m *mistakes, p place, s Source) {
 	given := workerFields(s)
 	switch {
@@ -46,5 +46,6 @@ func checkWorker(m *mistakes, p place, s Source) {
 
 const otherNumber = " Left out, another field gives the number."
 
-// minWorkerLease is more than minLease, since a number takes several round trips.
+// minWorkerLease is the least worker_lease. It is more than minLease, since it takes
+// several round trips to lease a number.
 const minWorkerLease = 5 * time.Second
