@@ -9,10 +9,10 @@
 //
 // # Caveats
 //
-// The facts hold for the newest version of each engine under its default
-// settings: MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES, PostgreSQL
-// with standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on. What
-// they are under others is [Dialect.With]'s to say.
+// The facts hold for the newest version of each engine under its default settings:
+// MySQL without ANSI_QUOTES and NO_BACKSLASH_ESCAPES, PostgreSQL with
+// standard_conforming_strings, SQL Server with QUOTED_IDENTIFIER on. [Dialect.With]
+// returns the facts under other settings.
 package dialect
 
 import (
@@ -22,12 +22,11 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Dialect is the facts about one engine. The values returned by [MySQL],
-// [MariaDB], [PostgreSQL], [SQLite], [SQLServer] and [Oracle] are shared and
-// must not be changed.
+// Dialect holds the facts about one engine. The values returned by [MySQL], [MariaDB],
+// [PostgreSQL], [SQLite], [SQLServer] and [Oracle] are shared and must not be changed.
 type Dialect struct {
-	Name  string // as the policy file spells it: "mysql", "postgres" …
-	Title string // as messages spell it: "MySQL", "PostgreSQL" …
+	Name  string // its name in the policy file, such as "mysql" or "postgres"
+	Title string // its name in messages, such as "MySQL" or "PostgreSQL"
 
 	Family Family // which engines it shares a manual with
 
@@ -35,28 +34,28 @@ type Dialect struct {
 	Params  Params
 	Grammar Grammar
 
-	// Setting is the setting of a session that changes how text is read, nil if no
-	// setting does. The facts hold under Settings.
+	// Setting is the setting of a session that changes how text is read, or nil if
+	// there is none. The other facts hold under Settings.
 	Setting  *Setting
 	Settings Settings
 
-	Folding Folding // how identifiers compare
+	Folding Folding // how identifiers are compared
 
 	// ExactTables reports whether the names of tables and schemas are compared as they
 	// are written: MySQL and MariaDB with lower_case_table_names=0.
 	ExactTables bool
 
-	Numbering Numbering // how the rows of a query are numbered
+	Numbering Numbering // how the engine numbers the rows of a query
 
-	Transactions Transactions // how they are undone in part, and made again
+	Transactions Transactions // savepoints, and facts about the end of a transaction
 
-	Place Place // where tables without a schema are looked for
+	Place Place // where the engine looks for tables without a schema
 
 	// QuoteOpen and QuoteClose enclose an identifier that keyfill writes;
 	// a QuoteClose inside it is doubled.
 	QuoteOpen, QuoteClose byte
 
-	// Latest is how a query reads the rows that were stored last.
+	// Latest holds how a query reads the rows that were stored last.
 	Latest Latest
 
 	// BinaryOpen and BinaryClose enclose the hexadecimal digits of a binary
@@ -67,10 +66,10 @@ type Dialect struct {
 	// in MySQL and MariaDB it depends on the storage engine.
 	AtomicStatements bool
 
-	DefaultLayout Layout // of a 16-byte key where the policy names none
+	DefaultLayout Layout // for a 16-byte key if the policy names none
 
-	// ErrorsAbort reports whether after a failed statement its transaction can only be
-	// rolled back, at least to a savepoint.
+	// ErrorsAbort reports whether a transaction can only be rolled back after a failed
+	// statement, at least to a savepoint.
 	ErrorsAbort bool
 
 	// OneWriter reports whether one connection writes at a time, until its transaction
@@ -78,82 +77,86 @@ type Dialect struct {
 	// (https://www.sqlite.org/isolation.html, SQLITE_BUSY_SNAPSHOT).
 	OneWriter bool
 
-	// FirstID says that LastInsertId is the number that the engine gave to the first row that it
-	// numbered, or else a key that a row has brought, or the id of the row that an upsert has
-	// changed, if a column has AUTO_INCREMENT.
+	// FirstID reports whether, if a column has AUTO_INCREMENT, LastInsertId is the
+	// number that the engine gave to the first row that it numbered; or else a key that
+	// a row has brought, or the id of the row that an upsert has changed.
 	FirstID bool
 
-	// UncountedRows says that the result of a statement that returns rows does not count the
-	// rows that were stored.
+	// UncountedRows reports whether the result of a statement that returns rows does
+	// not count the rows that were stored.
 	UncountedRows bool
 
-	// LeavesNoTrace says that a statement changes nothing that the next one of its session can
-	// read, but for what it is for: neither FOUND_ROWS() nor the like.
+	// LeavesNoTrace reports whether a statement leaves nothing in its session, such as
+	// FOUND_ROWS(), that the next statement could read.
 	LeavesNoTrace bool
 
-	// Conversion asks a session, 1 or 0, whether it may store other bytes than an argument has;
-	// empty where none does.
+	// Conversion is a query that returns 1 if the session may store other bytes than an
+	// argument has, and otherwise 0. It is empty if no session does.
 	Conversion string
 
-	// Cluster asks whether the server, 1 or "on", may not have applied yet what another one has
-	// committed that writes too; empty where none is so. It is an error of servers without
-	// such clusters.
+	// Cluster is a query that returns 1 or "on" if another server takes writes too, so
+	// that this server may not have applied all that the other has committed. It is
+	// empty if the engine has no such clusters. A server that was built without them
+	// answers with an error.
 	Cluster string
 
-	// SerialSuffix follows the names of a table and a column in the name of the sequence that the
-	// engine makes for the column; empty where it makes none with such a name.
+	// SerialSuffix follows the names of a table and a column in the name of the
+	// sequence that the engine makes for the column. It is empty if the engine makes no
+	// sequence with such a name.
 	SerialSuffix string
 
-	// HomeSchema is the schema, besides none, in which a script makes a table that names none;
-	// empty where there is no such name.
+	// HomeSchema is the schema in which a script makes a table that it names without
+	// one. It is empty if that schema has no fixed name.
 	HomeSchema string
 
-	// LastRowID says that the driver's LastInsertId is the number of the last row
+	// LastRowID reports whether the driver's LastInsertId is the number of the last row
 	// that any INSERT of the connection has stored, whatever its key.
 	LastRowID bool
 
-	Errors Errors // the meaning of the codes of its errors
+	Errors Errors // the classes of the engine's error codes
 
-	// ZeroIsNoKey reports whether the engine itself takes an integer 0 in a key column
-	// for "make one": MySQL and MariaDB.
+	// ZeroIsNoKey reports whether the engine itself makes a key for an integer 0 in a
+	// key column: MySQL and MariaDB.
 	ZeroIsNoKey bool
 
 	// EmptyIsNull reports whether the empty string is NULL: Oracle.
 	EmptyIsNull bool
 
-	// Caseless says that texts compare without case unless their column says otherwise.
+	// Caseless reports whether texts compare without case unless their column says
+	// otherwise.
 	Caseless bool
 
-	// BytesAreText says that a text column stores bytes as the text that they spell, and a column
-	// of bytes a text as its bytes.
+	// BytesAreText reports whether a text column stores bytes as the text that they
+	// spell, and a column of bytes stores a text as its bytes.
 	BytesAreText bool
 
-	// LooseTypes says that a column takes values of any type and length, whatever its
-	// declaration says: https://www.sqlite.org/datatype3.html.
+	// LooseTypes reports whether a column takes values of any type and length, whatever
+	// its declaration says: https://www.sqlite.org/datatype3.html.
 	LooseTypes bool
 
-	// PadsText says that a text in a column of fixed length comes back filled up with spaces.
+	// PadsText reports whether a text in a column of fixed length is returned padded
+	// with spaces.
 	PadsText bool
 
-	// First follows a query of which {n} rows are wanted.
+	// First is the clause that limits a query to its first {n} rows.
 	First string
 
-	// FreshCounters is the statement after which information_schema shows where the counters of
-	// tables stand now; empty where it always does.
+	// FreshCounters is a statement after which information_schema shows the present
+	// counters of tables. It is empty if information_schema always does.
 	FreshCounters string
 
-	// IndexSchema says that CREATE INDEX takes the schema before the name of the index, and not
-	// before the table's: https://sqlite.org/lang_createindex.html.
+	// IndexSchema reports whether CREATE INDEX takes the schema before the name of the
+	// index, and not before the table's: https://sqlite.org/lang_createindex.html.
 	IndexSchema bool
 
-	// UnreadCounter says that keyfill does not ask the engine where the counter of a
-	// column stands that it numbers itself: SQL Server and Oracle.
+	// UnreadCounter reports whether keyfill does not ask the engine for the present
+	// counter of a column that the engine numbers itself: SQL Server and Oracle.
 	UnreadCounter bool
 }
 
-// Family is a group of engines that descend from one and keep its manual. Code asks
-// for a family where a rule is written for its engines in that manual; whatever
-// engines of several families have in common is a fact of [Dialect] instead.
+// Family is a group of engines that descend from one engine and share its manual. Code
+// asks for a family if a rule is from that manual; a fact that engines of several
+// families have in common is a field of [Dialect] instead.
 type Family uint8
 
 // The families.
@@ -165,8 +168,8 @@ const (
 	FamilyOracle
 )
 
-// IndexNames returns the names of an index and its table as CREATE INDEX has them. An empty
-// schema is left out.
+// IndexNames returns the names of an index and of its table as CREATE INDEX takes them.
+// An empty schema is left out.
 func (d *Dialect) IndexNames(schema, index, table string) (name, on string) {
 	name, on = d.QuoteIdent(index), d.QuoteIdent(table)
 	switch {
@@ -179,7 +182,7 @@ func (d *Dialect) IndexNames(schema, index, table string) (name, on string) {
 	return name, on
 }
 
-// FirstRows returns what follows a query of which n rows are wanted.
+// FirstRows returns the clause that limits a query to its first n rows.
 func (d *Dialect) FirstRows(n int) string { return strings.ReplaceAll(d.First, "{n}", strconv.Itoa(n)) }
 
 // SharesFamily reports whether two engines are of one family.
@@ -194,8 +197,8 @@ const (
 	FoldUpper
 )
 
-// ByName returns the dialect that the policy file calls name. The error names
-// the ones there are.
+// ByName returns the dialect that has this name in the policy file. Its error lists the
+// names of all dialects.
 func ByName(name string) (*Dialect, error) {
 	for _, d := range All() {
 		if d.Name == name {

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// ErrorClass is the meaning of an engine's error for a statement of keyfill. It follows
-// from the engine's code, never from the text, which comes in the language of the server
-// or of the login.
+// ErrorClass is the meaning of an engine's error for a statement that keyfill sends. It
+// follows from the engine's code, never from the text, which is in the language of the
+// server or of the login.
 type ErrorClass uint8
 
 const (
-	// ErrorOther is an answer of the engine that is in none of the classes below,
-	// or no answer of the engine at all.
+	// ErrorOther is the class of all other errors, also of errors that do not come from
+	// the engine.
 	ErrorOther ErrorClass = iota
 
 	// ErrorTransaction means that the engine has rolled back the transaction in favour of
@@ -58,24 +58,24 @@ const (
 // removed.
 func (c ErrorClass) Final() bool { return ErrorNoObject <= c && c <= ErrorRefused }
 
-// Transient reports whether a transaction that met the error may succeed when it is
-// made again.
+// Transient reports whether a transaction that failed with the error may succeed if it
+// is repeated.
 func (c ErrorClass) Transient() bool { return c == ErrorTransaction || c == ErrorLock }
 
 // ErrorCodes are the codes of one class.
 type ErrorCodes struct {
 	Class ErrorClass
 
-	// States are SQLSTATEs; one of two characters stands for the whole class of
-	// the standard that begins with them.
+	// States are SQLSTATEs. One of two characters stands for all states that begin with
+	// them.
 	States []string
 
-	// Numbers are the engine's own numbers. Where the engine has extended codes, a
-	// number below 256 stands for all codes that extend it.
+	// Numbers are the engine's own error numbers. If the engine has extended codes, a
+	// number below 256 also stands for all codes that extend it.
 	Numbers []int
 
-	// Texts are parts of messages, for the one code that has no meaning without its text:
-	// SQLITE_ERROR. SQLite has no other language than English.
+	// Texts are parts of messages, for the one code whose meaning only the text shows:
+	// SQLITE_ERROR. The messages of SQLite are always in English.
 	Texts []string
 }
 
@@ -83,17 +83,17 @@ type ErrorCodes struct {
 type Errors struct {
 	Codes []ErrorCodes
 
-	// Extended reports whether the low byte of a number is its primary code.
+	// Extended reports whether the low byte of an error number is its primary code.
 	Extended bool
 
-	// Generic is the number that stands for many causes, which only the text
+	// Generic is the error number that stands for many causes, which only the text
 	// distinguishes; 0 if the engine has no such number.
 	Generic int
 }
 
-// Class returns the class of an error by its SQLSTATE, empty if the driver reports none,
-// its number, 0 if the driver reports none, and its text, which is read only for a
-// Generic number.
+// Class returns the class of an error. state is its SQLSTATE, empty if the driver
+// reports none; number is its number, 0 if the driver reports none; text is its
+// message, which is read only for the number Generic.
 func (e *Errors) Class(state string, number int, text string) ErrorClass {
 	for i := range e.Codes {
 		c := &e.Codes[i]
@@ -115,9 +115,10 @@ func (e *Errors) Class(state string, number int, text string) ErrorClass {
 // MariaDB Knowledge Base, "MariaDB Error Code Reference". The SQLSTATE is HY000 for
 // most of them, so the number decides.
 var mysqlErrors = Errors{Codes: []ErrorCodes{
-	// 1020 is MariaDB's with innodb_snapshot_isolation, 3101 the error of a conflict in
-	// Group Replication. 8002, 8005, 8022 and 9007 are TiDB's: "Error Codes and
-	// Troubleshooting" says that the transaction was rolled back, and may be retried.
+	// 1020 is an error of MariaDB with innodb_snapshot_isolation, 3101 a conflict in
+	// Group Replication. 8002, 8005, 8022 and 9007 are errors of TiDB: its "Error Codes
+	// and Troubleshooting" says that the transaction was rolled back, and may be
+	// retried.
 	{Class: ErrorTransaction, Numbers: []int{1213, 1020, 3101, 8002, 8005, 8022, 9007}},
 	{Class: ErrorLock, Numbers: []int{1205, 3572}},
 	{Class: ErrorDuplicate, Numbers: []int{1062, 1586, 1169, 1859}},
@@ -127,16 +128,16 @@ var mysqlErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorLogin, Numbers: []int{1045, 1698, 1130, 1820, 1862, 1251, 3118, 4151}},
 	{Class: ErrorNoDatabase, Numbers: []int{1049, 1046}},
 	{Class: ErrorRefused, Numbers: []int{1064, 1048, 1364, 1366, 1264, 1265, 1292, 1406, 1452, 3819, 4025, 1442, 1318, 1690}},
-	// 1047 is Galera's word for a node outside of the cluster's majority too, 1226
-	// a limit of the user's, 1927 MariaDB's word for a killed connection.
+	// 1047 is also the answer of a Galera node outside of the cluster's majority, 1226
+	// is a limit of the user's account, and 1927 is a killed connection in MariaDB.
 	{Class: ErrorPassing, Numbers: []int{
 		1040, 1203, 1226, 1053, 1047, 1317, 1927, 1129, 1135, 1021, 1037, 1038, 1041, 1114, 1077, 1078, 1079,
 		1152, 1153, 1154, 1155, 1156, 1157, 1158, 1159, 1160, 1161, 1969, 3024, 2002, 2003, 2006, 2013, 2055, 9001,
 	}},
 }}
 
-// PostgreSQL 18 documentation, appendix A. 57014 is a timeout of the statement,
-// 57P03 a server that starts or stops; pgbouncer answers 08P01 for all of its own.
+// PostgreSQL 18 documentation, appendix A. 57014 is a timeout of the statement, 57P03 a
+// server that starts or stops, and 08P01 stands for all errors of pgbouncer.
 var postgresErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorTransaction, States: []string{"40001", "40P01", "40002", "40000"}},
 	{Class: ErrorLock, States: []string{"55P03"}},
@@ -152,10 +153,10 @@ var postgresErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorPassing, States: []string{"08", "40003", "53", "57", "58", "55006"}},
 }}
 
-// https://www.sqlite.org/rescode.html. 2067, 1555 and 2579 extend SQLITE_CONSTRAINT,
-// which a driver without extended codes returns for all of them: the name of the index in
-// the text decides there. Code 1, SQLITE_ERROR, has no extensions for the causes that its
-// text names.
+// https://www.sqlite.org/rescode.html. 2067, 1555 and 2579 extend SQLITE_CONSTRAINT
+// (19), which a driver without extended codes returns for all of them; then the name of
+// the index in the text decides. Code 1, SQLITE_ERROR, has no extensions for the causes
+// that its text names.
 var sqliteErrors = Errors{
 	Extended: true,
 	Generic:  1,
@@ -173,8 +174,8 @@ var sqliteErrors = Errors{
 }
 
 // "Database Engine events and errors" of SQL Server, and "Troubleshooting transient
-// connection errors in Azure SQL Database". 4060 is a database that is not there, or
-// that the login may not open.
+// connection errors in Azure SQL Database". 4060 means that a database does not exist,
+// or that the login may not open it.
 var sqlserverErrors = Errors{Codes: []ErrorCodes{
 	{Class: ErrorTransaction, Numbers: []int{1205, 3960, 3961, 41302, 41305, 41325, 41301}},
 	{Class: ErrorLock, Numbers: []int{1222}},

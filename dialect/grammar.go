@@ -1,6 +1,6 @@
 package dialect
 
-// Grammar is which forms of INSERT an engine has.
+// Grammar holds which forms of INSERT, and of related statements, an engine has.
 type Grammar struct {
 	Replace      bool // REPLACE INTO
 	IntoOptional bool // INSERT t
@@ -29,7 +29,7 @@ type Grammar struct {
 	EmptyLists    bool // () and VALUES ()
 	ValueWord     bool // VALUE for VALUES
 	RowWord       bool // VALUES ROW(…)
-	ValueSets     bool // the only row of VALUES is several where a value is a set, and COALESCE takes none
+	ValueSets     bool // a value that is a set turns the only row of VALUES into several, and COALESCE takes no set
 	RowAlias      bool // VALUES (…) AS new(a, b)
 
 	OnConflict     bool // ON CONFLICT
@@ -38,38 +38,39 @@ type Grammar struct {
 	ReturningInto  bool // RETURNING … INTO, RETURN … INTO, LOG ERRORS
 	Option         bool // OPTION (…)
 
-	// FirstColumns reports whether without a column list n values are the first n
-	// columns; elsewhere they must be all of them.
+	// FirstColumns reports whether n values without a column list are for the first n
+	// columns; in other engines they must be for all columns.
 	FirstColumns bool
 
-	// FunctionTargets are the words, in lower case, that open a function used as the
-	// target table. QueryTargets are the words that open a query there.
+	// FunctionTargets are the words, in lower case, that begin a function call used as
+	// the target table. QueryTargets are the words that begin a query used as the
+	// target.
 	FunctionTargets []string // OPENQUERY (…)
 	QueryTargets    []string // TABLE (SELECT …)
 
-	// RowIDs are other names of an integer key, in lower case.
+	// RowIDs are other names of a table's integer key, in lower case.
 	RowIDs []string
 
-	CTETargets  bool // INSERT INTO a name of the WITH clause goes through it
+	CTETargets  bool // INSERT INTO a name of the WITH clause inserts through that query
 	CallTargets bool // f (…) may be the target table
 
-	TempTables   bool   // CREATE TEMPORARY TABLE of the name of another table, which it hides
+	TempTables   bool   // a temporary table may have the name of another table, which it hides
 	TempSchema   bool   // temporary tables are in a schema of their own
-	SessionNames string // the first characters of the names of a session's own tables: #t, @t
+	SessionNames string // the first characters of the names of tables that belong to a session: #t, @t
 	TableCase    bool   // names that differ in case may belong to two tables
 	SelectInto   bool   // SELECT … INTO makes a table
 	Merge        bool   // MERGE
 	Dual         bool   // FROM dual gives one row
-	RowFunctions bool   // a function that a SELECT without FROM calls may give several rows
-	TypedRows    bool   // VALUES as a table, and SELECT under UNION ALL, take no types from the columns they are assigned to
+	RowFunctions bool   // a function that a SELECT without FROM calls may return several rows
+	TypedRows    bool   // VALUES as a table, and SELECT under UNION ALL, do not get types from the target columns
 
-	// SelectedBytes is how 16 bytes, for which % stands, are written in a select list so
-	// that they stay the same; empty if they need no change.
+	// SelectedBytes is the expression, with % for 16 bytes, that keeps these bytes the
+	// same in a select list; empty if they need no expression.
 	SelectedBytes string
 
 	// StatementSettings are the settings, in lower case, that SET STATEMENT … FOR may
-	// give to an INSERT without a change of the rows that it stores; nil where there is no such
-	// statement.
+	// set for an INSERT without a change of the rows that it stores; nil if the engine
+	// has no such statement.
 	StatementSettings []string
 
 	Copy        bool // COPY … FROM
@@ -81,12 +82,12 @@ type Grammar struct {
 	Blocks      bool // BEGIN opens a block of statements
 	PLSQL       bool // a block of PL/SQL is a statement of its own
 
-	// Routines are the words, in lower case, that name the objects to which CREATE
-	// gives a body of statements.
+	// Routines are the words, in lower case, that name the kinds of objects to which
+	// CREATE gives a body of statements.
 	Routines []string
 
-	// BodyWords are the words, in lower case, one of which follows the only BEGIN
-	// of such a body; nil where any statement may, and blocks nest.
+	// BodyWords are the words, in lower case, one of which follows the only BEGIN of
+	// such a body; nil if any statement may follow, and blocks nest.
 	BodyWords []string
 
 	// RoutineIsRest reports whether a definition of a routine or trigger reaches to the

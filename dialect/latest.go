@@ -1,31 +1,32 @@
 package dialect
 
-// Latest is how a query reads the rows that were stored last on the server of the
-// session, and neither the rows that a transaction saw when it began nor the rows of a
+// Latest holds how a query reads the rows that were stored last on the server of the
+// session: not the rows that a transaction saw when it began, and not the rows of a
 // replica that a proxy asks.
 type Latest struct {
-	// Lock is the end of such a query. NoWait is the end of a query that does not wait
-	// for other sessions' locks either. Both are empty if every query of a connection
-	// sees these rows.
+	// Lock is the clause at the end of such a query. NoWait is the clause at the end of
+	// a query that does not wait for other sessions' locks either. Both are empty if
+	// every query of a connection sees these rows.
 	Lock, NoWait string
 
-	// Wait is the end of a query that waits until no transaction is open which has stored
-	// the row that it names. It needs no other right than the query. It is empty if no
-	// query waits for a row that is not committed.
+	// Wait is the clause at the end of a query that waits until no open transaction has
+	// stored the row that the query names. The query needs no other privilege. It is
+	// empty if no query waits for a row that is not committed.
 	Wait string
 
-	// LeftOut asks for the warnings of the statement before, with the number and the text
-	// of an error in the second and third column: each row that IGNORE has left out makes
-	// one. It locks nothing. It is empty if the engine has no warnings.
+	// LeftOut is a query for the warnings of the statement before, with the number and
+	// the text of an error in the second and third column. INSERT IGNORE makes one for
+	// each row that it has left out. The query locks nothing. It is empty if the engine
+	// has no warnings.
 	LeftOut string
 
-	// Dirty reports whether a session may be set to see rows that are not committed,
-	// which a query that waits does not show.
+	// Dirty reports whether a session may be set to see rows that are not committed; a
+	// query that waits does not see them.
 	Dirty bool
 
-	// Gaps reports whether such a query locks the gap around a row that it does not find,
-	// and more than the rows that it finds where it names several. Each row is then asked
-	// for in a query of its own.
+	// Gaps reports whether such a query locks the gap around a row that it does not
+	// find, and more than the rows that it finds if it names several. Then each row is
+	// read by a query of its own.
 	Gaps bool
 }
 

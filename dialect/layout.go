@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Layout is the order of a 16-byte key's bytes and how they are sent. A table
-// must never change it: old and new keys would no longer sort together.
+// Layout is the order of a 16-byte key's bytes, and how they are sent to the database.
+// A table must never change its layout: old and new keys would no longer sort together.
 type Layout string
 
 const (
@@ -21,12 +21,12 @@ const (
 	// SequentialAsBinary sends the 16 bytes in RFC order, time first: Oracle
 	// RAW(16), BINARY(16), bytea, SQLite BLOB.
 	SequentialAsBinary Layout = "binary"
-	// SequentialAtEnd sends 36 characters whose value SQL Server stores with
-	// the time in the bytes that it compares first, 10 to 15: uniqueidentifier.
+	// SequentialAtEnd sends 36 characters, which SQL Server stores with the time in
+	// bytes 10 to 15, the ones that it compares first: uniqueidentifier.
 	SequentialAtEnd Layout = "sequential_at_end"
 )
 
-// ParseLayout returns the layout that the policy file calls name.
+// ParseLayout returns the layout that has this name in the policy file.
 func ParseLayout(name string) (Layout, error) {
 	switch l := Layout(name); l {
 	case SequentialAsString, SequentialAsBinary, SequentialAtEnd:
@@ -36,8 +36,8 @@ func ParseLayout(name string) (Layout, error) {
 		SequentialAsString, SequentialAsBinary, SequentialAtEnd)
 }
 
-// Value returns key, whose bytes sort in the order of generation, as a driver
-// takes it: a string of 36 characters or a new slice of 16 bytes.
+// Value returns key in the form that a driver takes: a string of 36 characters or a new
+// slice of 16 bytes. The bytes of key sort in the order of generation.
 func (l Layout) Value(key [16]byte) driver.Value {
 	switch l {
 	case SequentialAsBinary:
@@ -50,8 +50,8 @@ func (l Layout) Value(key [16]byte) driver.Value {
 	return Text(key)
 }
 
-// AtEnd returns the RFC order of the text under which SQL Server stores key so
-// that it sorts as key's bytes do.
+// AtEnd returns the bytes, in RFC order, of the text that SQL Server has to get so that
+// it sorts as the bytes of key do.
 //
 //	storage   0 1 2 3   4 5    6 7    8 9   10 … 15
 //	key      12 … 15   10 11   8 9    6 7    0 … 5
@@ -81,8 +81,8 @@ func FromAtEnd(text [16]byte) [16]byte {
 	return key
 }
 
-// MixedEndian turns the order of the text of a GUID into the order in which
-// SQL Server and .NET store it, and back: the groups of 4, 2 and 2 bytes are
+// MixedEndian converts the bytes of a GUID from the order of its text to the order in
+// which SQL Server and .NET store them, and back: the groups of 4, 2 and 2 bytes are
 // reversed, the last 8 bytes stay.
 func MixedEndian(b [16]byte) [16]byte {
 	b[0], b[1], b[2], b[3] = b[3], b[2], b[1], b[0]
@@ -91,8 +91,8 @@ func MixedEndian(b [16]byte) [16]byte {
 	return b
 }
 
-// AppendText appends the text of key, whose bytes sort in the order of
-// generation, as [Layout.Value] returns it for a layout that is text.
+// AppendText appends the text of key that [Layout.Value] returns for a layout that is
+// text. The bytes of key sort in the order of generation.
 func (l Layout) AppendText(b []byte, key [16]byte) []byte {
 	if l == SequentialAtEnd {
 		key = AtEnd(key)
@@ -109,7 +109,7 @@ func Text(b [16]byte) string {
 	return string(t[:])
 }
 
-// putText writes the text of b where it is read from next: to move it takes longer
+// putText writes the text of b into its final memory: to move the text takes longer
 // than to make it, since it is written in small pieces.
 func putText(t *[textSize]byte, b *[16]byte) {
 	be := binary.BigEndian
@@ -127,9 +127,9 @@ func putText(t *[textSize]byte, b *[16]byte) {
 	be.PutUint64(t[28:], fourth)
 }
 
-// hexadecimal returns the eight hexadecimal digits of n in lower case as bytes, the
-// first one highest: it spreads the half bytes to bytes and turns all of them into
-// digits at once.
+// hexadecimal returns the eight hexadecimal digits of n, in lower case, as the bytes of
+// a number, the first digit highest. It spreads the half bytes over the bytes and turns
+// all of them into digits at once.
 func hexadecimal(n uint32) uint64 {
 	const each = 0x0101010101010101
 	d := uint64(n)
@@ -143,9 +143,9 @@ func hexadecimal(n uint32) uint64 {
 // textSize is how many characters the text of a UUID has.
 const textSize = 36
 
-// AppendLiteral appends key, a value that a source made, as a literal of the
-// dialect. Strings are of keyfill's own alphabets, which hold neither quote nor
-// backslash; one that does not is an error in this module and panics.
+// AppendLiteral appends key, a value that a source made, as a literal of the dialect. A
+// key that is text consists of letters, digits, - and _, which need no escaping; any
+// other text is a bug in this module and panics.
 func (d *Dialect) AppendLiteral(b []byte, key driver.Value) []byte {
 	switch k := key.(type) {
 	case int64:

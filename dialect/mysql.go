@@ -57,8 +57,8 @@ var mysql = Dialect{
 		Dual:           true,
 		SelectedBytes:  "CAST(% AS BINARY(16))",
 	},
-	// The greatest unsigned integer, so that it fails whether a number is signed
-	// or not: 8.4 manual, section 13.1.7, "Out-of-Range and Overflow Handling".
+	// Fail adds to the greatest unsigned integer, which fails whether a number is
+	// signed or not: 8.4 manual, section 13.1.7, "Out-of-Range and Overflow Handling".
 	Numbering: Numbering{
 		Number:     "ROW_NUMBER() OVER ()",
 		Checked:    "COUNT(*) OVER ()",
@@ -69,7 +69,7 @@ var mysql = Dialect{
 		Writing:    true,
 		Unordered:  true,
 		Carries:    true,
-		// MySQL 8.4 manual, "UUID_SHORT()": its lower 56 bits are counted up for each call.
+		// MySQL 8.4 manual, "UUID_SHORT()": each call counts its lower 56 bits up.
 		PerRow: "(UUID_SHORT() & 140737488355327)",
 		Tails: Tails{
 			UUID:   "CONCAT({prefix}, LPAD(LOWER(HEX({before} + {row})), 12, '0'))",
@@ -92,7 +92,7 @@ var mysql = Dialect{
 	Caseless:      true,
 	BytesAreText:  true,
 	FirstID:       true,
-	UncountedRows: true, // as go-sql-driver/mysql does
+	UncountedRows: true, // as the results of go-sql-driver/mysql are
 	Conversion:    "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)",
 	Cluster:       "SELECT @@wsrep_on",
 	DefaultLayout: SequentialAsString,
@@ -110,20 +110,20 @@ var mariadb = func() Dialect {
 	d.Grammar.RowAlias = false
 	d.Grammar.Returning = true
 	d.Grammar.StatementSettings = mariadbStatementSettings
-	// All rows are numbered before one is stored, as was seen on 10.11.
+	// MariaDB numbers all rows before it stores one, as was seen on 10.11.
 	d.Numbering.Checked = d.Numbering.Number
 	d.Numbering.Major, d.Numbering.Minor = 10, 2
 	d.Numbering.UUIDv4 = Function{"UUID_v4()", 11, 7}
 	d.Numbering.UUIDv7 = Function{"UUID_v7()", 11, 7}
-	d.FreshCounters = "" // it has no such setting
+	d.FreshCounters = "" // MariaDB has no such setting
 	d.Transactions = mariadbTransactions
 	return d
 }()
 
-// mariadbStatementSettings are about time limits, memory, plans, logs and checks:
-// MariaDB Knowledge Base, "SET STATEMENT" and "Server System Variables". MariaDB 10.11
-// takes each of them there; it refuses autocommit, tx_isolation and the character sets
-// of the client and the connection itself.
+// mariadbStatementSettings are settings for time limits, memory, plans, logs and
+// checks: MariaDB Knowledge Base, "SET STATEMENT" and "Server System Variables".
+// MariaDB 10.11 accepts each of them in SET STATEMENT; it refuses autocommit,
+// tx_isolation and the character sets of the client and the connection.
 var mariadbStatementSettings = []string{
 	"max_statement_time", "lock_wait_timeout", "innodb_lock_wait_timeout", "net_read_timeout", "net_write_timeout",
 	"foreign_key_checks", "check_constraint_checks", "low_priority_updates",

@@ -8,9 +8,8 @@ import (
 // Folding is how an engine compares identifiers.
 type Folding uint8
 
-// Fold returns the form of an identifier that is compared: two identifiers
-// name the same thing when their folded forms are equal. The name comes
-// without its quotes.
+// Fold returns the form of an identifier that is compared: two identifiers name the
+// same thing if their folded forms are equal. name is without its quotes.
 func (d *Dialect) Fold(name string, quoted bool) string {
 	switch {
 	case d.Folding == FoldCase:
@@ -31,8 +30,8 @@ func (d *Dialect) FoldTable(name string, quoted bool) string {
 	return d.Fold(name, quoted)
 }
 
-// Folds reports whether Fold(name, quoted) is the folded identifier. It allocates
-// nothing where the name is ASCII.
+// Folds reports whether Fold(name, quoted) equals folded. It allocates nothing if the
+// name is ASCII.
 func (d *Dialect) Folds(name string, quoted bool, folded string) bool {
 	switch {
 	case quoted && d.Folding != FoldCase:
@@ -83,8 +82,8 @@ func foldASCII(s string) string {
 	return s
 }
 
-// QuoteIdent returns a folded identifier as it is written into a statement,
-// always in quotes, so that reserved words and odd names are safe.
+// QuoteIdent returns a folded identifier in the engine's quotes, so that reserved words
+// and odd names are safe in a statement.
 func (d *Dialect) QuoteIdent(name string) string {
 	return string(d.AppendIdent(make([]byte, 0, len(name)+2), name))
 }

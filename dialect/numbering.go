@@ -1,19 +1,19 @@
 package dialect
 
-// Numbering is how an engine numbers the rows of a query, for INSERT … SELECT whose keys
-// are counted up from a first one. Number and Fail are expressions over all rows, without
-// a placeholder.
+// Numbering holds how an engine numbers the rows of a query, for an INSERT … SELECT
+// whose keys are counted up from a first key. Number and Fail are expressions over all
+// rows, without a placeholder.
 type Numbering struct {
-	// Number is the number of a row, from 1, as a 64-bit integer.
+	// Number is the expression for the number of a row, from 1, as a 64-bit integer.
 	Number string
 
-	// Checked is the expression that must not be greater than the number of keys that
-	// there are: Number, or the number of all rows where a statement that fails may
-	// have stored the rows before (MyISAM).
+	// Checked is the expression that must not be greater than the number of reserved
+	// keys: Number, or the number of all rows if a statement that fails may have stored
+	// some rows already (MyISAM).
 	Checked string
 
-	// Fail is an error when it is worked out for a row, and not before: whatever
-	// the mode, so that no row gets a key that is not its own.
+	// Fail is an expression that fails when it is evaluated for a row, in every mode of
+	// the engine, and not before. So no row gets a key that is not its own.
 	Fail string
 
 	// FailState and FailNumber are the SQLSTATE and the engine's number of that error,
@@ -23,25 +23,26 @@ type Numbering struct {
 	FailNumber int
 	Failure    string
 
-	// Text is the expression of a number as text, with % for the number.
+	// Text is the expression for a number as text, with % for the number.
 	Text string
 
-	// First reports whether a WITH clause stands before INSERT, not before SELECT.
+	// First reports whether a WITH clause is written before INSERT, and not before
+	// SELECT.
 	First bool
 
-	// Flat reports whether a WITH clause may not stand in another one.
+	// Flat reports whether a WITH clause may not be inside another one.
 	Flat bool
 
 	// LooseNames reports whether a WITH clause may name fewer columns than its query has.
 	LooseNames bool
 
-	// ByTarget reports whether a string, a NULL or a placeholder in a plain select list
-	// takes the type of the column that it goes to, and in a WITH clause does not;
-	// NullByTarget whether only NULL does.
+	// ByTarget reports whether a string, a NULL or a placeholder takes the type of its
+	// target column in a plain select list, but not in a WITH clause; NullByTarget
+	// reports that for NULL alone.
 	ByTarget, NullByTarget bool
 
-	// Writing reports whether functions of users may write when a query calls them;
-	// Hidden whether a view may call them.
+	// Writing reports whether functions that users have defined may write when a query
+	// calls them; Hidden reports whether a view may call such functions.
 	Writing, Hidden bool
 
 	// Ordered reports whether a query with ORDER BY in a WITH clause needs an OFFSET.
@@ -50,37 +51,38 @@ type Numbering struct {
 	// Unordered reports whether a query with ORDER BY in a WITH clause has no order.
 	Unordered bool
 
-	// Carries reports whether the rows are numbered in a temporary table, in which values
-	// may change: 1/3 has fewer digits, 0x41 is a string.
+	// Carries reports whether the engine numbers rows in a temporary table, in which
+	// values may change: 1/3 has fewer digits, 0x41 is a string.
 	Carries bool
 
-	// PerRow is an expression that gives each row of a query another number below 2⁴⁷
-	// where it stands in the select list, so that the query needs no temporary table;
-	// empty if the engine has no such expression.
+	// PerRow is an expression in a select list that gives each row another number below
+	// 2⁴⁷, so that the query needs no temporary table; empty if the engine has no such
+	// expression.
 	PerRow string
 
-	// Tails make the keys of rows from the part that they share.
+	// Tails are the expressions that make the keys of rows from the part that all keys
+	// share.
 	Tails Tails
 
-	// UUIDv4 and UUIDv7 make a UUID of that version.
+	// UUIDv4 and UUIDv7 are functions that make a UUID of that version.
 	UUIDv4, UUIDv7 Function
 
-	// Server holds expressions for the server's version and, where the server
-	// can write a log for replicas, for whether it does and in which form.
+	// Server holds expressions for the server's version and, if the server can write a
+	// log for replicas, for whether it does and in which form.
 	Server []string
 
-	// Major and Minor are the oldest version that numbers rows; 0 where every
-	// version does that keyfill works with.
+	// Major and Minor are the oldest version that can number rows; 0 if all versions
+	// that keyfill supports can.
 	Major, Minor int
 
-	// Where reports whether the query before ON CONFLICT needs a WHERE.
+	// Where reports whether a query before ON CONFLICT needs a WHERE clause.
 	Where bool
 }
 
 // Function is a function of the engine that makes a key.
 type Function struct {
 	Text         string // its call; empty if the engine has no such function
-	Major, Minor int    // of the first version that has it
+	Major, Minor int    // the first version that has the function
 }
 
 // Tails are the expressions that make the keys of the rows of a query, by the form in
@@ -91,11 +93,13 @@ type Function struct {
 type Tails struct {
 	UUID, Binary, AtEnd, ULID string
 
-	// Major and Minor are the first version that has what Binary calls; 0 where all have.
+	// Major and Minor are the first version that has the functions in Binary; 0 if all
+	// versions have them.
 	Major, Minor int
 }
 
-// Of returns the expression for keys of a layout, for text of a ULID with ulid.
+// Of returns the expression for keys of a layout. ulid reports whether text keys are
+// ULIDs.
 func (t *Tails) Of(l Layout, ulid bool) string {
 	switch {
 	case l == SequentialAsBinary:

@@ -34,20 +34,20 @@ var oracle = Dialect{
 		QueryTargets:  []string{"table", "the"},
 		RoutineIsRest: true,
 	},
-	// SQL Language Reference 23, "ROW_NUMBER", "TO_NUMBER"; ORA-01722.
+	// SQL Language Reference 23, "ROW_NUMBER" and "TO_NUMBER". Fail causes ORA-01722.
 	Numbering: Numbering{
 		Number:     "ROW_NUMBER() OVER (ORDER BY NULL)",
 		Checked:    "ROW_NUMBER() OVER (ORDER BY NULL)",
 		Fail:       "TO_NUMBER('more rows than were counted: ' || ROW_NUMBER() OVER (ORDER BY NULL))",
 		FailNumber: 1722,
 		Text:       "TO_CHAR(%)",
-		// SQL Language Reference 23, "Number Format Models", X and 0.
+		// SQL Language Reference 23, "Number Format Models", has the elements X and 0.
 		Tails: Tails{
 			UUID:   "{prefix} || LOWER(TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX'))",
 			ULID:   "{prefix} || TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX')",
 			Binary: "HEXTORAW({prefix} || TO_CHAR({before} + {row}, 'FM0XXXXXXXXXXX'))",
 		},
-		Flat:         true, // "SELECT", restrictions on subquery factoring
+		Flat:         true, // SQL Language Reference 23, "SELECT", restrictions on subquery factoring
 		NullByTarget: true,
 	},
 	Transactions:     oracleTransactions,

@@ -1,64 +1,66 @@
 package dialect
 
-// Place is the query that asks a session where it looks for tables without a schema. Two
-// sessions with one answer take the same table for a name, except for temporary ones.
+// Place holds the query that asks a session where it looks for tables without a schema.
+// If two sessions give the same answer, a name means the same table in both, except for
+// temporary tables.
 type Place struct {
-	// Query is answered with one text: a schema, in PostgreSQL a search path.
-	// NULL stands for "". Where a session may take another role, a second text is the user
-	// whose rights hold.
+	// Query returns one text: a schema, or in PostgreSQL a search path. NULL means
+	// empty. If a session may take another role, a second text is the user whose rights
+	// count.
 	Query string
 
-	// Tables is Query with one text more: the names of the session's temporary tables
-	// that hide another table, one a line. It is empty if only texts make such tables.
+	// Tables is Query with one more text: the names of the session's temporary tables
+	// that hide another table, one a line. It is empty if such tables are made only by
+	// statements that keyfill reads.
 	Tables string
 
-	// Path reports whether the answer is a search path, so that the table has to be
-	// looked for; elsewhere it is the schema.
+	// Path reports whether the answer is a search path, in which the table has to be
+	// looked up; otherwise the answer is the schema.
 	Path bool
 
-	// Early reports whether the question would change an answer that a statement may
-	// read: the number of rows that the statement before it has changed.
+	// Early reports whether the query would change an answer that the next statement
+	// may read: the number of rows that the statement before it has changed.
 	Early bool
 
 	// Database reports whether the answer has two lines, of which the first is the
-	// database: a name may begin with another database.
+	// database, since a name may begin with another database.
 	Database bool
 
 	// Moves reports whether a table's name in a prepared statement is looked up when the
 	// statement is executed; elsewhere it is looked up when the statement is prepared.
 	Moves bool
 
-	// Proof makes an expression of a key that proves what its table's name means; nil if
+	// Proof is an expression around a key that proves which table a name means; nil if
 	// no such expression is known.
 	Proof *NameProof
 }
 
-// NameProof is an expression around a key. It is the key where a name without a schema
-// means the table of a certain schema, and an error elsewhere, so that an INSERT proves in
-// its own statement that its key is of the table that it reaches. In its parts stand, as
-// literals, {bare} for the name, {name} for the name as an identifier, {table} for the same
-// with its schema, and {said} for Says.
+// NameProof is an expression around a key. Its value is the key if a name without a
+// schema means the table of a certain schema, and an error otherwise. So an INSERT
+// proves in its own statement that its key belongs to the table that it reaches. Its
+// parts hold words that are replaced by literals: {bare} by the name, {name} by the
+// name as an identifier, {table} by that name with its schema, and {said} by Says.
 type NameProof struct {
-	Open string // before the key
+	Open string // the text before the key
 
-	// Shut is the text that follows a key, by the type that keys are cast to: see
+	// Shut is the text after the key, by the type that keys are cast to: see
 	// plans.Key.Type. A map with the single key "" serves every type.
 	Shut map[string]string
 
-	// Says is a part of the error's text, in whatever language: {name} and {table} stand
-	// for the names.
+	// Says is a part of the error's text, whatever its language. {name} and {table} are
+	// replaced by the names.
 	Says string
 
-	// States are the SQLSTATEs of errors that say that the table or its schema is not
-	// there, or that the user has no right to it.
+	// States are the SQLSTATEs of errors which mean that the table or its schema does
+	// not exist, or that the user has no right to it.
 	States []string
 
-	// Asks is a query that returns 1 where the name means the table, for statements that
-	// have no place for an expression; empty if there are no such statements.
+	// Asks is a query that returns 1 if the name means the table, for statements that
+	// cannot hold an expression; empty if there are no such statements.
 	Asks string
 
-	// Passes and Raises are queries that try it: for the name pg_class in pg_catalog the
-	// first gives one row, and the second raises what Says says.
+	// Passes and Raises are queries that test the expression with the name pg_class in
+	// pg_catalog: Passes returns one row, and Raises fails with the text of Says.
 	Passes, Raises string
 }
 
@@ -66,8 +68,8 @@ type NameProof struct {
 // statement looks up its table was seen on MariaDB 10.11.
 var mysqlPlace = Place{Query: "SELECT DATABASE()", Early: true}
 
-// PostgreSQL 18 documentation, "System Information Functions" and "PREPARE".
-// Schemas that are not there, or that the user may not use, are left out.
+// PostgreSQL 18 documentation, "System Information Functions" and "PREPARE". The answer
+// leaves out schemas that do not exist, or that the user may not use.
 var postgresPlace = Place{
 	Query: "SELECT CAST(pg_catalog.current_schemas(false) AS text), CAST(current_user AS text)",
 	Tables: `SELECT CAST(pg_catalog.current_schemas(false) AS text), CAST(current_user AS text), CASE WHEN pg_catalog.pg_my_temp_schema() <> 0 THEN (
@@ -77,11 +79,12 @@ AND EXISTS (SELECT 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname AND 
 	Path: true, Moves: true, Proof: &postgresNameProof,
 }
 
-// PostgreSQL 18 documentation, "Object Identifier Types": a literal is looked up when the
-// statement is analysed, as its target is, and again after the search path has changed
-// ("PREPARE"). "Function Volatility Categories": constants are compared by the planner, which
-// leaves the key alone, or evaluates the cast, whose operand is no literal, so that it is not
-// converted before. Both were seen on 15 and 18, with custom and generic plans.
+// PostgreSQL 18 documentation, "Object Identifier Types": a literal is looked up when
+// the statement is analysed, as its target is, and again after the search path has
+// changed ("PREPARE"). "Function Volatility Categories": the planner compares
+// constants, and then keeps the key alone or evaluates the cast. The operand of the
+// cast is no literal, so that it is not converted before. Both were seen on 15 and 18,
+// with custom and generic plans.
 var postgresNameProof = NameProof{
 	Open: postgresNameOpen,
 	Shut: map[string]string{
@@ -115,9 +118,10 @@ var sqlitePlace = Place{
 	Proof: &sqliteNameProof,
 }
 
-// https://www.sqlite.org/lang_naming.html: a name without a schema is looked for among the
-// temporary tables first. https://www.sqlite.org/json1.html: an error names the path; it is
-// evaluated in its branch alone, as was seen with both drivers.
+// https://www.sqlite.org/lang_naming.html: a name without a schema is looked up among
+// the temporary tables first. https://www.sqlite.org/json1.html: the error of
+// json_extract names the path. CASE evaluates json_extract in its own branch alone, as
+// was seen with both drivers.
 var sqliteNameProof = NameProof{
 	Open:   "CASE WHEN EXISTS (SELECT 1 FROM temp.sqlite_master WHERE name = {bare} COLLATE NOCASE AND type IN ('table', 'view')) THEN json_extract('{}', {said}) ELSE ",
 	Shut:   map[string]string{"": " END"},

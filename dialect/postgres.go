@@ -42,7 +42,7 @@ var postgres = Dialect{
 		Routines:      []string{"procedure", "function", "trigger", "rule"},
 		BodyWords:     []string{"atomic"},
 	},
-	// A text that is no number is an error that names it.
+	// CAST of a text that is no number fails with an error that repeats the text.
 	Numbering: Numbering{
 		Number:    "ROW_NUMBER() OVER ()",
 		Checked:   "ROW_NUMBER() OVER ()",
@@ -68,7 +68,7 @@ var postgres = Dialect{
 	Folding:      FoldLower,
 	QuoteOpen:    '"',
 	QuoteClose:   '"',
-	// decode() reads the same under either standard_conforming_strings.
+	// decode() gives the same bytes whatever standard_conforming_strings is.
 	BinaryOpen:       "decode('",
 	BinaryClose:      "','hex')",
 	AtomicStatements: true,

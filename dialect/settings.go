@@ -6,8 +6,8 @@ import (
 )
 
 // Settings are the settings of a session that change how its engine splits text into
-// tokens, as a set of bits. 0 is how a session begins unless a server, a user or
-// a connection is configured otherwise.
+// tokens, as a set of bits. 0 is the state in which a session begins unless a server, a
+// user or a connection is configured otherwise.
 type Settings uint16
 
 const (
@@ -31,44 +31,45 @@ const (
 	// QuotedIdentifierOff is QUOTED_IDENTIFIER OFF: "…" is a string.
 	// Transact-SQL reference, "SET QUOTED_IDENTIFIER".
 	QuotedIdentifierOff
-	// GBKClient is a client's character set gbk or gb18030: a byte over 0x7F takes the next
-	// one with it, which may be a backslash or a backtick. MySQL 8.4, section 12.3.3,
-	// "Connection Character Sets and Collations".
+	// GBKClient is the character set gbk or gb18030 of a client: a byte above 0x7F
+	// forms one character with the next byte, which may be a backslash or a backtick.
+	// MySQL 8.4, section 12.3.3, "Connection Character Sets and Collations".
 	GBKClient
-	// Big5Client is likewise big5.
+	// Big5Client is the same for the character set big5.
 	Big5Client
-	// SJISClient is likewise sjis or cp932.
+	// SJISClient is the same for the character sets sjis and cp932.
 	SJISClient
 
-	allSettings = iota // how many there are
+	allSettings = iota // the number of the settings above
 )
 
-// Setting is an engine's setting that changes its tokens, and the query for it.
+// Setting is a session's setting that changes how its engine splits text into tokens.
 type Setting struct {
-	Name string // as the policy file has it: "sql_mode"
+	Name string // its name in the policy file, such as "sql_mode"
 
-	// Query asks a session for the setting. The answer is one text: words, with commas
-	// between them where there may be several.
+	// Query asks a session for the setting. The answer is one text: a word, or words
+	// that are separated by commas.
 	Query string
 
-	// Words are the words, in upper case, that mean something to the scanner. A word
-	// that is not among them means nothing.
+	// Words are the words, in upper case, that change how text is read, with their
+	// settings. Other words change nothing.
 	Words map[string]Settings
 
-	// Clients are the character sets, in upper case, that a client may have. The answer
-	// to Query ends with the session's character set; nil if the answer has none.
+	// Clients are the character sets, in upper case, that a client may have, with their
+	// settings. The answer to Query then ends with the session's character set. Clients
+	// is nil if the answer has none.
 	Clients map[string]Settings
 
-	// Touchy are the bytes without which a text is read alike whatever is set,
-	// each with the settings that change its meaning.
+	// Touchy are the bytes whose meaning depends on settings, each with these settings.
+	// A text without any of them is read alike under all settings.
 	Touchy map[byte]Settings
 
-	// OneByOne reports whether a statement of a text is read when the statements before
-	// it have run; elsewhere a text with a mistake in it does nothing.
+	// OneByOne reports whether a statement of a text is parsed after the statements
+	// before it have run; otherwise a text with a mistake in it does nothing.
 	OneByOne bool
 }
 
-// sqlMode is MySQL's. The modes of other engines were in it up to 5.7 (5.7
+// sqlMode is the setting of MySQL. Up to 5.7 it had the modes of other engines too (5.7
 // manual, section 5.1.10).
 var sqlMode = Setting{
 	Name:    "sql_mode",
@@ -88,11 +89,11 @@ var sqlMode = Setting{
 	OneByOne: true,
 }
 
-// clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12 except
-// sets of two bytes for every character, which no client may have. In those without
-// settings no backslash, backtick or quote is a part of another character: the bytes of
-// big5 and gbk are in strings/ctype-big5.c and ctype-gbk.c, and were seen on MariaDB
-// 10.11.
+// clientCharsets are the character sets of MySQL 5.7 to 9 and MariaDB 10.5 to 12,
+// except for sets of two bytes for every character, which no client may have. In the
+// sets whose settings are 0, no backslash, backtick or quote is a part of another
+// character: the bytes of big5 and gbk are in strings/ctype-big5.c and ctype-gbk.c, and
+// were seen on MariaDB 10.11.
 var clientCharsets = func() map[string]Settings {
 	all := map[string]Settings{
 		"GBK": GBKClient, "GB18030": GBKClient, "BIG5": Big5Client, "SJIS": SJISClient, "CP932": SJISClient,
@@ -105,8 +106,8 @@ var clientCharsets = func() map[string]Settings {
 	return all
 }()
 
-// mariadbMode is MariaDB's, which has kept the modes of other engines: what
-// they hold was asked of 10.11.
+// mariadbMode is the setting of MariaDB, which has kept the modes of other engines.
+// What each mode contains was read from 10.11.
 var mariadbMode = Setting{
 	Name:    sqlMode.Name,
 	Query:   sqlMode.Query,
@@ -139,7 +140,7 @@ var quotedIdentifier = Setting{
 	Touchy: map[byte]Settings{'"': QuotedIdentifierOff},
 }
 
-// Read returns the settings that an answer to the Query names.
+// Read returns the settings for the words in an answer to Query.
 func (s *Setting) Read(answer string) (set Settings) {
 	for word := range strings.SplitSeq(answer, ",") {
 		set |= s.Words[strings.ToUpper(strings.TrimSpace(word))]
@@ -147,8 +148,8 @@ func (s *Setting) Read(answer string) (set Settings) {
 	return set
 }
 
-// ReadAnswer is Read for a session's answer to the Query; false where the session has a
-// character set that is not among the Clients.
+// ReadAnswer is Read for a whole answer to Query. It returns false if the session's
+// character set is not among Clients.
 func (s *Setting) ReadAnswer(answer string) (set Settings, known bool) {
 	if s.Clients == nil {
 		return s.Read(answer), true
@@ -171,8 +172,8 @@ func (s *Setting) In(text string) (set Settings) {
 	return set
 }
 
-// isBehindWide reports whether a byte of a text follows one over 0x7F, with which it may be
-// one character.
+// isBehindWide reports whether a byte c of a text follows a byte above 0x7F, with which
+// it may form one character.
 func isBehindWide(text string, c byte) bool {
 	for i := 0; ; {
 		n := strings.IndexByte(text[i:], c)
@@ -186,8 +187,8 @@ func isBehindWide(text string, c byte) bool {
 	}
 }
 
-// Of returns the part of a session's settings that counts for a text which
-// depends on the settings of in.
+// Of returns the part of a session's settings that matters for a text which depends on
+// the settings in.
 func (s Settings) Of(in Settings) Settings {
 	if s &= in; s&(OracleMode|MSSQLMode) != 0 {
 		s |= ANSIQuotes
@@ -195,8 +196,8 @@ func (s Settings) Of(in Settings) Settings {
 	return s
 }
 
-// Others returns the settings besides d's own under which a session may read a
-// text in another way; nil where it has none of the touchy bytes.
+// Others returns the settings, besides d's own, under which a session may read a text
+// differently; nil if the text has none of the Touchy bytes.
 func (d *Dialect) Others(text string) []Settings {
 	if d.Setting == nil {
 		return nil
@@ -214,10 +215,9 @@ func (d *Dialect) Others(text string) []Settings {
 	return others
 }
 
-// With returns the dialect as it is under other settings of the session. Settings
-// that the engine does not have do not count. For the same settings it is the same
-// value, and d itself for d.Settings. A dialect that is not one of [All] has no
-// others.
+// With returns the dialect under other settings of the session. Settings that the
+// engine does not have are ignored. The same settings give the same value, and
+// d.Settings gives d itself, as does a dialect that is not one of [All].
 func (d *Dialect) With(s Settings) *Dialect {
 	if d.Setting != nil {
 		s &= d.Setting.all()
@@ -228,13 +228,13 @@ func (d *Dialect) With(s Settings) *Dialect {
 	return d
 }
 
-// WithExactTables returns the dialect as it is where the names of tables are
-// compared as they are written, for the same d the same value.
+// WithExactTables returns the dialect of servers that compare the names of tables as
+// they are written. The same d gives the same value.
 func (d *Dialect) WithExactTables() *Dialect {
 	return variants[variant{d.Name, d.Settings, true}]
 }
 
-// all returns the settings that the engine has.
+// all returns all settings that the engine has.
 func (s *Setting) all() (all Settings) {
 	for _, set := range s.Touchy {
 		all |= set
@@ -261,7 +261,7 @@ var possible = func() map[string][]Settings {
 	return all
 }()
 
-// variant names a dialect under settings.
+// variant identifies a dialect under certain settings.
 type variant struct {
 	name     string
 	settings Settings

@@ -45,7 +45,7 @@ var sqlite = Dialect{
 		Routines:      []string{"trigger"},
 		BodyWords:     []string{"insert", "replace", "update", "delete", "select", "with", "values"},
 	},
-	// A malformed path is an error that names the path:
+	// Fail calls json_extract with a malformed path, whose error repeats the path:
 	// https://www.sqlite.org/json1.html#jptr.
 	Numbering: Numbering{
 		Number:     "ROW_NUMBER() OVER ()",
@@ -54,7 +54,7 @@ var sqlite = Dialect{
 		Failure:    "more rows than were counted: ",
 		FailNumber: 1,
 		Text:       "CAST(% AS TEXT)",
-		// https://www.sqlite.org/lang_corefunc.html#unhex has it since 3.41.
+		// SQLite has UNHEX since 3.41: https://www.sqlite.org/lang_corefunc.html#unhex.
 		Tails: Tails{
 			UUID:   "{prefix} || printf('%012x', {before} + {row})",
 			ULID:   "{prefix} || printf('%012X', {before} + {row})",
@@ -65,7 +65,7 @@ var sqlite = Dialect{
 		Where:  true,
 		Server: []string{"sqlite_version()"},
 		Major:  3,
-		Minor:  38, // which has JSON in it
+		Minor:  38, // the first version with JSON functions built in
 	},
 	Transactions:     sqliteTransactions,
 	Place:            sqlitePlace,

@@ -8,7 +8,8 @@ package dialect
 // Specifications for SQL Server".
 func SQLServer() *Dialect { return &sqlserver }
 
-// sqlserverTail is the number of a row's key: a literal beyond 32 bits would be a numeric.
+// sqlserverTail is the number in a row's key as 8 bytes. The cast to bigint is needed,
+// since a literal beyond 32 bits would be a numeric.
 const sqlserverTail = "CAST(CAST({before} AS bigint) + {row} AS binary(8))"
 
 var sqlserver = Dialect{
@@ -50,17 +51,17 @@ var sqlserver = Dialect{
 		SessionNames:    "#@",
 		RoutineIsRest:   true,
 	},
-	// Transact-SQL reference, "WITH common_table_expression", "ROW_NUMBER";
-	// error 8115 ends the statement alone.
+	// Transact-SQL reference, "WITH common_table_expression", "ROW_NUMBER". Error 8115
+	// aborts the statement alone.
 	Numbering: Numbering{
 		Number:     "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
 		Checked:    "ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
 		Fail:       "CAST(9223372036854775807 AS bigint) + ROW_NUMBER() OVER (ORDER BY (SELECT NULL))",
 		FailNumber: 8115,
 		Text:       "CAST(% AS varchar(20))",
-		// A bigint is a binary(8) with the highest byte first; binary(16) becomes the
-		// uniqueidentifier that is stored so: Transact-SQL reference, "binary and
-		// varbinary", "CAST and CONVERT", style 2.
+		// A bigint cast to binary(8) has its highest byte first. A binary(16) cast to
+		// uniqueidentifier is stored with the same bytes: Transact-SQL reference,
+		// "binary and varbinary", "CAST and CONVERT", style 2.
 		Tails: Tails{
 			UUID:   "{prefix} + LOWER(CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2))",
 			ULID:   "{prefix} + CONVERT(char(12), SUBSTRING(" + sqlserverTail + ", 3, 6), 2)",

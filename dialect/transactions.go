@@ -4,25 +4,25 @@ package dialect
 // part, and the facts that decide whether they can be made again.
 type Transactions struct {
 	// Set, Undo and Release are the statements for a savepoint, with % for its name.
-	// Release is empty if setting the savepoint again suffices: a second one of the name
-	// replaces the first, or hides it.
+	// Release is empty if setting the savepoint again suffices: a second savepoint of
+	// the name replaces the first, or hides it.
 	Set, Undo, Release string
 
-	// Probe is a statement for a savepoint, with % for its name, that fails after Set,
-	// with the engine's number Ended, if no transaction is open. It is empty if only a
-	// statement of the application ends a transaction, or if nothing is sent after the
-	// end, or if Set itself fails with Ended.
+	// Probe is a statement for a savepoint, with % for its name. If no transaction is
+	// open, it fails after Set with the engine's error number Ended. It is empty if
+	// only a statement of the application ends a transaction, if nothing is sent after
+	// the end, or if Set itself fails with Ended.
 	Probe string
 	Ended int
 
-	// Commits asks a session whether each of its statements is its own transaction, 1 or
-	// 0, and what follows a COMMIT. It is empty if each statement outside of transactions
-	// always is, and nothing follows a COMMIT.
+	// Commits is a query for whether each statement of the session is a transaction of
+	// its own, 1 or 0, and for what follows a COMMIT. It is empty if each statement
+	// outside of transactions always is, and nothing follows a COMMIT.
 	Commits string
 
-	// Open asks a session whether a transaction is open: 1, 0, or 2 if none is and the
-	// next statement begins one implicitly. It is sent where the statements so far do not
-	// show it. It is empty if only the begin of a transaction shows it.
+	// Open is a query for whether a transaction is open: 1, 0, or 2 if none is and the
+	// next statement begins one implicitly. It is sent if the statements so far do not
+	// show it. It is empty if only the beginning of a transaction shows it.
 	Open string
 
 	// KeyOpen and KeyShut enclose the key of an INSERT. The expression is the key, with
@@ -30,21 +30,22 @@ type Transactions struct {
 	// with IGNORE too. Both are empty if no expression can test for a transaction.
 	KeyOpen, KeyShut string
 
-	// KeyNumber is the engine's number of that error, KeyText a part of its message,
-	// in whatever language, and of KeyShut.
+	// KeyNumber is the engine's number of that error. KeyText is a part of its message,
+	// whatever its language, and of KeyShut.
 	KeyNumber int
 	KeyText   string
 
 	// Driver reports whether a change opens a transaction implicitly, which the driver
-	// commits at once except between its BeginTx and Commit or Rollback: no text decides.
+	// commits at once except between its BeginTx and Commit or Rollback. So texts do
+	// not show whether a transaction is open.
 	Driver bool
 
-	// DDL reports whether a transaction may change tables, which other sessions do not
-	// see before it commits, or wait for.
+	// DDL reports whether a transaction may change tables. Other sessions do not see
+	// such a change before the transaction commits, or wait for it.
 	DDL bool
 
 	// Texts reports whether several statements in one text are one transaction, unless
-	// one of them begins or ends one: when one fails, none has done anything.
+	// one of them begins or ends one: if one fails, all are undone.
 	Texts bool
 
 	// OneByOne reports whether drivers execute the statements of a text one after the
@@ -63,16 +64,17 @@ type Transactions struct {
 	// clients: PgBouncer does.
 	ReadOnly string
 
-	// Snapshots reports whether a transaction may see the rows that were committed when
-	// it began, by the session's default, and under READ COMMITTED does not.
+	// Snapshots reports whether the session's default isolation may let a transaction
+	// see only the rows that were committed when it began. A transaction under READ
+	// COMMITTED sees later ones too.
 	Snapshots bool
 }
 
-// MySQL 8.4 Reference Manual, section 15.3.4 (a savepoint of the same name is replaced),
-// 7.1.8 ("autocommit", "completion_type") and the server's error 1305. A deadlock ends
-// the transaction of its victim (section 17.7.5.2), 1205 does with
-// innodb_rollback_on_timeout; the next statement is then a transaction of its own. A
-// savepoint that is set then is not kept, as was seen on MariaDB 10.11.
+// MySQL 8.4 Reference Manual, section 15.3.4 (a savepoint of the same name is
+// replaced), 7.1.8 ("autocommit", "completion_type") and the server's error 1305. A
+// deadlock ends the transaction of its victim (section 17.7.5.2), and error 1205 does
+// so with innodb_rollback_on_timeout; the next statement is then a transaction of its
+// own. A savepoint that is set then is not kept, as was seen on MariaDB 10.11.
 var mysqlTransactions = Transactions{
 	Set:     "SAVEPOINT %",
 	Undo:    "ROLLBACK TO SAVEPOINT %",
@@ -85,8 +87,9 @@ var mysqlTransactions = Transactions{
 
 // MariaDB has a variable that shows whether a transaction is open ("in_transaction" in
 // its documentation). With autocommit off it is 1 in every statement that has changed a
-// table. INSERT IGNORE makes a warning of error 1242, which a subquery of two rows is
-// elsewhere, and stores 0 for the key, as was seen on 10.11; error 1690 stays one.
+// table. Error 1242, of a subquery with two rows, would not do here: INSERT IGNORE
+// turns it into a warning and stores 0 for the key, as was seen on 10.11. Error 1690
+// stays an error.
 var mariadbTransactions = func() Transactions {
 	t := mysqlTransactions
 	t.KeyOpen = "IF(@@in_transaction = 1, "
@@ -132,8 +135,8 @@ var sqlserverTransactions = Transactions{
 	Open:  "SELECT CASE WHEN @@TRANCOUNT > 0 THEN 1 WHEN @@OPTIONS & 2 = 2 THEN 2 ELSE 0 END",
 }
 
-// Oracle SQL Language Reference 23, "SAVEPOINT": one of the same name erases the
-// earlier one.
+// Oracle SQL Language Reference 23, "SAVEPOINT": a savepoint erases an earlier one of
+// the same name.
 var oracleTransactions = Transactions{
 	Driver: true,
 	Set:    "SAVEPOINT %",

@@ -1,15 +1,15 @@
 package dialect
 
-// WideBytes are the bytes of a client's character set whose characters may have two bytes:
-// bit 0 is set where a byte may be the first of two, bit 1 where it may be the second.
+// WideBytes describes the characters of two bytes in a client's character set. For each
+// byte, bit 0 is set if it may be the first of two, and bit 1 if it may be the second.
 type WideBytes [256]uint8
 
-// Is reports whether two bytes are one character.
+// Is reports whether two bytes can be one character.
 func (w *WideBytes) Is(first, second byte) bool { return w[first]&1 != 0 && w[second]&2 != 0 }
 
-// MySQL and MariaDB say which bytes these are in strings/ctype-gbk.c, ctype-big5.c,
-// ctype-sjis.c and ctype-cp932.c. gb18030 is read as gbk: its characters of four bytes have a
-// digit second and fourth, so no pair reaches beyond one of them.
+// The bytes are in strings/ctype-gbk.c, ctype-big5.c, ctype-sjis.c and ctype-cp932.c of
+// MySQL and MariaDB. gb18030 is read as gbk: its characters of four bytes have a digit
+// second and fourth, so no pair reaches beyond one of them.
 var (
 	gbkBytes  = wideBytes([][2]byte{{0x81, 0xFE}}, [][2]byte{{0x40, 0x7E}, {0x80, 0xFE}})
 	big5Bytes = wideBytes([][2]byte{{0xA1, 0xF9}}, [][2]byte{{0x40, 0x7E}, {0xA1, 0xFE}})
