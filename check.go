@@ -19,10 +19,10 @@ import (
 // of "keyfill check --json".
 type Finding struct {
 	Severity string `json:"severity"` // "error", "warning" or "info"
-	Rule     string `json:"rule"`     // its name in docs/check.md, such as "no-table"
-	Table    string `json:"table"`    // "" when no table is concerned
-	Column   string `json:"column"`   // "" when no column is concerned
-	Line     int    `json:"line"`     // of the policy's file, from 1; 0 when it is not known, or no line is concerned
+	Rule     string `json:"rule"`     // the name of the rule in docs/check.md, such as "no-table"
+	Table    string `json:"table"`    // empty if no table is concerned
+	Column   string `json:"column"`   // empty if no column is concerned
+	Line     int    `json:"line"`     // the line of the policy's file, from 1; 0 if it is not known, or no line is concerned
 	Message  string `json:"message"`  // the fault, and why it matters
 	Remedy   string `json:"remedy"`   // SQL that ends in a semicolon, or a change of the policy
 
@@ -33,18 +33,18 @@ type Finding struct {
 	Class string `json:"class"`
 }
 
-// ErrCheck is returned by [Mount.Check] when the database cannot be looked at.
+// ErrCheck is returned by [Mount.Check] if the database cannot be read.
 var ErrCheck = check.ErrLook
 
-// Check compares the policy with the database, and returns all that does not fit, the
-// worst first; nil where everything fits. It reads the catalog of the engine, the
+// Check compares the policy with the database, and returns the faults that it finds,
+// the worst first; nil if there are none. It reads the catalog of the engine, the
 // states of the sources and settings of the server, on at most two connections of its
-// own, and changes nothing. It takes a number of statements that does not depend on
-// how many tables there are, and some for each key with a state. No finding holds a DSN,
-// a password or a key. docs/check.md lists the rules.
+// own, and changes nothing. The number of its statements does not depend on how many
+// tables there are, but it takes some for each key with a state. No finding holds a
+// DSN, a password or a key. docs/check.md lists the rules.
 //
-// A program calls Check at its start or for a health endpoint; "check: start" in the
-// policy has keyfill do so, and logs the findings.
+// A program calls Check at its start or for a health endpoint. With "check: start" in
+// the policy, keyfill does so and logs the findings.
 //
 // It fails with [ErrCheck] when the database does not answer, with [ErrOwnMemory] for a
 // database in memory, with [ErrNotOne] on the mount of a registered name unless one
@@ -57,7 +57,7 @@ func (m *Mount) Check(ctx context.Context) ([]Finding, error) {
 	return checkDatabase(ctx, all[0], nil)
 }
 
-// checkDatabase runs the check of a database, on conn where that is given.
+// checkDatabase runs the check of a database, on conn if that is not nil.
 func checkDatabase(ctx context.Context, db *fill.Database, conn driver.Conn) ([]Finding, error) {
 	found, err := check.Run(ctx, check.Options{Tables: db.Tables, Connector: db.OwnConnector(), Conn: conn})
 	switch {
@@ -96,7 +96,8 @@ func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn)
 			logCheck(ctx, db, g.Own())
 			return
 		}
-		// The connection's context ends with the statement that has opened it.
+		// ctx ends with the statement that has opened the connection, so the check gets
+		// its own.
 		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		s.ended = make(chan struct{})
 		go func() {
@@ -115,15 +116,15 @@ func wantsCheck(db *fill.Database) bool {
 
 // end stops the check and waits for it.
 func (s *startCheck) end() {
-	s.once.Do(func() {}) // none begins any more
+	s.once.Do(func() {}) // no check begins after this
 	if s.cancel != nil {
 		s.cancel()
 		<-s.ended
 	}
 }
 
-// logCheck runs a check and logs its findings. A driver that panics ends the check, not
-// the application, which has asked for nothing yet.
+// logCheck runs a check and logs its findings. If the driver panics, only the check
+// ends: the application has not asked for it.
 func logCheck(ctx context.Context, db *fill.Database, conn driver.Conn) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,29 +9,29 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// conn is the connection that database/sql sees. Every text comes in here. One
-// that does not concern keyfill goes on to the driver's connection, and the
-// driver's own Rows, Result or Stmt comes back. Any other goes through sqlmw to
-// the interceptor, which leaves its answer here.
+// conn is the connection that database/sql sees. Every text of a statement comes here
+// first. A text that does not concern keyfill goes on to the driver's connection, and
+// the driver's own Rows, Result or Stmt is returned. Any other text goes through sqlmw
+// to the interceptor, which stores its result in the conn.
 //
-// A conn has every optional interface of a connection. Where the driver lacks
-// one, fill.Conn answers as database/sql would have gone on without it.
+// A conn has every optional interface of a connection. If the driver lacks one,
+// fill.Conn answers in such a way that database/sql goes on as it would without it.
 type conn struct {
 	*fill.Conn
 	mw      intercepted
-	concern words.Concern // of the text that goes through mw
+	concern words.Concern // why the text that goes through mw concerns keyfill
 	answer  answer
 }
 
-// intercepted is the connection of sqlmw, from which the interceptor is called.
+// intercepted is a connection of sqlmw, which calls the interceptor.
 type intercepted interface {
 	driver.ExecerContext
 	driver.QueryerContext
 	driver.ConnPrepareContext
 }
 
-// answer is the interceptor's result for a query: one of the three, or the error. The
-// connection hands it out and forgets it.
+// answer is the interceptor's result for a text: a result, rows or a statement, or the
+// error. The connection returns it once and forgets it.
 type answer struct {
 	result driver.Result
 	rows   driver.Rows
@@ -58,8 +58,8 @@ func newConn(g *fill.Conn) *conn {
 	return c
 }
 
-// passes reports whether a text goes to the driver unchanged, and whether it is counted
-// then. For any other text it records the text's concerns.
+// passes reports whether a text goes to the driver unchanged, and whether it is then
+// counted. For any other text it stores in c why the text concerns keyfill.
 func (c *conn) passes(query string) (pass, counts bool) {
 	c.concern, pass, counts = c.Conn.Passes(query)
 	return pass, counts
@@ -129,17 +129,17 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 	return stmt, c.takeErr()
 }
 
-// Exec is for drivers' users of before contexts.
+// Exec supports callers that use the driver without contexts.
 func (c *conn) Exec(query string, args []driver.Value) (driver.Result, error) {
 	return c.ExecContext(context.Background(), query, session.NamedValues(args))
 }
 
-// Query is for drivers' users of before contexts.
+// Query supports callers that use the driver without contexts.
 func (c *conn) Query(query string, args []driver.Value) (driver.Rows, error) {
 	return c.QueryContext(context.Background(), query, session.NamedValues(args))
 }
 
-// Prepare is for drivers' users of before contexts.
+// Prepare supports callers that use the driver without contexts.
 func (c *conn) Prepare(query string) (driver.Stmt, error) {
 	return c.PrepareContext(context.Background(), query)
 }

@@ -21,11 +21,11 @@ import (
 type wrappedDriver struct {
 	parent  driver.Driver
 	options Options
-	all     *Mount // of the registered name; nil if there is no such name
+	all     *Mount // the mount of the registered name; nil if there is no such name
 	mount   *Mount // of one database; nil for the registered driver
 
 	mu     sync.Mutex
-	direct map[string]driver.Connector // by DSN, for Open
+	direct map[string]driver.Connector // connectors by DSN, for Open
 }
 
 var (
@@ -35,8 +35,8 @@ var (
 	_ io.Closer            = (*Connector)(nil)
 )
 
-// Open opens one connection, for callers that do not know OpenConnector: other
-// wrappers. The connections of one DSN have one mount, whose sources go on.
+// Open opens one connection, for callers that do not know OpenConnector, such as other
+// wrappers. All connections of one DSN share a mount, so that its sources go on.
 func (d *wrappedDriver) Open(dsn string) (driver.Conn, error) {
 	c, err := d.connector(dsn)
 	if err != nil {
@@ -62,7 +62,8 @@ func (d *wrappedDriver) connector(dsn string) (driver.Connector, error) {
 	return c, nil
 }
 
-// OpenConnector opens no connection. Its errors are about the DSN and the policy.
+// OpenConnector returns a connector and opens no connection. Its errors are about the
+// DSN and the policy.
 func (d *wrappedDriver) OpenConnector(dsn string) (driver.Connector, error) {
 	parent, err := dbconn.Open(d.parent, dsn)
 	if err != nil {
@@ -80,8 +81,8 @@ type Connector struct {
 	check  startCheck
 }
 
-// wrapConnector puts a mount around parent. A mount opened through a
-// registered name is added to the databases of all.
+// wrapConnector returns a connector that fills keys on the connections of parent. If it
+// is opened through a registered name, its database is added to the mount all.
 func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, error) {
 	o, err := o.withPolicy()
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns a driver that opens further databases with the same options.
 func (c *Connector) Driver() driver.Driver { return c.driver }
 
-// closing is how long Close waits for a source that is using its store.
+// closing is how long Close waits for sources that are using their stores.
 const closing = 5 * time.Second
 
 // Close gives back the series of recycled sources and the leases of workers, closes
@@ -150,18 +151,18 @@ func (c *Connector) Close() error {
 	return err
 }
 
-// Explain returns how the driver would treat a query under its options, for package
-// explain.
+// Explain returns how the driver would treat a query with its options. Package explain
+// calls it.
 func (d *wrappedDriver) Explain(query string) (explain.Explanation, error) {
 	return forecast.ExplainOn(&d.mount.one.Database, query, [2]int{})
 }
 
-// ExplainOn is Explain for a version of the engine.
+// ExplainOn is Explain for a given version of the engine.
 func (d *wrappedDriver) ExplainOn(query string, version [2]int) (explain.Explanation, error) {
 	return forecast.ExplainOn(&d.mount.one.Database, query, version)
 }
 
-// ExplainerOn connects to the database and returns what explains queries on it.
+// ExplainerOn connects to the database and returns a value that explains queries on it.
 func (d *wrappedDriver) ExplainerOn(ctx context.Context) (explain.OnDatabase, error) {
 	x, err := forecast.ConnectToExplain(ctx, &d.mount.one.Database)
 	if err != nil {

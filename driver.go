@@ -81,23 +81,24 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// registering orders registrations: database/sql panics when a name is taken,
-// so it is asked for first. It guards registered too.
+// registering orders registrations. Register first asks whether a name is taken, since
+// database/sql panics if it is. It guards registered too.
 var registering sync.Mutex
 
-// registered holds the mounts of the names that database/sql has from here.
+// registered holds the mounts, by the names under which this package has registered
+// drivers.
 var registered = map[string]*Mount{}
 
 // Register makes d available to sql.Open under name, wrapped, and returns the
 // mount of all databases that are opened through that name.
 //
-// It fails when the name is taken, when the dialect of d is not known and the
-// policy does not name it, and when the policy does not compile. Where
-// [Options].Policy is nil, sql.Open returns the errors of the policy instead.
+// It fails if the name is taken, if the dialect of d is not known and the policy does
+// not name it, and if the policy does not compile. If [Options].Policy is nil, sql.Open
+// returns the errors of the policy instead.
 func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	o = o.copied()
 	if o.Policy != nil {
-		// What Open would find is found now.
+		// Return now the errors that Open would return later.
 		if _, err := fill.NewDatabase(o.assembled(), d); err != nil {
 			return nil, anchor.End(err)
 		}
@@ -138,7 +139,7 @@ func RegisterByName(name, driverName string, o Options) (*Mount, error) {
 	if !slices.Contains(sql.Drivers(), driverName) {
 		return nil, anchor.Lastf("driver", "keyfill: no driver named %q is registered: import its package", driverName)
 	}
-	// database/sql has no other way to a registered driver.
+	// database/sql has no other way to get a registered driver.
 	db, err := sql.Open(driverName, "")
 	if err != nil {
 		return nil, anchor.Lastf("driver", "keyfill: driver %q opens no database without a DSN: use Register with its value: %w", driverName, err)
@@ -150,9 +151,8 @@ func RegisterByName(name, driverName string, o Options) (*Mount, error) {
 	return Register(name, d, o)
 }
 
-// WrapConnector returns a connector whose connections fill keys, for
-// sql.OpenDB. It fails where [Register] does, the name apart, and where the
-// policy cannot be read.
+// WrapConnector returns a connector whose connections fill keys, for sql.OpenDB. It
+// fails as [Register] does, except for the name, and if the policy cannot be read.
 func WrapConnector(c driver.Connector, o Options) (*Connector, error) {
 	return wrapConnector(c, o.copied(), nil)
 }
@@ -171,8 +171,8 @@ func OpenDB(c driver.Connector, o Options) (*sql.DB, error) {
 // opened through it.
 var ErrNotOurs = retry.ErrNotOurs
 
-// From returns the mount of a database whose outermost wrapper is this
-// package's. It fails with [ErrNotOurs].
+// From returns the mount of a database that this package wraps outermost. Otherwise it
+// fails with [ErrNotOurs].
 func From(db *sql.DB) (*Mount, error) {
 	if d, ok := db.Driver().(*wrappedDriver); ok && d.mount != nil {
 		return d.mount, nil
@@ -180,10 +180,10 @@ func From(db *sql.DB) (*Mount, error) {
 	return nil, ErrNotOurs
 }
 
-// Unwrap returns the driver's own connection, given the one that sql.Conn.Raw
-// hands out. It finds it through any wrapper that passes Ping on. A connection
-// that keyfill did not open comes back unchanged, after a Ping. keyfill fills
-// nothing that is sent on the driver's own connection.
+// Unwrap returns the driver's own connection, given the connection that sql.Conn.Raw
+// provides. It finds it through any wrapper that passes Ping on. If keyfill did not
+// open the connection, Unwrap returns it unchanged, after a Ping. keyfill fills nothing
+// that is sent on the driver's own connection.
 func Unwrap(driverConn any) any {
 	return session.Unwrap(driverConn)
 }

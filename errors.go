@@ -18,9 +18,9 @@ import (
 // errors.Is finds the cause: a [rewrite.Reason], an error of this package or of package
 // keysource, or the error of the context.
 type Error struct {
-	Table  string // the name that the policy matched; "" when no table is concerned
-	Column string // the key column; "" when none is concerned
-	Offset int    // the place in the query, in bytes from 0; -1 if unknown
+	Table  string // the name that the policy matched; empty if no table is concerned
+	Column string // the key column; empty if no column is concerned
+	Offset int    // the place in the query, in bytes from 0; -1 if it is not known
 	Err    error  // the cause, never nil
 }
 
@@ -52,7 +52,8 @@ func sectionOf(err error) string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// newError makes an Error, unless err is one.
+// newError returns an Error with err as its cause, or err itself if it has an Error
+// already.
 func newError(table, column string, offset int, err error) error {
 	var own *Error
 	if errors.As(err, &own) {

@@ -8,9 +8,8 @@ import (
 	"github.com/ngrok/sqlmw"
 )
 
-// interceptor is the place of one connection in sqlmw: the texts that concern
-// keyfill come by here. It is the only file that knows sqlmw; it decides
-// nothing itself: fill.Conn does.
+// interceptor is what sqlmw calls for one connection, with the texts that concern
+// keyfill. This is the only file that uses sqlmw. It decides nothing: fill.Conn does.
 type interceptor struct {
 	sqlmw.NullInterceptor
 	conn *conn
@@ -18,11 +17,12 @@ type interceptor struct {
 
 // intercept returns a connection of sqlmw that calls the interceptor of c.
 func intercept(c *conn) intercepted {
-	mw, _ := sqlmw.Driver(opened{c}, interceptor{conn: c}).Open("") // it is open
+	mw, _ := sqlmw.Driver(opened{c}, interceptor{conn: c}).Open("") // Open of opened never fails
 	return mw.(intercepted)
 }
 
-// opened is a driver of one connection: sqlmw wraps drivers only.
+// opened is a driver whose only connection is open already: sqlmw can only wrap
+// drivers.
 type opened struct{ conn *conn }
 
 func (o opened) Open(string) (driver.Conn, error) { return o.conn, nil }

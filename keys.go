@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNotOne is returned by [Mount.Keys] and [Mount.Reserve] for the mount of a
-// registered name through which no database, or more than one, is open.
+// registered name unless exactly one database is open through that name.
 var ErrNotOne = anchor.Last("mount", "keyfill: not exactly one database is open through this name: ask the mount of one, From(db)")
 
 // ErrNoNumbers is returned by [Mount.Reserve] for a table whose keys are not
@@ -22,14 +22,14 @@ var ErrNoNumbers = fill.ErrNoNumbers
 // in memory, which no connection but the application's own can see.
 var ErrOwnMemory = fill.ErrOwnMemory
 
-// ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are
-// drawn in the transaction of their INSERT. The policy says so of a source with
-// transaction: joined or scope:, and of the kind maxplusone.
+// ErrJoined is returned by [Mount.Keys] and [Mount.Reserve] for keys that are drawn in
+// the transaction of their INSERT: the source has transaction: joined or scope: in the
+// policy, or is of the kind maxplusone.
 var ErrJoined = fill.ErrJoined
 
-// ErrNotUnique is returned for a table whose keys are to be the greatest one
-// and one, where no unique index is on the key column alone, or the keys are no
-// integers: an index on (key, version) lets the same key in twice.
+// ErrNotUnique is returned for a table whose keys are made as its greatest key plus
+// one, if no unique index is on the key column alone, or if the keys are no integers:
+// an index on (key, version) would let the same key in twice.
 var ErrNotUnique = keys.ErrNotUnique
 
 // maxKeys is how many keys may be asked for at once.
@@ -62,10 +62,10 @@ func (m *Mount) Keys(ctx context.Context, name string, n int) ([]driver.Value, e
 	return db.KeysFor(ctx, name, n)
 }
 
-// Reserve returns the first of n consecutive integers for a table's first key
-// column, each from 1 to 2⁶³−1 or to the column's max_bits. An INSERT that brings
-// them is kept. It waits and fails as [Mount.Keys] does, and besides with
-// [ErrNoNumbers] where the keys are not consecutive integers.
+// Reserve returns the first of n consecutive integers for a table's first key column,
+// each from 1 to 2⁶³−1 or to the column's max_bits. An INSERT that brings them is kept.
+// It waits and fails as [Mount.Keys] does. If the keys are not consecutive integers, it
+// fails with [ErrNoNumbers].
 func (m *Mount) Reserve(ctx context.Context, name string, n int) (int64, error) {
 	db, err := m.only(name, n)
 	if err != nil {
@@ -91,7 +91,7 @@ func (m *Mount) KeyColumn(name string) (column string, anytime bool) {
 	return all[0].KeyColumnOf(name)
 }
 
-// only returns the database, if there is one alone.
+// only returns the database of the mount, or an error unless there is exactly one.
 func (m *Mount) only(table string, n int) (*fill.Database, error) {
 	all, _ := m.databases()
 	if len(all) != 1 {

@@ -12,17 +12,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Mount is keyfill at work on one database, or on all databases that are
+// Mount gives access to keyfill's work on one database, or on all databases that are
 // opened through one registered name. It is safe for concurrent use.
 type Mount struct {
 	one *fill.Database // nil for a registered name
 
-	// A registered name's:
+	// The fields below are for a registered name.
 	flakes *numbering.SharedSnowflakes
 	mu     sync.Mutex
 	opened []*fill.Database
-	ended  ended        // of the databases that were closed
-	setTo  *policy.Mode // by SetMode, for databases to come
+	ended  ended        // the counts of the databases that were closed
+	setTo  *policy.Mode // the mode that SetMode has set, for databases that are opened later
 }
 
 // ended holds the counts of the closed databases of a mount.
@@ -31,7 +31,7 @@ type ended struct {
 	sources numbering.PastSources
 }
 
-// add counts one more database opened through the name.
+// add adds a database that was opened through the name.
 func (m *Mount) add(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -41,7 +41,7 @@ func (m *Mount) add(one *fill.Database) {
 	m.opened = append(m.opened, one)
 }
 
-// remove takes a closed database away and keeps its counts. It may be called again.
+// remove removes a closed database and keeps its counts. It may be called again.
 func (m *Mount) remove(one *fill.Database) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,8 +52,8 @@ func (m *Mount) remove(one *fill.Database) {
 	}
 }
 
-// databases returns the open databases that m covers, and what
-// the closed ones have done.
+// databases returns the open databases that m covers, and the counts of the closed
+// ones.
 func (m *Mount) databases() (open []*fill.Database, past ended) {
 	if m.one != nil {
 		return []*fill.Database{m.one}, ended{}
@@ -82,14 +82,15 @@ func (m *Mount) SetMode(mode policy.Mode) {
 	}
 }
 
-// Forget makes the sources read their states again: they give up the integers that they
-// hold, and forget how far each state had come, by which they notice that a store has
-// gone back. The next key is compared with the table again, as the first one was.
+// Forget makes the sources read their states again. They give up the integers that they
+// hold, and forget how far each state had come, which is how they notice that a store
+// has gone back. The next key is compared with the table again, as the first one was.
 //
 // It is for test suites, after they have restored a snapshot of the database. Other
 // processes, and transactions that are open, must not use the database meanwhile: their
-// integers would be given again. A snowflake goes on as it was. Forget returns the errors
-// of series that could not be given back; these are lost numbers, and nothing else.
+// integers would be given again. A snowflake goes on as it was. Forget returns the
+// errors of series that could not be given back; their only effect is that numbers are
+// lost.
 func (m *Mount) Forget(ctx context.Context) error {
 	all, _ := m.databases()
 	var errs []error
@@ -110,10 +111,10 @@ func (m *Mount) Stats() Stats {
 }
 
 // Sources returns the state of each source of the policy, in the order of its entries.
-// It does no I/O. On the mount of a registered name it covers the databases that are open
-// through the name: what sources of one name do in each is summed up as for several
-// states of one source. The counts of databases that were closed are in the sums, so that
-// no count goes back.
+// It does no I/O. On the mount of a registered name it covers the databases that are
+// open through the name: sources of the same name are summed up, like several states of
+// one source. The counts of databases that were closed are in the sums, so that no
+// count goes back.
 func (m *Mount) Sources() []SourceStats {
 	all, past := m.databases()
 	return sourcesOf(all, past.sources)

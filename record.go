@@ -17,10 +17,10 @@ import (
 type Outcome uint8
 
 const (
-	// Unknown means that the engine does not report it: the statement may have left the
-	// row out or changed another one, or the connection broke.
+	// Unknown means that it is not known whether the key was stored: the statement may
+	// have left the row out or changed another one, or the connection broke.
 	Unknown Outcome = iota
-	// Stored means that the row is in the table with this key, as far as its
+	// Stored means that the row is in the table with this key, provided that its
 	// transaction commits.
 	Stored
 	// NotStored means that no row got the key.
@@ -34,9 +34,9 @@ func (o Outcome) String() string {
 
 // RecordedKey is one key that was filled.
 type RecordedKey struct {
-	Table  string // "orders" or "sales.orders", in the case in which the engine compares names
+	Table  string // such as "orders" or "sales.orders", in the case in which the engine compares names
 	Column string // the key column
-	Row    int    // the row of its statement, from 0
+	Row    int    // the index of the row in its statement, from 0
 
 	// Key is a uuid.UUID of github.com/google/uuid, in the byte order of the
 	// stored text, or a string for a text key, or an int64 for an integer.
@@ -61,12 +61,12 @@ type Recorder struct{ recording execution.Recorder }
 //     that failed, a lock wait that timed out, or
 //   - its transaction, which BeginTx has begun, was rolled back.
 //
-// The keys of an attempt are handed over once. Keys that belong to a transaction,
-// and keys of INSERT … SELECT, are drawn again. Without a recorder a retry draws
-// new keys, and the first keys are a gap.
+// The keys of an attempt are used again only once. Keys that belong to a transaction,
+// and keys of INSERT … SELECT, are drawn again. Without a recorder a retry draws new
+// keys, and the first keys are a gap.
 //
-// The key that RETURNING or OUTPUT gives back replaces the key that was sent,
-// as far as the caller reads the rows. Before that the outcome is [Unknown].
+// If RETURNING or OUTPUT gives a key back, it replaces the recorded key when the caller
+// reads its row. Before that the outcome is [Unknown].
 func Record(ctx context.Context) (context.Context, *Recorder) {
 	r := new(Recorder)
 	return execution.WithRecorder(ctx, &r.recording), r
@@ -133,7 +133,7 @@ func keyAs[T any](key any) (T, bool) {
 	if id, isUUID := key.(uuid.UUID); isUUID && to.Kind() == reflect.String {
 		from = reflect.ValueOf(id.String())
 	}
-	// Between types of one kind only, so that no integer becomes a text, and no
+	// Convert only between types of one kind, so that no integer becomes a text, and no
 	// array is cut.
 	if from.Kind() != to.Kind() || !from.CanConvert(to) {
 		return as, false
@@ -149,8 +149,8 @@ var ErrCommitUnknown = retry.ErrCommitUnknown
 
 // RetryOptions change what [Retry] does. The zero value changes nothing.
 type RetryOptions struct {
-	Tx       sql.TxOptions // of each transaction
-	Attempts int           // at most; 0 means 10
+	Tx       sql.TxOptions // options of each transaction
+	Attempts int           // the most attempts; 0 means 10
 }
 
 // retryAttempts is how often [Retry] runs its function at most.

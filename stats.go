@@ -52,50 +52,57 @@ type Cause string
 
 // The causes for which an INSERT gets no key, so that it is not sent.
 const (
-	// CauseStore: the store gave no number in time, or cannot be used as it is.
+	// CauseStore means that the store gave no number in time, or cannot be used as it
+	// is.
 	CauseStore Cause = "store"
-	// CauseStoreBack: the store stands below the integers that it has given before.
+	// CauseStoreBack means that the store's counter is below integers that it has given
+	// before.
 	CauseStoreBack Cause = "store_back"
-	// CauseStoreBehind: the store stands below keys in the table.
+	// CauseStoreBehind means that the store's counter is below keys in the table.
 	CauseStoreBehind Cause = "store_behind"
-	// CauseExhausted: the source has no number left.
+	// CauseExhausted means that the source has no number left.
 	CauseExhausted Cause = "exhausted"
-	// CauseClock: the clock shows a time of which no key can be made.
+	// CauseClock means that the clock shows a time of which no key can be made.
 	CauseClock Cause = "clock"
-	// CauseWorker: other processes have the worker's number, or all numbers.
+	// CauseWorker means that other processes have the worker's number, or all numbers.
 	CauseWorker Cause = "worker"
-	// CauseCanceled: the context of the statement ended.
+	// CauseCanceled means that the context of the statement ended.
 	CauseCanceled Cause = "canceled"
-	// CauseOther: anything else, such as a column that does not suit the source.
+	// CauseOther means anything else, such as a column that does not suit the source.
 	CauseOther Cause = "other"
 )
 
-// The causes for which a filled INSERT stored no key, or why it is not known whether it
-// did. The first two also stand for an INSERT that gets no key, where a question about it
-// failed.
+// The causes for which a filled INSERT stored no key, or for which it is not known
+// whether it did. The first two are also the causes for an INSERT that gets no key
+// because a question to the database about it failed.
 const (
-	// CauseEngine: the database answered with an error.
+	// CauseEngine means that the database answered with an error.
 	CauseEngine Cause = "engine"
-	// CauseColumn: the database, or the driver, answered with an error, and the key
-	// column is of another type than the keys: the log names the change of the policy.
+	// CauseColumn means that the database, or the driver, answered with an error, and
+	// that the key column is of another type than the keys. The log names the needed
+	// change of the policy.
 	CauseColumn Cause = "column"
-	// CauseConnection: the driver answered with another error. The connection may be
-	// broken.
+	// CauseConnection means that the driver answered with another error. The connection
+	// may be broken.
 	CauseConnection Cause = "connection"
-	// CauseTransaction: the transaction of the keys was rolled back, or ended too early.
+	// CauseTransaction means that the transaction of the keys was rolled back, or ended
+	// too early.
 	CauseTransaction Cause = "transaction"
-	// CauseRows: the INSERT gives rows, as by RETURNING, which keyfill does not read.
+	// CauseRows means that the INSERT returns rows, as by RETURNING, which keyfill does
+	// not read.
 	CauseRows Cause = "rows"
-	// CauseUnended: the rows of the INSERT were not read to their end, or the program
-	// closed a bulk load before its end. A load whose connection broke is CauseConnection.
+	// CauseUnended means that the rows of the INSERT were not read to their end, or
+	// that the program closed a bulk load before its end. If the connection of a load
+	// broke, the cause is CauseConnection.
 	CauseUnended Cause = "unended"
-	// CauseConflict: the INSERT is an upsert, or leaves out rows that are there, and the
-	// answer does not identify the new rows.
+	// CauseConflict means that the INSERT is an upsert, or leaves out rows that exist
+	// already, and that the answer does not identify the new rows.
 	CauseConflict Cause = "conflict"
-	// CauseCount: the database counts another number of rows than were sent, since a
-	// trigger left some out, or does not count.
+	// CauseCount means that the database counts another number of rows than were sent,
+	// since a trigger left some out, or that it does not count.
 	CauseCount Cause = "count"
-	// CauseText: the text has other statements too, to which the answer may belong.
+	// CauseText means that the text has other statements too, to which the answer may
+	// belong.
 	CauseText Cause = "text"
 )
 
@@ -116,17 +123,18 @@ type TableStats struct {
 	// load is being sent, and no filled statement was withheld.
 	//
 	// Stored counts the statements that stored all of their keys, by the number of rows
-	// that the engine answered with, which is not a look at the table: a trigger, a rule
-	// or a view may have stored another key, or none, and have counted the row. A later
-	// rollback is not seen either, and the statement stays counted.
+	// that the engine answered with. The table is not read: a trigger, a rule or a view
+	// may have stored another key, or none, and have counted the row. A later rollback
+	// is not seen either, and the statement stays counted.
 	Stored uint64
 	// LeftOut counts the statements that succeeded and stored none of their keys: the
-	// rows of an upsert or of INSERT IGNORE were there, or the INSERT followed EXPLAIN.
+	// rows of an upsert or of INSERT IGNORE existed already, or the INSERT followed
+	// EXPLAIN.
 	LeftOut uint64
 	// Failed counts the statements that ended in an error and stored no key.
 	Failed uint64
-	// Unknown counts the statements of which it is not known whether all keys are
-	// stored, or none: UnknownBy says why.
+	// Unknown counts the statements for which it is not known whether all keys, or
+	// none, are stored. UnknownBy has the causes.
 	Unknown uint64
 
 	// FailedBy counts, by cause, the statements in Failed, and the INSERTs that got no
@@ -137,9 +145,9 @@ type TableStats struct {
 	// UnknownBy counts the statements in Unknown by cause.
 	UnknownBy map[Cause]uint64
 
-	// NoKeyAt is when an INSERT last got no key although its context had not ended and no
-	// question about it had failed. KeysSince counts the keys that were added since then; of
-	// several databases it is the least.
+	// NoKeyAt is when an INSERT last got no key, not counting INSERTs whose context had
+	// ended, or about which a question to the database had failed. KeysSince counts the
+	// keys that were added since then; of several databases it is the least.
 	NoKeyAt   time.Time `json:",omitzero"`
 	KeysSince uint64
 
@@ -239,7 +247,8 @@ type SourceStats struct {
 	// UpstreamFetchErrors its attempts that have failed.
 	UpstreamFetches, UpstreamFetchErrors uint64
 
-	// UpstreamError is LastError for that store.
+	// UpstreamError is the error of the last attempt to fetch from that store, or
+	// empty.
 	UpstreamError string `json:",omitempty"`
 }
 
@@ -280,7 +289,7 @@ func statsOf(db *fill.Database) Stats {
 	return s
 }
 
-// add adds other to s and keeps nothing of it.
+// add adds the counts of other to s, and keeps no reference to the maps of other.
 func (s *Stats) add(other Stats) {
 	s.Passed += other.Passed
 	s.SessionReads += other.SessionReads
@@ -318,7 +327,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// byCause returns counts by the words of their causes.
+// byCause returns the counts with the words of their causes as keys.
 func byCause(counts map[report.Cause]uint64) map[Cause]uint64 {
 	var by map[Cause]uint64
 	for c, n := range counts {
@@ -327,7 +336,8 @@ func byCause(counts map[report.Cause]uint64) map[Cause]uint64 {
 	return by
 }
 
-// summed returns the sums of two maps, neither of which it changes.
+// summed returns a map with the sums of the values of two maps, neither of which it
+// changes.
 func summed[K comparable](a, b map[K]uint64) map[K]uint64 {
 	if b == nil {
 		return a

@@ -12,7 +12,7 @@ import (
 // value of [WithValue] or text of a query, so that a program may log it as it is: the
 // keys are in a [Recorder].
 type Event struct {
-	Entry string // the entry of the policy that matched, as the file spells it; empty if none matched
+	Entry string // the entry of the policy that matched, as the file spells it; empty if none did
 	Table string // the table, as in [RecordedKey]; empty if Entry is
 
 	// Action is "fill" (keys were added), "keep" (the INSERT brings its own), "pass" (no
@@ -22,11 +22,12 @@ type Event struct {
 	Action   string
 	Withheld bool
 
-	Reason Reason // why it is refused, else ""
-	Offset int    // the offset in the query to which Reason belongs; -1 for none
+	Reason Reason // why it is refused; otherwise empty
+	Offset int    // the offset in the query to which Reason belongs; -1 if there is none
 
-	// Keys is how many keys were added. Kind and Source are the kind and the name of the
-	// source, as in [SourceStats]; where several columns are filled, of the first.
+	// Keys is how many keys were added. Kind and Source are the kind and the name of
+	// the source, as in [SourceStats]; if several columns are filled, they are about
+	// the first.
 	Keys         int
 	Kind, Source string
 
@@ -37,9 +38,9 @@ type Event struct {
 	Way    string
 	Joined bool
 
-	// Blocks is how many times the INSERT had to wait for a block of its source, or for
-	// the time or the number that its source needs of a store, and Waited how long all
-	// that took. Both are 0 where its keys were at hand.
+	// Blocks is how many times the INSERT had to wait until its source got a block of
+	// numbers, time or a worker's number from its store, and Waited is how long all
+	// that took. Both are 0 if its keys were in memory.
 	Blocks int
 	Waited time.Duration
 
@@ -108,8 +109,8 @@ func (e Event) LogValue() slog.Value {
 // safe for concurrent use where the context is used by several. It must not use the
 // connection of the statement. If ctx has a trace already, both are called.
 //
-// A traced INSERT takes the longer way through keyfill. Without WithTrace no statement
-// pays anything.
+// A traced INSERT takes a longer way through keyfill. Statements without a trace cost
+// nothing more.
 func WithTrace(ctx context.Context, tell func(Event)) context.Context {
 	return execution.WithTracer(ctx, func(t execution.Traced) { tell(eventOf(t)) })
 }

@@ -10,7 +10,8 @@ import (
 
 // Finding is something that needs an operator's attention.
 type Finding struct {
-	// Severity is "bad" where INSERTs fail now or keys may come twice, else "warn".
+	// Severity is "bad" if INSERTs fail now or keys may come twice, and otherwise
+	// "warn".
 	Severity string `json:"severity"`
 	// Subject is the table, the source, or the entry of the policy.
 	Subject string `json:"subject"`
@@ -20,13 +21,14 @@ type Finding struct {
 	Remedy string `json:"remedy"`
 }
 
-// The severities, of which the worse is the first in the alphabet.
+// The severities. In alphabetical order the worse one comes first.
 const (
 	bad  = "bad"
 	warn = "warn"
 )
 
-// A source whose end is nearer is reported.
+// A source that will be exhausted within soon is reported as warn, and within verySoon
+// as bad.
 const (
 	soon     = 30 * 24 * time.Hour
 	verySoon = 3 * 24 * time.Hour
@@ -52,7 +54,7 @@ func (s Source) findings(now time.Time) []Finding {
 	return append(found, s.endings(now)...)
 }
 
-// endings returns a finding where a source has come near its end.
+// endings returns a finding if a source is near its end, and otherwise none.
 func (s Source) endings(now time.Time) []Finding {
 	as := func(severity, text, remedy string) []Finding {
 		return []Finding{{severity, "source " + s.Name, text, remedy}}
@@ -73,7 +75,8 @@ func (s Source) endings(now time.Time) []Finding {
 // store does.
 func (s Source) isUsedUp() bool { return s.Max > 0 && s.States > 0 && s.Remaining <= 0 }
 
-// isOfKeys reports whether a cause of failures is about keys, not about the INSERT itself.
+// isOfKeys reports whether a cause of failures is about making keys, not about the
+// INSERT itself.
 func isOfKeys(cause string) bool {
 	switch keyfill.Cause(cause) {
 	case keyfill.CauseStore, keyfill.CauseStoreBack, keyfill.CauseStoreBehind,
@@ -114,7 +117,7 @@ func (t Table) findings(now time.Time) []Finding {
 	return found
 }
 
-// withoutKey returns how many INSERTs got no key, and the causes.
+// withoutKey returns how many INSERTs got no key, and for which causes.
 func (t Table) withoutKey() (n uint64, causes string) {
 	var words []string
 	for _, c := range t.Failed {
@@ -126,14 +129,14 @@ func (t Table) withoutKey() (n uint64, causes string) {
 	return n, strings.Join(words, ", ")
 }
 
-// told is how long a past event is reported.
+// told is for how long a past event is reported.
 const told = time.Hour
 
-// isOver reports whether an event is so long past that it is no longer reported. The zero
-// Time is not known.
+// isOver reports whether an event is so long past that it is no longer reported. The
+// zero Time means that the time of the event is not known.
 func isOver(now, last time.Time) bool { return !last.IsZero() && now.Sub(last) > told }
 
-// lastOf returns when something happened last, if that is known.
+// lastOf returns text about when something happened last; empty if that is not known.
 func lastOf(now, last time.Time) string {
 	if last.IsZero() {
 		return ""
@@ -141,7 +144,7 @@ func lastOf(now, last time.Time) string {
 	return ", last " + ago(now, last)
 }
 
-// keysWere writes how many keys were added.
+// keysWere returns text such as "1 key was" or "20 keys were".
 func keysWere(n uint64) string {
 	if n == 1 {
 		return "1 key was"
@@ -149,7 +152,7 @@ func keysWere(n uint64) string {
 	return count(n) + " keys were"
 }
 
-// inserts writes how many INSERTs there were.
+// inserts returns text such as "1 INSERT" or "20 INSERTs".
 func inserts(n uint64) string {
 	if n == 1 {
 		return "1 INSERT"
@@ -157,7 +160,7 @@ func inserts(n uint64) string {
 	return count(n) + " INSERTs"
 }
 
-// times writes how often something happened.
+// times returns text about how often something happened, such as "20 times".
 func times(n uint64) string {
 	if n == 1 {
 		return "once"
@@ -165,7 +168,8 @@ func times(n uint64) string {
 	return count(n) + " times"
 }
 
-// sentence makes a sentence of the text of a reason.
+// sentence returns the text of a reason as a sentence, with a capital letter and a full
+// stop.
 func sentence(text string) string {
 	if text == "" {
 		return text
@@ -173,11 +177,12 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
-// enough is how many INSERTs show that an entry without one is misspelt.
+// enough is how many INSERTs must have been seen before an entry that matched none is
+// reported.
 const enough = 1000
 
-// unmatched returns the entries of the policy that have matched no INSERT although there
-// were many.
+// unmatched returns findings about the entries of the policy that have matched no
+// INSERT although there were many.
 func unmatched(r Report) []Finding {
 	seen := map[string]bool{}
 	all := r.Passed
@@ -202,7 +207,7 @@ func unmatched(r Report) []Finding {
 	return found
 }
 
-// in returns how long it is until a time.
+// in returns text about how long it is until a time, such as "in 3 days".
 func in(now, then time.Time) string {
 	if !then.After(now) {
 		return "now"
@@ -210,7 +215,7 @@ func in(now, then time.Time) string {
 	return "in " + span(then.Sub(now))
 }
 
-// ago returns how long a time is past.
+// ago returns text about how long a time is past, such as "3 days ago".
 func ago(now, then time.Time) string {
 	if then.IsZero() {
 		return "before"
@@ -218,7 +223,7 @@ func ago(now, then time.Time) string {
 	return span(max(now.Sub(then), 0)) + " ago"
 }
 
-// span writes how long something takes, in one unit.
+// span returns a duration as text, in one unit.
 func span(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {

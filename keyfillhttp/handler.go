@@ -83,23 +83,24 @@ func handler(read func() Report) http.Handler {
 			}
 			err = pageTemplate.Execute(&body, newPage(report, r))
 		}
-		if err != nil { // only a fault of this package is
+		if err != nil { // can only be a bug in this package
 			http.Error(w, "keyfillhttp: the page cannot be made: report it with the version of keyfill", http.StatusInternalServerError)
 			return
 		}
 		header.Set("Content-Length", strconv.Itoa(body.Len()))
-		_, _ = body.WriteTo(w) // a client that has disconnected reads no error
+		_, _ = body.WriteTo(w) // a client that has disconnected cannot get an error
 	})
 }
 
-// refreshOf returns after how many seconds a browser is to ask again, from 1 to 3600.
+// refreshOf returns after how many seconds the query wants a browser to ask again, from
+// 1 to 3600.
 func refreshOf(r *http.Request) (seconds int, ok bool) {
 	seconds, err := strconv.Atoi(r.URL.Query().Get("refresh"))
 	return seconds, err == nil && seconds >= 1 && seconds <= 3600
 }
 
-// wantsJSON reports whether the answer is JSON: by the query, else by the header Accept, of
-// whose types the one with the greatest weight counts, and HTML of two alike.
+// wantsJSON reports whether to answer in JSON: if the query says format=json, or,
+// without a format, if the header Accept gives JSON a greater weight than HTML.
 func wantsJSON(r *http.Request) bool {
 	switch r.URL.Query().Get("format") {
 	case "json":

@@ -13,9 +13,9 @@ import (
 type page struct {
 	Report
 	Style   template.CSS
-	Shown   []Table // the first tables
-	More    int     // tables that are not shown
-	Refresh int     // in seconds; 0 without
+	Shown   []Table // the tables that the page shows
+	More    int     // how many tables the page does not show
+	Refresh int     // in seconds; 0 means never
 	At      string
 }
 
@@ -33,7 +33,7 @@ func newPage(r Report, from *http.Request) page {
 	return p
 }
 
-// Verdict is the class of the first line.
+// Verdict returns the CSS class of the first line: good, or the worst severity.
 func (p page) Verdict() string {
 	if len(p.Attention) == 0 {
 		return "good"
@@ -41,7 +41,7 @@ func (p page) Verdict() string {
 	return p.Attention[0].Severity
 }
 
-// Now returns how many findings are bad, where others are not.
+// Now returns how many findings are bad, or 0 if all of them are.
 func (p page) Now() int {
 	n := 0
 	for _, f := range p.Attention {
@@ -70,7 +70,7 @@ func (g group) When() string {
 	return "today"
 }
 
-// Groups returns the findings by their subjects.
+// Groups returns the findings in groups, by severity and subject.
 func (p page) Groups() []group {
 	var all []group
 	for _, f := range p.Attention {
@@ -83,10 +83,10 @@ func (p page) Groups() []group {
 	return all
 }
 
-// Ago returns how long a time is past.
+// Ago returns text about how long a time is past.
 func (p page) Ago(then time.Time) string { return ago(p.Time, then) }
 
-// Moment writes a time: without its date where that is today's.
+// Moment returns a time as text, without the date if that is today's.
 func (p page) Moment(then time.Time) string {
 	switch {
 	case then.IsZero():
@@ -97,10 +97,10 @@ func (p page) Moment(then time.Time) string {
 	return then.Format(time.DateTime)
 }
 
-// Ends reports whether anything is known of a source's end.
+// Ends reports whether it is known when, or at which number, a source will end.
 func (p page) Ends(s Source) bool { return s.Max > 0 && s.States > 0 || !s.Exhausted.IsZero() }
 
-// Until returns until when a source lasts.
+// Until returns text about when a source will be exhausted; empty if that is not known.
 func (p page) Until(s Source) string {
 	if s.Exhausted.IsZero() {
 		return ""
@@ -108,12 +108,13 @@ func (p page) Until(s Source) string {
 	return "until " + s.Exhausted.Format(time.DateOnly) + ", " + in(p.Time, s.Exhausted)
 }
 
-// Percent returns which part of a source's numbers is left.
+// Percent returns how many percent of a source's numbers are left.
 func (p page) Percent(s Source) string {
 	return strconv.FormatFloat(100*float64(s.Remaining)/float64(s.Max), 'f', 1, 64)
 }
 
-// BarWidth is Percent, of which a little is always seen.
+// BarWidth returns Percent, but at least 2 if any numbers are left, so that the bar is
+// visible.
 func (p page) BarWidth(s Source) string {
 	const least = 2
 	if s.Remaining > 0 && float64(s.Remaining) < float64(s.Max)/100*least {
@@ -131,7 +132,7 @@ func (p page) Level(s Source) string {
 	return level
 }
 
-// Fetched returns how long fetches take.
+// Fetched returns text about how long fetches from the store take.
 func (p page) Fetched(s Source) string {
 	if s.Fetches == 0 {
 		return ""
@@ -139,7 +140,7 @@ func (p page) Fetched(s Source) string {
 	return fmt.Sprintf("mean %s, slowest %s", shortTime(s.MeanFetchSeconds), shortTime(s.SlowestFetchSeconds))
 }
 
-// shortTime writes seconds with two digits that matter.
+// shortTime returns a number of seconds as short text, with a unit.
 func shortTime(seconds float64) string {
 	switch d := time.Duration(seconds * float64(time.Second)); {
 	case d < time.Millisecond:
@@ -151,28 +152,29 @@ func shortTime(seconds float64) string {
 	}
 }
 
-// cell is a figure with its name, which a narrow screen shows.
+// cell is a figure on the page with its name, which a narrow screen shows.
 type cell struct {
 	Label string
 	Count uint64
-	Level string // of a figure that should be 0; else ""
+	Level string // the severity of a figure that should be 0; empty for other figures
 }
 
 func newCell(label string, n uint64) cell { return cell{Label: label, Count: n} }
 
 func newAlarm(label string, n uint64, level string) cell { return cell{label, n, level} }
 
-// causes is a sum with its parts by cause.
+// causes is a sum on the page, with its parts by cause.
 type causes struct {
 	Label  string
 	Counts []Count
-	Over   bool // keys were added since
+	Over   bool // whether keys were added since
 }
 
 func newCauses(label string, counts []Count, over bool) causes { return causes{label, counts, over} }
 
-// Level is bad where INSERTs got no key, and warn where that is over, and where they were
-// refused: a reason has a text. Failures in the engine may be what the program expects.
+// Level returns bad if INSERTs got no key, and warn if that is over, or if INSERTs were
+// refused (only a reason for that has a text). Failures in the engine have no level:
+// they may be what the program expects.
 func (c causes) Level() string {
 	level := ""
 	for _, part := range c.Counts {
@@ -188,17 +190,19 @@ func (c causes) Level() string {
 	return level
 }
 
-// Sum adds up the counts.
+// Sum returns the sum of the counts.
 func (c causes) Sum() uint64 { return sum(c.Counts) }
 
-// breakable writes a name that a narrow screen may break after its dots and underscores.
+// breakable returns a name as HTML that a narrow screen may break after dots and
+// underscores.
 func breakable(name string) template.HTML {
 	return template.HTML(breaks.Replace(template.HTMLEscapeString(name)))
 }
 
 var breaks = strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>")
 
-// count writes a number with its thousands apart, by a narrow space that does not break.
+// count returns a number as text, with narrow no-break spaces between groups of three
+// digits.
 func count(n any) string {
 	text := fmt.Sprint(n)
 	sign := ""

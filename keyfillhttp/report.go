@@ -31,12 +31,12 @@ type Report struct {
 // [keyfill.TableStats] describes each count.
 type Table struct {
 	Name     string  `json:"name"`
-	Entry    string  `json:"entry"` // of the policy
+	Entry    string  `json:"entry"` // the entry of the policy
 	Filled   uint64  `json:"filled"`
 	Keys     uint64  `json:"keys"`
 	Stored   uint64  `json:"stored"`
 	LeftOut  uint64  `json:"left_out"`
-	Failed   []Count `json:"failed"` // those that were not sent too
+	Failed   []Count `json:"failed"` // includes INSERTs that were not sent
 	Unknown  []Count `json:"unknown"`
 	Kept     uint64  `json:"kept"`
 	Refused  []Count `json:"refused"`
@@ -44,7 +44,7 @@ type Table struct {
 	Suspects uint64  `json:"suspects"`
 
 	NoKeyAt   time.Time `json:"no_key_at,omitzero"`          // when an INSERT last got no key
-	KeysSince uint64    `json:"keys_since_no_key,omitempty"` // that were added
+	KeysSince uint64    `json:"keys_since_no_key,omitempty"` // how many keys were added since then
 	SuspectAt time.Time `json:"suspect_at,omitzero"`
 }
 
@@ -53,7 +53,7 @@ type Count struct {
 	// Cause is a [keyfill.Cause] or a [keyfill.Reason].
 	Cause string `json:"cause"`
 	Count uint64 `json:"count"`
-	// Text is the sentence of a reason, empty for a cause.
+	// Text is the sentence that explains a reason; empty for a cause.
 	Text string `json:"text,omitempty"`
 }
 
@@ -65,10 +65,10 @@ type Source struct {
 	Tables []string `json:"tables"`
 	States int      `json:"states"`
 
-	Left      int64     `json:"left"`  // reserved and not handed out
-	Block     int64     `json:"block"` // of the next fetch
+	Left      int64     `json:"left"`  // how many numbers are reserved and not handed out
+	Block     int64     `json:"block"` // how many numbers the next fetch reserves
 	Max       int64     `json:"max,omitempty"`
-	Remaining int64     `json:"remaining"` // of Max
+	Remaining int64     `json:"remaining"` // how many numbers up to Max are left
 	PerSecond float64   `json:"per_second"`
 	Exhausted time.Time `json:"exhausted,omitzero"`
 
@@ -147,7 +147,7 @@ func tableOf(name string, s keyfill.TableStats) Table {
 	}
 }
 
-// countsOf lists counts, the greatest first.
+// countsOf returns counts as a list, the greatest first.
 func countsOf[C ~string](by map[C]uint64, text func(C) string) []Count {
 	counts := []Count{}
 	for cause, n := range by {

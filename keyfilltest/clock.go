@@ -15,7 +15,7 @@ type Clock struct {
 // NewClock returns a clock that stands at the instant.
 func NewClock(at time.Time) *Clock { return &Clock{now: at} }
 
-// Now returns the time that the clock shows: the field Now of
+// Now returns the time that the clock shows. It is for the field Now of
 // [keyfill.Options].
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Step moves the clock by d, back where d is negative.
+// Step moves the clock forward by d, or back if d is negative.
 func (c *Clock) Step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

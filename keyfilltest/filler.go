@@ -11,18 +11,19 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// Filler returns the statements that keyfill sends for an application's, for the
-// expectations of a mock. [NewFiller] makes one. It is safe for concurrent use.
+// Filler returns the statements that keyfill sends for statements of an application, so
+// that a test can expect them of a mock. [NewFiller] makes one. It is safe for
+// concurrent use.
 type Filler struct {
 	t  testing.TB
 	db *sql.DB
 
-	mu   sync.Mutex // held while the connection's last statement is wanted
+	mu   sync.Mutex // held until last has been read
 	last *sent
 }
 
-// NewFiller returns a Filler with the keys that a database of [New] with the same
-// options draws. Where the options have entropy, both read from it, so that the keys
+// NewFiller returns a Filler that draws the same keys as a database of [New] with the
+// same options. If the options have entropy, both read from it, so that the keys
 // differ.
 func NewFiller(t testing.TB, o keyfill.Options) *Filler {
 	t.Helper()
@@ -39,9 +40,9 @@ func NewFiller(t testing.TB, o keyfill.Options) *Filler {
 // Fill returns a statement as the mock gets it when the application executes it with
 // these arguments, and the arguments that the mock gets, for WithArgs: a named argument
 // is a sql.NamedArg. The keys are the next ones of their tables: a test that fills its
-// statements in the order in which the application sends them expects the keys that
-// come. A statement that is not filled is returned as it is. Fill fails the test where
-// the statement is refused.
+// statements in the order in which the application sends them expects the right keys. A
+// statement that is not filled is returned as it is. Fill fails the test if the
+// statement is refused.
 func (f *Filler) Fill(query string, args ...any) (sent string, bound []driver.Value) {
 	f.t.Helper()
 	f.mu.Lock()
@@ -83,8 +84,8 @@ func (s *sent) bound() (bound []driver.Value) {
 	return bound
 }
 
-// sent is a connection, its driver and its connector, which keeps the last statement and
-// answers that one row was changed.
+// sent is a connector, its driver and its connection in one. It keeps the last
+// statement, and answers that one row was changed.
 type sent struct {
 	query string
 	args  []driver.NamedValue
@@ -99,7 +100,7 @@ func (s *sent) Prepare(query string) (driver.Stmt, error)    { return prepared{s
 func (s *sent) Begin() (driver.Tx, error)                    { return nil, errOnlyExec }
 func (s *sent) Close() error                                 { return nil }
 
-// CheckNamedValue leaves named arguments to the statement, as go-sqlmock does.
+// CheckNamedValue accepts named arguments, as go-sqlmock does.
 func (s *sent) CheckNamedValue(v *driver.NamedValue) (err error) {
 	v.Value, err = driver.DefaultParameterConverter.ConvertValue(v.Value)
 	return err
@@ -125,5 +126,5 @@ func (p prepared) ExecContext(ctx context.Context, args []driver.NamedValue) (dr
 	return p.conn.ExecContext(ctx, p.query, args)
 }
 
-// CountedRows is as of [New]'s mock.
+// CountedRows returns what the connection of [New] returns.
 func (s *sent) CountedRows() int64 { return mockConn{}.CountedRows() }

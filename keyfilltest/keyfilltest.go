@@ -65,13 +65,13 @@ func New(t testing.TB, o keyfill.Options) (*sql.DB, sqlmock.Sqlmock) {
 // expression of a query that a [Filler] returns.
 func NewMatching(t testing.TB, o keyfill.Options, matcher sqlmock.QueryMatcher) (*sql.DB, sqlmock.Sqlmock) {
 	t.Helper()
-	// go-sqlmock finds its mocks by name.
+	// go-sqlmock finds a mock by its DSN, so each mock gets its own.
 	dsn := "keyfilltest_" + uuid.NewString()
 	inner, mock, err := sqlmock.NewWithDSN(dsn, sqlmock.QueryMatcherOption(matcher))
 	if err != nil {
 		t.Fatalf("keyfilltest: %v", err)
 	}
-	// The mock may not expect to be closed, and that is no error of a clean-up.
+	// Close fails if the mock does not expect it, which is no fault of the test.
 	t.Cleanup(func() { _ = inner.Close() })
 	return Open(t, o, dsn), mock
 }
@@ -96,7 +96,7 @@ func Open(t testing.TB, o keyfill.Options, dsn string) *sql.DB {
 	return db
 }
 
-// Exact matches a query that is equal byte for byte, for mocks that are opened
+// Exact matches a query that is equal byte for byte. It is for mocks that are opened
 // without [New].
 var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string) error {
 	if want != got {
@@ -105,10 +105,9 @@ var Exact sqlmock.QueryMatcher = sqlmock.QueryMatcherFunc(func(want, got string)
 	return nil
 })
 
-// Keys returns the first n keys that a database of [New] with the same options
-// draws for a table, as they are bound, provided that nothing else is drawn
-// before. Where the options have entropy, Keys reads from it too, so the two
-// differ.
+// Keys returns the first n keys that a database of [New] with the same options draws
+// for a table, in the form in which they are bound, provided that nothing else is drawn
+// before. If the options have entropy, Keys reads from it too, so that the keys differ.
 func Keys(t testing.TB, o keyfill.Options, table string, n int) []driver.Value {
 	t.Helper()
 	db, err := keyfill.OpenDB(connector{}, fixed(o))
@@ -146,8 +145,8 @@ func AssertSQL(t testing.TB, o keyfill.Options, query, want string) {
 	}
 }
 
-// fixed returns options with a clock that stands, entropy that counts and
-// integers that count, where they have none.
+// fixed returns the options with a clock that stands still, entropy that counts and
+// integers that count, for each of these that is not set.
 func fixed(o keyfill.Options) keyfill.Options {
 	if o.Now == nil {
 		o.Now = NewClock(Start).Now

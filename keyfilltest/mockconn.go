@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// connector opens the mock of a DSN.
+// connector opens connections of the mock that has this DSN.
 type connector struct {
 	driver driver.Driver
 	dsn    string
@@ -38,8 +38,8 @@ type mock interface {
 	driver.NamedValueChecker
 }
 
-// mockConn is a connection of go-sqlmock that answers the questions of keyfill itself:
-// no expectation names them.
+// mockConn is a connection of go-sqlmock that answers the questions of keyfill itself,
+// so that a test need not expect them.
 type mockConn struct{ mock }
 
 // CountedRows returns how many rows the query of an INSERT … SELECT has. It makes

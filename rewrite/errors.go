@@ -1,11 +1,11 @@
 package rewrite
 
-// Reason is why an INSERT on a configured table is refused, as a short word that
-// will not change, for counters. It is an error and comparable, so that
-// errors.Is(err, rewrite.ErrSelect) asks for the cause.
+// Reason is why an INSERT on a configured table is refused, as a short word that will
+// not change, fit for counters. It is an error and comparable, so that errors.Is(err,
+// rewrite.ErrSelect) finds out whether it is the cause.
 type Reason string
 
-// Error says what to change.
+// Error returns what is wrong with the statement, and what to change.
 func (r Reason) Error() string { return texts[r] }
 
 // Causes that lie in the form of the statement.
@@ -13,19 +13,19 @@ const (
 	// ErrNoColumnList is returned when VALUES stands without a column list and
 	// the policy does not name the table's columns.
 	ErrNoColumnList Reason = "no_column_list"
-	// ErrColumnCount is returned when a row has another number of values than
-	// there are columns, so that the key's place is not known.
+	// ErrColumnCount is returned when a row has another number of values than there are
+	// columns, so that it is not known which value is the key.
 	ErrColumnCount Reason = "column_count"
-	// ErrSelect is returned when the rows come from a query, the column list
-	// does not name the key, and the key's source does not count, or counts in the
-	// statement's own transaction.
+	// ErrSelect is returned when the rows come from a query, the column list does not
+	// name the key, and the key's source makes no counted integers, or makes them in
+	// the statement's own transaction.
 	ErrSelect Reason = "select"
 	// ErrSelectForm is returned when the rows come from a query that cannot be
 	// numbered exactly: it changes data or variables, mixes * with values that
 	// have no type, or has VALUES as a part of it.
 	ErrSelectForm Reason = "select_form"
 	// ErrSelectValues is returned when the rows come from a query that the engine would
-	// number in a temporary table, in which one of its values may become another one.
+	// number in a temporary table, and that table may change one of the query's values.
 	ErrSelectValues Reason = "select_values"
 	// ErrSelectSeveral is returned when the rows come from a query and the text has
 	// other statements, which may change what was counted before the text is sent, and
@@ -46,8 +46,8 @@ const (
 	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
 	// and cannot be kept where the engine numbers them.
 	ErrOrder Reason = "select_order"
-	// ErrOldServer is returned when the rows come from a query and the server
-	// cannot number them.
+	// ErrOldServer is returned when the rows come from a query and the version of the
+	// server cannot number rows.
 	ErrOldServer Reason = "old_server"
 	// ErrStatementLog is returned when the rows come from a query and the server
 	// writes statements to its log, so that a replica would number them otherwise.
@@ -56,9 +56,9 @@ const (
 	// one may change how the INSERT is read, whether it runs, or whether its table
 	// is a temporary one.
 	ErrSeveral Reason = "several"
-	// ErrCTE is returned when the INSERT stands in a WITH clause or in brackets.
+	// ErrCTE is returned when the INSERT is inside a WITH clause or brackets.
 	ErrCTE Reason = "nested"
-	// ErrExplain is returned for EXPLAIN and its like.
+	// ErrExplain is returned for EXPLAIN of an INSERT, and for similar statements.
 	ErrExplain Reason = "explain"
 	// ErrStatementSetting is returned when SET STATEMENT gives a setting to the
 	// INSERT that may change its key or its rows, or gives it as an expression.
@@ -66,15 +66,17 @@ const (
 	// ErrPrepare is returned for PREPARE in SQL, which would bake one key into
 	// every EXECUTE.
 	ErrPrepare Reason = "prepare"
-	// ErrBlock is returned when the INSERT stands in a block of statements that
-	// may be a routine's, beside GOTO, or for a key that belongs to its transaction.
+	// ErrBlock is returned when the INSERT is in a block of statements that may be a
+	// routine's; when it is beside GOTO; and, in any block, for a key that belongs to
+	// its transaction.
 	ErrBlock Reason = "block"
 	// ErrLoop is returned when the INSERT may stand in a loop.
 	ErrLoop Reason = "loop"
 	// ErrMerge is returned for MERGE whose source does not say how many rows it has,
 	// or cannot carry their keys unseen.
 	ErrMerge Reason = "merge"
-	// ErrOutputInto is returned for OUTPUT … INTO.
+	// ErrOutputInto is returned for OUTPUT … INTO, whose rows come from another
+	// statement.
 	ErrOutputInto Reason = "output_into"
 	// ErrMultiTable is returned for INSERT ALL, FIRST and WHEN whose rows come from
 	// a query.
@@ -82,52 +84,54 @@ const (
 	// ErrBulk is returned for LOAD DATA and BULK INSERT, and for COPY and
 	// INSERTBULK whose rows cannot be filled one by one.
 	ErrBulk Reason = "bulk"
-	// ErrExec is returned for INSERT … EXEC.
+	// ErrExec is returned for INSERT … EXEC, whose rows come from a procedure.
 	ErrExec Reason = "exec"
 	// ErrExecutableComment is returned when a comment that the server may run
 	// stands in the statement.
 	ErrExecutableComment Reason = "executable_comment"
-	// ErrUserValue is returned for OVERRIDING USER VALUE.
+	// ErrUserValue is returned for OVERRIDING USER VALUE, which would discard the key.
 	ErrUserValue Reason = "user_value"
-	// ErrTarget is returned when the key column is written with a subscript or
-	// a field.
+	// ErrTarget is returned when the key column is written with a subscript or a field,
+	// such as id[1].
 	ErrTarget Reason = "target"
-	// ErrRowID is returned when the column list has another name of what may be
-	// the key.
+	// ErrRowID is returned when the column list has a name such as rowid, which may
+	// mean the key column.
 	ErrRowID Reason = "rowid"
-	// ErrDoubleQuotes is returned when a name is a string unless sql_mode has
-	// ANSI_QUOTES, or QUOTED_IDENTIFIER is on.
+	// ErrDoubleQuotes is returned when a name is in double quotes, which make it a
+	// string unless sql_mode has ANSI_QUOTES, or QUOTED_IDENTIFIER is on.
 	ErrDoubleQuotes Reason = "double_quotes"
 	// ErrSettings is returned when the text reads differently under settings of
 	// the session that are not known.
 	ErrSettings Reason = "reads_differently"
 	// ErrSubquery is returned when the target is not a table's name.
 	ErrSubquery Reason = "subquery"
-	// ErrReadsCount is returned when the text asks how many rows the statement
-	// before it has changed, and a reservation of its keys, or the question whether
-	// its table is a temporary one, would be that statement.
+	// ErrReadsCount is returned when the text asks how many rows the statement before
+	// it has changed, and keyfill would have to send another statement in between: to
+	// reserve keys, or to ask whether the table is a temporary one.
 	ErrReadsCount Reason = "reads_count"
 	// ErrScope is returned when a key is numbered within the values of other columns,
 	// and one of these is not given for its row as an argument or a literal, or is
 	// NULL.
 	ErrScope Reason = "scope"
-	// ErrReadsKey is returned when the text asks for the last key of its connection
-	// and the INSERT's own is drawn on the same connection.
+	// ErrReadsKey is returned when the text asks for the last key of its connection,
+	// and the INSERT's own key is drawn on the same connection.
 	ErrReadsKey Reason = "reads_key"
-	// ErrTransaction is returned when keys belong to the INSERT's transaction, and
-	// whether one is open is not known.
+	// ErrTransaction is returned when keys belong to the INSERT's transaction, and it
+	// is not known whether a transaction is open.
 	ErrTransaction Reason = "transaction"
 	// ErrTogether is returned when keys belong to the INSERT's transaction, and
 	// other statements of the text would be undone with them, or end it.
 	ErrTogether Reason = "together"
-	// ErrGap is returned when a numbering has no gaps, and rows of the INSERT may be
-	// left out.
+	// ErrGap is returned when a numbering must have no gaps, and rows of the INSERT may
+	// be left out.
 	ErrGap Reason = "gap"
-	// ErrPlace is returned when the table is in another database than the one that
-	// the connection was opened with, or the statement asks how many rows the one
-	// before it has changed, and the question where the table is would be that.
+	// ErrPlace is returned when the table is in another database than the one that the
+	// connection was opened with; or when the statement asks how many rows the
+	// statement before it has changed, and keyfill would have to ask in between where
+	// the table is.
 	ErrPlace Reason = "place"
-	// ErrGrammar is returned when the text is not an INSERT that is understood.
+	// ErrGrammar is returned when the text is not a form of INSERT that keyfill
+	// understands.
 	ErrGrammar Reason = "grammar"
 )
 
@@ -142,8 +146,8 @@ const (
 	// ErrShared is returned when the placeholder in the key's place is used
 	// elsewhere too and cannot be replaced there alone.
 	ErrShared Reason = "shared"
-	// ErrPerStatement is returned when drivers do not agree on which arguments are
-	// whose in a text of several statements.
+	// ErrPerStatement is returned when drivers do not agree on which arguments belong
+	// to which statement of a text.
 	ErrPerStatement Reason = "per_statement"
 	// ErrTooMany is returned when a statement to prepare would have more
 	// arguments than the engine takes.
@@ -151,8 +155,8 @@ const (
 	// ErrArguments is returned when there are not as many arguments as
 	// placeholders, so that a key could end in another column.
 	ErrArguments Reason = "arguments"
-	// ErrNamed is returned when named placeholders do not have named arguments,
-	// or other placeholders have.
+	// ErrNamed is returned when a named placeholder has no named argument, or another
+	// placeholder has one.
 	ErrNamed Reason = "named"
 	// ErrArray is returned when an argument is a list that stands for several
 	// rows.
@@ -162,7 +166,7 @@ const (
 	ErrOption Reason = "option"
 )
 
-// texts are the reasons as a developer reads them.
+// texts are the messages of the reasons, for developers.
 var texts = map[Reason]string{
 	ErrNoColumnList:      "the INSERT has no column list: name the columns in it, or list all of the table's under columns: in the policy",
 	ErrColumnCount:       "a row has another number of values than there are columns: name the columns in the INSERT",
