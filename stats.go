@@ -62,7 +62,7 @@ const (
 	CauseStoreBehind Cause = "store_behind"
 	// CauseExhausted means that the source has no number left.
 	CauseExhausted Cause = "exhausted"
-	// CauseClock means that the clock shows a time of which no key can be made.
+	// CauseClock means that no key can be made of the time that the clock shows.
 	CauseClock Cause = "clock"
 	// CauseWorker means that other processes have the worker's number, or all numbers.
 	CauseWorker Cause = "worker"

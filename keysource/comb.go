@@ -83,7 +83,7 @@ func (s *COMB) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append appends the keys that Next would return to room; see [Source].
+// Append is like Next, but appends the keys to room; see [Source].
 func (s *COMB) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.N == 1 {
 		key, err := s.Key16(ctx, r.Layout)

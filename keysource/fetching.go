@@ -65,7 +65,7 @@ type Meter struct {
 }
 
 // Fetched records a call to the store that took the time took and ended at now. It
-// brought n numbers, when the source still had left.
+// brought n numbers to a source that still had some, as many as left says.
 func (m *Meter) Fetched(now time.Time, took time.Duration, n, left int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *Meter) Fetched(now time.Time, took time.Duration, n, left int64) {
 	m.left, m.at = left+n, now
 }
 
-// rateAt returns used and seen as of now, when the source has left numbers.
+// rateAt returns used and seen as of now. left is how many numbers the source has then.
 func (m *Meter) rateAt(now time.Time, left int64) (used, seen float64) {
 	if m.at.IsZero() {
 		return 0, 0
@@ -102,7 +102,8 @@ func (m *Meter) Failed(now time.Time, err error) {
 	m.f.Err, m.f.ErrAt = err, now
 }
 
-// Fetching returns the statistics as of now, when the source has left numbers.
+// Fetching returns the statistics as of now. left is how many numbers the source has
+// then.
 func (m *Meter) Fetching(now time.Time, left int64) Fetching {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -244,7 +244,7 @@ func (s *Sequence) Next(ctx context.Context, r Request) ([]driver.Value, error) 
 	return fresh(ctx, s, r)
 }
 
-// Append appends the keys that Next would return to room; see [Source].
+// Append is like Next, but appends the keys to room; see [Source].
 func (s *Sequence) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout != "" && r.Layout != dialect.SequentialAsString {
 		return room, ErrLayout

@@ -2,14 +2,15 @@ package keysource
 
 import "time"
 
-// The mark is never more than the borrow cap ahead of the clock. If a source uses its ticks as
-// fast as the clock gives them, its keys come as far ahead as the mark, and a call to the Marker
-// reserves the next tick alone: the source would call it at each tick. So the source holds its
-// keys back by the reach: they are less than the borrow cap minus the reach ahead of the clock,
-// and a call finds ticks of that length to reserve. There are as many keys a second as before.
+// The mark, up to which time is reserved, is never more than three seconds (the borrow cap) ahead
+// of the clock. If a source uses its ticks, the units of time, as fast as the clock gives them,
+// its keys come as far ahead as the mark, and a call to the [Marker] can reserve only the next
+// tick: the source would have to call it at each tick. So the source holds its keys back by the
+// reach: they are less than the borrow cap minus the reach ahead of the clock, and a call can
+// reserve as many ticks as fit in the reach. There are as many keys a second as before.
 //
-// The reach does not move the mark. A process that begins with the same number waits no longer
-// than without it, and a source that has found a setback leaves out enough.
+// The reach does not move the mark. A process that starts with the same worker's number waits no
+// longer than without it.
 const (
 	// markTarget is how long the ticks that a call reserves should last. The reach grows while
 	// the next call comes sooner. It is halved for each markTarget×2 that the next call takes.

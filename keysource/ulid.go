@@ -55,7 +55,7 @@ func (s *ULID) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append appends the keys that Next would return to room; see [Source].
+// Append is like Next, but appends the keys to room; see [Source].
 func (s *ULID) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.Layout == dialect.SequentialAsBinary && r.N > 1 {
 		return appendBinary(ctx, s, room, r)

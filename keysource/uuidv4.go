@@ -30,7 +30,7 @@ func (s *UUIDv4) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append appends the keys that Next would return to room; see [Source].
+// Append is like Next, but appends the keys to room; see [Source].
 func (s *UUIDv4) Append(_ context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	if r.N < 1 {
 		return room, ErrCount

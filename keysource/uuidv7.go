@@ -64,7 +64,7 @@ func (s *UUIDv7) Next(ctx context.Context, r Request) ([]driver.Value, error) {
 	return fresh(ctx, s, r)
 }
 
-// Append appends the keys that Next would return to room; see [Source].
+// Append is like Next, but appends the keys to room; see [Source].
 func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]driver.Value, error) {
 	switch {
 	case r.N == 1 && s.rand.r == nil && r.Layout != dialect.SequentialAsBinary:

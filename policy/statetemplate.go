@@ -84,7 +84,8 @@ func (t template) values() []string {
 	return names
 }
 
-// of returns t with the names of a table. {schema} stays if the schema is not known.
+// of returns t with a table's names for {table} and {schema}. {schema} stays if the
+// schema is not known.
 func (t template) of(n tableName) template {
 	filled := slices.Clone(t)
 	for i, p := range filled {

@@ -72,8 +72,8 @@ const (
 	ErrBlock Reason = "block"
 	// ErrLoop is returned when the INSERT may stand in a loop.
 	ErrLoop Reason = "loop"
-	// ErrMerge is returned for MERGE whose source does not say how many rows it has,
-	// or cannot carry their keys unseen.
+	// ErrMerge is returned for MERGE if the text does not show how many rows its source
+	// has, or if a column for the keys in the source would show elsewhere.
 	ErrMerge Reason = "merge"
 	// ErrOutputInto is returned for OUTPUT … INTO, whose rows come from another
 	// statement.
@@ -91,8 +91,8 @@ const (
 	ErrExecutableComment Reason = "executable_comment"
 	// ErrUserValue is returned for OVERRIDING USER VALUE, which would discard the key.
 	ErrUserValue Reason = "user_value"
-	// ErrTarget is returned when the key column is written with a subscript or a field,
-	// such as id[1].
+	// ErrTarget is returned when the column list names an element or a field of the key
+	// column, not the whole column.
 	ErrTarget Reason = "target"
 	// ErrRowID is returned when the column list has a name such as rowid, which may
 	// mean the key column.
