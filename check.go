@@ -107,8 +107,8 @@ func (s *startCheck) begin(ctx context.Context, db *fill.Database, g *fill.Conn)
 	})
 }
 
-// wantsCheck reports whether the policy, or $KEYFILL_MODE, has the database checked at
-// its start.
+// wantsCheck reports whether the database is checked at its start, as the policy or
+// $KEYFILL_MODE says.
 func wantsCheck(db *fill.Database) bool {
 	mode := policy.Mode(db.Mode.Load())
 	return !db.HasStandIn() && (mode == policy.ModeDryRun || mode == policy.ModeFill && db.Config().Check == policy.CheckStart)

@@ -114,7 +114,8 @@ func wrapConnector(parent driver.Connector, o Options, all *Mount) (*Connector, 
 	}, nil
 }
 
-// Mount returns the mount of the connector's database.
+// Mount returns the [Mount] of the connector's database, which has its statistics and
+// gives out keys.
 func (c *Connector) Mount() *Mount { return c.driver.mount }
 
 // Connect opens a connection that fills keys.
@@ -133,10 +134,10 @@ func (c *Connector) Driver() driver.Driver { return c.driver }
 // closing is how long Close waits for sources that are using their stores.
 const closing = 5 * time.Second
 
-// Close gives back the series of recycled sources and the leases of workers, closes
-// the connections to stores, and closes the connector below if that is an io.Closer.
-// The integers that a sequence has reserved and not used are gaps from then on.
-// It waits for the stores for five seconds at most. sql.DB.Close calls it.
+// Close gives back the series of recycled sources and the leases of workers, closes the
+// connections to stores, and closes the wrapped connector if that is an io.Closer. The
+// integers that a sequence has reserved and not used are gaps from then on. It waits
+// for the stores for five seconds at most. sql.DB.Close calls it.
 func (c *Connector) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closing)
 	defer cancel()

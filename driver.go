@@ -114,10 +114,9 @@ func Register(name string, d driver.Driver, o Options) (*Mount, error) {
 	return m, nil
 }
 
-// Mounts returns the mounts of all names that [Register] and [RegisterByName] have
+// Mounts returns a [Mount] for each name that [Register] and [RegisterByName] have
 // registered in this process, the names of the blank imports of auto among them. A
-// program finds there the mount of a database that another wrapper hides from
-// [From]:
+// program finds there the mount of a database that another wrapper hides from [From]:
 //
 //	db, err := otelsql.Open("mysql-keyfill", dsn)
 //	keys, err := keyfill.Mounts()["mysql-keyfill"].Keys(ctx, "orders", 10)

@@ -196,13 +196,14 @@ type SourceStats struct {
 	Exhausted time.Time `json:",omitzero"`
 
 	// Fetches counts the answers of the store that brought numbers, time or a lease,
-	// FetchErrors the attempts that failed, and Waits the draws that had to wait. A
-	// source that draws in the transactions of statements fetches at each draw.
+	// FetchErrors the attempts that failed, and Waits the draws of keys that had to
+	// wait. A source that draws keys in the transactions of statements fetches at each
+	// draw.
 	Fetches, FetchErrors, Waits uint64
 
 	// LastFetch and SlowestFetch are how long the last and the slowest of Fetches took,
-	// and FetchTime is how long all took together. FetchTimes counts them by time, in
-	// buckets that never change; nil where nothing is fetched.
+	// and FetchTime is how long all took together. FetchTimes counts them by duration,
+	// in buckets that never change; nil if nothing is fetched.
 	LastFetch, SlowestFetch, FetchTime time.Duration
 
 	LastFetchAt time.Time `json:",omitzero"` // when the last of Fetches ended

@@ -13,7 +13,7 @@ import (
 // keys are in a [Recorder].
 type Event struct {
 	Entry string // the entry of the policy that matched, as the file spells it; empty if none did
-	Table string // the table, as in [RecordedKey]; empty if Entry is
+	Table string // the table, as in [RecordedKey]; empty if Entry is empty
 
 	// Action is "fill" (keys were added), "keep" (the INSERT brings its own), "pass" (no
 	// entry matches) or "refuse" (it cannot be filled exactly). Withheld reports that the

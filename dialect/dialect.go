@@ -189,11 +189,14 @@ func (d *Dialect) FirstRows(n int) string { return strings.ReplaceAll(d.First, "
 func (d *Dialect) SharesFamily(with *Dialect) bool { return d.Family == with.Family }
 
 const (
-	// FoldCase compares quoted and unquoted identifiers alike without case.
+	// FoldCase means that quoted and unquoted identifiers are compared alike, without
+	// case.
 	FoldCase Folding = iota
-	// FoldLower turns unquoted identifiers to lower case, quoted ones are exact.
+	// FoldLower means that unquoted identifiers are turned to lower case, and quoted
+	// ones are exact.
 	FoldLower
-	// FoldUpper turns unquoted identifiers to upper case, quoted ones are exact.
+	// FoldUpper means that unquoted identifiers are turned to upper case, and quoted
+	// ones are exact.
 	FoldUpper
 )
 

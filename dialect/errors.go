@@ -15,9 +15,9 @@ const (
 	// the engine.
 	ErrorOther ErrorClass = iota
 
-	// ErrorTransaction means that the engine has rolled back the transaction in favour of
-	// another one (a deadlock, a failed serialization): the same transaction may succeed
-	// when it is made again.
+	// ErrorTransaction means that the engine has rolled back the transaction in favour
+	// of another one (a deadlock, a failed serialization): the same transaction may
+	// succeed when it is repeated.
 	ErrorTransaction
 
 	// ErrorLock means that a lock wait timed out. Whether the transaction is still open

@@ -245,8 +245,8 @@ func (s *Setting) all() (all Settings) {
 	return all
 }
 
-// possible are the settings that a session of each dialect can have: MariaDB's
-// modes of other engines hold ANSI_QUOTES, and a client has one character set.
+// possible are the settings that a session of each dialect can have: MariaDB's modes of
+// other engines include ANSI_QUOTES, and a client has one character set.
 var possible = func() map[string][]Settings {
 	all := map[string][]Settings{}
 	for _, d := range All() {

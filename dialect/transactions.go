@@ -52,16 +52,16 @@ type Transactions struct {
 	// other, as if each had been sent alone.
 	OneByOne bool
 
-	// Number asks for the number of the open transaction, as a text, which is NULL before
-	// the transaction has written something. Fate asks another session for the state of
-	// the transaction with the number %: "in progress", "aborted", which is final, or
-	// anything else. Both are empty if the engine cannot answer. An engine that only
-	// imitates this one may refuse them.
+	// Number is a query for the number of the open transaction, as a text, which is
+	// NULL before the transaction has written something. Fate is a query, sent by
+	// another session, for the state of the transaction with the number %: "in
+	// progress", "aborted", which is final, or anything else. Both are empty if the
+	// engine cannot answer. An engine that only imitates this one may refuse them.
 	Number, Fate string
 
 	// ReadOnly is a statement after which a session can change no database. It is empty
-	// if the engine has none for a whole session, or a pooler would leave it to other
-	// clients: PgBouncer does.
+	// if the engine has none for a whole session, or if a pooler, such as PgBouncer,
+	// would keep its effect for other clients.
 	ReadOnly string
 
 	// Snapshots reports whether the session's default isolation may let a transaction
@@ -100,9 +100,10 @@ var mariadbTransactions = func() Transactions {
 }()
 
 // PostgreSQL 18 documentation, "SAVEPOINT"; 54.2.2.1, "Multiple Statements in a Simple
-// Query": by the other protocol a text has one statement. 9.28.5, "Transaction ID and
-// Snapshot Information Functions": txid_status, from 10 on, is pg_xact_status from 13 on.
-// A server in recovery learns the state of a transaction late, so its answer is not used.
+// Query": in the extended protocol a text has one statement. 9.28.5, "Transaction ID
+// and Snapshot Information Functions": txid_status, from 10 on, is pg_xact_status from
+// 13 on. A server in recovery learns the state of a transaction late, so its answer is
+// not used.
 var postgresTransactions = Transactions{
 	Set:       "SAVEPOINT %",
 	Undo:      "ROLLBACK TO SAVEPOINT %",

@@ -124,7 +124,7 @@ func reportOf(now time.Time, stats keyfill.Stats, sources []keyfill.SourceStats)
 	return r
 }
 
-// compareBool orders false before true.
+// compareBool compares two values in the order false, true.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:

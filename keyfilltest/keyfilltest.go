@@ -49,12 +49,11 @@ import (
 // have a clock: 2026-01-01 00:00:00 UTC.
 var Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns a database that fills keys and sends its statements to a mock, and
-// the mock, whose expectations are compared byte for byte ([Exact]). Where the options
-// have no clock, entropy or stand-in for stores, the clock stands at [Start], the
-// entropy counts, and so do the integers of each state, from 1: the keys are the same
-// in every run. The policy must name the dialect. The database is closed at the end of
-// the test.
+// New returns a database that fills keys and sends its statements to a mock, and the
+// mock, whose expectations are compared byte for byte ([Exact]). If the options have no
+// clock, entropy or Reservers, the clock stands at [Start], the entropy counts, and so
+// do the integers of each state, from 1: the keys are the same in every run. The policy
+// must name the dialect. The database is closed at the end of the test.
 func New(t testing.TB, o keyfill.Options) (*sql.DB, sqlmock.Sqlmock) {
 	t.Helper()
 	return NewMatching(t, o, Exact)

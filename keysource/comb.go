@@ -216,8 +216,8 @@ func (w *words) fillTails(tails []combTail) {
 	}
 }
 
-// Traits returns that only uniqueness is promised: keys of the same millisecond are in
-// random order, unless one request made them.
+// Traits promises uniqueness alone: keys of the same millisecond are in random order,
+// unless one request made them.
 func (s *COMB) Traits() Traits { return Traits{} }
 
 // milli returns the time for a new key in milliseconds since the epoch: the clock's, or

@@ -110,7 +110,7 @@ func (w *words) some(n int) []uint64 {
 
 // make fills w with new numbers. If it panics, used still says that no number is left.
 func (w *words) make() {
-	_, _ = rand.Read(w.seed[:]) // never fails, as above
+	_, _ = rand.Read(w.seed[:]) // never fails (Go 1.24)
 	w.maker.Seed(w.seed)
 	for i := range w.numbers {
 		w.numbers[i] = w.maker.Uint64()

@@ -144,8 +144,8 @@ type Env struct {
 
 	// Waited is called after a request has waited for the store, whether it got keys or
 	// not, with its context and the duration. It must be safe for concurrent use. It is
-	// not called for a request whose keys are in memory, nor by a source on the
-	// statements' connections. It may be nil.
+	// not called for a request whose keys are in memory, nor by a source that reserves
+	// on the statements' connections. It may be nil.
 	Waited func(ctx context.Context, d time.Duration)
 }
 

@@ -84,7 +84,7 @@ type Snowflake struct {
 	borrow  int64  // how far ahead of the clock a tick may begin, in milliseconds
 	workers *Workers
 
-	patience time.Duration // of a request
+	patience time.Duration // how long a request waits for the Marker
 	waited   func(ctx context.Context, began time.Time)
 
 	closing chan struct{} // closed by Close

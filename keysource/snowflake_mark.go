@@ -38,11 +38,11 @@ import (
 // process that raised it, and keys may be as far ahead of the clock. So a source whose
 // clock shows no less waits for the next tick at most.
 type Marker interface {
-	// Mark raises the mark to until if it is lower, and returns the mark before that: any
-	// time before 1970, or 0, if there was no mark. Both are milliseconds since 1970. It
-	// must read and raise in one step, durably before it returns, and return soon after
-	// the context has ended. A source calls it once at a time, off the goroutine of any
-	// request.
+	// Mark raises the mark to until if it is lower, and returns the mark before that:
+	// any time before 1970, or 0, if there was no mark. Both are milliseconds since
+	// 1970. It must read and raise in one step, durably before it returns, and return
+	// soon after the context has ended. A source has only one call of Mark in progress,
+	// on a goroutine that no request waits on directly.
 	//
 	// An error that wraps [ErrStoreState] is passed on at once; after any other the store
 	// counts as down, and is asked again.

@@ -12,12 +12,13 @@ import "time"
 // The reach does not move the mark. A process that starts with the same worker's number waits no
 // longer than without it.
 const (
-	// markTarget is how long the ticks that a call reserves should last. The reach grows while
-	// the next call comes sooner. It is halved for each markTarget×2 that the next call takes.
+	// markTarget is how long the ticks (units of time) that a call to the Marker
+	// reserves should last. The reach grows while the next call comes sooner. It is
+	// halved for each two markTargets until the next call.
 	markTarget = time.Second
 
-	// maxReach is the greatest reach. Keys are less than a second ahead of the clock then, as
-	// without a Marker.
+	// maxReach is the greatest reach, in milliseconds. With it, keys are less than a
+	// second ahead of the clock, as without a Marker.
 	maxReach = markedBorrow - unmarkedBorrow
 
 	// reachShare is how fast the reach grows: by an eighth of the time that passes.

@@ -17,9 +17,9 @@ type StoreDriver interface {
 	OpenStore(dsn string) (Store, error)
 }
 
-// EndpointsDriver is a [StoreDriver] of servers that are named one by one, as the servers
-// of a cluster are: the policy file may have endpoints and the fields beside it instead
-// of a DSN.
+// EndpointsDriver is a [StoreDriver] for servers that are listed one by one, as the
+// servers of a cluster are: the policy file may have the field endpoints, and the
+// fields that go with it, instead of a DSN.
 type EndpointsDriver interface {
 	StoreDriver
 
@@ -78,15 +78,16 @@ type Store interface {
 	// most 190 characters, the process that raises the mark, for people who look.
 	Marker(s State, worker int64, owner string) Marker
 
-	// Bind notes that the keys of a state go to a column, such as "orders.id". Two states
-	// that fill one column repeat each other's keys: where another state was bound to it,
-	// Bind changes nothing and returns an error that wraps [ErrStoreState]. So it does if
-	// the state was bound to the column with other parameters: two processes that lay out
-	// keys in different ways make equal ones. Looking and noting are one atomic step. The
-	// note stays when the policy changes.
+	// Bind notes that the keys of a state go to a column, such as "orders.id". If
+	// another state is noted for the column, Bind changes nothing and returns an error
+	// that wraps [ErrStoreState], since two states that fill one column repeat each
+	// other's keys. It does the same if this state is noted for the column with other
+	// parameters, since two processes that lay out keys in different ways make equal
+	// ones. Bind looks and notes in one atomic step. The note stays when the policy
+	// changes.
 	Bind(ctx context.Context, s State, column string) error
 
-	// Close gives connections back. The states stay.
+	// Close closes the connections. The states stay stored.
 	Close() error
 }
 

@@ -94,8 +94,8 @@ func (s *UUIDv7) Append(ctx context.Context, room []driver.Value, r Request) ([]
 	return room, nil
 }
 
-// appendOneText appends one key as text. The words that make the key have room for the
-// text, which spares most keys an allocation.
+// appendOneText appends one key as text. The random numbers of the key come with a
+// buffer for its text, which spares most keys an allocation.
 func (s *UUIDv7) appendOneText(ctx context.Context, room []driver.Value, l dialect.Layout) ([]driver.Value, error) {
 	tick, now, err := s.reserve(ctx, 1)
 	if err != nil {

@@ -37,7 +37,8 @@ type Config struct {
 	// instead. Empty means [SessionReadsError].
 	SessionReads SessionReads
 
-	// Mode is how the statements of all tables are treated.
+	// Mode says what is done with the statements of all tables: they are filled, only
+	// reported, or left alone.
 	Mode Mode
 
 	// Unsupported is what happens to an INSERT on a configured table that cannot be

@@ -93,7 +93,7 @@ func (m *mistakes) misreadField(pos position, p place, msg string) {
 	m.add(pos, p.parent(), msg)
 }
 
-// wrong adds a mistake of meaning at p, unless p could not be read.
+// wrong adds a mistake about the value at p, unless that value could not be read.
 func (m *mistakes) wrong(p place, format string, args ...any) {
 	if !m.unread[p.top()] {
 		m.add(m.origin.find(p), p, fmt.Sprintf(format, args...))

@@ -55,9 +55,11 @@ const (
 	// OrderedByMillisecond means that the keys of one process sort by the
 	// millisecond in which they were made.
 	OrderedByMillisecond Order = "by the millisecond"
-	// OrderedInSeries means that the keys of one series sort as they were made.
+	// OrderedInSeries means that the keys of one series (a range that one process owns
+	// at a time) sort as they were made.
 	OrderedInSeries Order = "in a series"
-	// OrderedInSpread means that the keys of one spread sort as they were made.
+	// OrderedInSpread means that the keys of one spread (the first three digits of a
+	// composite key) sort as they were made.
 	OrderedInSpread Order = "in a spread"
 	// OrderedInProcess means that the keys of one process sort as they were made.
 	OrderedInProcess Order = "in a process"

@@ -42,5 +42,6 @@ func lastInsertIDOf(d *dialect.Dialect) LastInsertID {
 	return LastInsertIDOff
 }
 
-// sessionDialects have a LAST_INSERT_ID(expression) that an INSERT may hold.
+// sessionDialects are the dialects with a LAST_INSERT_ID(expression) that an INSERT may
+// contain.
 var sessionDialects = []string{dialect.MySQL().Name, dialect.MariaDB().Name}

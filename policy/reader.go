@@ -33,7 +33,8 @@ func (r *reader) is(p place, n *yaml.Node, kind yaml.Kind, name string) bool {
 	return true
 }
 
-// isMapping is like is, for mappings; its message gives an example of the right value.
+// isMapping reports whether n is a mapping. If not, it adds the mistake, with an
+// example of the right value.
 func (r *reader) isMapping(p place, n *yaml.Node) bool {
 	if !r.isPlain(p, n) {
 		return false

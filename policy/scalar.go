@@ -90,7 +90,7 @@ func choice(name string, numbers []int) shape[int] {
 	}
 }
 
-// boolean is the shape of true and false.
+// boolean is the shape (type of a value in the file) of true and false.
 var boolean = shape[bool]{
 	read: func(r *reader, p place, n *yaml.Node) bool {
 		if !r.is(p, n, yaml.ScalarNode, "boolean") {

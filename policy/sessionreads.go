@@ -5,7 +5,7 @@ package policy
 // that number instead: the engine would return the number of another row.
 type SessionReads string
 
-// What happens to such a statement.
+// The values of SessionReads.
 const (
 	SessionReadsError SessionReads = "error" // the statement is an error, before anything is sent
 	SessionReadsWarn  SessionReads = "warn"  // the statement is sent, and the log gets a warning

@@ -99,8 +99,9 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	switch {
 	case use == nil:
 	case !use.source.equal(rk.Source), !use.shared && !use.isOf[ref]:
-		// This happens only to a table of a glob whose name gives its state the
-		// name of another column's; Compile has refused the other cases.
+		// This happens only to a table that a glob matches, if the table's name makes
+		// the name of its state that of another column's state. Compile has refused the
+		// other cases.
 		if Stateful(rk.Source) {
 			rk.fault = fmt.Sprintf("the state %s belongs to another column too: say name: in the source of one of them",
 				showState(rk.State))

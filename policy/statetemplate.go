@@ -68,7 +68,7 @@ const templateWords = "{schema}, {table} and {value:x}"
 // literally returns the template of a literal text, whose braces have no meaning.
 func literally(text string) template { return template{{text: text}} }
 
-// has reports whether a word occurs in t.
+// has reports whether t contains a word in braces, such as {table}.
 func (t template) has(w templateWord) bool {
 	return slices.ContainsFunc(t, func(p templatePart) bool { return p.word == w })
 }

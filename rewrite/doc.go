@@ -58,14 +58,13 @@
 // gives one row and each INTO has VALUES. Whether their conditions left a row out
 // is not known.
 //
-// COPY … FROM STDIN and the INSERTBULK of go-mssqldb, alone in their text, open a
-// bulk load: rows are the executions of the prepared text, and get their keys as
-// arguments. A COPY with options that change how the values of lib/pq are read is
-// treated as the following.
+// COPY … FROM STDIN and the INSERTBULK of go-mssqldb, alone in their text, open a bulk
+// load: rows are the executions of the prepared text, and get their keys as arguments.
+// A COPY with options that change how the values of lib/pq are read is treated like the
+// statements in the last paragraph of this section.
 //
-// Transact-SQL and PL/SQL run an INSERT in a block, after IF or in TRY at most
-// once: it is filled. After the beginning of a loop, or beside GOTO, it is
-// refused.
+// An INSERT in a block of Transact-SQL or PL/SQL, after IF or in TRY, runs at most once
+// and is filled. After the beginning of a loop, or beside GOTO, it is refused.
 //
 // Other MERGEs and COPYs, LOAD DATA, BULK INSERT, INSERT ALL of a query, PREPARE,
 // OUTPUT … INTO and other blocks are refused on a configured table unless the
@@ -96,11 +95,12 @@
 //
 // # Placeholders
 //
-// A placeholder that is added has the caller's style: the next highest number, or
-// a name that is free. In SQLite $n is a name, which some drivers number by its
-// digits and others by where it first stands in the text: there the caller's own
-// after the key get new numbers too, so that $1, $2 … keep this order. If they do
-// not have it before, keys are literals, and the text cannot be prepared.
+// A placeholder that is added has the caller's style: the next highest number, or a
+// name that is free. In SQLite $n is a name, which some drivers number by its digits
+// and others by where it first stands in the text: there the caller's placeholders
+// after the key get new numbers too, so that $1, $2 … stay in this order. If they are
+// not in this order in the caller's text, keys are literals, and the text cannot be
+// prepared.
 //
 // # Several statements
 //
@@ -115,11 +115,11 @@
 //
 // # Filled twice
 //
-// A filled text that comes through again, as with two mounts one above the other,
-// is kept. Its bound keys are looked at when it is executed, as the caller's own
-// would be, and none of them counts as "no key"; they are not looked at in
-// LAST_INSERT_ID(key), where neither NULL nor zero counts as "no key", and where a
-// query or MERGE gives them as a column.
+// A filled text that keyfill gets once more, as with one mount inside another, is kept.
+// Its bound keys are looked at when it is executed, as the caller's own would be, and
+// none of them counts as "no key"; they are not looked at in LAST_INSERT_ID(key), where
+// neither NULL nor zero counts as "no key", and where a query or MERGE gives them as a
+// column.
 //
 // # Caveats
 //

@@ -28,23 +28,23 @@ const (
 	// number in a temporary table, and that table may change one of the query's values.
 	ErrSelectValues Reason = "select_values"
 	// ErrSelectSeveral is returned when the rows come from a query and the text has
-	// other statements, which may change what was counted before the text is sent, and
-	// which the engine does not undo with the INSERT, as far as is known.
+	// other statements. These may change how many rows the query has after keyfill has
+	// counted them, and it is not known that the engine undoes them with the INSERT.
 	ErrSelectSeveral Reason = "select_several"
-	// ErrSet is returned when the only row of VALUES calls a function that returns a
-	// set, so that it is stored as several rows, beside DEFAULT or a value in the
-	// key's place; and when the engine finds such a call there or in a SELECT without
-	// FROM.
+	// ErrSet is returned when a row would be stored as several: the only row of VALUES
+	// calls a function that returns a set, beside DEFAULT or a value for the key; or
+	// the engine finds such a call in that row, or in a SELECT without FROM.
 	ErrSet Reason = "set"
-	// ErrSetRule is returned when the only row of VALUES calls a function that returns a
-	// set, and a rule of PostgreSQL on the table would write something else for the query
-	// that the row becomes.
+	// ErrSetRule is returned when the only row of VALUES calls a function that returns
+	// a set, so that keyfill would make a query of the row, and a rule of PostgreSQL on
+	// the table would write something else for that query.
 	ErrSetRule Reason = "set_rule"
 	// ErrSetRow is returned when the only row of VALUES calls a function that returns a
-	// set, beside a row constructor, which takes the type of its column in VALUES alone.
+	// set, beside a row constructor, which would not get the type of its column in a
+	// query.
 	ErrSetRow Reason = "set_row"
 	// ErrOrder is returned when the ORDER BY of a query decides which rows are stored,
-	// and cannot be kept where the engine numbers them.
+	// and cannot be kept if the engine numbers the rows.
 	ErrOrder Reason = "select_order"
 	// ErrOldServer is returned when the rows come from a query and the version of the
 	// server cannot number rows.
@@ -63,14 +63,14 @@ const (
 	// ErrStatementSetting is returned when SET STATEMENT gives a setting to the
 	// INSERT that may change its key or its rows, or gives it as an expression.
 	ErrStatementSetting Reason = "statement_setting"
-	// ErrPrepare is returned for PREPARE in SQL, which would bake one key into
-	// every EXECUTE.
+	// ErrPrepare is returned for PREPARE in SQL, which would give every EXECUTE the
+	// same key.
 	ErrPrepare Reason = "prepare"
 	// ErrBlock is returned when the INSERT is in a block of statements that may be a
 	// routine's; when it is beside GOTO; and, in any block, for a key that belongs to
 	// its transaction.
 	ErrBlock Reason = "block"
-	// ErrLoop is returned when the INSERT may stand in a loop.
+	// ErrLoop is returned when the INSERT may be in a loop.
 	ErrLoop Reason = "loop"
 	// ErrMerge is returned for MERGE if the text does not show how many rows its source
 	// has, or if a column for the keys in the source would show elsewhere.
@@ -103,7 +103,8 @@ const (
 	// ErrSettings is returned when the text reads differently under settings of
 	// the session that are not known.
 	ErrSettings Reason = "reads_differently"
-	// ErrSubquery is returned when the target is not a table's name.
+	// ErrSubquery is returned when the target of the INSERT is a query or the like, and
+	// not a table's name.
 	ErrSubquery Reason = "subquery"
 	// ErrReadsCount is returned when the text asks how many rows the statement before
 	// it has changed, and keyfill would have to send another statement in between: to
@@ -139,12 +140,12 @@ const (
 const (
 	// ErrStyles is returned when placeholders of several styles are mixed.
 	ErrStyles Reason = "styles"
-	// ErrFirstUse is returned when some drivers number placeholders by their
-	// first use in the text and the numbers are not in that order: for a key that
-	// depends on an argument, and for a text to prepare.
+	// ErrFirstUse is returned when some drivers number placeholders such as $2 by their
+	// first use in the text, and the numbers are not in that order. It concerns keys
+	// that depend on an argument, and texts to prepare.
 	ErrFirstUse Reason = "first_use"
-	// ErrShared is returned when the placeholder in the key's place is used
-	// elsewhere too and cannot be replaced there alone.
+	// ErrShared is returned when the placeholder for the key's value is used elsewhere
+	// in the text too, and cannot be replaced in the key's place alone.
 	ErrShared Reason = "shared"
 	// ErrPerStatement is returned when drivers do not agree on which arguments belong
 	// to which statement of a text.
