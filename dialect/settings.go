@@ -35,9 +35,11 @@ const (
 	// forms one character with the next byte, which may be a backslash or a backtick.
 	// MySQL 8.4, section 12.3.3, "Connection Character Sets and Collations".
 	GBKClient
-	// Big5Client is the same for the character set big5.
+	// Big5Client is the character set big5 of a client, whose characters may have two
+	// bytes, as in gbk.
 	Big5Client
-	// SJISClient is the same for the character sets sjis and cp932.
+	// SJISClient is the character set sjis or cp932 of a client, whose characters may
+	// have two bytes, as in gbk.
 	SJISClient
 
 	allSettings = iota // the number of the settings above

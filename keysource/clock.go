@@ -149,7 +149,7 @@ func (c *clock) wait(ctx context.Context, now, until int64) error {
 	return nil
 }
 
-// advance sets lift so that the clock reads to or later.
+// advance sets lift so that the clock reads at least the time to.
 func (c *clock) advance(to int64) {
 	for {
 		t, lift := c.now(), c.lift.Load()

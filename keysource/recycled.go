@@ -298,7 +298,7 @@ func (s *Recycled) Advance(ctx context.Context, to int64) error {
 }
 
 // follow gives up the integers in hand that are below to, and reports whether the store
-// is known to open new series at to or above.
+// is known to open no new series below to.
 func (s *Recycled) follow(to int64) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

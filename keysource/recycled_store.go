@@ -24,10 +24,11 @@ type SeriesStore interface {
 	// none.
 	Own(ctx context.Context) (Series, error)
 
-	// Move raises the next integer of a series from s.Next to to, which is not less,
-	// and restarts the lease, if the row belongs to this owner, has s.Epoch and still
-	// has s.Next. Otherwise it changes nothing and returns the row as it is, or the
-	// zero Series if there is no row. It returns only after its change is committed.
+	// Move raises the next integer of a series from s.Next to the argument to, which is
+	// not less, and restarts the lease, if the row belongs to this owner, has s.Epoch
+	// and still has s.Next. Otherwise it changes nothing and returns the row as it is,
+	// or the zero Series if there is no row. It returns only after its change is
+	// committed.
 	Move(ctx context.Context, s Series, to int64) (now Series, moved bool, err error)
 
 	// TakeOver gives this owner the lowest abandoned series that has n ≥ 1 integers
@@ -42,11 +43,11 @@ type SeriesStore interface {
 	Open(ctx context.Context, seen int64) (Series, error)
 
 	// GiveUp ends this owner's right to a series. If the row is still as in s, its next
-	// integer is set to to: a to below s.Next gives back the integers that were
-	// reserved last and not used. A series that is then used up is removed.
+	// integer is set to the argument to: a value below s.Next gives back the integers
+	// that were reserved last and not used. A series that is then used up is removed.
 	GiveUp(ctx context.Context, s Series, to int64) error
 
-	// Advance makes every series that is opened from now on begin at to or above.
+	// Advance ensures that no series that is opened from now on begins below to.
 	Advance(ctx context.Context, to int64) error
 }
 

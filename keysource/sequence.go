@@ -31,8 +31,8 @@ type Reserver interface {
 	// back: it reserves nothing and returns its counter.
 	Reserve(ctx context.Context, n, seen int64) (Reservation, error)
 
-	// Advance makes every later reservation begin at to or above. It does nothing if
-	// the counter is as high already.
+	// Advance ensures that the store reserves no integer below to from now on. It does
+	// nothing if the counter is as high already.
 	Advance(ctx context.Context, to int64) error
 }
 
@@ -86,8 +86,8 @@ type SequenceOptions struct {
 	// the last ones up to Max: the keys of all processes are in the order of time, and
 	// each statement waits for the store.
 	Block int64
-	// MinBlock and MaxBlock bound a number that follows the use. Zero means 10 and
-	// 1,000,000.
+	// MinBlock and MaxBlock bound how many integers are reserved at a time if Block is
+	// zero. Zero means 10 and 1,000,000.
 	MinBlock, MaxBlock int64
 
 	// Max is the last integer, such as 2³¹−1 or 2⁵³−1; zero means 2⁶³−1. The first
@@ -112,9 +112,9 @@ type SequenceOptions struct {
 	// Warn is called when the store's counter is below MaxKey and the source goes on by
 	// RemedyWarn. It may be nil, and it may ask the store.
 	Warn func(context.Context)
-	// Raise returns the command that raises the store's counter to to, which the texts
-	// of [ErrStoreBehind] and [ErrStoreBack] then name. If it is nil, they advise to
-	// raise the counter by hand or to let it advance.
+	// Raise returns the command that raises the store's counter to the number to, which
+	// the texts of [ErrStoreBehind] and [ErrStoreBack] then name. If it is nil, they
+	// advise to raise the counter by hand or to let it advance.
 	Raise func(to int64) string
 }
 
@@ -333,11 +333,11 @@ func (s *Sequence) giveUp() {
 	s.discard()
 }
 
-// Advance makes every later key of this source, and every later block of other
-// processes, to or greater; the blocks that they hold already stay. It asks the store
-// only if the store's counter may be below to, and only once; if that fails, the next
-// fetch advances the counter. It returns [ErrStoreDown], [ErrStoreState] and
-// [ErrClosed].
+// Advance ensures that this source hands out no key below to from now on, and that
+// other processes get no block below to; the blocks that they hold already stay. It
+// asks the store only if the store's counter may be below to, and only once; if that
+// fails, the next fetch advances the counter. It returns [ErrStoreDown],
+// [ErrStoreState] and [ErrClosed].
 //
 // It is called after the application's row with the key was inserted, so that a refused
 // row changes nothing. A process that starts in between finds the store's counter below
@@ -364,8 +364,8 @@ func (s *Sequence) Advance(ctx context.Context, to int64) error {
 	return nil
 }
 
-// follow makes every later key of this source to or greater, and reports whether the
-// store's counter is known to be as high.
+// follow ensures that this source hands out no key below to from now on, and reports
+// whether the store's counter is known to be as high.
 func (s *Sequence) follow(to int64) (known bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,8 @@ func (s *Snowflake) Above(key int64) error {
 }
 
 // overtaken reports whether the source has given out no key yet, and cannot for more
-// than ten seconds, since the mark of its worker's number is that far ahead of its
-// clock. It also returns the mark.
+// than ten seconds, since other processes have reserved the time of its worker's number
+// up to a mark that far ahead of its clock. It also returns the mark.
 func (s *Snowflake) overtaken() (mark time.Time, is bool) {
 	now := s.clock()
 	s.mu.Lock()
@@ -64,8 +64,8 @@ func (s *Snowflake) retire() int64 {
 	return s.key(last, s.worker)
 }
 
-// slotAbove returns the first slot whose key is greater than key, which is
-// positive and of s.width bits at most.
+// slotAbove returns the first slot (tick and sequence number) whose key is greater than
+// key, which is positive and of s.width bits at most.
 func (s *Snowflake) slotAbove(key int64) int64 {
 	tick, worker, sequence := s.split(key)
 	slot := tick << s.sequenceBits

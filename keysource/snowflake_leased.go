@@ -86,7 +86,7 @@ const maxShunned = 16
 type leaseClaim struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
-	err    error         // for the requests that wait for the claim; set before done is closed
+	err    error         // returned to the requests that wait for the claim; set before done is closed
 }
 
 // NewLeased returns a source with a leased number. It does no I/O: the first request
@@ -147,9 +147,9 @@ func (l *Leased) replaced(flake *Snowflake) bool {
 	return !l.closed && l.flake != flake
 }
 
-// shun gives up a worker number whose mark is far ahead, because a process whose clock
-// was ahead had it: no key can be made with it for a while. It reports whether there may
-// be another number.
+// shun gives up a worker number whose mark, up to which its time is reserved, is far
+// ahead of the clock, because a process whose clock was ahead had it: no key can be
+// made with the number for a while. It reports whether there may be another number.
 func (l *Leased) shun(flake *Snowflake) bool {
 	mark, overtaken := flake.overtaken()
 	if !overtaken {
@@ -348,7 +348,7 @@ func (l *Leased) shunsAny() bool {
 	return len(l.shunned) > 0
 }
 
-// reached reports whether the clock is less than about ten seconds before the mark.
+// reached reports whether the clock is at most ten seconds before the mark of a number.
 func (l *Leased) reached(mark time.Time) bool {
 	return mark.Sub(l.now()) <= snowflakeBehind*time.Millisecond
 }

@@ -122,9 +122,9 @@ type markFetch struct {
 	err   error // the error for the requests that wait for the call; set before done is closed
 }
 
-// nextTick returns the tick to try next for a slot that could not be taken: its own if
-// that is reserved; otherwise none below the mark, since those cannot be reserved any
-// more.
+// nextTick returns the tick (unit of time) to try next for a slot (a key's number in a
+// tick) that could not be taken: the slot's own tick if that is reserved; otherwise at
+// least the mark, since no tick below the mark can be reserved any more.
 func (s *Snowflake) nextTick(slot int64) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,9 +192,9 @@ func (s *Snowflake) leave(cause error) error {
 	return anchor.Endf("%w for %s; the last error was: %v", ErrStoreDown, s.patience, s.failure)
 }
 
-// prefetch begins to reserve time after r, unless a call is in progress or would
-// reserve too little: the mark can only be raised as the clock goes on. While keys are
-// held back, a call has to reserve four fifths of the time by which they are.
+// prefetch begins to reserve time after r, unless a call to the Marker is in progress
+// or would reserve too little: the mark can only be raised as the clock goes on. While
+// keys are held back, a call has to reserve four fifths of the time by which they are.
 func (s *Snowflake) prefetch(r *reserved, now int64) {
 	found, held := (s.horizon(now)-r.until())*s.unit, s.borrow-r.ahead
 	if found < s.borrow/4 && (held == 0 || found < held-held/5) {
@@ -221,7 +221,8 @@ func (s *Snowflake) begin(pause time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f := &markFetch{cancel: cancel, done: make(chan struct{})}
 	s.fetching = f
-	// While the call runs, no request has to begin another one.
+	// The refill tick is out of reach until the call ends, so that no request begins
+	// another one.
 	s.publish(s.reserved.Load().spans, math.MaxInt64)
 	go s.call(ctx, f, pause)
 }
@@ -286,8 +287,8 @@ func (s *Snowflake) fail(f *markFetch, err error, now int64) {
 	s.publish(r.spans, s.refillOf(r.spans))
 }
 
-// grant notes the reservation of a call: the ticks from before, which was the mark until
-// then, to f.until. s.mu must be held.
+// grant notes what a call to the Marker has reserved: the ticks from before, which was
+// the mark until then, to f.until. s.mu must be held.
 func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.marks++
 	s.failure, s.pause = nil, 0
@@ -320,14 +321,15 @@ func (s *Snowflake) grant(f *markFetch, before, now int64) {
 	s.publish(spans, s.refillOf(spans))
 }
 
-// refillOf returns the tick from which on more time should be reserved than spans: a
-// fifth of the borrow cap before their end.
+// refillOf returns the tick from which on the source should reserve more time than
+// spans: before their end, by a fifth of the borrow cap (how far keys may run ahead of
+// the clock).
 func (s *Snowflake) refillOf(spans []ticks) int64 {
 	r := reserved{spans: spans}
 	return r.until() - max(1, s.borrow/5/s.unit)
 }
 
-// unused returns a copy of the reserved time without the spans that are used
+// unused returns a copy of the reserved spans of time without the ones that are used
 // up.
 func (s *Snowflake) unused() []ticks {
 	at := s.free.Load() >> s.sequenceBits

@@ -12,17 +12,17 @@ import (
 // wall.advance, so it is the wall clock's own time.
 func (s *Snowflake) clock() int64 { return s.wall.read()>>tickBits - s.epoch }
 
-// horizon returns the first tick that must not be given out when clock returns now. It
-// begins the borrow cap after now, or later.
+// horizon returns the first tick (unit of time) that must not be given out when clock
+// returns now. It begins the borrow cap after now, or later.
 func (s *Snowflake) horizon(now int64) int64 {
 	return min((now+s.borrow+s.unit-1)/s.unit, s.end)
 }
 
-// due returns from when on a slot may be given out, as clock returns it; free is the
-// first slot that is not given out yet. Without a Marker the first slot waits for its
-// tick: only the clock keeps the source from the keys of other sources. With a Marker
-// it must not wait, since another process with the number may always raise the mark
-// before.
+// due returns from when on a slot (a key's number in a tick) may be given out, as clock
+// returns it; free is the first slot that is not given out yet. Without a Marker the
+// first slot waits for its tick: only the clock keeps the source from the keys of other
+// sources. With a Marker it must not wait, since another process with the number may
+// always raise the mark before.
 func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	begins := slot >> s.sequenceBits * s.unit
 	if s.marker == nil && free <= s.start.Load() {
@@ -31,8 +31,9 @@ func (s *Snowflake) due(r *reserved, slot, free int64) int64 {
 	return begins - r.ahead + 1
 }
 
-// take takes n slots of one tick, not before the time asked, if they may be given out
-// at the time now. Otherwise it returns the first slot that it would take.
+// take takes n slots (numbers of keys) of one tick, not before the time asked, if they
+// may be given out at the time now. Otherwise it returns the first slot that it would
+// take.
 //
 // The loaded values may be out of date when it swaps. The slots are still new because
 // free has not moved, and they are ours because a reserved tick is ours for ever.

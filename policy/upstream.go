@@ -61,7 +61,7 @@ func checkUpstream(m *mistakes, p place, s Source) {
 	}
 }
 
-// completeUpstream sets the fields about an upstream that a sequence leaves out.
+// completeUpstream sets the fields about the upstream store that a sequence leaves out.
 func completeUpstream(s *Source) {
 	if s.Upstream != "" && s.UpstreamBlock == 0 && s.UpstreamLasts == 0 {
 		s.UpstreamLasts = defaultUpstreamLasts
