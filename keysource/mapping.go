@@ -42,7 +42,7 @@ func Keys(m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, erro
 	return keys, nil
 }
 
-// AppendKeys appends the keys that [Keys] returns to room. If it fails, it returns room
+// AppendKeys is like [Keys], but appends the keys to room. If it fails, it returns room
 // as it was.
 func AppendKeys(room []driver.Value, m Mapping, first int64, n int, l dialect.Layout) ([]driver.Value, error) {
 	switch last := m.Last(); {

@@ -159,8 +159,8 @@ func (s *Recycled) fail(c *claim, err error, now time.Time) bool {
 		s.serveHand()
 		return false
 	case s.fault != nil:
-		// This probe of a store that must not be used has failed: it was made for all
-		// waiting requests.
+		// The store must not be used, and this probe of it has failed: all waiting
+		// requests get the error.
 		s.probed = now
 		s.dismiss(s.fault)
 	case errors.Is(err, ErrStoreState):

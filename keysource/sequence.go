@@ -289,7 +289,8 @@ func (s *Sequence) Take(n int64) (first int64, ok bool) {
 		return 0, false
 	}
 	if used < b.mark && used+n >= b.mark {
-		// Exactly one request of a block reaches its mark, and starts the next fetch.
+		// Exactly one request of each block passes its mark, after a quarter of the
+		// block, and starts the next fetch.
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.refill()

@@ -129,8 +129,8 @@ func (s *Sequence) settle(f *fetch, a ask, got answer, took time.Duration) bool 
 		s.ended(got.err)
 		s.serveStock()
 	case s.fault != nil:
-		// This probe of a store that must not be used has failed: it was made for all
-		// waiting requests.
+		// The store must not be used, and this probe of it has failed: all waiting
+		// requests get the error.
 		s.probed = s.now()
 		s.dismiss(s.fault)
 	case errors.Is(got.err, ErrStoreState):
@@ -178,7 +178,7 @@ func (a *ask) trust(got answer) {
 		s.behind = got.behind
 	}
 	if a.drops == s.drops {
-		s.suspect = false // otherwise Suspect may have been called after the comparison
+		s.suspect = false // Suspect was not called since the comparison
 	}
 	s.fault, s.failure, s.greeted = nil, nil, true
 	if got.Server != "" {

@@ -58,7 +58,8 @@ func (x *globIndex) near(schema, table pattern) (fewest [][]int) {
 	return fewest
 }
 
-// globTrie is a node of a trie, which holds numbers under the characters of readings.
+// globTrie is a node of a trie, which holds the numbers of names under the characters
+// of their readings.
 type globTrie struct {
 	symbol     rune
 	below      []*globTrie

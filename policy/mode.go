@@ -2,8 +2,8 @@ package policy
 
 import "slices"
 
-// Mode is how the statements of a table are treated. Modes are ordered: the greater is
-// the more cautious.
+// Mode says what is done with the statements of a table. Modes are ordered: the greater
+// is the more cautious.
 type Mode uint8
 
 const (

@@ -139,7 +139,7 @@ func (s Source) SnowflakeOptions() keysource.SnowflakeOptions {
 		o.Worker = new(*s.Worker)
 	}
 	if s.Kind == KindComposite {
-		// The error is about a length that Compile refuses.
+		// This fails only for a length that Compile refuses.
 		o.Bits, _ = keysource.CompositeBits(cmp.Or(s.Length, compositeLengths[0]))
 		return o
 	}
