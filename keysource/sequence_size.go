@@ -13,8 +13,8 @@ import (
 // seconds.
 const blockTarget = 10 * time.Second
 
-// The first, the least and the greatest size of a block that follows the use, unless
-// the options say otherwise.
+// The first, the least and the greatest size of a block whose size adapts to how fast
+// integers are used, unless the options say otherwise.
 const (
 	firstBlock   = 100
 	defaultLeast = 10
