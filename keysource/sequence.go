@@ -185,7 +185,7 @@ type Sequence struct {
 	bounds
 	server  string // the server that answered last
 	greeted bool   // an answer was accepted, so the first comparison with the table is done
-	spent   bool   // the store has given all integers up to Max
+	spent   bool   // the store has no more integers up to Max
 	suspect bool   // a key was found in use, so the store is compared with the table again
 
 	attempts, fetches, behind int64

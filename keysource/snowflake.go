@@ -89,7 +89,7 @@ type Snowflake struct {
 
 	closing chan struct{} // closed by Close
 
-	start    atomic.Int64             // the first slot (tick and sequence number) that may be given out; -1 if not known yet
+	start    atomic.Int64             // the first slot (tick and sequence number) that may be given out; -1 if there is no such limit
 	free     atomic.Int64             // the first slot that is not given out yet
 	reserved atomic.Pointer[reserved] // the ticks that may be given out
 	waits    atomic.Int64             // how many requests have waited for the clock

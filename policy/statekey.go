@@ -100,8 +100,8 @@ func (p *Policy) keyFor(e *entry, k stateKey, full tableName) RuleKey {
 	case use == nil:
 	case !use.source.equal(rk.Source), !use.shared && !use.isOf[ref]:
 		// This happens only to a table that a glob matches, if the table's name makes
-		// the name of its state that of another column's state. Compile has refused the
-		// other cases.
+		// the name of its state equal to the name of another column's state. Compile
+		// has refused the other cases.
 		if Stateful(rk.Source) {
 			rk.fault = fmt.Sprintf("the state %s belongs to another column too: say name: in the source of one of them",
 				showState(rk.State))
