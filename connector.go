@@ -22,7 +22,7 @@ type wrappedDriver struct {
 	parent  driver.Driver
 	options Options
 	all     *Mount // the mount of the registered name; nil if there is no such name
-	mount   *Mount // of one database; nil for the registered driver
+	mount   *Mount // the mount of one database; nil for the registered driver
 
 	mu     sync.Mutex
 	direct map[string]driver.Connector // connectors by DSN, for Open

@@ -172,7 +172,7 @@ type SourceStats struct {
 	// its state, with its words in braces, or entry.column of a source in place. It is
 	// fit for the label of a metric.
 	Source string
-	Kind   string   // as in the policy, such as "sequence"
+	Kind   string   // the kind as the policy spells it, such as "sequence"
 	Tables []string // the entries of the policy that use it, as the file spells them
 	Store  string   // the name of the store in the policy; empty for the tables' own database, or no store
 	States int      // how many states are in use; 0 before the first key, and for a kind without a state

@@ -28,7 +28,7 @@ type Dialect struct {
 	Name  string // its name in the policy file, such as "mysql" or "postgres"
 	Title string // its name in messages, such as "MySQL" or "PostgreSQL"
 
-	Family Family // which engines it shares a manual with
+	Family Family // the group of engines that share a manual with it
 
 	Lexis   Lexis
 	Params  Params
@@ -66,7 +66,7 @@ type Dialect struct {
 	// in MySQL and MariaDB it depends on the storage engine.
 	AtomicStatements bool
 
-	DefaultLayout Layout // for a 16-byte key if the policy names none
+	DefaultLayout Layout // the layout of a 16-byte key if the policy names none
 
 	// ErrorsAbort reports whether a transaction can only be rolled back after a failed
 	// statement, at least to a savepoint.

@@ -92,7 +92,7 @@ var mysql = Dialect{
 	Caseless:      true,
 	BytesAreText:  true,
 	FirstID:       true,
-	UncountedRows: true, // as the results of go-sql-driver/mysql are
+	UncountedRows: true, // the results of go-sql-driver/mysql do not count them
 	Conversion:    "SELECT @@character_set_client <> @@character_set_connection AND 'binary' NOT IN (@@character_set_client, @@character_set_connection)",
 	Cluster:       "SELECT @@wsrep_on",
 	DefaultLayout: SequentialAsString,

@@ -15,7 +15,7 @@ type page struct {
 	Style   template.CSS
 	Shown   []Table // the tables that the page shows
 	More    int     // how many tables the page does not show
-	Refresh int     // in seconds; 0 means never
+	Refresh int     // after how many seconds a browser asks again; 0 means never
 	At      string
 }
 

@@ -33,7 +33,7 @@ type fetcher struct {
 
 	mu sync.Mutex // guards the fields below, and the fields of the source; never held while the store is asked
 
-	queue []*waiter // in order of arrival
+	queue []*waiter // the waiting requests, in order of arrival
 	fetch *fetch    // the goroutine that asks the store, or nil
 	limit time.Duration
 	waits int64

@@ -327,13 +327,13 @@ func (l *Leased) ask(ctx context.Context, held Series) (now Series, sent time.Ti
 		case err != nil || !l.shuns(held):
 			return held, sent, err
 		}
-		held = Series{} // it stays leased for a while, so that the next one is another
+		held = Series{} // this number stays leased for a while, so that the store gives another one next
 	}
 	return Series{}, sent, errUnsteady
 }
 
-// shuns reports whether a number is not used because its mark is far ahead of the
-// clock.
+// shuns reports whether a worker's number is not used because its mark is far ahead of
+// the clock.
 func (l *Leased) shuns(held Series) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ type KeyLines struct {
 // Entry is one entry under tables: of the file.
 type Entry struct {
 	Name   string // as written
-	Line   int    // from 1; 0 if the configuration was built in Go
+	Line   int    // the line of the entry, from 1; 0 if the configuration was built in Go
 	IsGlob bool
 	Schema string // folded; empty if the name has none, or has * or ? in it
 

@@ -16,8 +16,8 @@ import (
 // errors.As finds the first.
 type Error struct {
 	File   string // the path that was given to Load or LoadFS; empty without a file
-	Line   int    // from 1; 0 if it is not known
-	Column int    // from 1, in characters; 0 if it is not known
+	Line   int    // the line of the mistake, from 1; 0 if it is not known
+	Column int    // the column of the mistake, from 1, in characters; 0 if it is not known
 	Table  string // the table's name as written; empty if the mistake concerns no table
 	Msg    string // the mistake, and what to write instead; without DSNs, and without values that could be one
 

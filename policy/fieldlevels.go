@@ -11,7 +11,7 @@ import (
 type fieldLevels struct {
 	file, table, source []string            // the names of the fields
 	kinds               []string            // the names of the kinds
-	kindsWith           map[string][]string // by field of a source: the kinds that have it
+	kindsWith           map[string][]string // for each field of a source, the kinds that have it
 }
 
 // belongs returns the end of a message about a field that the mapping at p does not

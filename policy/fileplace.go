@@ -12,8 +12,8 @@ type place struct {
 	section string // "tables", "sources" or "stores" if the part is in an entry of that section
 	name    string // the name of that entry, as written
 	field   string // such as "layout", "source.epoch" or "keys.column"; empty for the entry itself
-	item    int    // from 1: an element of the list in field; 0 for none
-	inner   int    // from 1: an element of a list within that element; 0 for none
+	item    int    // which element of the list in field, from 1; 0 for none
+	inner   int    // which element of a list within that element, from 1; 0 for none
 }
 
 // position is a line and a column of the file, both counted from 1; 0 means not known.

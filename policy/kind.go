@@ -108,7 +108,7 @@ func (k *kind) fillFor(d *dialect.Dialect, l dialect.Layout, zeroIsKey bool) Fil
 // is nil if the dialect is not known.
 func (k *kind) complete(s Source, d *dialect.Dialect) Source {
 	s = *s.clone()
-	s.saysNoSchema = false // it was used before, and must not distinguish sources now
+	s.saysNoSchema = false // the default was set before; the field must not distinguish sources now
 	if k.defaults != nil {
 		k.defaults(&s, d)
 	}

@@ -58,7 +58,7 @@ func (n namer) single(name string) (folded, msg string) {
 		return "", "* and ? stand for other characters in tables' names only; write " + n.hint(name)
 	}
 	if n.d.ExactTables {
-		return n.d.Fold(parts[0].text, true), "" // it is a column's name, which is folded even here
+		return n.d.Fold(parts[0].text, true), "" // columns' names are folded even if tables' names are not
 	}
 	return parts[0].text, ""
 }

@@ -19,7 +19,7 @@ type alikeKeys struct {
 // alikeKind holds what decides with which other keys a key may share a state.
 type alikeKind struct {
 	entry         *entry  // the key's entry, if that is exact and the name of the state contains the table
-	schema, table pattern // of the entry, as far as the name of the state contains them
+	schema, table pattern // the entry's schema and table, as far as the name of the state contains them
 	isGlob        bool
 	isBare        bool
 	source        sourceID

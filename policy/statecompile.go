@@ -81,7 +81,7 @@ func (k *compiler) fullName(e *entry) tableName {
 // tables, and keys whose name may turn into the name of another key. All of these get
 // the least MaxBits among them.
 func (k *compiler) markWide() {
-	named := make(map[string]*alikeKeys) // by the template of the name
+	named := make(map[string]*alikeKeys) // indexed by the template of the state's name
 	for _, u := range k.uses {
 		name := u.key().name
 		u.key().wide = !u.tells(name)
