@@ -6,7 +6,9 @@ import (
 	"strconv"
 )
 
-// Integer reads an integer as drivers give it: as one, or as its digits.
+// Integer converts v, an integer in one of the forms in which drivers return it (an
+// integer type, or its digits), to an int64. A uint64 above math.MaxInt64 becomes
+// math.MaxInt64.
 func Integer(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
@@ -25,7 +27,8 @@ func Integer(v any) (int64, error) {
 	return 0, fmt.Errorf("%w but a %T", ErrAnswer, v)
 }
 
-// Text reads a text; NULL is empty, and in Oracle an empty text is NULL.
+// Text converts a text in one of the forms in which drivers return it to a string. NULL
+// becomes the empty string, since Oracle stores an empty text as NULL.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -2,33 +2,36 @@ package store
 
 import "github.com/keyfill/keyfill/dialect"
 
-// Column is a key column. Its names are as they are stored, without quotes.
+// Column names a key column of the application. The names are as the catalog stores
+// them, without quotes.
 type Column struct {
-	Schema string // empty for the table that is found without one
+	Schema string // empty if SQL finds the table without a schema
 	Table  string
 	Name   string
 
-	// Unranked reports that the greatest key cannot be asked for: the column holds text,
-	// or leads no index, so that all rows would be read.
+	// Unranked reports that the greatest key of the column cannot be queried: the column
+	// holds text, or no index begins with it, so that the engine would read all rows.
 	Unranked bool
 
-	// Unindexed reports that it is Unranked only because it lacks an index.
+	// Unindexed reports that the column is Unranked only because no index begins with it.
 	Unindexed bool
 
 	// Counted reports whether the engine has a counter of its own for the column, which
 	// may be above the greatest key: the AUTO_INCREMENT of a table of MySQL or MariaDB,
-	// and SQLite's AUTOINCREMENT. Numbers of rows that were deleted are not given again.
+	// and SQLite's AUTOINCREMENT. Such a counter does not give the numbers of deleted rows
+	// again.
 	Counted bool
 
-	// Live reports whether the engine numbers the column if an INSERT brings no key: a
-	// column that is Counted, and one that a sequence of PostgreSQL fills.
+	// Live reports whether the engine numbers a row if an INSERT brings no key: true for a
+	// Counted column, and for a column of PostgreSQL that a sequence fills.
 	Live bool
 }
 
-// String returns schema.table.column.
+// String returns the name schema.table.column, or table.column if there is no schema.
 func (c Column) String() string { return c.TableName() + "." + c.Name }
 
-// TableName returns schema.table as it is stored in table_name.
+// TableName returns schema.table, or table if there is no schema, as the column
+// table_name of keyfill_sequences holds it.
 func (c Column) TableName() string {
 	if c.Schema == "" {
 		return c.Table
@@ -36,13 +39,14 @@ func (c Column) TableName() string {
 	return c.Schema + "." + c.Table
 }
 
-// TableIn returns the name of the column's table for a statement.
+// TableIn returns the quoted name of the column's table, with its schema, for a
+// statement.
 func (c Column) TableIn(d *dialect.Dialect) string {
 	return c.SchemaIn(d) + d.QuoteIdent(c.Table)
 }
 
-// SchemaIn returns the schema of the column's table in quotes and with a point, empty
-// without a schema.
+// SchemaIn returns the quoted schema of the column's table, followed by a point; it is
+// empty if there is no schema.
 func (c Column) SchemaIn(d *dialect.Dialect) string {
 	if c.Schema == "" {
 		return ""

@@ -10,34 +10,37 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Conn is where the statements of a store run.
+// Conn executes the statements of a store: on a pool, on one connection, or in a
+// transaction.
 type Conn interface {
-	// Exec returns how many rows a statement has changed.
+	// Exec executes a statement and returns how many rows it has changed.
 	Exec(ctx context.Context, query string, args []any) (int64, error)
 
-	// ExecID is exec, and returns LAST_INSERT_ID as the same answer has it.
+	// ExecID executes a statement as Exec does, and also returns the LAST_INSERT_ID from
+	// the same answer.
 	ExecID(ctx context.Context, query string, args []any) (id, changed int64, err error)
 
-	// Query returns the only row of an answer, nil when there is none. It has
-	// then read the answer to its end: an error that the engine reports last,
-	// such as a commit that failed, is returned instead of a row.
+	// Query returns the only row of a result, nil if the result has no row. It reads the
+	// result to its end: an error that the engine reports last, such as a failed commit,
+	// is returned instead of the row.
 	Query(ctx context.Context, query string, args []any) ([]any, error)
 
-	// Rows returns all rows of an answer, read as query does.
+	// Rows returns all rows of a result, which it reads to its end as Query does.
 	Rows(ctx context.Context, query string, args []any) ([][]any, error)
 
 	// Transact runs f in a transaction and commits it.
 	Transact(ctx context.Context, f func(Conn) error) error
 }
 
-// pool is a *sql.DB of our own. It repeats a transaction that the engine has rolled back
-// in favour of another one.
+// pool is a Conn on a *sql.DB that belongs to the store. It repeats a transaction that
+// the engine has rolled back in favour of another one.
 type pool struct {
 	db      *sql.DB
 	dialect *dialect.Dialect
 	random  Random
 
-	// texts reports whether arguments are written into the text of a statement.
+	// texts reports whether arguments are written into the text of a statement, instead of
+	// being bound.
 	texts bool
 }
 
@@ -73,7 +76,7 @@ func (p pool) Rows(ctx context.Context, query string, args []any) (all [][]any, 
 	return all, err
 }
 
-// Transact may run f several times.
+// Transact runs f in a transaction and commits it. It may run f several times.
 func (p pool) Transact(ctx context.Context, f func(Conn) error) error {
 	return p.again(ctx, func() error { return p.transactOnce(ctx, f) })
 }
@@ -90,7 +93,7 @@ func (p pool) transactOnce(ctx context.Context, f func(Conn) error) error {
 	return tx.Commit()
 }
 
-// transaction is a *sql.Tx of a pool.
+// transaction is a Conn in a *sql.Tx of a pool.
 type transaction struct {
 	tx    *sql.Tx
 	texts bool
@@ -115,19 +118,19 @@ func (t transaction) Rows(ctx context.Context, query string, args []any) ([][]an
 
 func (t transaction) Transact(_ context.Context, f func(Conn) error) error { return f(t) }
 
-// againTries is how often a statement or a transaction is made that the engine has rolled
-// back in favour of another one.
+// againTries is how often a statement or a transaction is tried while the engine rolls
+// it back in favour of another one.
 const againTries = 20
 
-// IsRolledBack reports whether an engine has rolled back a transaction in favour of
-// another one, so that it may be made again.
+// IsRolledBack reports whether err means that the engine has rolled back a transaction
+// in favour of another one, so that it may be tried again.
 func IsRolledBack(d *dialect.Dialect, err error) bool {
 	return err != nil && sqlcode.ClassOf(d, err) == dialect.ErrorTransaction
 }
 
-// again calls do, and calls it again if the engine has rolled it back, which has then
-// changed nothing. When three nodes of a Galera cluster change one row, two of three
-// transactions are rolled back.
+// again calls do, and repeats the call while the engine rolls back what do has done, so
+// that nothing was changed. When three nodes of a Galera cluster change one row, two of
+// the three transactions are rolled back.
 func (p pool) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -135,17 +138,17 @@ func (p pool) again(ctx context.Context, do func() error) error {
 			return err
 		}
 		if Pause(ctx, p.random, try) != nil {
-			return err // which is more specific than an error about the time
+			return err // err is more specific than the context's error
 		}
 	}
 }
 
-// execer is a *sql.DB or a *sql.Tx.
+// execer is implemented by *sql.DB and *sql.Tx.
 type execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// noID replaces sql.Result.LastInsertId if that is not asked for.
+// noID is used instead of sql.Result.LastInsertId if the caller does not need the ID.
 func noID(sql.Result) (int64, error) { return 0, nil }
 
 func exec(ctx context.Context, e execer, query string, args []any, texts bool, last func(sql.Result) (int64, error)) (id, changed int64, err error) {
@@ -183,7 +186,7 @@ func rows(ctx context.Context, q dbconn.Queryer, query string, args []any, texts
 	return all, err
 }
 
-// every keeps all rows of an answer.
+// every returns a function that appends each row of a result to all.
 func every(all *[][]any) func([]any) error {
 	return func(next []any) error {
 		*all = append(*all, next)
@@ -191,7 +194,8 @@ func every(all *[][]any) func([]any) error {
 	}
 }
 
-// only keeps the only row of an answer.
+// only returns a function that stores the only row of a result in row. It returns
+// ErrRows for a second row.
 func only(row *[]any) func([]any) error {
 	return func(next []any) error {
 		if *row != nil {
@@ -202,10 +206,10 @@ func only(row *[]any) func([]any) error {
 	}
 }
 
-// driverConn is a connection of a driver.
+// driverConn is a Conn on one connection of a driver.
 type driverConn struct{ conn driver.Conn }
 
-// openTx is a connection on which a transaction is open.
+// openTx is a driverConn on which a transaction is open.
 type openTx struct{ driverConn }
 
 func (c openTx) Transact(_ context.Context, f func(Conn) error) error { return f(c) }
@@ -216,7 +220,7 @@ func (c driverConn) Transact(ctx context.Context, f func(Conn) error) error {
 		return err
 	}
 	if err := f(openTx{c}); err != nil {
-		// The error of f is the cause of any that follows.
+		// Return the error of f, which is the cause of any error of the rollback.
 		_ = tx.Rollback()
 		return err
 	}

@@ -7,35 +7,38 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// DDL returns the statements that create the tables if they do not exist, each to be run
-// separately, without semicolons at their ends. For Oracle they are PL/SQL blocks, which
-// SQL*Plus wants followed by a line with a slash.
+// DDL returns the statements that create keyfill's tables if they do not exist, without
+// semicolons at their ends. Each must be run separately. For Oracle they are PL/SQL
+// blocks: SQL*Plus needs a line with a slash after each.
 func DDL(d *dialect.Dialect) []string { return slices.Clone(engine.Of(d).Tables[:]) }
 
-// ReserveProcedure is the [sequence.Sequence].Procedure that [ProcedureDDL] creates: it
-// reserves in keyfill_sequences. One of any other name is the application's own.
+// ReserveProcedure is the name of the procedure that [ProcedureDDL] creates, for
+// [sequence.Sequence].Procedure. It reserves integers in keyfill_sequences. A procedure
+// of any other name is the application's own.
 //
-// Either is called with two arguments, a name and how many consecutive integers
-// are asked for, and answers with one row of one integer, the first of them:
+// Both kinds of procedures are called with two arguments, a name and the number of
+// consecutive integers that are wanted, and return one row with one integer, the first
+// of them:
 //
 //	PostgreSQL       SELECT name($1, $2)             a function
 //	MySQL, MariaDB   CALL name(?, ?)                 a procedure that ends in a SELECT
 //	SQL Server       EXEC name @p1, @p2              a procedure that ends in a SELECT
 //	Oracle           SELECT name(:1, :2) FROM dual   a function with an autonomous transaction
 //
-// SQLite has none. The name is the Name of the [sequence.Sequence], or the Row of its
-// [sequence.KeyTable], which is then only looked at. On MySQL, MariaDB and SQL Server the
-// call stands in a transaction of its own, so that a procedure with an UPDATE and a
-// SELECT after it is right as it is. Integers that a procedure reserves beyond the
-// sequence's Max are a gap.
+// SQLite has no procedures. The name is the Name of the [sequence.Sequence], or the Row
+// of its [sequence.KeyTable]; keyfill only reads that table then. On MySQL, MariaDB and
+// SQL Server the call runs in a transaction of its own, so the procedure may use an
+// UPDATE followed by a SELECT. Integers that a procedure reserves beyond the sequence's
+// Max are a gap.
 //
-// The shipped one refuses fewer than 1, and a name without a row. Its caller has
-// to be able to execute it and to read keyfill_sequences, not to change it.
+// The procedure of [ProcedureDDL] refuses a number below 1, and a name without a row.
+// Its caller needs the rights to execute it and to read keyfill_sequences, but no right
+// to change that table.
 const ReserveProcedure = "keyfill_reserve"
 
-// ProcedureDDL returns the statements that create or replace [ReserveProcedure]; none for
-// SQLite. Each is to be run separately, and has semicolons inside: in SQL Server it must
-// be alone in its batch.
+// ProcedureDDL returns the statements that create or replace [ReserveProcedure]; it
+// returns none for SQLite. Each must be run separately and has semicolons inside: in
+// SQL Server it must be alone in its batch.
 func ProcedureDDL(d *dialect.Dialect) []string {
 	e := engine.Of(d)
 	switch {

@@ -1,6 +1,6 @@
-// Package store is the way to a database in which keyfill keeps the state of its sources:
-// of those that count, of snowflake workers, and of series of integers that processes
-// own. A [Store] runs statements on a pool or on one connection, and interprets their
+// Package store gives access to a database in which keyfill keeps the state of its key
+// sources: counters, snowflake workers, and series of integers that processes own. A
+// [Store] executes statements on a pool or on one connection, and interprets their
 // errors. The packages below this one keep the states:
 //
 //	engine         the statements and tables of each engine, as data
@@ -8,17 +8,18 @@
 //	nativecatalog  the catalog's facts about an engine's own sequences
 //	keycolumn      a key column of the application: its greatest key, its counter
 //	schema         keyfill's tables: whether they are there, and how they are made
-//	binding        which state serves a column, and claims
+//	binding        which state serves a column; claims record that
 //	upstream       blocks of integers from another store
-//	sequence       the row of a counter, and the ways to reserve from it
+//	sequence       the row of a counter, and how integers are reserved from it
 //	reserver       opens such a row, for a [keysource.Sequence]
 //	native         a sequence of the engine, for a [keysource.Sequence]
 //	series         runs of integers that a process owns, for a [keysource.Recycled]
-//	scope          a numbering within each parent
-//	worker         the marks of snowflake workers, for a [keysource.Snowflake]
+//	scope          a numbering within each parent, such as the lines of each order
+//	worker         until when snowflake workers have reserved time, for a
+//	               [keysource.Snowflake]
 //
-// All except engine import this package, and each may import those above it in this list.
-// TestImports of the module lists the imports.
+// All packages except engine import this one, and each may import the packages above it
+// in this list. TestImports of the module lists the imports.
 //
 // # The tables
 //
@@ -28,86 +29,86 @@
 //	next_value      the lowest integer that is not reserved
 //	table_name      the table that the keys go to; empty when several may
 //	column_name     its key column
-//	parameters      what may never change, in a text of the source's own
-//	incarnation     a random text, made with the row: another text, another row; after
-//	                "<" there may be the first integer that the row leaves to another one
-//	updated_at      when, by the server's clock; for people who look
-//	server          Oracle only: which server has changed it last
+//	parameters      the settings that may never change, as text
+//	incarnation     a random text, made with the row, which identifies the row; after
+//	                "<" it may have the first integer that the row leaves to another one
+//	updated_at      the time of the last change, by the server's clock; for people
+//	server          Oracle only: the server that has changed the row last
 //
-// keyfill_workers has one for each number of each snowflake source:
+// keyfill_workers has a row for each worker number of each snowflake source:
 //
-//	name, worker    of the source and the number; the primary key
+//	name, worker    the source's name and the worker number; the primary key
 //	reserved_until  the end of the time that is reserved, in milliseconds
-//	previous_until  what reserved_until was before the last change
-//	owner           who raised it last; for people who look
+//	previous_until  the value of reserved_until before the last change
+//	owner           the process that has raised it last; for people
 //	epoch           how often the owner has changed
-//	updated_at      when, by the server's clock
+//	updated_at      the time of the last change, by the server's clock
 //
-// keyfill_series has one for each series that is not used up, whose counter is a
-// row of keyfill_sequences:
+// keyfill_series has a row for each series that is not used up; the counter of the series
+// is a row of keyfill_sequences:
 //
-//	name, series_first  of the counter, and where the series begins; the primary key
-//	series_last         where it ends
+//	name, series_first  the counter's name and the series' first integer; the primary key
+//	series_last         the last integer of the series
 //	next_value          the lowest of its integers that is not reserved
-//	owner               of a source, for which it is reserved; empty when it was given up
-//	epoch               counts the owners
-//	leased_until        until then it is the owner's, by the server's clock
-//	updated_at          when, by the server's clock
+//	owner               the source that has reserved it; empty after it was given up
+//	epoch               how many owners it has had
+//	leased_until        until when it belongs to the owner, by the server's clock
+//	updated_at          the time of the last change, by the server's clock
 //
 // # Which state serves a column
 //
-// Two states that serve one column repeat each other's keys, so that one finds
-// the row of the other by table_name and column_name, and fails with [ErrTaken].
-// A row of a state that several columns may share names no column, and the rows
-// of workers have no place for one. What binds these is a row of its own in
-// keyfill_sequences for each column, which is made when it is missing, whether
-// rows of states are or not:
+// Two states (stored counters) that serve one column repeat each other's keys. So a state
+// that is opened looks for another state's row with the same table_name and column_name,
+// and fails with [ErrTaken] if it finds one. The row of a state that several columns may
+// share names no column, and the rows of workers have no columns for the names. Such a
+// state has an extra row in keyfill_sequences, which binds it, for each column. This row is
+// made if it is missing, even if rows of states are never made:
 //
 //	name            "numbers for orders.id", of the state "numbers"; "flakes
-//	                (workers) for orders.id", of a snowflake's; one of more than
+//	                (workers) for orders.id", of a snowflake; a name of more than
 //	                190 characters ends in a hash of the whole instead
-//	next_value      1; 2 where the state is in another database, or in a store without
+//	next_value      1; 2 if the state is in another database, or in a store without
 //	                SQL, and was used: see reserver.NoteUsed; 0 for a candidate, which is to get
 //	                the column, or has lost it to another state
-//	table_name      "orders"; empty where it has lost
-//	column_name     "id"; empty where it has lost
-//	parameters      "binding"; for a snowflake's with its bits after that
+//	table_name      "orders"; empty if it has lost
+//	column_name     "id"; empty if it has lost
+//	parameters      "binding"; for a snowflake followed by its bits
 //
-// Two sequences whose rows name the column may serve it together, where one has a
-// StartAt: opening it writes that into the rows of the others as their end, in a
-// statement that changes no row which has given an integer from there on. The end
-// stands in the incarnation, so that every statement that reserves compares it or
-// answers with it, also in processes that have not heard of the other sequence.
+// Two sequences whose rows name the column may serve it together if one has a StartAt:
+// opening that one writes its StartAt into the rows of the others as their end, by a
+// statement that changes no row which has given an integer from there on. The end is
+// part of the incarnation, so that every statement that reserves compares it or
+// returns it, also in processes that do not know the other sequence.
 //
 // A row that binds a state stays when the policy no longer says that the state serves the
 // column, since another process may still fill the column from it. To give the column to
-// another state, remove it. While it is there, the row of the state is not made again
-// when that is gone: see [ErrRowGone] and [ErrGone].
+// another state, delete that row. While it exists, a missing row of the state is not made
+// again: see [ErrRowGone] and [ErrGone].
 //
 // A sequence whose integers come from another store in blocks has a second row, with the
-// block that comes next; its parameters are "spare", and it names no column:
+// next block; its parameters are "spare", and it names no column:
 //
 //	name            "orders.id (spare)", of the state "orders.id"
-//	next_value      where the block begins
+//	next_value      the first integer of the block
 //	incarnation     the first characters of the incarnation of the state's row, and after
 //	                "<" the end of the block
 //
 // # A numbering within each parent
 //
-// A state that counts anew for each order, say, has a row of its own, whose
-// parameters name the columns, and one more for each parent: see scope.Scope. Only the
-// former names the column that it serves.
+// A state that counts anew for each order, for example, has a row of its own, whose
+// parameters name the columns, and one more row for each parent: see scope.Scope. Only
+// the first row names the column that it serves.
 //
 // # Creating the tables
 //
-// [DDL] gives the statements that create them, schema.Schema.Ensure runs those.
-// The tables are where the connection's user finds a table without a schema.
+// [DDL] returns the statements that create the tables; schema.Schema.Ensure executes them.
+// The tables are in the schema in which the connection's user finds a table without one.
 //
 // # How integers are reserved
 //
-// By one UPDATE, which moves next_value up by as many as are asked for, unless it is
-// below the integers that the caller has seen or would exceed the limit. There is no
-// SELECT before it, after which another process could change the row. How the UPDATE
+// One UPDATE raises next_value by the number of integers that are asked for, unless it is
+// below the integers that the caller has seen or would exceed the limit. No SELECT
+// precedes it, after which another process could change the row. How the UPDATE
 // returns the new value depends on the engine:
 //
 //	PostgreSQL, SQLite  UPDATE … RETURNING
@@ -115,22 +116,23 @@
 //	Oracle              UPDATE … RETURNING … INTO
 //	MySQL, MariaDB      LAST_INSERT_ID(expr) in the answer to the UPDATE; on a
 //	                    connection of the application SELECT … FOR UPDATE, and an
-//	                    UPDATE of the row where it is still the same
+//	                    UPDATE of the row if it is still the same
 //
-// The integers are given to the caller after the reservation has committed.
-// When the answer is lost, so are they: a gap.
+// The integers are given to the caller after the reservation has committed. If the
+// answer is lost, the integers are lost too, and are a gap.
 //
-// sequence.LockOptimistic reads the row first, and then replaces the value only where it
-// is still the same, up to ten times. sequence.Sequence.Procedure has the engine do it.
+// sequence.LockOptimistic reads the row first, and then replaces the value only if it
+// is still the same, up to ten times. sequence.Sequence.Procedure lets a procedure of the
+// engine reserve.
 //
 // # Existing key tables
 //
-// A sequence.KeyTable is a table that the application has, and other programs use,
-// instead of keyfill_sequences. The same UPDATE is sent to it; its columns define whether
-// the next integer is stored or the last one, and how far they reach. Two facts have no
-// place in it and are not kept: the parameters, which may never change, and the binding
-// of a state to its column. Two sequences of one column of which one is in such a table
-// find each other only if the other one is in keyfill_sequences and was there first.
+// A sequence.KeyTable is a table of the application that is used instead of
+// keyfill_sequences, and that other programs use too. The same UPDATE is sent to it; its
+// columns define whether the next integer or the last one is stored, and the greatest
+// one. It does not store the parameters, which may never change, nor the binding of a
+// state to its column. If one of two sequences of a column is in such a table, they find
+// each other only if the other one is in keyfill_sequences and was there first.
 //
 // # Use
 //
@@ -148,21 +150,21 @@
 //
 // # Where
 //
-// [New] uses a pool of its own, best the one that [Pool] returns. [On] and
+// [New] uses a pool that belongs to the store, best one that [Pool] returns. [On] and
 // [Within] use a connection of the application, for SQLite and for keys that
-// belong to a transaction: outside of a transaction each reservation is its
-// own, inside it belongs to the transaction and is undone with it.
+// belong to a transaction: outside of a transaction each reservation is committed
+// separately; inside, it is committed or rolled back with the transaction.
 //
 // # Caveats
 //
 // A database that goes back (a restored backup, a replica that had not
 // received the last commits) has lower values than were reserved. [ErrBack] and
-// the server of a reservation let a caller notice; the primary key of the table
+// the server of a reservation let a caller notice that; the primary key of the table
 // is the last guard.
 //
-// A database whose transactions are SERIALIZABLE by default makes reservations
-// of several processes fail now and then, as any UPDATE.
+// In a database whose transactions are SERIALIZABLE by default, reservations of several
+// processes fail now and then, as any UPDATE does.
 //
 // A user that may change the tables can make keys repeat. Triggers on them are not
-// expected; SQL Server refuses OUTPUT where there are any.
+// expected; SQL Server refuses OUTPUT on a table with triggers.
 package store

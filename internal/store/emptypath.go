@@ -12,21 +12,23 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// Where the search path of PostgreSQL is empty, as a program sets it that names the schema
-// of each table, keyfill's tables are named with the one schema that has them. Otherwise
-// only the schemas of the path count: another program may have tables of its own.
+// In PostgreSQL the search path is empty if a program sets it so, because it names the
+// schema of each table. keyfill's statements then name the schema that has keyfill's
+// tables, if exactly one has them. If the path is not empty, only the schemas of the
+// path count, since another program may have keyfill tables of its own.
 
-// emptyPath is a pool whose statements name the schema of keyfill's tables, once one of
-// them did not find these and the search path was empty.
+// emptyPath is a pool whose statements name the schema of keyfill's tables, once a
+// statement has not found the tables and the search path was empty.
 type emptyPath struct {
 	pool
-	holders string // as in engine.Engine
+	holders string // the query of engine.PathQueries.Holders
 
 	mu     sync.Mutex
-	schema string // empty without a schema
+	schema string // the schema that the statements name; may be empty
 }
 
-// in returns the pool as statements are to use it.
+// in returns the connection for the next statement: it adds the schema's name if that
+// is known.
 func (p *emptyPath) in() Conn {
 	if schema := p.alone(); schema != "" {
 		return qualify(p.pool, p.dialect, schema)
@@ -34,14 +36,15 @@ func (p *emptyPath) in() Conn {
 	return p.pool
 }
 
-// alone returns the schema that is named.
+// alone returns the schema that the statements name; empty if they name none.
 func (p *emptyPath) alone() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.schema
 }
 
-// finds reports whether a statement that has failed is to be sent again, with a schema.
+// finds looks for the schema of keyfill's tables after a statement has failed with err,
+// and reports whether the statement is to be sent again, with that schema.
 func (p *emptyPath) finds(ctx context.Context, query string, err error) bool {
 	if err == nil || sqlcode.ClassOf(p.dialect, err) != dialect.ErrorNoObject || !strings.Contains(query, "keyfill_") {
 		return false
@@ -100,8 +103,8 @@ func (p *emptyPath) Transact(ctx context.Context, f func(Conn) error) error {
 	return err
 }
 
-// Alone returns the schema of keyfill's tables that a session with an empty search path has
-// to name, "" elsewhere.
+// Alone returns the schema of keyfill's tables if a session has to name it because its
+// search path is empty; otherwise it returns the empty string.
 func (s *Store) Alone(ctx context.Context) string {
 	p, ok := s.Conn.(*emptyPath)
 	if !ok {
@@ -113,8 +116,8 @@ func (s *Store) Alone(ctx context.Context) string {
 	return p.alone()
 }
 
-// nowhere returns an error where keyfill's tables are missing because the search path is
-// empty. Where that cannot be asked nothing is known of it.
+// nowhere returns an error if keyfill's tables were not found because the search path
+// is empty. It returns nil if it cannot find out.
 func (s *Store) nowhere(ctx context.Context, err error) error {
 	if s.Engine.Path.PathLength == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil

@@ -11,111 +11,112 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Errors about the row of a sequence. All but ErrName come in an [*Error].
+// Errors about the row of a sequence. All except ErrName are wrapped in an [*Error].
 var (
-	// ErrNoRow is returned when a sequence has no row and is not to be given
-	// one.
+	// ErrNoRow is returned when a sequence has no row in keyfill_sequences and must not be
+	// given one.
 	ErrNoRow = anchor.New("no-row", "it has no row in keyfill_sequences")
 
-	// ErrStart is returned when a sequence is to be given a row, neither its
-	// start is given, nor is there a column whose greatest key can be asked
-	// for.
+	// ErrStart is returned when a sequence needs a new row, but its start is not given and
+	// no column has a greatest key that can be queried.
 	ErrStart = anchor.New("no-row", "it has no row, and where to start is not known: give a start")
 
-	// ErrBound is returned when the row serves another column.
+	// ErrBound is returned when the row of a sequence serves another column.
 	ErrBound = anchor.New("shared-state", "its row serves another column: give each a name of its own, or share one by both")
 
-	// ErrTaken is returned when the column is served by another state too, a
-	// sequence's or a snowflake's, and the one at hand is not exclusive.
+	// ErrTaken is returned when another state (the counter of another sequence or
+	// snowflake) serves the column too, and the state that is opened is not exclusive.
 	ErrTaken = anchor.New("shared-state", "the column is served by another state too: delete the row of keyfill_sequences that says so, or say exclusive: true if that one no longer fills it")
 
-	// ErrParameters is returned when the row was made with other parameters:
-	// keys made with these could repeat those made with them.
+	// ErrParameters is returned when the row was made with other parameters than are now
+	// given: keys made with the one and the other could be equal.
 	ErrParameters = anchor.New("parameters", "its row has other parameters, which never change: put them back, or take a new name and a start above all keys")
 
-	// ErrLayout is returned when the keys of a column were made with other bits, or
+	// ErrLayout is returned when the keys of a column were made with other bits, or with
 	// another epoch, than a [worker.Worker] has.
 	ErrLayout = anchor.New("parameters", "its column has keys of other bits or another epoch, and both can be equal: put these back, or fill another column")
 
-	// ErrStartAt is returned when a sequence with StartAt meets another state of its
-	// column that has reserved integers from there on, or that is no sequence whose row
-	// could keep an end.
+	// ErrStartAt is returned when a sequence with StartAt finds another stored counter of
+	// its column that has reserved integers from there on, or that is not a sequence whose
+	// row could store an end.
 	ErrStartAt = anchor.New("shared-state", "another state of the column has numbers from start_at on: write a greater start_at, or print keyfill plan change")
 
 	// ErrBegun is returned when a sequence with StartAt serves the column too, and the
-	// state at hand has no end where that one begins, exclusive or not.
+	// stored counter that is opened does not end where that sequence begins. Exclusive
+	// makes no difference.
 	ErrBegun = anchor.New("shared-state", "a sequence with start_at serves the column too, and this state does not end there: give this process the entry with start_at")
 
-	// ErrBehind is returned when the next value is not above the greatest key
+	// ErrBehind is returned when the next value of the row is not above the greatest key
 	// in the column.
 	ErrBehind = anchor.New("behind", "its next value is not above the greatest key in the column: others fill it too, or the row is from an older copy")
 
-	// ErrBack is returned when the row has a lower value than the caller has
-	// seen in it.
+	// ErrBack is returned when the row has a lower value than the caller has read in it
+	// before.
 	ErrBack = anchor.New("back", "its next value is below what was reserved: the store has gone back")
 
-	// ErrFresh is returned when a sequence whose keys are not its integers has no
-	// row, and its columns hold keys: which integers they came from is not known.
+	// ErrFresh is returned when a sequence whose integers are not the keys themselves has
+	// no row, but its columns hold keys: keyfill cannot know from which integers these
+	// were made.
 	ErrFresh = anchor.New("no-row", "it has no row in keyfill_sequences, and its column holds keys: make a row that goes on after them, or empty the column")
 
-	// ErrContention is returned when the row was changed by others each time
-	// between its SELECT and its UPDATE, ten times.
+	// ErrContention is returned when other processes have changed the row between its
+	// SELECT and its UPDATE, ten times in a row.
 	ErrContention = anchor.New("contention", "others changed its row between SELECT and UPDATE, ten times: reserve larger blocks, or say lock: pessimistic")
 
-	// ErrGone is returned when the state of a sequence with ClaimsAt does not exist, and
-	// by the claim of a column it was used.
+	// ErrGone is returned when the stored counter of a sequence with ClaimsAt does not
+	// exist, but the claim (a row that says which source fills a column) of a column says
+	// that it was used.
 	ErrGone = anchor.New("no-row", "its state was lost: stop the programs, give a start above all keys, and delete the row of keyfill_sequences that names it")
 
-	// ErrRowGone is returned when a Shared sequence has no row, and the rows are there that
-	// bind it to its columns: processes may have numbers of the row that was deleted.
+	// ErrRowGone is returned when a Shared sequence has no row, but the rows that bind it
+	// to its columns exist: processes may still hold numbers of the row that was deleted.
 	ErrRowGone = anchor.New("no-row", "its row in keyfill_sequences is gone: stop the programs that use it, and make it again above all keys")
 
-	// ErrUnread is returned when the state of a sequence with ClaimsAt is not there, and
-	// the keys of another column that a claim names for it cannot be read.
+	// ErrUnread is returned when the stored counter of a sequence with ClaimsAt does not
+	// exist, and the keys of another column that is claimed for it cannot be read.
 	ErrUnread = anchor.New("no-row", "its new state has to begin above a column that cannot be read: let it be read, or delete its row of keyfill_sequences")
 
-	// ErrName is returned for the name of a state that is empty, is longer
-	// than 190 characters, has spaces at an end or is not UTF-8 text without
-	// NUL.
+	// ErrName is returned when the name of a stored counter is empty, is longer than 190
+	// characters, begins or ends with a space, is not UTF-8, or contains NUL.
 	ErrName = anchor.New("state-name", "not the name of a state")
 )
 
-// ErrNextValue is returned when the next value of a row is no number that could be
-// given. It comes in an [*Error].
+// ErrNextValue is returned when the next value of a row is below 1. It is wrapped in an
+// [*Error].
 var ErrNextValue = anchor.New("no-row", "its next_value in keyfill_sequences is below 1: set it above all numbers in use, to 1 where there are none")
 
-// Errors about a key table or a procedure of the application's. All come in an
-// [*Error], or with keysource.ErrStoreState and the driver's error.
+// Errors about a key table or a procedure of the application. All are wrapped in an
+// [*Error], or come with keysource.ErrStoreState and the driver's error.
 var (
-	// ErrKeyTable is returned when a key table cannot be read although the server
-	// answers, or the catalog does not know a column of it.
+	// ErrKeyTable is returned when a key table of the application cannot be read although
+	// the server answers, or when the catalog does not know one of its columns.
 	ErrKeyTable = anchor.New("key-table", "its key table cannot be read: name the table and its columns as SQL finds them, and let them be read")
 
-	// ErrKeyType is returned when a column of a key table is of a type that is of
-	// no use there.
+	// ErrKeyType is returned when a column of a key table of the application has a type
+	// that cannot be used for it.
 	ErrKeyType = anchor.New("key-table", "a column of its key table is of the wrong type")
 
-	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is of a storage
-	// engine without transactions, such as MyISAM, or is a view: another session may
-	// change the row between an UPDATE and the SELECT of its result.
+	// ErrKeyEngine is returned when a key table of MySQL or MariaDB is a view, or uses a
+	// storage engine without transactions, such as MyISAM: another session could change
+	// the row between an UPDATE and the SELECT of its result.
 	ErrKeyEngine = anchor.New("key-table", "its key table has no transactions, or is a view: make it a table of InnoDB, or say lock: optimistic, outside of transactions")
 
 	// ErrKeyRows is returned when a key table has more than one row for a
 	// sequence.
 	ErrKeyRows = anchor.New("key-table", "its key table has more than one row for it")
 
-	// ErrKeyValue is returned when the row of a key table does not hold what
-	// keys could follow.
+	// ErrKeyValue is returned when the row of a key table of the application does not hold
+	// a number that keys can follow.
 	ErrKeyValue = anchor.New("key-table", "its row in the key table cannot be used: set it above all keys in use")
 
-	// ErrProcedure is returned when a procedure cannot be called although the
-	// server answers, or answers otherwise than it should.
+	// ErrProcedure is returned when a procedure cannot be called although the server
+	// answers, or when it does not return one row with one integer.
 	ErrProcedure = anchor.New("procedure", "its procedure cannot be used: create it as keyfill ddl --procedure prints it, let it be executed, and name it as SQL finds it")
 )
 
-// Errors about the tables.
+// Errors about keyfill's tables.
 var (
-	// ErrTables is returned when the tables cannot be read although the server
+	// ErrTables is returned when keyfill's tables cannot be read although the server
 	// answers. It comes with keysource.ErrStoreState and the driver's error.
 	ErrTables = anchor.New("state-tables", "keyfill_sequences and keyfill's other tables cannot be read: create them by keyfill ddl, or say ensure_schema: true")
 
@@ -125,20 +126,21 @@ var (
 	ErrColumn = anchor.New("greatest-key", "the greatest key cannot be read: name the table as it is found, and let it be read")
 
 	// ErrHiddenRows is returned when row-level security may hide keys of a column from the
-	// user, and where a sequence begins depends on the greatest one. It comes with
-	// keysource.ErrStoreState.
+	// user, although the first integer of a sequence depends on the greatest key. It comes
+	// with keysource.ErrStoreState.
 	ErrHiddenRows = anchor.New("greatest-key", "row-level security hides keys: open as a user with BYPASSRLS or as the table's owner, or write start: above all keys")
 
-	// ErrHiddenParent is ErrHiddenRows for numbers within a parent that no unique index keeps
-	// from being stored twice.
+	// ErrHiddenParent is returned instead of ErrHiddenRows for numbers within a parent, if
+	// no unique index keeps a number from being stored twice.
 	ErrHiddenParent = anchor.New("greatest-key", "row-level security hides rows: write start: 1 where all rows of a parent are shown, or index its columns and the key, unique")
 
-	// ErrRights is returned when the engine refuses the store's user the state tables. It
-	// comes with keysource.ErrStoreState and the driver's error, as do the four below.
+	// ErrRights is returned when the store's user lacks a right on the state tables
+	// (keyfill's tables). It comes with keysource.ErrStoreState and the driver's error,
+	// and so do the four errors below.
 	ErrRights = anchor.New("state-tables", "the store's user may not use the state tables: grant it SELECT, INSERT and UPDATE on them, and DELETE on keyfill_series")
 
-	// ErrReadOnly is returned when the store's server, its database or the session
-	// takes no changes.
+	// ErrReadOnly is returned when the store's server, its database or the session is
+	// read-only.
 	ErrReadOnly = anchor.New("read-only", "the store is read-only: name the server that takes changes, or end its read-only mode")
 
 	// ErrLogin is returned when the store's server refuses the user, the password
@@ -149,55 +151,54 @@ var (
 	// it connect to the database of the DSN.
 	ErrNoConnect = anchor.New("login", "the store's user may not connect to the store's database: grant it that, or mend the DSN")
 
-	// ErrNoDatabase is returned when the store's server has no database of the
-	// DSN's name.
+	// ErrNoDatabase is returned when the store's server does not have the database that
+	// the DSN names.
 	ErrNoDatabase = anchor.New("login", "the store's database is not there: create it, or mend the DSN")
 
-	// ErrAltered is returned when a state table takes neither the row nor the
-	// change: it was altered, or has a trigger or a constraint.
+	// ErrAltered is returned when a state table refuses a row or a change, because it was
+	// altered, or has a trigger or a constraint.
 	ErrAltered = anchor.New("state-tables", "a state table refuses what is written into it: give it the columns that keyfill ddl prints, and nothing else")
 
-	// ErrRows is returned when a statement meets more than one row: the tables
-	// lack their primary keys.
+	// ErrRows is returned when a statement finds more than one row although at most one
+	// may exist: the tables lack their primary keys.
 	ErrRows = anchor.New("state-tables", "more than one row was found: create the primary key that keyfill_sequences, keyfill_workers or keyfill_series lacks")
 
 	// ErrTransaction is returned by [schema.Schema.Ensure] inside a transaction
 	// of the application.
 	ErrTransaction = anchor.New("state-tables", "tables are not created inside a transaction")
 
-	// ErrAnswer is returned when a value is not of its column's type: a key
-	// that is no integer.
+	// ErrAnswer is returned when a value from the database does not have the expected
+	// type: a key that is not an integer.
 	ErrAnswer = anchor.New("answer", "not an integer")
 )
 
-// Error is a sequence, or the state of a snowflake, that cannot be used as it is.
-// Its text holds no key.
+// Error reports that a sequence, or the stored counter of a snowflake, cannot be used
+// as it is. Its text contains no key.
 //
-// errors.Is finds Err, and one of keysource's sentinels:
-// [keysource.ErrExhausted], [keysource.ErrStoreBehind] for [ErrBehind],
-// [keysource.ErrStoreBack] for [ErrBack], [keysource.ErrStoreState] for the
-// others.
+// errors.Is finds Err, and one of keysource's sentinels: [keysource.ErrExhausted],
+// [keysource.ErrStoreBehind] for [ErrBehind], [keysource.ErrStoreBack] for [ErrBack],
+// and [keysource.ErrStoreState] for all others.
 type Error struct {
-	Name    string   // of the row
-	Columns []Column // that the sequence serves
-	Err     error    // one of this package, or keysource.ErrExhausted
-	Detail  string   // more about the cause; "" when there is none
-	SQL     string   // the remedy as SQL; may be empty
+	Name    string   // the name of the row
+	Columns []Column // the columns that the sequence serves
+	Err     error    // an error of this package, or keysource.ErrExhausted
+	Detail  string   // more about the cause; may be empty
+	SQL     string   // the SQL that repairs it; may be empty
 
-	// Next is the lowest integer that is not reserved, with [ErrBehind],
-	// [ErrBack] and keysource.ErrExhausted; 0 when it is not known.
+	// Next is the lowest integer that is not reserved, for [ErrBehind], [ErrBack] and
+	// keysource.ErrExhausted; 0 if it is not known.
 	Next   int64
-	Server string // as in keysource.Reservation, with ErrBack
-	Limit  int64  // the greatest integer to be reserved, with keysource.ErrExhausted
+	Server string // for ErrBack, as in keysource.Reservation
+	Limit  int64  // the greatest integer that can be reserved, for keysource.ErrExhausted
 
-	// Table is where the row is, as [sequence.KeyTable] names it; empty for
+	// Table is the table that has the row, as [sequence.KeyTable] names it; empty for
 	// keyfill_sequences.
 	Table string
 
-	Workers bool // it is a snowflake's state
+	Workers bool // the error is about the state of a snowflake
 }
 
-// Error returns for example
+// Error returns, for example:
 //
 //	sequence "orders.id" for orders.id: it has no row in keyfill_sequences: run INSERT INTO …
 func (e *Error) Error() string {
@@ -228,8 +229,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// printable returns a statement on one line. One with a character that a terminal or
-// a log would obey, from a value in the name of a state, comes as Go writes strings.
+// printable returns a statement on one line. If it contains a character that a terminal
+// or a log would interpret (the name of a stored counter may contain any), printable
+// returns it as a quoted Go string.
 func printable(query string) string {
 	if strings.ContainsFunc(query, func(c rune) bool { return !unicode.IsPrint(c) }) {
 		return strconv.Quote(query)
@@ -237,8 +239,8 @@ func printable(query string) string {
 	return query
 }
 
-// End returns the last integer of a sequence that ends where another one begins, and the
-// remedy; the remedy is empty for any other error.
+// End returns the last integer of a sequence that ends where another one begins, and
+// the remedy. For any other error it returns 0 and an empty remedy.
 func (e *Error) End() (last int64, remedy string) {
 	if e.Err != keysource.ErrExhausted || e.Detail != EndRemedy {
 		return 0, ""
@@ -246,7 +248,7 @@ func (e *Error) End() (last int64, remedy string) {
 	return e.Limit, EndRemedy
 }
 
-// Unwrap returns the causes.
+// Unwrap returns Err, and the sentinel of keysource for it.
 func (e *Error) Unwrap() []error {
 	switch e.Err {
 	case keysource.ErrExhausted:
@@ -259,23 +261,23 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err, keysource.ErrStoreState}
 }
 
-// BelowRemedy is the remedy when a sequence has given the last integer below
+// BelowRemedy is the remedy if a sequence has given the last integer below its
 // [sequence.Sequence].Below.
 const BelowRemedy = "another gap (keyfill plan there), or exclusive: true in the place of below: once nothing else inserts without a key"
 
-// EndRemedy is the remedy when a sequence has given the last integer below the
-// [sequence.Sequence].StartAt of another one.
+// EndRemedy is the remedy if a sequence has given the last integer below the
+// [sequence.Sequence].StartAt of another sequence.
 const EndRemedy = "another sequence gives the integers from there on: give its entry of the policy to this process"
 
-// ErrBelow is returned when the engine's own counter of a column does not stand at
-// [sequence.Sequence].Below or above it, or keyfill cannot read where it stands. It comes in an
-// [*Error].
+// ErrBelow is returned when the engine's own counter of a column stands below
+// [sequence.Sequence].Below, or when keyfill cannot read the counter. It is wrapped in
+// an [*Error].
 var ErrBelow = anchor.New("live-column", "the engine fills the column too, and its counter is not proven to stand at below: or above it")
 
-// ErrHidden is returned where the text of SHOW CREATE TABLE of MySQL has no options of the
-// table. It comes in an [*Error].
+// ErrHidden is returned when SHOW CREATE TABLE of MySQL does not show the options of
+// the table, of which AUTO_INCREMENT is one. It is wrapped in an [*Error].
 var ErrHidden = anchor.New("live-column", "the sql_mode hides the AUTO_INCREMENT in SHOW CREATE TABLE: take ANSI out of the sql_mode of the connection")
 
-// ErrSequenceRight is returned for the counter of a column of PostgreSQL whose sequence
-// the user may not read. It comes in an [*Error].
+// ErrSequenceRight is returned when the user may not read the sequence that is the
+// counter of a column of PostgreSQL. It is wrapped in an [*Error].
 var ErrSequenceRight = anchor.New("live-column", "where the column's sequence stands cannot be read: grant the user SELECT on the sequence")

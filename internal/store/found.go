@@ -5,21 +5,22 @@ import (
 	"time"
 )
 
-// Found records whether a process has found keyfill's tables in a database. It is safe
-// for concurrent use.
+// Found records whether this process has found keyfill's tables in a database. It is
+// safe for concurrent use.
 type Found struct {
 	once  atomic.Bool
-	drops *atomic.Uint64 // counts the tables that the process itself has dropped; nil: it drops none
-	at    atomic.Uint64  // drops when the tables were found last
+	drops *atomic.Uint64 // counts the tables that this process has dropped; nil if it drops none
+	at    atomic.Uint64  // the value of drops when the tables were found last
 
-	first atomic.Pointer[time.Time] // look that has found the tables missing; nil: none
+	first atomic.Pointer[time.Time] // when the tables were first found missing; nil if they were not
 }
 
-// firstLookLasts is for how long the first look counts. The second look may belong to
-// another statement: one whose context ends sooner than stayWait cannot wait for it.
+// firstLookLasts is how long the time in first counts. The second look may belong to
+// another statement, since a statement whose context ends sooner than stayWait cannot
+// wait for it.
 const firstLookLasts = time.Minute
 
-// Note notes that the tables are there.
+// Note records that the tables were found.
 func (f *Found) Note() {
 	if f.drops != nil {
 		f.at.Store(f.drops.Load())
@@ -28,14 +29,14 @@ func (f *Found) Note() {
 	f.once.Store(true)
 }
 
-// Forget forgets the first look that has found the tables missing.
+// Forget discards the time at which the tables were first found missing.
 func (f *Found) Forget() { f.first.Store(nil) }
 
-// WasFound reports whether the tables were there once.
+// WasFound reports whether the tables were ever found.
 func (f *Found) WasFound() bool { return f.once.Load() }
 
-// SinceFirst returns how long ago the first look was, which is this one where there is none
-// that counts.
+// SinceFirst returns how long ago the tables were first found missing. If there is no
+// such time, or it is too old, SinceFirst records the present time and returns 0.
 func (f *Found) SinceFirst() time.Duration {
 	now := time.Now()
 	first := f.first.Load()
@@ -46,12 +47,12 @@ func (f *Found) SinceFirst() time.Duration {
 	return now.Sub(*first)
 }
 
-// IsLost reports whether the tables that are missing were there before, and this
-// process has dropped none since.
+// IsLost reports whether the tables were found before, and this process has dropped no
+// table since. It is called when they are missing.
 func (f *Found) IsLost() bool {
 	return f.once.Load() && (f.drops == nil || f.at.Load() == f.drops.Load())
 }
 
-// CountDrops makes the store know when the process itself has dropped tables of its
-// database: the count is raised then. It is to be called before the store is used.
+// CountDrops gives the store a counter that is raised when this process itself drops
+// tables of the store's database. It must be called before the store is used.
 func (s *Store) CountDrops(drops *atomic.Uint64) { s.Found.drops = drops }

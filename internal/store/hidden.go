@@ -11,9 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// HiddenTables returns an error where keyfill's tables are not missing, as err says, but in a
-// schema that the user may not use: others made beside them would give the same numbers.
-// Where that cannot be asked nothing is known of it.
+// HiddenTables returns an error if keyfill's tables exist, although err says that they
+// are missing: they are in a schema that the user may not use, or the search path is
+// empty. Tables that were made elsewhere would give the same numbers again. It returns
+// nil if it cannot find out.
 func (s *Store) HiddenTables(ctx context.Context, err error) error {
 	if s.Engine.Path.HiddenSchema == "" || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject || s.Inside {
 		return nil

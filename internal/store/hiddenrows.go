@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-// Row-level security may hide rows of the application's table from the user, so that the
-// greatest key that is shown is not the greatest one. Each question for keys also asks
-// whether that is so: PostgreSQL 18 documentation, sections 5.9 and 9.27.
+// Row-level security may hide rows of the application's table from the user, and then
+// the greatest key that the user sees is not the greatest one. So each query for keys
+// also asks whether rows may be hidden: PostgreSQL 18 documentation, sections 5.9 and
+// 9.27.
 
-// HidesRows returns the second value of a question about a table: 1 where rows may be hidden.
+// HidesRows returns the text that a query for keys adds to its columns, empty for most
+// engines: the second value of the result is then 1 if rows of the table may be hidden.
 func (s *Store) HidesRows(table string) string {
 	if s.Engine.Keys.Hides == "" {
 		return ""
@@ -17,14 +19,16 @@ func (s *Store) HidesRows(table string) string {
 	return ", " + fmt.Sprintf(s.Engine.Keys.Hides, NameLiteral(table))
 }
 
-// NameLiteral returns a name, such as a table's as it is written in a query, as a literal
-// of PostgreSQL.
+// NameLiteral returns the name of a table, as it is written in a query, as a text
+// literal of PostgreSQL.
 func NameLiteral(table string) string { return "E'" + escapes.Replace(table) + "'" }
 
-// escapes make a literal that means the same under each standard_conforming_strings.
+// escapes makes a literal that means the same under both values of
+// standard_conforming_strings.
 var escapes = strings.NewReplacer(`\`, `\\`, "'", "''")
 
-// AreHidden reports whether that value is 1 in an answer.
+// AreHidden reports whether the second value of a row, which [Store.HidesRows] has
+// asked for, is not 0: rows may be hidden.
 func (s *Store) AreHidden(row []any) (bool, error) {
 	if s.Engine.Keys.Hides == "" || len(row) != 2 {
 		return false, nil

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// written returns a statement of MySQL or MariaDB with its arguments in its text, so that
-// it is one packet with each setting of interpolateParams in the DSN; the arguments are
-// then nil. A statement with an argument that is neither an integer nor a text, or with a
-// question mark in a name, stays as it is.
+// written writes the arguments of a statement of MySQL or MariaDB into its text, and
+// returns the text and nil, so that the statement is one packet, whatever
+// interpolateParams in the DSN is. It returns the statement unchanged if an argument is
+// neither an integer nor a text, or if a name contains a question mark.
 //
-// A text is in a form that means the same under every sql_mode and character set:
-// between quotes where it is of printable ASCII without quote and backslash, else
-// as the hexadecimal digits of its UTF-8.
+// A text argument is written in a form that means the same under every sql_mode and
+// character set: in quotes if it is printable ASCII without quotes and backslashes,
+// otherwise as the hexadecimal digits of its UTF-8.
 func written(query string, args []any) (string, []any) {
 	if len(args) == 0 || strings.Count(query, "?") != len(args) {
 		return query, args

@@ -7,14 +7,15 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// In returns the tables of keyfill's that are in a schema, for a connection that
-// does not find them without one. It changes nothing of s. A [sequence.KeyTable] and a
-// procedure are found by the names that they have.
+// In returns a copy of the store whose statements name the schema of keyfill's tables,
+// for a connection that does not find the tables without it. s is not changed. A
+// [sequence.KeyTable] and a procedure keep the names that the policy gives them.
 func (s *Store) In(schema string) *Store {
 	return s.on(qualify(s.Conn, s.Dialect, schema))
 }
 
-// NamedSchema returns the schema of a store of [Store.In], empty for others.
+// NamedSchema returns the schema that a store of [Store.In] names; it is empty for
+// other stores.
 func (s *Store) NamedSchema() string {
 	if q, ok := s.Conn.(qualified); ok {
 		return q.schema
@@ -22,7 +23,8 @@ func (s *Store) NamedSchema() string {
 	return ""
 }
 
-// qualify returns a connection whose statements name the schema of keyfill's tables.
+// qualify returns a connection that adds the schema to the names of keyfill's tables in
+// each statement.
 func qualify(c Conn, d *dialect.Dialect, schema string) Conn {
 	name := d.QuoteIdent(schema) + "."
 	return qualified{c, schema, strings.NewReplacer(
@@ -32,7 +34,8 @@ func qualify(c Conn, d *dialect.Dialect, schema string) Conn {
 	)}
 }
 
-// qualified is a conn whose statements name the schema of keyfill's tables.
+// qualified is a Conn that adds a schema to the names of keyfill's tables in each
+// statement.
 type qualified struct {
 	inner  Conn
 	schema string

@@ -11,40 +11,41 @@ import (
 )
 
 const (
-	// connectLimit is how long connecting may take. A server that has many clients to
-	// take back after a fault needs seconds for each.
+	// connectLimit is how long an attempt to connect may take. A server that accepts many
+	// clients again after a fault needs seconds for each.
 	connectLimit = 10 * time.Second
 
-	// connectAgain is how long to wait for a connection before another one is begun
-	// beside it, since the first may never be answered.
+	// connectAgain is how long to wait for a connection before another attempt begins
+	// beside the first one, which may never be answered.
 	connectAgain = 3 * time.Second
 
-	// connectMost is how many connections are made at once. A driver may go on with one
-	// whose time is over.
+	// connectMost is how many attempts to connect run at once. A driver may go on with an
+	// attempt whose time is over.
 	connectMost = 6
 
-	// connectKept is how long a connection is kept that was made too late.
+	// connectKept is how long a connection is kept that was made too late for its caller.
 	connectKept = 2 * time.Second
 )
 
-// lateConns makes connections, and goes on with one whose caller has gone, for the next
-// caller. Were it given up, a server that is slow to take many clients back would begin
-// anew with each attempt of each, and be busy with that. It is safe for concurrent use.
+// lateConns makes connections. If a caller's context ends before its connection is
+// made, the attempt goes on, and the next caller gets the connection. Otherwise a
+// server that is slow to accept many clients would begin anew with every attempt of
+// every client, and stay busy with that. It is safe for concurrent use.
 type lateConns struct {
 	dial func(context.Context) (driver.Conn, error)
-	open context.Context // until close
+	open context.Context // canceled by close
 	end  context.CancelFunc
 
 	mu      sync.Mutex
 	waiting []*connWaiter // in order of arrival
-	making  []*connecting // in order of their beginning
-	ready   []*readyConn  // made too late, the oldest first
+	making  []*connecting // the attempts that are running, the oldest first
+	ready   []*readyConn  // connections made too late, the oldest first
 }
 
-// connWaiter is a call of connect. Its result comes by done, once.
+// connWaiter is a call of connect that waits. It receives its result on done, once.
 type connWaiter struct {
 	since time.Time
-	done  chan connMade // of one
+	done  chan connMade // has room for one result
 }
 
 type connMade struct {
@@ -52,13 +53,13 @@ type connMade struct {
 	err  error
 }
 
-// connecting is a connection that is being made.
+// connecting is an attempt to make a connection.
 type connecting struct{ since time.Time }
 
-// readyConn is a connection that no call waits for.
+// readyConn is a connection that was made and that no call waits for.
 type readyConn struct {
 	conn  driver.Conn
-	timer *time.Timer // closes it
+	timer *time.Timer // closes the connection
 }
 
 func newLateConns(dial func(context.Context) (driver.Conn, error)) *lateConns {
@@ -67,7 +68,8 @@ func newLateConns(dial func(context.Context) (driver.Conn, error)) *lateConns {
 	return l
 }
 
-// connect returns a connection. Where the context ends first, the error wraps the context's.
+// connect returns a connection. If the context ends first, the error wraps the
+// context's error.
 func (l *lateConns) connect(ctx context.Context) (driver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, sqlcode.Connecting(err)
@@ -93,8 +95,9 @@ func (l *lateConns) connect(ctx context.Context) (driver.Conn, error) {
 	}
 }
 
-// cover begins with a connection where fewer are being made than are waited for. One that
-// takes too long does not count, up to a number of them. The caller holds mu.
+// cover begins another attempt to connect if fewer attempts are running than calls
+// wait. An attempt that takes too long is not counted, but at most connectMost run at
+// once. The caller holds mu.
 func (l *lateConns) cover(ctx context.Context) {
 	coming := 0
 	for _, c := range l.making {
@@ -122,13 +125,13 @@ func (l *lateConns) leave(w *connWaiter) {
 	}
 }
 
-// run is the goroutine that makes a connection.
+// run makes a connection; it is a goroutine of its own.
 func (l *lateConns) run(ctx context.Context, c *connecting) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	stop := context.AfterFunc(l.open, cancel)
 	defer stop()
-	// If this one takes too long, another one is begun.
+	// If this attempt takes too long, another one begins.
 	again := time.AfterFunc(connectAgain, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -144,7 +147,7 @@ func (l *lateConns) run(ctx context.Context, c *connecting) {
 		l.hand(conn)
 		return
 	}
-	// A dial that began before the waiter arrived does not fail it.
+	// An error of this attempt fails only a waiter that arrived before the attempt began.
 	if len(l.waiting) > 0 && !l.waiting[0].since.After(c.since) {
 		l.first().done <- connMade{err: err}
 	}
@@ -157,15 +160,15 @@ func (l *lateConns) first() (w *connWaiter) {
 	return w
 }
 
-// hand gives a connection to the longest waiter, or keeps it for a while. The caller holds
-// mu.
+// hand gives a connection to the longest waiter. If none waits, it keeps the connection
+// for a while. The caller holds mu.
 func (l *lateConns) hand(conn driver.Conn) {
-	if len(l.waiting) > 0 { // the pool itself looks at whether it was closed
+	if len(l.waiting) > 0 { // the pool itself checks whether it was closed
 		l.first().done <- connMade{conn: conn}
 		return
 	}
 	if l.open.Err() != nil {
-		_ = conn.Close() // it was never used
+		_ = conn.Close() // the connection was never used
 		return
 	}
 	r := &readyConn{conn: conn}
@@ -173,7 +176,7 @@ func (l *lateConns) hand(conn driver.Conn) {
 	l.ready = append(l.ready, r)
 }
 
-// drop closes a connection that no call has asked for.
+// drop closes a connection that no call has asked for in time.
 func (l *lateConns) drop(r *readyConn) {
 	l.mu.Lock()
 	i := slices.Index(l.ready, r)
@@ -186,7 +189,7 @@ func (l *lateConns) drop(r *readyConn) {
 	}
 }
 
-// close gives up the connections that are being made, and closes those that no call has
+// close cancels the attempts to connect, and closes the connections that no call has
 // asked for.
 func (l *lateConns) close() {
 	l.end()

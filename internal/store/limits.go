@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the columns of a row.
+// The limits of the columns of keyfill_sequences.
 const (
-	MaxName = 190 // characters of the name of a row
+	MaxName = 190 // the greatest length of a row's name, in characters
 
-	MaxNext     = math.MaxInt64 // the greatest next value there is
+	MaxNext     = math.MaxInt64 // the greatest possible next value
 	MaxReserved = MaxNext - 1   // the greatest integer that can be reserved
 
 	// nameHash is how many characters at the end of a shortened name are a hash of the
-	// whole: 80 bits.
+	// whole name: 80 bits.
 	nameHash = 20
 )
 
-// ShortName returns the name of a row, of which one that is too long ends in a hash of the
-// whole.
+// ShortName returns name if it fits into a row, and otherwise a shortened name that
+// ends in a hash of the whole name.
 func ShortName(name string) string {
 	if utf8.RuneCountInString(name) <= MaxName {
 		return name
@@ -31,7 +31,8 @@ func ShortName(name string) string {
 	return CutName(name) + "-" + hex.EncodeToString(sum[:])[:nameHash]
 }
 
-// CutName returns the part of a name that stands before the hash, if there is one.
+// CutName returns the beginning of a name: as many characters as a shortened name has
+// before the hash.
 func CutName(name string) string {
 	if characters := []rune(name); len(characters) > MaxName-nameHash-1 {
 		return string(characters[:MaxName-nameHash-1])
@@ -39,8 +40,8 @@ func CutName(name string) string {
 	return name
 }
 
-// CheckName returns ErrName unless a name can be the key of a row on every
-// engine: MySQL and SQL Server take "a" and "a " for the same.
+// CheckName returns ErrName unless name can be the key of a row on every engine. Spaces
+// at an end are refused, since MySQL and SQL Server treat "a" and "a " as equal.
 func CheckName(name string) error {
 	switch {
 	case name == "" || !utf8.ValidString(name) || strings.ContainsRune(name, 0),

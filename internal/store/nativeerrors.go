@@ -2,20 +2,21 @@ package store
 
 import "github.com/keyfill/keyfill/internal/anchor"
 
-// Errors about a sequence of the engine. All come in an [*Error].
+// Errors about a sequence of the engine. All are wrapped in an [*Error].
 var (
 	// ErrNoNative is returned for an engine without sequences.
 	ErrNoNative = anchor.New("native", "this engine has no sequences: use kind sequence")
 
-	// ErrNoSequence is returned when there is no such sequence, or it cannot be
-	// drawn from.
+	// ErrNoSequence is returned when the sequence does not exist, or the user may not draw
+	// from it.
 	ErrNoSequence = anchor.New("native", "the engine has no such sequence that this user may draw from: create it, write its schema before the name, or let it be used")
 
-	// ErrNoOwn is returned when no sequence is named, and the column's default draws from
-	// none.
+	// ErrNoOwn is returned when the policy names no sequence, and the default of the
+	// column draws from none.
 	ErrNoOwn = anchor.New("native", "the column draws from no sequence by itself: name one in sequence")
 
-	// ErrIncrement is returned when the sequence does not count by the block.
+	// ErrIncrement is returned when the increment of the sequence is not the block (how
+	// many integers a value stands for).
 	ErrIncrement = anchor.New("native", "its increment is not the block")
 
 	// ErrNodes is returned on a Galera cluster for a sequence that does not have
@@ -25,22 +26,21 @@ var (
 	// ErrCycle is returned when the sequence begins again after its end.
 	ErrCycle = anchor.New("native", "it has CYCLE, which repeats keys")
 
-	// ErrBelowOne is returned when a value was drawn that is no key.
+	// ErrBelowOne is returned when the sequence has given a value below 1, which is not a
+	// key.
 	ErrBelowOne = anchor.New("native", "it counts from below 1, where keys are not")
 
-	// ErrUnordered is returned when the sequence gives each session values in
-	// advance.
+	// ErrUnordered is returned when each session draws values of the sequence in advance.
 	ErrUnordered = anchor.New("native", "each session draws values in advance (CACHE), so that they come out of order")
 
-	// ErrOtherSequence is returned when a column's default draws from another sequence,
-	// or changes the value that it draws.
+	// ErrOtherSequence is returned when the default of a column draws from another
+	// sequence, or changes the value that it draws.
 	ErrOtherSequence = anchor.New("native", "the column has another default: let it draw from the same sequence, remove it, or say exclusive if no INSERT uses it")
 
-	// ErrScattered is returned when other sessions draw so often that no values
-	// in a row are to be had.
+	// ErrScattered is returned when other sessions draw so often that not enough values
+	// follow each other.
 	ErrScattered = anchor.New("native", "other sessions draw from it at the same time")
 
-	// ErrNoAdvance is returned when a sequence would have to be set to another
-	// value.
+	// ErrNoAdvance is returned when a sequence of the engine would have to be raised.
 	ErrNoAdvance = anchor.New("native", "a sequence of the engine is not moved from here, since that might set it back: stop what draws from it")
 )

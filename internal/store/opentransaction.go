@@ -12,33 +12,33 @@ import (
 )
 
 // ErrEnded is returned by a store of [Joined] when no transaction is open on its
-// connection: the engine has ended it, at a deadlock or a conflict, or a statement has
-// committed it. Nothing was reserved.
+// connection: the engine has rolled it back after a deadlock or a conflict, or a
+// statement has committed it. No integer was reserved.
 var ErrEnded = anchor.New("transaction-ended", "the transaction has ended")
 
-// Ongoing is a transaction of the application's connection that is taken to be open.
-// One value serves a transaction from its beginning to its end.
+// Ongoing describes a transaction on a connection of the application that keyfill
+// believes to be open. One value serves a transaction from its beginning to its end.
 type Ongoing struct {
 	// Ours reports whether the transaction was begun for one statement, and only
 	// keyfill's statements have run in it.
 	Ours bool
 
-	marked bool // proof.mark has run; it may have been undone since
+	marked bool // Proof.Mark was executed; a rollback may have undone it since
 }
 
-// Joined returns the tables as [Within] does, for a transaction that may have
-// ended without keyfill. It reserves by statements that change nothing where no
-// transaction is open; they answer with [ErrEnded]:
+// Joined returns a store as [Within] does, for a transaction that may end without
+// keyfill's knowledge. It reserves integers by statements that change nothing if no
+// transaction is open; the error is [ErrEnded] then:
 //
 //	MariaDB       the UPDATE asks @@in_transaction
-//	PostgreSQL    the UPDATE asks for a setting that is the transaction's alone
+//	PostgreSQL    the UPDATE reads a setting that ends with the transaction
 //	SQLite        BEGIN has to fail before the UPDATE
 //	SQL Server    the UPDATE stands after IF @@TRANCOUNT > 0
 //	MySQL         no condition shows it; see [dialect.Transactions].Probe
 //	Oracle        a change opens a transaction, if the driver does not commit it
 //
-// The caller has to prove that the transaction did not end between the reservation
-// and the row that gets the key.
+// The caller has to prove that the transaction did not end between the reservation and
+// the row that gets the key.
 func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	r := withinConn(d, c)
 	if words := &r.Engine.Proof; !tx.Ours || !words.TellsEnd {
@@ -47,15 +47,15 @@ func Joined(d *dialect.Dialect, c driver.Conn, tx *Ongoing) *Store {
 	return r
 }
 
-// Prover proves by statements that a transaction of the application is open. The
-// nil prover proves nothing: none of its methods sends a statement.
+// Prover sends statements that prove that a transaction of the application is open. A
+// nil Prover proves nothing: its methods send no statement.
 type Prover struct {
 	words *engine.Proof
 	conn  Conn
 	tx    *Ongoing
 }
 
-// on returns the prover on another way to its connection.
+// on returns a prover of the same transaction that sends its statements on c.
 func (p *Prover) on(c Conn) *Prover {
 	if p == nil {
 		return nil
@@ -63,7 +63,8 @@ func (p *Prover) on(c Conn) *Prover {
 	return &Prover{p.words, c, p.tx}
 }
 
-// AddTo returns the text of a statement that changes a row, with the proof.
+// AddTo returns the text of a statement that changes a row, extended so that it changes
+// nothing if no transaction is open.
 func (p *Prover) AddTo(text string) string {
 	switch {
 	case p == nil:
@@ -80,8 +81,9 @@ func (p *Prover) AddTo(text string) string {
 	return text
 }
 
-// Prepare runs before a statement that proves the transaction: it sets the mark, or proves
-// the transaction itself where no statement can.
+// Prepare must be called before a statement that proves the transaction: it sets the
+// mark that the statement checks, or proves the transaction itself if the engine has no
+// statement that could.
 func (p *Prover) Prepare(ctx context.Context) error {
 	switch {
 	case p == nil:
@@ -97,15 +99,16 @@ func (p *Prover) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Forget has prepare set the mark again.
+// Forget makes Prepare set the mark again.
 func (p *Prover) Forget() {
 	if p != nil {
 		p.tx.marked = false
 	}
 }
 
-// beginInVain has the engine refuse to begin a transaction inside another one. It has to
-// end a transaction that it has begun, even if its caller's context has ended.
+// beginInVain proves that a transaction is open: the engine refuses a BEGIN inside a
+// transaction. If the BEGIN succeeds, beginInVain ends that transaction, even if the
+// caller's context has ended.
 func (p *Prover) beginInVain(ctx context.Context) error {
 	if c, ok := p.conn.(openTx); ok {
 		if c, ok := c.conn.(interface{ AutoCommit() bool }); ok { // mattn/go-sqlite3
@@ -127,8 +130,9 @@ func (p *Prover) beginInVain(ctx context.Context) error {
 	return err
 }
 
-// Provenly calls do, which reports whether its statement has found the proof, and
-// once more where the mark may have been undone, as by a rollback to a savepoint.
+// Provenly calls do, which reports whether its statement has found a transaction open.
+// If not, Provenly sets the mark again and calls do once more, since a rollback to a
+// savepoint may have undone the mark.
 func (p *Prover) Provenly(ctx context.Context, do func() (proved bool, err error)) error {
 	for range 2 {
 		if err := p.Prepare(ctx); err != nil {
@@ -146,7 +150,7 @@ func (p *Prover) Provenly(ctx context.Context, do func() (proved bool, err error
 	return ErrEnded
 }
 
-// Prove is [Store.Prove].
+// Prove returns nil if the transaction is open: see [Store.Prove].
 func (p *Prover) Prove(ctx context.Context) error {
 	if p == nil {
 		return nil

@@ -6,20 +6,22 @@ import (
 	"strings"
 )
 
-// OwnLocks are locks of one transaction that other connections wait for.
+// OwnLocks reports which locks one transaction holds that other connections wait for.
 type OwnLocks struct {
-	Tables    bool // when they read one of the tables that were asked about
-	Sequences bool // when they draw from some sequence, which the transaction may have reset
+	Tables    bool // locks that block reads of the tables that were asked about
+	Sequences bool // locks that block draws from a sequence, which the transaction may have reset
 }
 
-// Any reports whether there are any.
+// Any reports whether the transaction holds such locks.
 func (l OwnLocks) Any() bool { return l.Tables || l.Sequences }
 
-// OwnLocks returns the locks that the transaction on the connection holds. It asks about
-// the tables of columns and their partitions, and about all sequences but temporary ones.
+// OwnLocks returns which locks the transaction on the connection holds. It asks about
+// the tables of columns and their partitions, and about all sequences except temporary
+// ones.
 //
-// Only PostgreSQL has such locks: elsewhere a change of a table ends the transaction, or
-// keyfill has no connection of its own. "Explicit Locking" and pg_locks of its manual.
+// Only PostgreSQL has such locks: on other engines a change of a table ends the
+// transaction, or keyfill has no connection of its own. See "Explicit Locking" and
+// pg_locks in its manual.
 func (s *Store) OwnLocks(ctx context.Context, columns []Column) (OwnLocks, error) {
 	if s.Engine.Locks.OwnLocks == "" {
 		return OwnLocks{}, nil

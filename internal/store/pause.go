@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// SwapTries is how often a row is read and found changed when it is to be
-	// replaced.
+	// SwapTries is how often a row is read and then replaced if it is still the same,
+	// before the attempt fails.
 	SwapTries = 10
 
-	// swapPause is the longest pause after the first of them; it doubles up to
-	// swapPauseMax. On average all of them take a tenth of a second.
+	// swapPause is the longest pause after the first failed try. It doubles with each try,
+	// up to swapPauseMax. On average all pauses together take a tenth of a second.
 	swapPause    = time.Millisecond
 	swapPauseMax = 40 * time.Millisecond
 )

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// poolConns is how many connections a pool has at most: one for the block
-	// that a statement waits for, one for the others.
+	// poolConns is the greatest number of connections of a pool: one for the block of
+	// integers that a statement waits for, one for everything else.
 	poolConns = 2
 
-	// poolIdle is the time for which an unused connection is kept.
+	// poolIdle is how long an unused connection is kept.
 	poolIdle = 30 * time.Second
 )
 
 // Pool returns a small pool of connections of an application's connector, for [New]: at
-// most two in use, opened when they are needed and closed when they have not been for
-// half a minute. Nothing is connected before the first use, and the pool does not wait
-// for the application's own connections, of which there may be one. The caller closes the
+// most two, opened when they are needed and closed after half a minute without use.
+// Nothing is connected before the first use, and the pool does not wait for the
+// application's own connections, of which there may be only one. The caller closes the
 // pool; the connector stays open. Of the connector's errors only the engine's code and
-// the network's error are shown: the rest may hold the DSN.
+// the network's error are shown: the rest may contain the DSN.
 //
-// A connection that takes longer than the attempt that has asked for it goes to the
-// next attempt. It is closed after two seconds where there is none.
+// If a connection takes longer than the attempt that has asked for it, the next attempt
+// gets it. Without a next attempt it is closed after two seconds.
 //
 // On MySQL and MariaDB each connection begins with SET autocommit = 1, since the
-// application's DSN may turn it off, and on a Galera cluster its SELECTs see the commits
-// of the other nodes.
+// application's DSN may turn it off, and on a Galera cluster its SELECTs see the
+// commits of the other nodes.
 func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 	db := sql.OpenDB(newLent(c, d))
 	db.SetMaxOpenConns(poolConns)
@@ -42,11 +42,11 @@ func Pool(d *dialect.Dialect, c driver.Connector) *sql.DB {
 	return db
 }
 
-// lent is a connector that is not closed with its pool.
+// lent is a connector that stays open when its pool is closed.
 type lent struct {
 	connector driver.Connector
-	setup     []string // each connection begins with the first of them that the server takes
-	prepares  bool     // statements that the driver takes only prepared: see [dbconn.Preparing]
+	setup     []string // each connection executes the first of them that the server accepts
+	prepares  bool     // statements may have to be prepared: see [dbconn.Preparing]
 	late      *lateConns
 }
 
@@ -56,12 +56,12 @@ func newLent(c driver.Connector, d *dialect.Dialect) *lent {
 	return l
 }
 
-// Connect returns a connection that is set up.
+// Connect returns a connection on which the setup statement was executed.
 func (l *lent) Connect(ctx context.Context) (driver.Conn, error) {
 	return l.late.connect(ctx)
 }
 
-// setUp makes a connection, and sends the statement that it begins with.
+// setUp makes a connection, and executes the setup statement on it.
 func (l *lent) setUp(ctx context.Context) (driver.Conn, error) {
 	c, err := l.connector.Connect(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (l *lent) setUp(ctx context.Context) (driver.Conn, error) {
 		}
 	}
 	if err != nil {
-		// The error of the statement is the cause of any that follows.
+		// Return the error of the statement, which is the cause of any error of Close.
 		_ = c.Close()
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func (l *lent) setUp(ctx context.Context) (driver.Conn, error) {
 
 func (l *lent) Driver() driver.Driver { return l.connector.Driver() }
 
-// Close ends the connections that are being made, and leaves the connector open. The pool
-// calls it.
+// Close cancels the attempts to connect, and leaves the connector open. The pool calls
+// it.
 func (l *lent) Close() error {
 	l.late.close()
 	return nil

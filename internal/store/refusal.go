@@ -16,14 +16,16 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Refused is a statement that the engine has refused, and the meaning of the refusal.
+// Refused is the error of a statement that the engine has refused, with what the
+// refusal means.
 type Refused struct {
-	Meaning error // ErrTables, ErrColumn …
-	Err     error // the driver's
+	Meaning error // such as ErrTables or ErrColumn
+	Err     error // the error of the driver
 }
 
-// Refuse returns a final error of the engine as a refusal, any other error as it is.
-// meaning is the meaning of the refusal if the class of the error does not determine it.
+// Refuse returns an error of the engine as a [*Refused] if it is final (trying again
+// would not help), and any other error as it is. meaning is what the refusal means,
+// unless the class of the error says more.
 func (s *Store) Refuse(meaning, err error) error {
 	class := sqlcode.ClassOf(s.Dialect, err)
 	var connecting *sqlcode.ConnectError
@@ -46,8 +48,8 @@ func (s *Store) Refuse(meaning, err error) error {
 	return &Refused{meaning, err}
 }
 
-// Refusal returns the meaning of an error by which a store's server refuses connections until
-// its configuration changes; nil for other errors.
+// Refusal returns the meaning of err if a store's server refuses connections until its
+// configuration changes; nil for other errors.
 func Refusal(d *dialect.Dialect, err error) error {
 	var refused *Refused
 	if errors.As((&Store{Dialect: d}).Refuse(nil, err), &refused) {
@@ -63,9 +65,9 @@ func (f *Refused) Unwrap() []error {
 }
 
 // Judge returns the error of a query as a refusal if the engine's code means that it is
-// final. Without such a code, the error is a refusal if the server answers another query
-// at once and refuses this one again. Judge does not ask inside a transaction that the
-// error may have aborted.
+// final. Without such a code, the error is a refusal if the server answers another
+// query at once and refuses this one again. Judge sends no query inside a transaction
+// that the error may have aborted.
 func (s *Store) Judge(ctx context.Context, meaning, err error, query string, args []any) error {
 	if s.Inside && !s.Engine.ErrorsKeepTransaction || ctx.Err() != nil {
 		return err
@@ -81,15 +83,14 @@ func (s *Store) Judge(ctx context.Context, meaning, err error, query string, arg
 	case class != dialect.ErrorOther, IsBroken(err), s.Server.ask(ctx, noServer) != nil:
 		return err
 	}
-	// Drivers have many words for a connection that broke, after which the next
-	// one is as good as new.
+	// Drivers report a broken connection in many ways; the next connection works again.
 	if _, again := s.Conn.Query(ctx, query, args); again == nil || IsBroken(again) || IsRolledBack(s.Dialect, again) || ctx.Err() != nil {
 		return err
 	}
 	return &Refused{meaning, err}
 }
 
-// IsBroken reports whether an error is surely about a connection: "invalid
+// IsBroken reports whether err is certainly about a connection. The text "invalid
 // connection" is go-sql-driver/mysql's ErrInvalidConn, which has no code.
 func IsBroken(err error) bool {
 	var network net.Error
@@ -102,21 +103,21 @@ func IsBroken(err error) bool {
 		err != nil && strings.Contains(err.Error(), "invalid connection")
 }
 
-// errBroke is the part of the error of a connection that broke which a log may show.
+// errBroke is what a log may show of the error of a broken connection.
 var errBroke = anchor.New("store-down", "the connection broke")
 
-// Failed returns the error of a statement about the row of a name.
+// Failed returns the error of a statement about the row called name.
 //
-// On a connection of the application the driver's error is returned as it is, unless its
-// meaning is known: for example, the application's INSERT alone would not show that a
-// right is missing, that the file of SQLite takes no change, or that the transaction is
-// read-only. An error of our own connection gets a context, and is never a
+// On a connection of the application the driver's error is returned as it is, unless
+// its meaning is known: for example, the application's INSERT alone would not show that
+// a right is missing, that the file of SQLite takes no change, or that the transaction
+// is read-only. An error of the store's own connection gets a context, and is never a
 // driver.ErrBadConn, which would make database/sql throw away the application's
 // connection; it is a refusal if the engine reports it as final.
 func (s *Store) Failed(name string, err error) error { return s.FailedAs(ErrTables, name, err) }
 
-// FailedAs is Failed, with the meaning of a refusal. An error that names the row stays as
-// it is.
+// FailedAs returns the error that Failed returns, with the given meaning if it is a
+// refusal. An error that already names the row stays as it is.
 func (s *Store) FailedAs(meaning error, name string, err error) error {
 	var known *named
 	if errors.As(err, &known) && known.name == name {
@@ -136,7 +137,7 @@ func (s *Store) FailedAs(meaning error, name string, err error) error {
 	return &named{name, fmt.Errorf("using %q: %w", name, err)}
 }
 
-// named is an error whose text has the name of the row, or of the column, that was used.
+// named is an error whose text names the row, or the column, that was used.
 type named struct {
 	name string
 	error
@@ -144,8 +145,8 @@ type named struct {
 
 func (e *named) Unwrap() error { return e.error }
 
-// RefuseGone returns the error of a statement about a state as a refusal where it says
-// that the table is not there, any other as it is.
+// RefuseGone returns the error of a statement about a stored counter as a refusal if it
+// says that the table does not exist, and any other error as it is.
 func (s *Store) RefuseGone(meaning, err error) error {
 	var refused *Refused
 	if errors.As(err, &refused) || sqlcode.ClassOf(s.Dialect, err) != dialect.ErrorNoObject {
@@ -154,9 +155,10 @@ func (s *Store) RefuseGone(meaning, err error) error {
 	return s.Refuse(meaning, err)
 }
 
-// ToldGone returns the error of a statement about keyfill_sequences, on a connection of the
-// application, as a refusal where the table is not there, any other as it is. Where the engine
-// has no number for that error, the table is read once more.
+// ToldGone returns the error of a statement about keyfill_sequences, on a connection of
+// the application, as a refusal if the table does not exist, and any other error as it
+// is. If the engine has no code for a missing table, the table is read once more to
+// find out.
 func (s *Store) ToldGone(ctx context.Context, name string, err error) error {
 	var refused *Refused
 	switch {
@@ -170,17 +172,19 @@ func (s *Store) ToldGone(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// unknownVariable is ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no @@binlog_format.
+// unknownVariable is the error code ER_UNKNOWN_SYSTEM_VARIABLE: MySQL 9 may have no
+// @@binlog_format.
 const unknownVariable = 1193
 
-// IsUnknownVariable reports whether MySQL or MariaDB has refused a variable that it does
-// not know.
+// IsUnknownVariable reports whether MySQL or MariaDB has refused a statement because it
+// does not know a variable.
 func IsUnknownVariable(err error) bool {
 	code, ok := sqlcode.Of(err)
 	return ok && code.Number == unknownVariable
 }
 
-// IsMissing reports whether the error of a query means that its table does not exist.
+// IsMissing reports whether the error of a query about a table means that the table
+// does not exist.
 func (s *Store) IsMissing(err error) bool {
 	if IsBroken(err) {
 		return false

@@ -8,32 +8,31 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// ServerIdentity identifies a server of an engine: a reservation names the server that
-// has committed it.
+// ServerIdentity finds out which server of an engine answers: a reservation names the
+// server that has committed it.
 type ServerIdentity struct {
 	engine *engine.Engine
 	conn   Conn
 
-	// known is the expression that the server has an answer to; nil until one was
-	// found.
+	// known is the expression that the server answers; nil until it was found.
 	known atomic.Pointer[string]
 
-	// AsksAfter reports that a statement cannot compare the identity, which is asked for
-	// after it.
+	// AsksAfter reports that a statement cannot compare the identity, which is therefore
+	// queried after the statement.
 	AsksAfter atomic.Bool
 
-	// last is the server's answer to that query, for an engine that returns it only when
-	// it is asked for; nil until it has answered.
+	// last is the identity that the server has returned last, for an engine whose UPDATE
+	// does not return it; nil until it has returned one.
 	last atomic.Pointer[string]
 }
 
-// noServer stands for a server of which nothing is known.
+// noServer is the expression for a server whose identity is not known.
 const noServer = "''"
 
-// ServerOf joins the identity of a row with the identity of its server.
+// ServerOf joins the identity of a row and the identity of its server into one text.
 func ServerOf(identity string, server any) string { return identity + "@" + Text(server) }
 
-// on returns the identity of the same server, by another way to its connection.
+// on returns the identity of the same server, queried on c.
 func (s *ServerIdentity) on(c Conn) *ServerIdentity {
 	other := &ServerIdentity{engine: s.engine, conn: c}
 	other.known.Store(s.known.Load())
@@ -41,13 +40,14 @@ func (s *ServerIdentity) on(c Conn) *ServerIdentity {
 	return other
 }
 
-// Know sets the expression.
+// Know sets the expression that the server answers.
 func (s *ServerIdentity) Know(expression string) { s.known.Store(&expression) }
 
-// IsKnown reports whether the expression is known.
+// IsKnown reports whether the expression that the server answers is known.
 func (s *ServerIdentity) IsKnown() bool { return s.known.Load() != nil }
 
-// Likely returns the expression that is known, or else those that may be.
+// Likely returns the expression that the server is known to answer, or else all
+// expressions that it may answer.
 func (s *ServerIdentity) Likely() []string {
 	if known := s.known.Load(); known != nil {
 		return []string{*known}
@@ -58,8 +58,8 @@ func (s *ServerIdentity) Likely() []string {
 	return s.engine.Servers
 }
 
-// Expression returns the most specific expression for the server's identity that this
-// server answers, with its user's rights.
+// Expression returns the most specific expression for the server's identity that the
+// server answers with the user's rights.
 func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 	if known := s.known.Load(); known != nil {
 		return *known, nil
@@ -70,8 +70,8 @@ func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 			chosen = expression
 			break
 		}
-		// Was that the engine's answer, or a connection that broke? If the engine has
-		// refused the expression, it refuses it again when it is there.
+		// Find out whether the engine has refused the expression or the connection broke: an
+		// engine that answers again refuses the expression again.
 		if err := s.ask(ctx, noServer); err != nil {
 			return "", err
 		}
@@ -81,14 +81,14 @@ func (s *ServerIdentity) Expression(ctx context.Context) (string, error) {
 			break
 		}
 		if IsBroken(err) || ctx.Err() != nil {
-			return "", err // which proves nothing about the expression
+			return "", err // the error says nothing about the expression
 		}
 	}
 	s.Know(chosen)
 	return chosen, nil
 }
 
-// ask has the engine work out an expression.
+// ask queries the value of an expression.
 func (s *ServerIdentity) ask(ctx context.Context, expression string) error {
 	row, err := s.conn.Query(ctx, "SELECT "+expression+s.engine.Expressions.Dual, nil)
 	if err == nil && row != nil && expression != noServer {
@@ -98,7 +98,7 @@ func (s *ServerIdentity) ask(ctx context.Context, expression string) error {
 	return err
 }
 
-// Before returns the server as after does, as it answered last.
+// Before returns the server as After does, from its last answer.
 func (s *ServerIdentity) Before(ctx context.Context) (string, error) {
 	expression, err := s.Expression(ctx)
 	if err != nil || expression == noServer {
@@ -115,7 +115,8 @@ func (s *ServerIdentity) Before(ctx context.Context) (string, error) {
 	return ServerOf("", ""), nil
 }
 
-// PutInto replaces the marker in a text by the expression.
+// PutInto replaces the marker {server} in a query by the expression for the server's
+// identity.
 func (s *ServerIdentity) PutInto(ctx context.Context, query string) (string, error) {
 	before, after, found := strings.Cut(query, "{server}")
 	if !found {
@@ -125,8 +126,9 @@ func (s *ServerIdentity) PutInto(ctx context.Context, query string) (string, err
 	return before + server + after, err
 }
 
-// After returns the server as a Reservation has it, for an answer that could not
-// say: asked after it, so that another server is not taken for the one before.
+// After returns the server as a Reservation names it, for a statement that could not
+// return it. It is queried after the statement, so that a server that has taken over is
+// not mistaken for the one before.
 func (s *ServerIdentity) After(ctx context.Context) (string, error) {
 	expression, err := s.Expression(ctx)
 	if err != nil || expression == noServer {

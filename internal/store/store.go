@@ -11,22 +11,22 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// Store runs statements in one database, on the pool or connection that [New], [On],
-// [Within] or [Joined] names, and interprets their errors (refusal.go). Each type that
-// keeps something in the database holds one. A Store of [New] is safe for concurrent use;
-// a Store of [On] or [Within] is not, as its connection is not.
+// Store executes statements in one database, on the pool or connection that was given
+// to [New], [On], [Within] or [Joined], and interprets their errors (refusal.go). Each
+// type that keeps something in the database has one. A Store of [New] is safe for
+// concurrent use; a Store of [On] or [Within] is not, since its connection is not.
 type Store struct {
 	Dialect *dialect.Dialect
 	Engine  *engine.Engine
 	Conn    Conn
 	Server  *ServerIdentity
-	Found   *Found // of a pool; others share none
+	Found   *Found // shared by all stores of a pool
 	Random  Random
 
-	Pooled bool // conn is ours, not the application's
-	Inside bool // in a transaction that is not ours
+	Pooled bool // Conn belongs to the store, not to the application
+	Inside bool // a transaction that the store has not begun is open
 
-	// Proof proves that the transaction is open; nil where nothing is to be proven.
+	// Proof proves that the transaction is open; nil if nothing has to be proven.
 	Proof *Prover
 }
 
@@ -38,22 +38,24 @@ func newStore(d *dialect.Dialect, c Conn) *Store {
 	return &Store{Dialect: d, Engine: e, Conn: c, Server: &ServerIdentity{engine: e, conn: c}, Found: new(Found), Random: rand.Int64N}
 }
 
-// on returns the same store on another way to its connection.
+// on returns a copy of the store that executes its statements on c.
 func (s *Store) on(c Conn) *Store {
 	other := *s
 	other.Conn, other.Server, other.Proof = c, s.Server.on(c), s.Proof.on(c)
 	return &other
 }
 
-// InTransaction returns the store of a transaction of our own.
+// InTransaction returns a copy of the store for c, on which a transaction of the store
+// itself is open.
 func (s *Store) InTransaction(c Conn) *Store {
 	other := s.on(c)
 	other.Inside, other.Proof = true, nil
 	return other
 }
 
-// Update runs an UPDATE and returns its answer once it has committed, nil where
-// no row fits. Within a transaction of the application it commits with that.
+// Update executes an UPDATE of one row and returns the values that it has stored, after
+// it has committed; nil if it found no row. Within a transaction of the application it
+// commits with the transaction.
 func (s *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	if u.Into != nil {
 		return s.updateInto(ctx, u, v)
@@ -65,7 +67,7 @@ func (s *Store) Update(ctx context.Context, u engine.Update, v engine.Values) ([
 	return s.Conn.Query(ctx, s.Proof.AddTo(query), u.Bind(v))
 }
 
-// updateInto runs an update of an engine that gives the answer in arguments.
+// updateInto executes an UPDATE for an engine that returns the values in arguments.
 func (s *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	integers, texts := make([]int64, len(u.Into)), make([]string, len(u.Into))
 	args := u.Bind(v)
@@ -94,21 +96,22 @@ func (s *Store) updateInto(ctx context.Context, u engine.Update, v engine.Values
 	return row, nil
 }
 
-// Probe reads a table of keyfill's.
+// Probe reads one of keyfill's tables, and returns the error if that fails.
 func (s *Store) Probe(ctx context.Context, table string) error {
 	_, err := s.Conn.Query(ctx, ProbeText(table), nil)
 	return err
 }
 
-// ProbeAll reads all tables of keyfill's at once.
+// ProbeAll reads all of keyfill's tables in one query, and returns the error if that
+// fails.
 func (s *Store) ProbeAll(ctx context.Context) error {
 	_, err := s.Conn.Query(ctx, "SELECT s.updated_at, w.updated_at, o.updated_at FROM keyfill_sequences s, keyfill_workers w, keyfill_series o WHERE 1 = 0", nil)
 	return err
 }
 
-// CanRead reports whether a table of keyfill's exists, and the user may read it. The
-// error of a query answers neither if the query may succeed the next time: a lock wait
-// that timed out, a connection that broke.
+// CanRead reports whether one of keyfill's tables exists and the user may read it. It
+// returns an error if the query may succeed the next time: a lock wait that timed out,
+// a connection that broke.
 func (s *Store) CanRead(ctx context.Context, table string) (bool, error) {
 	err := s.Probe(ctx, table)
 	if err == nil {
@@ -121,10 +124,10 @@ func (s *Store) CanRead(ctx context.Context, table string) (bool, error) {
 	return false, err
 }
 
-// ProbeText returns the query that reads a table of keyfill's, and no row of it.
+// ProbeText returns a query that reads one of keyfill's tables, but none of its rows.
 func ProbeText(table string) string { return "SELECT updated_at FROM " + table + " WHERE 1 = 0" }
 
-// Literal returns a text as it is written into a statement.
+// Literal returns text as a literal for a statement.
 func (s *Store) Literal(text string) string {
 	if s.Dialect.Lexis.BackslashEscapes {
 		text = strings.ReplaceAll(text, `\`, `\\`)

@@ -7,15 +7,15 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// writeLock is the lock to write of the database that a table is in. A statement
-// takes it that changes nothing. Only SQLite has one.
+// writeLock is SQLite's lock to write of the database that a table is in. A statement
+// that changes nothing takes it. Other engines have no such lock.
 type writeLock struct {
 	store  *Store
-	update string // the statement; may be empty
+	update string // the statement that takes the lock; may be empty
 }
 
-// LockOf returns the lock of a table, by a column of it. Both are as they are
-// written in SQL.
+// LockOf returns the lock of a table; column is any column of it. Both names are as
+// they are written in SQL.
 func LockOf(s *Store, table, column string) writeLock {
 	if s.Engine.Locks.Lock == "" {
 		return writeLock{s, ""}
@@ -23,12 +23,12 @@ func LockOf(s *Store, table, column string) writeLock {
 	return writeLock{s, fmt.Sprintf(s.Engine.Locks.Lock, table, column)}
 }
 
-// LockOfRows returns the lock of the table of sequences.
+// LockOfRows returns the lock of the table keyfill_sequences.
 func LockOfRows(s *Store) writeLock {
 	return LockOf(s, s.Dialect.QuoteIdent(engine.SequencesTable), s.Dialect.QuoteIdent("next_value"))
 }
 
-// Take takes the lock.
+// Take takes the lock. It does nothing on an engine without such a lock.
 func (l writeLock) Take(ctx context.Context) error {
 	if l.update == "" {
 		return nil
@@ -37,7 +37,8 @@ func (l writeLock) Take(ctx context.Context) error {
 	return err
 }
 
-// TakeFirst is [keycolumn.KeyColumn.LockFirst].
+// TakeFirst takes the lock, and ignores errors that a later statement explains better:
+// see [keycolumn.KeyColumn.LockFirst].
 func (l writeLock) TakeFirst(ctx context.Context) error {
 	err := l.Take(ctx)
 	switch {

@@ -1,8 +1,9 @@
-// Package binding decides which state serves a column. It makes the rows of
-// keyfill_sequences that bind states to columns, finds the states that have a column
-// already, settles the contest of states that are opened for one column at the same time,
-// and lets two sequences share a column where one ends at the first integer of the other.
-// A [Claim] binds a state that has no row of its own.
+// Package binding decides which state (the stored counter of a key source) serves a
+// column. A row of keyfill_sequences binds a state to a column. The package makes these
+// rows, finds the states that are bound to a column already, decides between states
+// that are opened for one column at the same time, and lets two sequences share a
+// column if one of them ends at the first integer of the other. A [Claim] binds a state
+// that has no row of its own.
 package binding
 
 import (
@@ -17,43 +18,47 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// Parameters stands in the column parameters of a row that binds a state to a column.
+// Parameters is the text in the column parameters of a row that binds a stored counter
+// to a column.
 const Parameters = "binding"
 
-// Binding ties a state to the columns that its keys go to, where no row of the
-// state itself does.
+// Binding ties a state (the stored counter of a key source) to the columns that get its
+// keys, by a row of keyfill_sequences for each column that the state's own row does not
+// name.
 type Binding struct {
-	Row       string // the state's own row among the sequences; empty if it has none
-	State     string // as the names of the binding rows begin
+	Row       string // the name of the state's own row in keyfill_sequences; empty if it has none
+	State     string // the name of the state, with which the names of its binding rows begin
 	Columns   []store.Column
 	Exclusive bool
 
-	// Ends reports whether the state is a row of keyfill_sequences that may have an end:
-	// it may stand beside another one that begins there. Alone reports whether the row
-	// names its only column, StartAt is the StartAt of its sequence, and Looks reports
-	// that no row is changed.
+	// Ends reports whether the state (stored counter) is a row of keyfill_sequences that
+	// may have an end: another state may serve the column from that integer on. Alone
+	// reports whether that row names its only column. Looks reports that no row may be
+	// changed. StartAt is the StartAt of the state's [sequence.Sequence].
 	Ends, Alone, Looks bool
 	StartAt            int64
 
-	// Parameters is the text that the rows hold. It may never change.
+	// Parameters is the text that the binding rows hold in their column parameters. It may
+	// never change.
 	Parameters string
 	Fail       func(cause error, format string, args ...any) *store.Error
 }
 
-// RowFor returns the name of the row that binds the state to a column, which has
-// at most 190 characters: "numbers for sales.orders.id".
+// RowFor returns the name of the row that binds the stored counter to column c, such as
+// "numbers for sales.orders.id". It has at most 190 characters.
 func (b *Binding) RowFor(c store.Column) string {
 	return store.ShortName(b.State + " for " + c.String())
 }
 
-// RowFor returns the name of the row that binds a state to a column.
+// RowFor returns the name of the row that binds a stored counter to column c.
 func RowFor(state string, c store.Column) string { return (&Binding{State: state}).RowFor(c) }
 
-// Binder makes the rows of keyfill_sequences that bind states to columns, and finds
-// the rows that bind other states.
+// Binder reads and writes the rows of keyfill_sequences that bind states to columns, in
+// the database of Store.
 type Binder struct{ Store *store.Store }
 
-// CheckAll returns [store.ErrTaken] when another state is bound to one of the columns.
+// CheckAll returns [store.ErrTaken] if another stored counter is bound to one of the
+// columns of b.
 func (d Binder) CheckAll(ctx context.Context, b *Binding) error {
 	for _, c := range b.Columns {
 		if err := d.CheckTaken(ctx, b, c); err != nil {
@@ -63,21 +68,22 @@ func (d Binder) CheckAll(ctx context.Context, b *Binding) error {
 	return nil
 }
 
-// CheckTaken returns [store.ErrTaken] when another state is bound to a column and may
-// give the same integers; for a sequence with StartAt it is [store.ErrStartAt], and
-// beside one [store.ErrBegun].
+// CheckTaken returns [store.ErrTaken] if another state (stored counter) is bound to
+// column c and may give the same integers. The error is [store.ErrStartAt] instead if b
+// has a StartAt, and [store.ErrBegun] if the other state has one.
 func (d Binder) CheckTaken(ctx context.Context, b *Binding, c store.Column) error {
 	_, err := d.taker(ctx, b, c)
 	return err
 }
 
-// taker is [Binder.CheckTaken], which returns the name of the other state's row too; the
-// name is empty for any other error.
+// taker checks a column as [Binder.CheckTaken] does, and also returns the name of the
+// other state's row. The name is empty if there is no such row, or if the check failed
+// for another reason.
 func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name string, err error) {
 	own := b.RowFor(c)
 	v := engine.Values{Name: b.Row, Binding: own, Table: c.TableName(), Column: c.Name}
 	if b.Row == "" {
-		v.Name = own // Oracle compares nothing with an empty text
+		v.Name = own // in Oracle, no comparison with the empty text (NULL) is true
 	}
 	if b.Exclusive && b.StartAt == 0 {
 		if begun, err := d.besideBegun(ctx, b, v); begun == "" || err != nil {
@@ -111,9 +117,9 @@ func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name str
 	return name, b.Fail(store.ErrTaken, "%s%q", d.owner(ctx), name)
 }
 
-// owner returns the text that precedes the name of a row in an error: the name of the
-// database that has the row, since a policy with stores has several. It is empty if the
-// database has no name, or the name cannot be read.
+// owner returns the text that precedes the name of a row in an error: it names the
+// database that has the row, since a policy with several stores has several databases.
+// It is empty if the database has no name or the name cannot be read.
 func (d Binder) owner(ctx context.Context) string {
 	r := d.Store
 	if r.Engine.Database == "" {
@@ -131,12 +137,13 @@ func (d Binder) owner(ctx context.Context) string {
 	return fmt.Sprintf("the database %q has ", name)
 }
 
-// Bind makes sure that each column has a row that binds the state to it, and
-// that no other state has. It reports whether it has made any.
+// Bind makes sure that each column has a row that binds the state (stored counter) to
+// it, and that no other state is bound to the column. made reports whether Bind has
+// made such a row.
 func (d Binder) Bind(ctx context.Context, b *Binding) (made bool, err error) {
 	type unbound struct {
 		column store.Column
-		row    *staterow.Row // nil where there is none
+		row    *staterow.Row // nil if the column has no binding row yet
 	}
 	var all []unbound
 	for _, c := range b.Columns {
@@ -156,8 +163,8 @@ func (d Binder) Bind(ctx context.Context, b *Binding) (made bool, err error) {
 			return false, err
 		}
 	}
-	// In one order, whichever of the columns is the caller's own: of two states with the
-	// same columns, each would get one of them.
+	// Sort the columns, so that every process binds them in the same order: otherwise each
+	// of two stored counters with the same columns could get one of them.
 	slices.SortFunc(all, func(x, y unbound) int { return cmp.Compare(x.column.String(), y.column.String()) })
 	for _, one := range all {
 		c, name := one.column, b.RowFor(one.column)
@@ -175,19 +182,21 @@ func (d Binder) Bind(ctx context.Context, b *Binding) (made bool, err error) {
 	return len(all) > 0, nil
 }
 
-// checkUnbound is [Binder.CheckTaken] for a state whose row, nil or a candidate, does not
-// bind it to a column yet.
+// checkUnbound checks a column as [Binder.CheckTaken] does, for a stored counter that
+// is not bound to it yet: row is nil, or a candidate (a binding row that does not hold
+// the column yet).
 func (d Binder) checkUnbound(ctx context.Context, b *Binding, c store.Column, row *staterow.Row) error {
 	switch {
 	case row != nil && row.Parameters != b.Parameters:
 		return b.checkRow(row, c)
 	case row != nil && namesColumn(row):
-		return nil // it contends already
+		return nil // the row is a candidate for the column already
 	}
 	return d.CheckTaken(ctx, b, c)
 }
 
-// checkRow returns the error of a row that does not bind the state to a column as it should.
+// checkRow returns an error if row does not bind the stored counter to column c, or was
+// made with other parameters.
 func (b *Binding) checkRow(row *staterow.Row, c store.Column) error {
 	name := b.RowFor(c)
 	switch {

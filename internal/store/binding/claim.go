@@ -14,11 +14,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Claim records which state fills a column, if the row of the state does not: the state
-// is a table or procedure of the application's, a sequence of the engine, the greatest
-// key, the clock, or in another database.
+// Claim records which state (the stored counter of a key source) fills a column, if the
+// state has no row in keyfill_sequences: it is a table or procedure of the application,
+// a sequence of the engine, the greatest key, the clock, or in another database.
 type Claim struct {
-	State  string // what the name of the row begins with, as in [Claim.Row]
+	State  string // the text with which the name of the claim's row begins; empty for [ClaimOfMax]
 	Column store.Column
 
 	// Exclusive means the same as in a [sequence.Sequence].
@@ -28,8 +28,10 @@ type Claim struct {
 	Parameters string
 }
 
-// ClaimOfMax is the claim of a source that takes the greatest key of a column and one.
-// Where there is a mutex, its row has the name that [keycolumn.MutexName] returns.
+// ClaimOfMax returns the claim (a row that says which source fills a column) of a
+// source whose next key is the greatest key of a column plus one. The name of the
+// claim's row is [keycolumn.MutexName], since the same row serves as a mutex where one
+// is needed.
 func ClaimOfMax(c store.Column) Claim { return Claim{Column: c} }
 
 // Row returns the name of the claim's row.
@@ -55,19 +57,20 @@ func (c Claim) binding() *Binding {
 }
 
 // Note writes the claim into keyfill_sequences. It returns [store.ErrTaken] if another
-// state fills the column. noted reports whether the row exists, and made whether this
-// call has made it: inside a transaction that is undone with it.
+// state (stored counter) fills the column. noted reports whether the claim's row
+// exists; made reports whether this call has made the row, which a rollback of the
+// transaction would remove.
 //
-// If the table does not exist, or may be read but not written, nothing is noted: a state
-// that is opened later does not find the claim then.
+// Note writes nothing if the table does not exist, or if the user may read the table
+// but not write it. A state that is opened later does not find the claim then.
 func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err error) {
 	r, d := s, Binder{s}
 	if r.Inside {
 		if !r.Engine.ErrorsKeepTransaction {
 			return false, false, nil
 		}
-		// A transaction that has read before it writes does not wait for another
-		// writer.
+		// Take the lock to write first: in SQLite, a transaction that has read before it
+		// writes does not wait for another writer.
 		if err := keycolumn.Of(r, c.Column).LockFirst(ctx); err != nil {
 			return false, false, r.Failed(c.Row(), err)
 		}
@@ -92,7 +95,7 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 		}
 	}
 	if made = stored == nil; made {
-		var next int64 // of a candidate
+		var next int64 // 0 marks a candidate: a row that does not hold the column yet
 		if c.State == "" {
 			next = 1
 		}
@@ -104,13 +107,13 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 			if store.IsBroken(createErr) || ctx.Err() != nil {
 				return false, false, r.Failed(c.Row(), createErr)
 			}
-			return false, false, nil // it may be read, not written
+			return false, false, nil // the user may read the table, but not write it
 		}
 	}
 	if isCandidate(stored) {
 		err := d.contend(ctx, b, c.Column, nil)
 		if errors.Is(err, store.ErrRights) {
-			return false, false, nil // it may be made, not changed
+			return false, false, nil // the user may insert the row, but not update it
 		}
 		return err == nil, true, err
 	}
@@ -130,16 +133,18 @@ func (c Claim) Note(ctx context.Context, s *store.Store) (noted, made bool, err 
 	return true, made, nil
 }
 
-// IsNoted reports whether the row of the claim binds it to its column, and no other state is
-// bound to that. It reads no more than that, and reports false where it cannot.
+// IsNoted reports whether the claim's row binds its state (stored counter) to the
+// column and no other state is bound to the column. It only reads, and returns false if
+// it cannot read the rows.
 func (c Claim) IsNoted(ctx context.Context, s *store.Store) bool {
 	b := c.binding()
 	row, err := staterow.Read(ctx, s, c.Row())
 	return err == nil && row != nil && !isCandidate(row) && b.checkRow(row, c.Column) == nil && Binder{s}.CheckTaken(ctx, b, c.Column) == nil
 }
 
-// Look returns [store.ErrTaken] where another state has the column of the claim. Without
-// keyfill_sequences no other state can be known.
+// Look returns [store.ErrTaken] if another stored counter serves the column of the
+// claim. It returns nil if keyfill_sequences cannot be read, since only that table
+// names other ones.
 func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	if s.Probe(ctx, engine.SequencesTable) != nil {
 		return nil
@@ -147,8 +152,8 @@ func (c Claim) Look(ctx context.Context, s *store.Store) error {
 	return Binder{s}.CheckAll(ctx, c.binding())
 }
 
-// LookMax is [Claim.Look] for a claim of [ClaimOfMax]. It also returns keysource.ErrExhausted
-// where the greatest key is last, or greater.
+// LookMax checks a claim of [ClaimOfMax] as [Claim.Look] does. It also returns
+// keysource.ErrExhausted if the greatest key of the column is last or greater.
 func (c Claim) LookMax(ctx context.Context, s *store.Store, last int64) error {
 	if err := c.Look(ctx, s); err != nil || c.Column.Unranked {
 		return err

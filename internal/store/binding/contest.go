@@ -10,36 +10,40 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// Of states that are opened for one column at the same time, one gets the column. A row that
-// binds a state to a column is made as a candidate, with a next value of 0. A candidate
-// becomes a bound row, with 1, when no other row names the column. Where another row does,
-// the bound row has won, and of two candidates the one with the lesser name. A candidate that
-// has lost names no column any more. It may be taken for a candidate again later.
+// If several states are opened for one column at the same time, one of them gets the
+// column. A row that binds a state (stored counter) to a column is first made as a
+// candidate: its next_value is 0. A candidate becomes a bound row, with next_value 1,
+// if no other row names the column. If a bound row names the column, the candidate
+// loses; of two candidates, the one with the lesser name wins. A candidate that has
+// lost no longer names a column. It may become a candidate for the column again later.
 //
-// Each of these changes compares the incarnation that was read before the others were
-// looked for, and a candidate that has lost gets a new one. So a candidate that was
-// looked at before another one was made is either bound by then, or cannot be bound any
-// more.
+// Each of these UPDATEs changes the candidate only if it still has the incarnation (the
+// random text of a row) that was read before the other rows were looked for, and a
+// candidate that loses gets a new incarnation. So a candidate that was read before
+// another candidate was made is either bound by then, or can no longer be bound.
 //
-// A state's own row, which names the column too, is bound from the beginning. Two of them, of
-// different states, are deleted both if they find each other.
+// A state's own row, which may name the column too, is bound from the beginning. If two
+// such rows of different states find each other, both are deleted.
 
-// contestTries is how often a state looks again for others that are opened for its column.
+// contestTries is how often a state (stored counter) tries to get its column while
+// other states are opened for the same column.
 const contestTries = 10
 
-// isCandidate reports whether a row is to bind a state, and has no column yet.
+// isCandidate reports whether row is to bind a stored counter to a column, but does not
+// hold the column yet.
 func isCandidate(row *staterow.Row) bool {
 	return row.Next == 0 && strings.HasPrefix(row.Parameters, Parameters)
 }
 
-// namesColumn reports whether a row names a column.
+// namesColumn reports whether row names a column. A candidate that has lost its column
+// names none.
 func namesColumn(row *staterow.Row) bool { return row.Column != "" }
 
-// contend binds a state to a column by its row, which is a candidate. It returns
-// [store.ErrTaken], or what [Binder.CheckTaken] returns else, where another state has the
-// column. createErr is the error of the statement that made the row: if two processes
-// make it at once, Oracle gives one of them the error of the unique key, and the row is
-// there all the same.
+// contend turns the row of b for column c, a candidate (a row that does not hold its
+// column yet), into a bound row. It returns [store.ErrTaken], or another error of
+// [Binder.CheckTaken], if another stored counter has the column. createErr is the error
+// of the statement that made the row. The row may exist in spite of it: if two
+// processes insert the row at once, Oracle reports a duplicate key to one of them.
 func (d Binder) contend(ctx context.Context, b *Binding, c store.Column, createErr error) error {
 	name := b.RowFor(c)
 	for range contestTries {
@@ -70,8 +74,9 @@ func (d Binder) contend(ctx context.Context, b *Binding, c store.Column, createE
 	return d.busy(name)
 }
 
-// contendWith removes another candidate with a greater name, or the own one, and returns
-// taken where the own one was removed already.
+// contendWith makes one of two candidates for a column lose it: the other one if its
+// name is greater than the name of own, otherwise own. It returns taken if own had lost
+// the column before.
 func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, name, other string, taken error) error {
 	row, err := staterow.Read(ctx, d.Store, other)
 	switch {
@@ -85,9 +90,10 @@ func (d Binder) contendWith(ctx context.Context, b *Binding, own *staterow.Row, 
 	return d.change(ctx, b, name, own, store.Column{})
 }
 
-// Keep is [Binder.CheckTaken] for a row of a state that names the column itself:
-// candidates lose it. A row that was made by the caller is removed again where another
-// state has the column.
+// Keep checks a column as [Binder.CheckTaken] does, for a state (stored counter) whose
+// own row names the column: candidates of other states lose the column to it. made is
+// the state's row if the caller has just made it, else nil: Keep deletes that row if
+// another state has the column.
 func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *staterow.Row) error {
 	for range contestTries {
 		other, taken := d.taker(ctx, b, c)
@@ -111,23 +117,26 @@ func (d Binder) Keep(ctx context.Context, b *Binding, c store.Column, made *stat
 	return d.busy(b.Row)
 }
 
-// busy returns the error of a row that others have changed each time.
+// busy returns the error for a row that other processes have changed at each try.
 func (d Binder) busy(name string) error {
 	return d.Store.Failed(name, anchor.New("contention", "another state is opened for the column at the same time: insert again"))
 }
 
-// settle makes a candidate, if it is as it was read, a row that is bound. It writes no more
-// than the next value, which every user of the table may.
+// settle turns a candidate into a bound row, if the candidate is still as it was read
+// (before). It writes only next_value, which every user of the table may change.
 func (d Binder) settle(ctx context.Context, b *Binding, name string, before *staterow.Row) error {
 	return d.changeIf(ctx, b, before, d.Store.Engine.SettleCandidate(), engine.Values{Name: name})
 }
 
-// change gives a candidate, if it is as it was read, a column; none for Column{}.
+// change writes column to into a candidate (a row that does not hold its column yet),
+// if the candidate is still as it was read (before). An empty column makes the
+// candidate lose the column that it names.
 func (d Binder) change(ctx context.Context, b *Binding, name string, before *staterow.Row, to store.Column) error {
 	return d.changeIf(ctx, b, before, d.Store.Engine.ChangeCandidate(), engine.Values{Name: name, Table: to.TableName(), Column: to.Name})
 }
 
-// changeIf runs a statement about a candidate, if it is as it was read.
+// changeIf runs a statement that changes a candidate (a row that does not hold its
+// column yet) only if it still has the incarnation (a random text) of before.
 func (d Binder) changeIf(ctx context.Context, b *Binding, before *staterow.Row, st engine.Statement, v engine.Values) error {
 	v.Incarnation = before.Incarnation
 	if _, err := d.Store.Conn.Exec(ctx, st.Text, st.Bind(v)); err != nil {
@@ -136,8 +145,9 @@ func (d Binder) changeIf(ctx context.Context, b *Binding, before *staterow.Row, 
 	return nil
 }
 
-// remove deletes the row of a state that nothing has used since it was made. A user that
-// may not delete leaves it. In a transaction no other process is opening a state.
+// remove deletes a state's row that the caller has just made, unless it was used since.
+// A user without the right to DELETE leaves the row. In a transaction remove does
+// nothing, since no other process opens a state (stored counter) then.
 func (d Binder) remove(ctx context.Context, b *Binding, made *staterow.Row) {
 	if made == nil || d.Store.Inside || b.StartAt > 0 {
 		return

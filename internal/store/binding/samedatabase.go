@@ -10,23 +10,26 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// tokenRow is the row in which [Shares] leaves a token. It is no state and no claim.
+// tokenRow is the name of the row into which [Shares] writes a token (a random text).
+// The row is neither a stored counter nor a claim.
 const (
 	tokenRow        = "keyfill same database"
 	tokenParameters = "token"
 )
 
-// shareTries is how often the tokens are compared while others write theirs: each process
-// writes one.
+// shareTries is how often [Shares] compares the tokens while other processes write
+// theirs. Each process writes one.
 const shareTries = 100
 
-// errTokens is returned where others have changed the row each time.
+// errTokens is returned if other processes have changed the row between each pair of
+// reads.
 var errTokens = anchor.New("contention", "the row was changed each time before it was read: insert again")
 
-// Shares reports whether another store is the same database, reached in another way: a token
-// that is written through one is read through the other. Names of servers and databases
-// prove nothing, since a copy has the same ones. Others may write tokens meanwhile, which
-// prove as much: whatever has replaced what stood there at the beginning is new.
+// Shares reports whether two stores are the same database, reached in different ways:
+// it writes a random token through s and reads it through other. Names of servers and
+// databases prove nothing, since a copy of a database has the same names. Tokens that
+// other processes write meanwhile prove it too, once they have replaced the token that
+// was there at the beginning.
 func Shares(ctx context.Context, s *store.Store, other *store.Store) (bool, error) {
 	row, err := staterow.Read(ctx, s, tokenRow)
 	if err != nil {
@@ -44,7 +47,7 @@ func Shares(ctx context.Context, s *store.Store, other *store.Store) (bool, erro
 	if err := (Binder{s}).mark(ctx, &Binding{State: tokenRow}, tokenRow, before, token, math.MaxInt64); err != nil {
 		return false, err
 	}
-	written := map[string]bool{token: true} // through s, since then
+	written := map[string]bool{token: true} // the tokens that were read or written through s since the call began
 	for range shareTries {
 		read, err := staterow.Read(ctx, other, tokenRow)
 		if err != nil {
@@ -58,15 +61,15 @@ func Shares(ctx context.Context, s *store.Store, other *store.Store) (bool, erro
 			return true, nil
 		}
 		if !stands || written[row.Incarnation] {
-			return false, nil // it stood here when the other store did not have it
+			return false, nil // s had the token when other did not have it
 		}
 		written[row.Incarnation] = true
 	}
 	return false, s.Failed(tokenRow, errTokens)
 }
 
-// ShowsSame reports whether the row of a state is the same one through another store, as far
-// as that can be seen without a change.
+// ShowsSame reports whether the row of a stored counter is the same one when it is read
+// through another store, as far as that can be found out without changing the row.
 func ShowsSame(ctx context.Context, s *store.Store, other *store.Store, name string) bool {
 	one, err := staterow.Read(ctx, s, name)
 	if err != nil || one == nil {

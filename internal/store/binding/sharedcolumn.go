@@ -11,16 +11,20 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// Two sequences may number one column while each has integers of its own: one ends
-// where the other begins. The end stands in the row of the first, after its incarnation,
-// so that each statement that reserves compares it or answers with it. No process has to
-// know of the end beforehand, and no two rows have to be read at the same moment.
+// Two sequences may number one column if each has integers of its own: one ends where
+// the other one begins. The end (the first integer that a row leaves to another
+// sequence) is stored in the row of the first sequence, after its incarnation (a random
+// text), so that each statement that reserves integers compares the end or returns it.
+// No process has to know the end beforehand, and no two rows have to be read at the
+// same moment.
 //
-// A row that is made later has no end. A mark in the row of the second sequence keeps it
-// out, even where its source is Exclusive and would not look at other states.
+// A row that is made later has no end. A mark in the row of the second sequence keeps
+// such a later sequence from using the column, even if its source is Exclusive and
+// would not look at other stored counters.
 
-// stateOf returns the row of the sequence that a row naming a column stands for: itself,
-// or the state that it binds to the column. It is nil where that is another kind of state.
+// stateOf returns the name and the row of the sequence that a row of column c belongs
+// to: the row itself, or the row of the state (stored counter) that it binds to the
+// column. The returned row is nil if the state is of another kind.
 func (d Binder) stateOf(ctx context.Context, name string, row *staterow.Row, c store.Column) (string, *staterow.Row, error) {
 	switch {
 	case row.Table != c.TableName() || row.Column != c.Name || name == keycolumn.MutexName(c):
@@ -41,22 +45,23 @@ func (d Binder) stateOf(ctx context.Context, name string, row *staterow.Row, c s
 	return state, of, nil
 }
 
-// overlapping returns the name of a state of the column that may give the same integers
-// as the binding's, empty if there is none. A sequence with StartAt gives the others an
-// end there, unless it only looks.
+// overlapping returns the name of another stored counter of the column that may give
+// the same integers as b; empty if there is none. If b has a StartAt, overlapping
+// writes it as the end into the rows of the other sequences, unless b.Looks is set.
 func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v engine.Values) (string, error) {
 	others := d.Store.Engine.Rows.Others
 	found, err := d.Store.Conn.Rows(ctx, strings.Replace(others.Text, "MIN(name)", "name", 1), others.Bind(v))
 	if err != nil {
 		return "", d.Store.Failed(b.State, err)
 	}
-	// A state that begins above this one's end was made when that end was there: the row
-	// of this one has to be read after the other's name.
+	// Read the own row after the names of the others: a stored counter that begins above
+	// the own end was made after that end was set.
 	own, err := staterow.Read(ctx, d.Store, b.Row)
 	if err != nil {
 		return "", err
 	}
-	// All of them are looked at before one gets its end: a state that is refused gives none.
+	// Check all other stored counters before writing an end (the first integer that is
+	// left to b) into the first of them, so that no row is changed if b is refused.
 	looking := *b
 	looking.Looks = true
 	for _, b := range []*Binding{&looking, b} {
@@ -67,15 +72,16 @@ func (d Binder) overlapping(ctx context.Context, b *Binding, c store.Column, v e
 			}
 		}
 		if b.Looks && b.StartAt == 0 {
-			break // it has no end to give
+			break // without StartAt there is no end to set
 		}
 	}
 	return "", nil
 }
 
-// isAbove reports whether another state of the column begins where this one's row ends.
-// One that has an end there itself has come to it from below, and so may one that has not
-// begun by StartAt.
+// isAbove reports whether other, a stored counter of the same column, gives only
+// integers from the end of own on. A sequence that was not begun by StartAt, or that
+// has an end there itself, may have reached that integer from below, and does not
+// count.
 func isAbove(other, own *staterow.Row) bool {
 	if own == nil {
 		return false
@@ -84,8 +90,9 @@ func isAbove(other, own *staterow.Row) bool {
 	return at > 0 && at <= other.Next && staterow.HasBegun(other.Incarnation) && (end == 0 || end > at)
 }
 
-// besideBegun returns the name of another sequence of the column that has begun by
-// StartAt, empty if there is none. Its row names the column, since it is not Shared.
+// besideBegun returns the name of another sequence of the column that was begun by
+// StartAt; empty if there is none. The row of such a sequence names the column, since
+// the sequence is never Shared.
 func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (string, error) {
 	others := d.Store.Engine.Rows.Others
 	marked := others.Text + " AND incarnation LIKE '%" + staterow.BeginMark + "%'"
@@ -100,16 +107,18 @@ func (d Binder) besideBegun(ctx context.Context, b *Binding, v engine.Values) (s
 		return "", d.Store.Failed(b.State, err)
 	}
 	if row == nil {
-		return "", nil // it was removed in between
+		return "", nil // the row was removed between the two queries
 	}
 	return store.Text(row[0]), nil
 }
 
-// beginTries is how often a row is marked that others have changed meanwhile.
+// beginTries is how often [Binder.Begin] tries to mark a row while other processes
+// change it.
 const beginTries = 3
 
-// Begin marks the row of a sequence with StartAt, before it looks for others. Of two that
-// are made at the same time, the other one finds the mark, or this one finds its row.
+// Begin marks the row of a sequence with StartAt as begun, before the sequence looks
+// for other stored counters of the column. If two sequences are made at the same time,
+// either the other one finds this mark, or this one finds the other row.
 func (d Binder) Begin(ctx context.Context, b *Binding, own *staterow.Row) error {
 	for range beginTries {
 		if staterow.HasBegun(own.Incarnation) {
@@ -130,8 +139,8 @@ func (d Binder) Begin(ctx context.Context, b *Binding, own *staterow.Row) error 
 	return d.Store.Failed(b.Row, anchor.New("contention", "the row was changed each time that it was to be marked: insert again"))
 }
 
-// mark gives a row another incarnation, where it still has the one that was read, and has
-// reserved no integer from limit on.
+// mark replaces the incarnation of a row (its random text), if it is still before, by
+// after. It does nothing if the row has reserved integers from limit on.
 func (d Binder) mark(ctx context.Context, b *Binding, name, before, after string, limit int64) error {
 	set := d.Store.Engine.MarkRow()
 	v := engine.Values{Version: after, Name: name, Incarnation: before, Limit: limit}
@@ -141,8 +150,10 @@ func (d Binder) mark(ctx context.Context, b *Binding, name, before, after string
 	return nil
 }
 
-// isApart reports whether another state of the column gives none of the integers that this
-// one may give. own is this one's row, nil before it is made.
+// isApart reports whether another state (stored counter) of the column gives none of
+// the integers that b may give. name is a row of that state; own is the row of b, nil
+// if it is not made yet. If b has a StartAt, isApart also writes it as the end into the
+// other state's row.
 func (d Binder) isApart(ctx context.Context, b *Binding, own *staterow.Row, c store.Column, name string) (bool, error) {
 	row, err := staterow.Read(ctx, d.Store, name)
 	if err != nil || row == nil {
@@ -167,8 +178,8 @@ func (d Binder) isApart(ctx context.Context, b *Binding, own *staterow.Row, c st
 	return d.giveEnd(ctx, b, name, other)
 }
 
-// giveEnd gives the row of another state its end, where this one begins. It is false where
-// the other has reserved integers from there on meanwhile.
+// giveEnd writes b.StartAt as the end into the row of another state (stored counter).
+// It returns false if that state has reserved integers from there on meanwhile.
 func (d Binder) giveEnd(ctx context.Context, b *Binding, name string, other *staterow.Row) (bool, error) {
 	if b.Looks {
 		return true, nil
@@ -176,7 +187,7 @@ func (d Binder) giveEnd(ctx context.Context, b *Binding, name string, other *sta
 	if err := d.mark(ctx, b, name, other.Incarnation, staterow.WithEnd(other.Incarnation, b.StartAt), b.StartAt); err != nil {
 		return false, err
 	}
-	// The content of the row is the proof, whichever process has written it.
+	// The content of the row proves that it has the end, whichever process has written it.
 	other, err := staterow.Read(ctx, d.Store, name)
 	if err != nil || other == nil {
 		return err == nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// StoredClaim is the row of a claim.
+// StoredClaim is the row of a [Claim], as it was read from keyfill_sequences.
 type StoredClaim struct {
 	Name   string
 	Next   int64
@@ -18,10 +18,11 @@ type StoredClaim struct {
 // IsOf reports whether the claim is for a column.
 func (c StoredClaim) IsOf(column store.Column) bool { return column.String() == c.Column.String() }
 
-// ClaimsOf returns the claims of all columns for a state, in the database of the claims.
+// ClaimsOf returns all claims of a state (stored counter) in the database of s, one for
+// each column that the state serves.
 func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim, error) {
-	// The names of the rows begin with this, and go on with a space, or with the hyphen
-	// before the hash of a name that is too long.
+	// The names of the state's rows begin with this text, followed by a space, or by the
+	// hyphen before the hash that ends a name that was too long.
 	begin := store.CutName(state)
 	query := s.Engine.RowsBetween()
 	rows, err := s.Conn.Rows(ctx, query.Text, query.Bind(engine.Values{Name: begin + " ", Binding: begin + "."}))
@@ -32,7 +33,7 @@ func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim,
 	for _, row := range rows {
 		table, column := store.Text(row[2]), store.Text(row[3])
 		if RowFor(state, store.Column{Table: table, Name: column}) != store.Text(row[0]) {
-			continue // another state's
+			continue // a row of another state
 		}
 		one := StoredClaim{Name: store.Text(row[0]), Column: store.Column{Table: table, Name: column}}
 		if schema, name, found := strings.Cut(table, "."); found {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// ColumnType is a type as the catalog of an engine writes it: "decimal(10,0)",
-// "int(11) unsigned", "timestamp(3) without time zone".
+// ColumnType is the type of a column, as the catalog of an engine writes it:
+// "decimal(10,0)", "int(11) unsigned", "timestamp(3) without time zone".
 type ColumnType struct {
 	Name     string // in lower case, without the part in parentheses
-	Text     string // all of it
-	Args     []int  // -1 for one that is left out
+	Text     string // the whole type
+	Args     []int  // the numbers in parentheses; -1 for one that is missing
 	unsigned bool
 }
 
@@ -44,8 +44,9 @@ func ParseType(text string) ColumnType {
 	return t
 }
 
-// Greatest returns the greatest integer of a type, 0 for one that holds others
-// than integers. A decimal without a precision holds more than an int64 does.
+// Greatest returns the greatest integer that a column of type t can hold, at most
+// math.MaxInt64; 0 if its values are not integers. A decimal without a precision counts
+// as math.MaxInt64.
 func (w *Wording) Greatest(t ColumnType) int64 {
 	switch t.Name {
 	case "decimal", "numeric", "number":

@@ -1,9 +1,11 @@
 package engine
 
-// Statements about rows of keyfill_sequences that every engine has, in its own words.
+// The statements below are about rows of keyfill_sequences. Every engine has them, in
+// its own words.
 
-// MarkRow returns the UPDATE that gives a row another incarnation, where it still has the
-// one that was read, and has reserved no integer from a limit on.
+// MarkRow returns the UPDATE that replaces the incarnation (the random text) of a row,
+// if the row still has the incarnation that was read and has reserved no integer from a
+// limit on.
 func (e *Engine) MarkRow() Statement {
 	c := &composer{words: &e.Words}
 	c.add("UPDATE keyfill_sequences", c.words.Hint, "\nSET incarnation = ", c.arg(pVersion))
@@ -11,13 +13,15 @@ func (e *Engine) MarkRow() Statement {
 	return c.statement()
 }
 
-// SettleCandidate returns the UPDATE that makes a candidate, as it was read, a bound row.
+// SettleCandidate returns the UPDATE that turns a candidate (a row that does not hold
+// its column yet) into a bound row, if the candidate is still as it was read.
 func (e *Engine) SettleCandidate() Statement {
 	c := e.updateCandidate()
 	return c.add("next_value = 1").ifCandidate()
 }
 
-// ChangeCandidate returns the UPDATE that gives a candidate, as it was read, another column.
+// ChangeCandidate returns the UPDATE that writes another column into a candidate (a row
+// that does not hold its column yet), if the candidate is still as it was read.
 func (e *Engine) ChangeCandidate() Statement {
 	c := e.updateCandidate()
 	c.add("table_name = ", c.arg(pTable), ", column_name = ", c.arg(pColumn), ", incarnation = ", e.Expressions.Random)
@@ -29,13 +33,15 @@ func (e *Engine) updateCandidate() *composer {
 	return c.add("UPDATE keyfill_sequences", c.words.Hint, "\nSET ")
 }
 
-// ifCandidate ends an UPDATE of a candidate.
+// ifCandidate adds the condition of an UPDATE of a candidate, and returns the
+// statement.
 func (c *composer) ifCandidate() Statement {
 	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation), " AND next_value = 0")
 	return c.statement()
 }
 
-// RemoveRow returns the DELETE of a row, if it is as it was read.
+// RemoveRow returns the statement that deletes a row, if the row is still as it was
+// read.
 func (e *Engine) RemoveRow() Statement {
 	c := &composer{words: &e.Words}
 	c.add("DELETE FROM keyfill_sequences")
@@ -43,8 +49,8 @@ func (e *Engine) RemoveRow() Statement {
 	return c.statement()
 }
 
-// RowsBetween returns the query for the rows whose names are not below Name, and below
-// Binding: name, next_value, table_name, column_name.
+// RowsBetween returns the query for the rows whose names are at least Name and below
+// Binding. It selects name, next_value, table_name and column_name.
 func (e *Engine) RowsBetween() Statement {
 	c := &composer{words: &e.Words}
 	c.add("SELECT name, ", Wrap(c.words.Digits, "next_value"), ", table_name, column_name FROM keyfill_sequences")
@@ -52,9 +58,10 @@ func (e *Engine) RowsBetween() Statement {
 	return c.statement()
 }
 
-// FirstLook returns the query for all that is to be known of a sequence before it is used:
-// the greatest key of a column, whether rows are hidden, the six values of read, and the
-// name of another state's row for the column, or NULL.
+// FirstLook returns one query for everything that must be known before a sequence is
+// used: the greatest key of a column, whether rows are hidden from the user, the six
+// values that SequenceStatements.Read selects, and the name of another state's row for
+// the column, or NULL.
 func (e *Engine) FirstLook(column, table, hides string) Statement {
 	c := &composer{words: &e.Words}
 	c.add("SELECT k.greatest, k.hidden, s.next_value, s.incarnation, {server}, s.table_name, s.column_name, s.parameters,\n")
@@ -65,15 +72,16 @@ func (e *Engine) FirstLook(column, table, hides string) Statement {
 	return c.statement()
 }
 
-// ComposeInstall returns the UPDATE that writes a block into the second row.
+// ComposeInstall returns the UPDATE that writes a block (a reserved range of integers)
+// into the second row of a sequence.
 func (e *Engine) ComposeInstall() Statement {
 	c := &composer{words: &e.Words}
 	c.add("UPDATE keyfill_sequences", e.Words.Hint, "\nSET next_value = ", c.number(pNext))
 	return e.composeIncarnation(c)
 }
 
-// ComposeTurn returns the UPDATE that puts a block into use. The row goes on above where it
-// was raised to meanwhile.
+// ComposeTurn returns the UPDATE that puts a block (a reserved range of integers) into
+// use: next_value becomes the first integer of the block, unless it is greater already.
 func (e *Engine) ComposeTurn() Statement {
 	c := &composer{words: &e.Words}
 	c.add("UPDATE keyfill_sequences", e.Words.Hint, "\nSET next_value = CASE WHEN next_value < ", c.number(pNext))
@@ -81,7 +89,8 @@ func (e *Engine) ComposeTurn() Statement {
 	return e.composeIncarnation(c)
 }
 
-// composeIncarnation ends an UPDATE that replaces an incarnation by another one.
+// composeIncarnation adds the end of an UPDATE that also replaces the row's incarnation
+// (a random text), if that is still the one that was read.
 func (e *Engine) composeIncarnation(c *composer) Statement {
 	c.add(", incarnation = ", c.arg(pVersion), ", updated_at = ", e.Expressions.Now)
 	c.add("\nWHERE name = ", c.arg(pName), " AND incarnation = ", c.arg(pIncarnation))

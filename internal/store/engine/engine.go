@@ -1,6 +1,7 @@
-// Package engine holds what differs between the databases that keep keyfill's tables: for
-// each engine the tables, the statements about their rows, and the words from which
-// statements about other tables are composed. It sends nothing, and stands on dialect alone.
+// Package engine holds what differs between the databases that keep keyfill's tables:
+// for each engine the tables, the statements about their rows, and the words from which
+// statements about other tables are composed. It sends no statement, and of this module
+// it imports only dialect.
 package engine
 
 import (
@@ -11,40 +12,40 @@ import (
 
 // Engine holds the statements for one kind of database.
 //
-// In the texts of read and reserve the marker {server} stands for one of the
-// expressions of servers.
+// In the texts of the statements that read and reserve, the marker {server} stands for
+// one of the expressions in Servers.
 type Engine struct {
-	Tables [len(Tables)]string // creates each table, where it is not there
+	Tables [len(Tables)]string // create each table if it does not exist
 
-	// Servers are the expressions that identify a server of the engine, the most specific
-	// first. A server may lack some of them, or refuse them to a user.
+	// Servers are expressions that identify the server, the most specific first. A server
+	// may lack some of them, or refuse them to a user.
 	Servers []string
 
-	// Database is an expression for the name of the database that the connection is in;
-	// empty if a database has no name.
+	// Database is an expression for the name of the connection's current database; it is
+	// empty if the engine's databases have no names.
 	Database string
 
 	Expressions Expressions
 
-	ErrorsKeepTransaction bool // a statement that fails leaves its transaction open
+	ErrorsKeepTransaction bool // a statement that fails does not abort its transaction
 
-	OpensAtOnce bool // one statement may ask for all that opening a sequence asks for
+	OpensAtOnce bool // one query can return all that must be known to open a sequence
 
 	Locks Locks
 
-	Proof Proof // that a transaction of the application is open
+	Proof Proof // how to prove that a transaction of the application is open
 
 	Series SeriesWords
 
-	// Setup are statements of which a connection of our own sends one first:
-	// the first that the server accepts.
+	// Setup lists statements for a new connection of the store's pool, which executes the
+	// first of them that the server accepts.
 	Setup []string
 
 	Counters CounterQueries
 
-	// BindsTexts says that on a connection of our own arguments are written into
-	// the text. A driver that prepares would take three round trips for one, and
-	// would not report an error of closing the statement.
+	// BindsTexts reports that arguments are written into the text of a statement on
+	// connections of the store's pool. A driver that prepares the statement would take
+	// three round trips instead of one, and would not report an error of closing it.
 	BindsTexts bool
 
 	Rows SequenceStatements
@@ -55,132 +56,142 @@ type Engine struct {
 
 	Path PathQueries
 
-	Words Wording // for the statements about a key table
+	Words Wording // the engine's words in statements about a key table of the application
 
 	Procedures Procedures
 }
 
-// Expressions are words of the engine in a statement.
+// Expressions are the engine's words for parts of a statement.
 type Expressions struct {
-	Quote  string // opens a text
-	Dual   string // what follows a SELECT of no table
-	Now    string // the server's time, as it is stored
+	Quote  string // begins a text literal
+	Dual   string // follows a SELECT that reads no table
+	Now    string // the server's time, in the form that is stored
 	Random string // a random text of at most 40 characters
 }
 
-// Locks are how the engine locks rows and tables.
+// Locks describes how the engine locks rows and tables.
 type Locks struct {
-	LocksGaps  bool   // an UPDATE that finds no row locks those that could be made there
-	SkipLocked string // the words by which a SELECT leaves out locked rows, if it would wait for them
-	Lock       string // of a table and a column, see Lock; may be empty
-	// OwnLocks asks how many locks the transaction holds for which others wait: when they
-	// read the tables whose names stand for %[1]s, and when they draw from a sequence. It is
-	// empty for an engine without such locks.
+	LocksGaps  bool   // an UPDATE that finds no row locks the gap where the row would be
+	SkipLocked string // makes a SELECT skip locked rows, if it would wait for them
+	Lock       string // the statement that takes the lock to write of table %[1]s with column %[2]s; may be empty
+	// OwnLocks is the query for two numbers of locks that the transaction holds and other
+	// connections wait for: locks on the tables %[1]s, which block reads, and locks on
+	// sequences, which block draws. It is empty for an engine without such locks.
 	OwnLocks string
 }
 
-// SequenceStatements are about the row of a sequence in keyfill_sequences.
+// SequenceStatements are the statements about the row of a sequence in
+// keyfill_sequences.
 type SequenceStatements struct {
-	// ReturnsLastInsertID reports whether reserve, on a connection of our own, answers
-	// with LAST_INSERT_ID and the number of rows, to a caller that knows the row.
-	// Elsewhere the row is read, and replaced if it is still the same.
+	// ReturnsLastInsertID reports whether Reserve, on a connection of the store's pool,
+	// returns LAST_INSERT_ID and the number of changed rows, to a caller that has read the
+	// row before. On other connections such an engine's row is read, and then replaced if
+	// it is still the same.
 	ReturnsLastInsertID bool
 
-	// OnServer follows reserve where the server is compared too, which is the last argument.
-	// It is untrue where the statement itself would be replicated, as text.
+	// OnServer is a condition that follows Reserve to compare the server, which is the
+	// last argument. It is false if the server would replicate the statement as text.
 	OnServer string
 
-	Read    Statement // next_value, incarnation, server, table_name, column_name, parameters
-	Others  Statement // the name of another state's row for a column, or NULL
-	Create  Statement // makes the row of a sequence, or raises its next value
-	Advance Statement // raises the next value, and locks its row though it is not raised
-	Raise   Statement // advance, but locks no row that is not raised; no text where none can
-	Reserve Update    // answers next_value, incarnation and server
+	Read    Statement // selects next_value, incarnation, server, table_name, column_name, parameters
+	Others  Statement // selects the name of another state's row for a column, or NULL
+	Create  Statement // inserts the row of a sequence, or raises its next value
+	Advance Statement // raises the next value; locks the row even if it does not raise it
+	Raise   Statement // raises the next value; locks no row that it does not raise; may be empty
+	Reserve Update    // reserves integers, and returns next_value, incarnation and server
 }
 
-// WorkerStatements are about the row of a worker in keyfill_workers.
+// WorkerStatements are the statements about the row of a snowflake worker in
+// keyfill_workers.
 type WorkerStatements struct {
-	Enrol Statement // makes the row of a worker, if there is none
-	Mark  Update    // answers previous_until
-	// MarkRead, where there is one, answers with reserved_until, which mark then
-	// replaces where it is still the same.
+	Enrol Statement // inserts the row of a worker, if it does not exist
+	Mark  Update    // raises reserved_until, and returns previous_until
+	// MarkRead, on engines that need it, selects reserved_until; Mark then replaces that
+	// value if it is still the same.
 	MarkRead Statement
 }
 
-// KeyQueries ask for the greatest key of a column.
+// KeyQueries are the queries for the greatest key of a column.
 type KeyQueries struct {
-	MaxKey string // of a column, hides and a table
-	// Hides is 1 where the engine need not show the user every row of a table, which
-	// stands there as a literal, and 0 elsewhere; empty for an engine that shows all.
+	MaxKey string // selects the greatest key; its arguments are a column, the text of Hides and a table
+	// Hides is an expression that is 1 if the engine may hide rows of table %s (a literal)
+	// from the user, and 0 otherwise. It is empty for an engine that shows all rows.
 	Hides string
 
-	// Current is 1 if a statement in a transaction sees all rows of a table that were
-	// committed before the statement, and 0 if it may see the rows from before the
-	// transaction; empty if that cannot be asked. The table stands for %s as a literal.
+	// Current is an expression that is 1 if a statement in a transaction sees all rows of
+	// table %s (a literal) that were committed before the statement, and 0 if it may see
+	// the rows as they were before the transaction. It is empty if the engine cannot be
+	// asked.
 	Current string
 }
 
-// CounterQueries are about the engine's own counter of a column, such as AUTO_INCREMENT.
+// CounterQueries are the statements about the engine's own counter of a column, such as
+// AUTO_INCREMENT.
 type CounterQueries struct {
-	// RaiseCounter are the statements, for one connection, by which the engine's own counter of
-	// a column gives {next}, or a greater number, next; empty where a sequence is the counter.
-	// {last} is the number before, {schema} and {name} are the table's names as texts, {table
-	// schema} is the schema in quotes with a point, and {alter} the ALTER TABLE as a text.
+	// RaiseCounter holds the statements, for one connection, after which the next number
+	// of the engine's own counter of a column is {next} or greater. It is empty if the
+	// counter is a sequence. {last} is the number before {next}, {schema} and {name} are
+	// the table's names as text literals, {table schema} is the quoted schema with a
+	// point, and {alter} is the ALTER TABLE as a text literal.
 	RaiseCounter string
 
-	// Counter is the query for the engine's own counter of {table}; {name} and {schema}
-	// are the table's names as texts: see [store.Column].Counted. It is empty if the
-	// engine's counter cannot be asked for.
+	// Counter is the query for the engine's own counter of {table}: see
+	// [store.Column].Counted. {name} and {schemaName} are the table's names as text
+	// literals, and {schema} is the quoted schema with a point. It is empty if the counter
+	// cannot be queried.
 	Counter string
 
-	// HiddenCounter asks for the last number, as an integer, where the sql_mode hides
-	// it in the answer to counter. It answers with no row where that is not known.
+	// HiddenCounter is the query for the counter's last number, as an integer, for a
+	// session whose sql_mode hides it in the answer to Counter. It returns no row if the
+	// number is not known.
 	HiddenCounter string
 
-	// LastNumber is a query for the last number of counter, as an integer: no row, or
-	// NULL, if there is no such number. The answer is certain only if hiddenCounter, if
-	// there is one, has an answer.
+	// LastNumber is the query for the counter's last number, as an integer. It returns no
+	// row, or NULL, if there is no such number. The answer is certain only if
+	// HiddenCounter is empty or returns a row.
 	LastNumber string
 }
 
-// PathQueries ask where the search path of a session leads to keyfill's tables.
+// PathQueries find out where the search path of a session leads to keyfill's tables.
 type PathQueries struct {
-	// HiddenSchema asks for the schema of the search path that holds keyfill's tables and may
-	// not be used by the user, and for the user; empty where the user finds such tables.
+	// HiddenSchema is the query for the schema of the search path that holds keyfill's
+	// tables but may not be used by the user, and for the user. It is empty for an engine
+	// whose users find such tables.
 	HiddenSchema string
 
-	// PathLength asks how many schemas the search path has, and Holders for the schemas that
-	// have keyfill's tables where it has none. Both are empty for an engine whose sessions
-	// have a schema of their own in any case.
+	// PathLength is the query for the number of schemas in the search path. Holders is the
+	// query for the schemas that have keyfill's tables, for a session with an empty search
+	// path. Both are empty for an engine whose sessions always have a schema.
 	PathLength, Holders string
 }
 
-// Procedures are how a stored procedure that reserves is made, found and called.
+// Procedures holds how a stored procedure that reserves integers is created, found and
+// called.
 type Procedures struct {
-	Call                 string // of a procedure; empty without procedures
-	CallNeedsTransaction bool   // what a procedure does would commit bit by bit
-	CallCommits          bool   // what it does is not the transaction's
+	Call                 string // calls a procedure; empty if the engine has none
+	CallNeedsTransaction bool   // without a transaction, each statement of a procedure is committed separately
+	CallCommits          bool   // a procedure commits its changes separately from the caller's transaction
 	Procedure            string // creates [store.ReserveProcedure]
-	DropProcedure        string // is to be run before it; may be empty
-	FindProcedure        string // answers with one row and no NULL where it is there
+	DropProcedure        string // to be run before Procedure; may be empty
+	FindProcedure        string // returns one row without NULL if the procedure exists
 }
 
-// Statement is a text and the parameters of its placeholders, in their order.
+// Statement is the text of a statement, with the parameters of its placeholders in
+// their order.
 type Statement struct {
 	Text string
 	args []param
 }
 
-// Update is an UPDATE of one row that answers with the values that it has
-// stored.
+// Update is an UPDATE of one row that returns the values that it has stored.
 type Update struct {
 	Statement
-	// Into are the kinds of the values that come back INTO the last
+	// Into lists the kinds of the values that the statement returns INTO its last
 	// placeholders.
 	Into []Kind
 }
 
-// param is something to be bound.
+// param identifies the value that a placeholder binds.
 type param uint8
 
 const (
@@ -204,15 +215,15 @@ const (
 	pServer
 )
 
-// Values holds the arguments of a statement. A statement binds those that it has
-// parameters for.
+// Values holds the arguments of statements. A statement binds only the values that it
+// has parameters for.
 type Values struct {
-	Name, Count, Floor, Limit, Next, Table, Column, Parameters any // of keyfill_sequences
-	Worker, Until, Owner                                       any // of keyfill_workers
+	Name, Count, Floor, Limit, Next, Table, Column, Parameters any // for statements about keyfill_sequences
+	Worker, Until, Owner                                       any // for statements about keyfill_workers
 	Binding, Row, Old, Version, Schema, Incarnation, Server    any
 }
 
-// of returns the argument of a parameter.
+// of returns the value that parameter p binds.
 func (v *Values) of(p param) any {
 	switch p {
 	case pName:
@@ -255,7 +266,7 @@ func (v *Values) of(p param) any {
 	return nil
 }
 
-// Bind returns the arguments of a statement.
+// Bind returns the arguments of the statement, in the order of its placeholders.
 func (st Statement) Bind(v Values) []any {
 	args := make([]any, len(st.args), len(st.args)+4)
 	for i, p := range st.args {
@@ -264,16 +275,16 @@ func (st Statement) Bind(v Values) []any {
 	return args
 }
 
-// Kind is the type of a value that comes back.
+// Kind is the type of a value that a statement returns INTO a placeholder.
 type Kind uint8
 
-// The kinds of values that come back.
+// The kinds of values that statements return.
 const (
 	IntegerKind Kind = iota
 	TextKind
 )
 
-// engines are all there are, by the dialect's name.
+// engines holds the engine of each dialect, by the dialect's name.
 var engines = map[string]*Engine{
 	dialect.MySQL().Name:      &mysql,
 	dialect.MariaDB().Name:    &mariadb,
@@ -283,7 +294,8 @@ var engines = map[string]*Engine{
 	dialect.Oracle().Name:     &oracle,
 }
 
-// Of returns the engine of a dialect. A dialect without one is a mistake of this module.
+// Of returns the engine of a dialect. It panics for a dialect without an engine, which
+// is a mistake of this module.
 func Of(d *dialect.Dialect) *Engine {
 	e := engines[d.Name]
 	if e == nil {
@@ -292,23 +304,24 @@ func Of(d *dialect.Dialect) *Engine {
 	return e
 }
 
-// Proof is how the statements of an engine prove that a transaction is open. All
-// texts may be empty.
+// Proof holds the words by which an engine proves that a transaction is open. Each text
+// may be empty.
 type Proof struct {
-	Condition string // is true where one is open, in the WHERE of an UPDATE
-	Mark      string // makes the condition true until the transaction ends
-	Prefix    string // stands before a statement, which it lets run where one is open
-	Begin     string // fails where one is open, with begun in the error
+	Condition string // a condition for the WHERE of an UPDATE, true if a transaction is open
+	Mark      string // a statement that makes Condition true until the transaction ends
+	Prefix    string // precedes a statement, which then runs only if a transaction is open
+	Begin     string // a statement that fails if a transaction is open; the error contains Begun
 	Begun     string
-	End       string // undoes begin
+	End       string // a statement that undoes Begin
 
-	// Ask answers with 1 where one is open.
+	// Ask is a query that returns 1 if a transaction is open.
 	Ask string
 
-	// Create makes the row of a parent, as engine.create does, where one is open.
+	// Create inserts the row of a parent as SequenceStatements.Create does, but only if a
+	// transaction is open.
 	Create Statement
 
-	// TellsEnd reports whether the engine ends a transaction only by an error that the
-	// current statement gets, or by a statement that ends it.
+	// TellsEnd reports whether the engine ends a transaction only by an error of the
+	// current statement, or by a statement that ends it.
 	TellsEnd bool
 }

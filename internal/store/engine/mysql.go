@@ -7,49 +7,52 @@ import (
 
 // MySQL 8.0 and later, and MariaDB 10.5 and later.
 //
-// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and
-// a SELECT after the UPDATE proves nothing: the node of a Galera cluster may end
-// the transaction between the two for another node's, and reports it to no client if
-// the next packet is COM_STMT_CLOSE, and the SELECT then reads what the other node
-// has stored. Of 4,755 integers that were reserved so on three nodes, 113 were given
-// out twice. What is trusted is therefore only what the UPDATE itself answers:
+// Neither has UPDATE … RETURNING (MariaDB 10.11 has it for INSERT and DELETE), and a
+// SELECT after the UPDATE proves nothing: between the two, the node of a Galera cluster
+// may roll back the transaction in favour of another node's. It reports that to no
+// client if the next packet is COM_STMT_CLOSE, and the SELECT then reads what the other
+// node has stored. Of 4,755 integers that were reserved in this way on three nodes, 113
+// were given out twice. So only the answer to the UPDATE itself is trusted:
 //
-//   - On a connection of our own it is one statement, committed at once, and
+//   - On a connection of the store's pool it is one statement, committed at once, and
 //     LAST_INSERT_ID(expr) returns the value that it has stored in the OK packet (MySQL
-//     8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The row's incarnation
-//     stands in the WHERE, and so does the server. With binlog_format=STATEMENT a replica
-//     would compare its own name there: the condition is untrue then, and the server is
-//     asked for after the UPDATE.
-//   - On the application's, where LAST_INSERT_ID(expr) would change what it reads, and
-//     for several values at once, the row is read and then replaced where it is still the
-//     same, and one row must have changed. SELECT … FOR UPDATE reads the last committed
-//     row whatever the transaction sees, and keeps other sessions waiting.
+//     8.4 Reference Manual, section 14.15, "LAST_INSERT_ID(expr)"). The WHERE compares
+//     the row's incarnation and the server. With binlog_format=STATEMENT a replica would
+//     compare its own name: the condition is false then, and the server is asked for
+//     after the UPDATE.
+//   - On a connection of the application LAST_INSERT_ID(expr) would change what the
+//     application reads, and several values cannot be returned. So the row is read and
+//     then replaced if it is still the same, and one row must have changed. SELECT … FOR
+//     UPDATE reads the last committed row, even if the transaction sees an older one, and
+//     makes other sessions wait.
 //
-// SET assigns from left to right, and a column that has been assigned is read
-// as assigned (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless
-// sql_mode has SIMULTANEOUS_ASSIGNMENT): previous_until stands before
-// reserved_until, epoch before owner.
+// SET assigns from left to right, and an expression reads a column as it was assigned
+// before (MySQL 8.4 Reference Manual, section 15.2.17; MariaDB too, unless sql_mode has
+// SIMULTANEOUS_ASSIGNMENT). So previous_until stands before reserved_until, and epoch
+// before owner.
 //
-// Without a transaction each statement of a procedure is committed at once, and a SELECT
-// after an UPDATE may find a row that another session has changed. On both engines a
-// procedure cannot find out whether there is a transaction, nor begin one without ending
-// the open one, so that keyfill_reserve replaces the value that it has read; the lock
-// lets it succeed at once inside a transaction.
+// Without a transaction each statement of a procedure is committed at once, and a
+// SELECT after an UPDATE may find a row that another session has changed. On both
+// engines a procedure cannot find out whether a transaction is open, nor begin one
+// without ending the open one. So keyfill_reserve replaces the value that it has read;
+// inside a transaction the lock on the row lets it succeed at the first try.
 //
-// The tables are InnoDB whatever the default engine, for transactions; names
-// compare by their bytes and are at most 190 characters of 4 bytes, for the
-// indexes of the older row formats with their 767.
+// The tables use InnoDB, whatever the default storage engine is, because it has
+// transactions. Names compare by their bytes and have at most 190 characters of 4
+// bytes, which fit the 767 bytes of indexes in older row formats.
 var mysql = Engine{
 	Counters: CounterQueries{
-		// The ALTER TABLE lowers the counter down to the greatest key, so that it is prepared from
-		// where the counter stands. MySQL 8 keeps what it says of a table for a day. The policy may
-		// call MariaDB, which has no such variable, by MySQL's name.
+		// ALTER TABLE would lower a counter that stands above {next}, so it is prepared only
+		// if the counter stands below. MySQL 8 caches the statistics of a table for a day;
+		// MariaDB has no variable for that, and the policy may use MySQL's dialect for a
+		// MariaDB server.
 		RaiseCounter: "SET @keyfill = 0 /*!80003 , SESSION information_schema_stats_expiry = 0 */" +
 			"; SET @keyfill = (SELECT IF({next} > COALESCE(auto_increment, 0), {alter}, 'DO 0') FROM information_schema.tables WHERE table_schema = {schema} AND table_name = {name})" +
 			"; PREPARE keyfill FROM @keyfill; EXECUTE keyfill; DEALLOCATE PREPARE keyfill",
 		Counter: "SHOW CREATE TABLE {table}",
-		// MariaDB reads it from the table. MySQL 8 keeps statistics there, and is not asked: a
-		// server of either may answer the driver.
+		// MariaDB reads the counter from the table. MySQL 8 has only statistics there, so the
+		// query returns no row on it; VERSION() distinguishes them, since a server of either
+		// kind may answer the driver.
 		HiddenCounter: `SELECT CAST(LEAST(auto_increment - 1, 9223372036854775807) AS CHAR) FROM information_schema.tables
 WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}`,
 		LastNumber: "SELECT CAST(auto_increment AS SIGNED) - 1 FROM information_schema.tables WHERE table_schema = COALESCE(NULLIF({schemaName}, ''), DATABASE()) AND table_name = {name}",
@@ -96,15 +99,15 @@ WHERE VERSION() LIKE '%MariaDB%' AND table_schema = COALESCE(NULLIF({schemaName}
 		Now:    "UTC_TIMESTAMP(6)",
 		Random: "UUID()",
 	},
-	// A DSN, the server or its init_connect may have turned it off, and what a
-	// single statement does would never commit (MySQL 8.4 Reference Manual,
+	// A DSN, the server or its init_connect may have turned autocommit off, and then the
+	// changes of a single statement would never be committed (MySQL 8.4 Reference Manual,
 	// section 7.1.8, "autocommit").
 	//
-	// With wsrep_sync_wait a SELECT on the node of a Galera cluster waits for what
-	// other nodes had committed before it ("wsrep_sync_wait" in the MariaDB and the
-	// Galera documentation): without it, the greatest key and the row may be older
-	// than what this process has reserved on another node, and look as if the store
-	// had gone back. Servers without the variable refuse the first of the two.
+	// With wsrep_sync_wait a SELECT on the node of a Galera cluster waits for what other
+	// nodes had committed before it ("wsrep_sync_wait" in the MariaDB and the Galera
+	// documentation). Without it, the greatest key and the row may be older than what this
+	// process has reserved on another node, and the store would seem to have gone back.
+	// Servers without the variable refuse the first of the two statements.
 	Setup:      []string{"SET autocommit = 1, wsrep_sync_wait = 1", "SET autocommit = 1"},
 	BindsTexts: true,
 	Rows: SequenceStatements{
@@ -145,8 +148,8 @@ WHERE name = ? AND next_value BETWEEN ? AND ? AND incarnation = ?`,
 	},
 	OpensAtOnce: true,
 	Locks: Locks{
-		// "InnoDB Locking", "Gap Locks", under REPEATABLE READ: of two transactions that
-		// have both found no row, neither can make one.
+		// Under REPEATABLE READ two transactions that have both found no row lock the gap,
+		// and neither can insert a row: "InnoDB Locking", "Gap Locks" in the manual.
 		LocksGaps: true,
 	},
 	Workers: WorkerStatements{
@@ -226,22 +229,22 @@ END`),
 	},
 }
 
-// mysqlTime is a time without or with a zone. As a text it is the same on all
-// connections of a pool.
+// mysqlTime is for a version column that holds a time, with or without a time zone.
+// Read as text, the time is the same on all connections of a pool.
 var mysqlTime = VersionWording{
 	Read:    "CAST(%[1]s AS CHAR)",
 	Compare: "CAST(%[1]s AS CHAR) = %[2]s",
 	Move:    "GREATEST(NOW(%[3]d), %[1]s + INTERVAL %[2]d MICROSECOND)",
 }
 
-// ClusterServer begins the server of a row on a Galera cluster.
+// ClusterServer is the prefix of a server's identity if the server is a Galera cluster.
 const ClusterServer = "cluster/"
 
-// MariaDB has no @@server_uuid. Its servers that replicate from one another have a
-// @@server_id of their own ("server_id" in the MariaDB documentation: unique within
-// a replication topology), and differ by host or port where they share one. The
-// nodes of a Galera cluster are one store, whichever of them answers: what a node
-// has committed, every node has, in the same order. Every user may read all of these
+// MariaDB has no @@server_uuid. Its servers that replicate from one another each have a
+// @@server_id of their own ("server_id" in the MariaDB documentation: unique within a
+// replication topology), and servers that share one differ by host or port. The nodes
+// of a Galera cluster count as one store, whichever of them answers: every node has
+// what any node has committed, in the same order. Every user may read all of these
 // variables. A build without Galera lacks the variables of Galera.
 var mariadb = func() Engine {
 	e := mysql
@@ -250,8 +253,8 @@ var mariadb = func() Engine {
 		"CASE WHEN @@wsrep_on = 1 AND @@wsrep_cluster_address <> '' THEN CONCAT('" + ClusterServer + "', @@wsrep_cluster_name) ELSE " + server + " END",
 		server,
 	}
-	// With autocommit off a transaction is open from the first statement on that
-	// has to do with a table, and what runs outside of one begins one.
+	// With autocommit off, the first statement that uses a table begins a transaction, so
+	// a statement that runs outside of one begins one.
 	e.Proof = Proof{
 		Condition: "@@in_transaction = 1",
 		Ask:       "SELECT @@in_transaction = 1 OR @@autocommit = 0",

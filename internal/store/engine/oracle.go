@@ -2,15 +2,15 @@ package engine
 
 // Oracle Database 12c and later.
 //
-// UPDATE … RETURNING … INTO gives the values that the UPDATE has left; its
-// expressions must be simple, so that they are columns and the server's name is
-// stored in one first (Oracle Database SQL Language Reference, "UPDATE",
-// returning_clause and its restrictions). RETURNING and INTO stand on one line:
+// UPDATE … RETURNING … INTO returns the values that the UPDATE has left. Its
+// expressions must be simple, so they are columns, and the server's name is first
+// stored in one of them (Oracle Database SQL Language Reference, "UPDATE",
+// returning_clause and its restrictions). RETURNING and INTO stand on one line, because
 // go-ora looks for them there (v2.8.24, command.go).
 //
-// There is no CREATE TABLE IF NOT EXISTS before 23ai: ORA-00955 says that the
-// name is in use. The empty text is NULL, so that columns that may be empty may
-// be NULL. An integer comes as its digits, the same from every driver.
+// Before 23ai there is no CREATE TABLE IF NOT EXISTS: ORA-00955 says that the name is
+// in use. An empty text is NULL, so columns that may be empty allow NULL. Integers are
+// read as their digits, which are the same from every driver.
 var oracle = Engine{
 	Tables: [...]string{
 		`BEGIN

@@ -2,23 +2,23 @@ package engine
 
 import "math"
 
-// timeline is the first 8 digits of the name of the current WAL file, which is
-// of the new timeline as soon as a standby has been promoted
-// (pg_control_checkpoint() may show it after the next checkpoint). There is no
-// current one on a standby.
+// timeline is an expression for the first 8 digits of the name of the current WAL file.
+// They show the new timeline as soon as a standby has been promoted, while
+// pg_control_checkpoint() may show it only after the next checkpoint. A standby has no
+// current WAL file.
 const timeline = "CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
 
 // PostgreSQL 12 and later.
 //
-// UPDATE … RETURNING gives values as the UPDATE has left them, and SET reads
-// them as they were before it; of two at once the second one waits, and works
-// on the row that the first one has committed: PostgreSQL 18 documentation,
+// UPDATE … RETURNING returns values as the UPDATE has left them, and SET reads values
+// as they were before it. Of two UPDATEs at once, the second one waits, and then
+// changes the row that the first one has committed: PostgreSQL 18 documentation,
 // "UPDATE", "Returning Data from Modified Rows" and section 13.2.1.
 //
-// The identity consists of the system identifier of pg_control_system(), the same on a
-// primary and its standbys, and of the timeline. Any user may ask for both; together they
-// cost 0.03 ms on PostgreSQL 15.18, where a standby that was promoted had the same
-// system_identifier and timeline 2.
+// The server's identity consists of the system identifier of pg_control_system(), which
+// is the same on a primary and its standbys, and of the timeline. Any user may ask for
+// both; together they cost 0.03 ms on PostgreSQL 15.18, where a standby that was
+// promoted had the same system_identifier and timeline 2.
 var postgres = Engine{
 	Tables: [...]string{
 		`CREATE TABLE IF NOT EXISTS keyfill_sequences (
@@ -130,11 +130,13 @@ RETURNING previous_until`,
 	},
 	Keys: KeyQueries{
 		MaxKey: "SELECT MAX(%s)%s FROM %s",
-		// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as they
-		// were when the transaction first asked for any ("postgres_fdw", "Transaction
-		// Management"), and a partition may be one. A view may hide rows that row security
-		// hides below it. YugabyteDB may say "read committed" and show the rows as they were at
-		// the first statement ("Transaction isolation levels" in its documentation).
+		// Only under these isolation levels does each statement see all committed rows:
+		// PostgreSQL 18 documentation, section 13.2. A foreign table may show the rows as
+		// they were when the transaction first asked for any ("postgres_fdw", "Transaction
+		// Management"), and a partition may be a foreign table. A view may hide rows that row
+		// security hides in its tables. YugabyteDB may report "read committed" and show the
+		// rows as they were at the first statement ("Transaction isolation levels" in its
+		// documentation).
 		Current: `CASE WHEN current_setting('transaction_isolation') IN ('read committed', 'read uncommitted')
 AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_foreign_table)
 AND EXISTS (SELECT 1 FROM pg_catalog.pg_class c WHERE c.oid = CAST(%s AS regclass) AND c.relkind IN ('r', 'p'))
@@ -142,8 +144,9 @@ AND version() NOT LIKE '%%-YB-%%' THEN 1 ELSE 0 END`,
 		Hides: "CASE WHEN row_security_active(%s) THEN 1 ELSE 0 END",
 	},
 	Path: PathQueries{
-		// A user that may not use a schema does not find its tables: PostgreSQL 18 documentation,
-		// section 5.10.3. The setting has the names as they were written.
+		// A user without the right to use a schema does not find its tables: PostgreSQL 18
+		// documentation, section 5.10.3. The setting search_path has the names as they were
+		// written.
 		HiddenSchema: `SELECT CAST(n.nspname AS text), CAST(current_user AS text)
 FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('search_path'), ',')) WITH ORDINALITY AS w (name, place)
 JOIN pg_catalog.pg_namespace n ON pg_catalog.btrim(w.name) IN (n.nspname, pg_catalog.quote_ident(n.nspname), '"' || n.nspname || '"')
@@ -158,7 +161,7 @@ AND pg_catalog.cardinality(pg_catalog.current_schemas(false)) = 0
 ORDER BY n.nspname`,
 	},
 	Locks: Locks{
-		// "Explicit Locking" and pg_locks of the manual.
+		// See "Explicit Locking" and pg_locks in the manual.
 		OwnLocks: `SELECT COUNT(CASE WHEN c.relkind <> 'S' THEN 1 END), COUNT(CASE WHEN c.relkind = 'S' THEN 1 END)
 FROM pg_catalog.pg_locks l
 JOIN pg_catalog.pg_class c ON c.oid = l.relation AND c.relpersistence <> 't'
@@ -170,7 +173,7 @@ ELSE l.mode = 'AccessExclusiveLock' AND (c.relname IN (%[1]s) OR p.relname IN (%
 	},
 	Words: Wording{
 		Place: "$%d",
-		// Without it, an argument would be of the column's type.
+		// Without the cast, PostgreSQL would give the argument the column's type.
 		Integer: "CAST(%s AS bigint)",
 		LockEnd: " FOR UPDATE",
 		Answer:  answerReturning,
@@ -212,8 +215,8 @@ $$`),
 	},
 }
 
-// postgresTime is a time without or with a zone. As a text it is the same on all
-// connections of a pool.
+// postgresTime is for a version column that holds a time, with or without a time zone.
+// Read as text, the time is the same on all connections of a pool.
 var postgresTime = VersionWording{
 	Read:    "CAST(%[1]s AS text)",
 	Compare: "CAST(%[1]s AS text) = %[2]s",

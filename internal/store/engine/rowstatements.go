@@ -6,80 +6,81 @@ import (
 	"strings"
 )
 
-// Wording holds the words of an engine for the statements that are composed for
-// a key table.
+// Wording holds an engine's words for the statements about a key table (a table of the
+// application that counts).
 type Wording struct {
-	Place    string // an argument, by its number: "$%d"
-	Integer  string // an argument that is an integer; empty for the plain placeholder
-	Digits   string // an integer that is read; empty for the plain column
-	Hint     string // follows the table of an UPDATE
-	LockHint string // follows the table of a SELECT that locks its row,
-	LockEnd  string // or ends the SELECT
+	Place    string // the placeholder of an argument, by its number: "$%d"
+	Integer  string // the format of an integer's placeholder; empty for the plain placeholder
+	Digits   string // the format of an integer column that is read; empty for the plain column
+	Hint     string // follows the name of the table in an UPDATE
+	LockHint string // follows the name of the table in a SELECT that locks its row
+	LockEnd  string // ends a SELECT that locks its row
 
-	// Answer is how an UPDATE answers with the value that it has left.
+	// Answer is how an UPDATE returns the value that it has stored.
 	Answer Answering
 
-	// ColumnType is the query for the type of a column, in the engine's words; empty if a
-	// type does not restrict the values of a column.
+	// ColumnType is the query for the type of a column, as the engine writes types. It is
+	// empty if a type does not restrict the values of a column.
 	ColumnType Statement
 
-	// Transactions is the query for whether a table is of a storage engine with
-	// transactions: YES; empty if all storage engines have them.
+	// Transactions is the query that returns YES if the table's storage engine has
+	// transactions. It is empty if all storage engines have them.
 	Transactions Statement
 
-	Integers map[string]int64 // the integer types and the greatest of each
+	Integers map[string]int64 // the integer types, and the greatest integer of each
 	Versions map[string]VersionWording
 
-	SecondsByDefault bool // a time without a precision has no fractions of seconds
+	SecondsByDefault bool // a time type without a precision stores no fractions of seconds
 }
 
-// Answering is a way in which an UPDATE answers.
+// Answering is a way in which an UPDATE returns the value that it has stored.
 type Answering uint8
 
 const (
-	answerID        Answering = iota // by LAST_INSERT_ID: see Engine.ReturnsLastInsertID
+	answerID        Answering = iota // by LAST_INSERT_ID: see SequenceStatements.ReturnsLastInsertID
 	answerReturning                  // UPDATE … RETURNING
 	answerOutput                     // UPDATE … OUTPUT … WHERE
 	answerInto                       // UPDATE … RETURNING … INTO
 )
 
-// VersionWording is how an engine reads, compares and moves a version column of
-// some type. In all three %[1]s is the column; in move %[2]d is the smallest
-// step of the type in microseconds, %[3]d its digits of seconds, %[4]s its name.
+// VersionWording is how an engine reads, compares and changes a version column (a
+// column that changes with every UPDATE) of some type. In all three texts %[1]s is the
+// column. In Move, %[2]d is the smallest step of the type in microseconds, %[3]d is how
+// many fractional digits its seconds have, and %[4]s is its name.
 type VersionWording struct {
 	Read    string
 	Compare string // %[2]s is the argument
-	Move    string // empty if the engine does that itself
+	Move    string // empty if the engine changes the column itself
 }
 
-// IntegerVersion moves a version of an integer type: to one more, or to 0 after
-// the greatest integer of the type, which is %[2]d here.
+// IntegerVersion is for a version column of an integer type: each UPDATE adds 1, and
+// sets the column to 0 after the greatest integer of the type, which is %[2]d here.
 var IntegerVersion = VersionWording{
 	Read:    "%[1]s",
 	Compare: "%[1]s = %[2]s",
 	Move:    "CASE WHEN %[1]s >= %[2]d THEN 0 ELSE %[1]s + 1 END",
 }
 
-// RowStatements holds the statements about the row of a sequence that is read before it is
-// changed, or is in a key table.
+// RowStatements holds the statements about the row of a sequence that is read before it
+// is changed, or is in a key table of the application.
 type RowStatements struct {
-	Max    int64 // the greatest integer that the column's type lets be reserved
+	Max    int64 // the greatest integer that can be reserved, given the column's type
 	Limit  int64 // the greatest integer of the column's type
-	Offset int64 // the next integer less the value in the table
+	Offset int64 // the next integer minus the value in the table
 
-	Version string // the start of a new row's incarnation; may be empty
+	Version string // the version of a new row, with which its incarnation begins; may be empty
 
-	Lockless bool // the table keeps no lock to the end of a transaction
+	Lockless bool // the table holds no row lock until the end of a transaction
 
-	Read    Statement // value, version and server
-	Locked  Statement // read, with a lock on the row
-	Lock    string    // to be run before locked; may be empty
-	Reserve Update    // answers value, and server where it can; see Engine.ReturnsLastInsertID
-	Swap    Statement // value for value; changes one row or none
+	Read    Statement // selects value, version and server
+	Locked  Statement // selects the same as Read, and locks the row
+	Lock    string    // a statement to be run before Locked; may be empty
+	Reserve Update    // returns the value, and the server if the engine can; see Wording.Answer
+	Swap    Statement // replaces one value by another; changes one row or none
 	Advance Statement
 }
 
-// composer puts a statement together.
+// composer composes the text of a statement and the list of its parameters.
 type composer struct {
 	words *Wording
 	text  strings.Builder
@@ -93,7 +94,7 @@ func (c *composer) add(parts ...string) *composer {
 	return c
 }
 
-// arg returns a placeholder for an argument.
+// arg adds a parameter and returns its placeholder.
 func (c *composer) arg(p param) string {
 	c.args = append(c.args, p)
 	if !strings.Contains(c.words.Place, "%") {
@@ -102,12 +103,12 @@ func (c *composer) arg(p param) string {
 	return fmt.Sprintf(c.words.Place, len(c.args))
 }
 
-// number returns a placeholder for an argument that is an integer.
+// number adds the parameter of an integer and returns its placeholder.
 func (c *composer) number(p param) string { return Wrap(c.words.Integer, c.arg(p)) }
 
 func (c *composer) statement() Statement { return Statement{c.text.String(), c.args} }
 
-// Wrap puts a text into a format, "" being none.
+// Wrap returns text formatted by format, or text alone if format is empty.
 func Wrap(format, text string) string {
 	if format == "" {
 		return text
@@ -115,19 +116,19 @@ func Wrap(format, text string) string {
 	return fmt.Sprintf(format, text)
 }
 
-// KeyTableColumns are the parts of the statements about one row.
+// KeyTableColumns names the table and the columns in the statements about one row.
 type KeyTableColumns struct {
 	Table   string
-	Key     string // empty for a table of one row
+	Key     string // the column that identifies the row; empty for a table of one row
 	Value   string
-	Version string // may be empty
+	Version string // the version column; may be empty
 
-	Wording VersionWording // of version
-	Moved   string         // ", version = …"; may be empty
+	Wording VersionWording // for the column Version
+	Moved   string         // the assignment ", version = …"; may be empty
 	First   string         // the version of a new row; may be empty
 }
 
-// Compose returns the statements about a row. Limits are the caller's to set.
+// Compose returns the statements about one row. The caller sets Max and Limit.
 func (e *Engine) Compose(k *KeyTableColumns) *RowStatements {
 	f := &RowStatements{
 		Version: k.First,
@@ -154,13 +155,13 @@ func (e *Engine) Compose(k *KeyTableColumns) *RowStatements {
 	return f
 }
 
-// update begins an UPDATE of a value.
+// update returns a composer that has begun an UPDATE of the value.
 func (e *Engine) update(k *KeyTableColumns) *composer {
 	c := &composer{words: &e.Words}
 	return c.add("UPDATE ", k.Table, e.Words.Hint, "\nSET ", k.Value, " = ")
 }
 
-// where adds the condition that finds the row, and leaves room for another condition.
+// where adds the WHERE that finds the row, so that another condition can follow.
 func (c *composer) where(k *KeyTableColumns) *composer {
 	c.add("\nWHERE ")
 	if k.Key != "" {
@@ -198,7 +199,7 @@ func (e *Engine) composeReserve(k *KeyTableColumns) Update {
 	case answerReturning:
 		c.add("\nRETURNING ", k.Value, ", {server}")
 	case answerInto:
-		// The values that come back stand after all others.
+		// The placeholders of returned values come after all others.
 		c.add(fmt.Sprintf("\nRETURNING %s INTO :%d", k.Value, len(c.args)+1))
 		u.Into = []Kind{IntegerKind}
 	}
@@ -206,8 +207,9 @@ func (e *Engine) composeReserve(k *KeyTableColumns) Update {
 	return u
 }
 
-// OwnForm returns the statements about a row of keyfill_sequences that is read
-// first. Its incarnation is compared, but stays.
+// OwnForm returns the statements about a row of keyfill_sequences that is read before
+// it is changed. They compare the row's incarnation (a random text) and do not change
+// it.
 func (e *Engine) OwnForm() *RowStatements {
 	f := e.Compose(&KeyTableColumns{
 		Table: "keyfill_sequences", Key: "name", Value: "next_value", Version: "incarnation",

@@ -5,31 +5,35 @@ import (
 	"strings"
 )
 
-// SeriesWords holds the words that differ between the engines in statements
-// about series.
+// SeriesWords holds the words that differ between the engines in statements about
+// series (runs of integers that one process owns).
 type SeriesWords struct {
-	Later  string // the server's time in as many milliseconds as the parameter says
+	Later  string // the server's time plus as many milliseconds as the parameter says
 	Past   string // a time before all others
-	Hint   string // follows the table that is changed
-	Digits string // a function that makes a text of an integer, if drivers differ in its type; may be empty
+	Hint   string // follows the name of the table that is changed
+	Digits string // a function that converts an integer to text, if drivers return it in different types; may be empty
 	Mark   string // begins a placeholder; a number follows unless it is "?"
-	Number string // a placeholder for an integer, if its type has to be given; empty for the plain one
+	Number string // the format of an integer's placeholder, if its type has to be given; empty for the plain one
 }
 
-// seriesTexts are the statements about series. Every engine has all of them, in its own
-// words. {name} stands for a parameter, [[x]] for an integer that is read.
+// The texts below are the statements about series (runs of integers that one process
+// owns). Every engine has all of them, in its own words. {name} stands for a parameter,
+// [[x]] for an integer that is read.
 //
-// None of them answers: only the owner of a row changes it, and the owner reads it with
-// another statement.
+// The statements that change a row return no values: only the owner of a row changes
+// it, and the owner reads it with another statement.
 const (
-	// A series that belongs to the owner.
+	// SeriesOwn selects the first integer of the lowest series of integers that belongs to
+	// the owner.
 	SeriesOwn = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND owner = {owner}"
 	SeriesRow = "SELECT [[series_last]], [[next_value]], owner, [[epoch]] FROM keyfill_series WHERE name = {name} AND series_first = {first}"
 
-	// The lease has run out when its end has passed: strictly, since the holder
-	// may count on it to the end.
+	// SeriesFree selects the lowest series of integers whose lease has expired and that
+	// has integers left. The comparison of times is strict, since the owner may use the
+	// lease to its end.
 	SeriesFree = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
-	// Like the two above, for the series from one on, and for the last one.
+	// SeriesFreeFrom selects such a series of integers that begins at {from} or above, and
+	// SeriesFreeLast selects the last one.
 	SeriesFreeFrom = "SELECT [[MIN(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more} AND series_first >= {from}"
 	SeriesFreeLast = "SELECT [[MAX(series_first)]] FROM keyfill_series WHERE name = {name} AND leased_until < {now} AND next_value <= series_last - {more}"
 
@@ -50,7 +54,8 @@ WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {
 SET next_value = {to}, owner = '', leased_until = {past}, updated_at = {now}
 WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch} AND next_value = {next}`
 
-	// Where the row stands elsewhere: an answer was lost.
+	// SeriesLeave gives up a series of integers whose next_value may differ from what the
+	// owner knows, because an answer was lost.
 	SeriesLeave = `UPDATE keyfill_series{hint}
 SET owner = '', leased_until = {past}, updated_at = {now}
 WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {epoch}`
@@ -62,10 +67,11 @@ WHERE name = {name} AND series_first = {first} AND owner = {owner} AND epoch = {
 WHERE name = {name} AND series_first = {first} AND leased_until < {now} AND next_value > series_last`
 )
 
-// SeriesValues holds the arguments by the names of their parameters.
+// SeriesValues holds the arguments of a statement by the names of their parameters.
 type SeriesValues map[string]any
 
-// SeriesText returns a statement in the words of the engine, and its arguments.
+// SeriesText returns one of these statements in the words of the engine, and its
+// arguments.
 func (e *Engine) SeriesText(text string, v SeriesValues) (query string, args []any) {
 	w := &e.Series
 	open, end := "", ""

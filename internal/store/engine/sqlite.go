@@ -2,14 +2,13 @@ package engine
 
 // SQLite 3.35 and later.
 //
-// UPDATE … RETURNING returns its row after the table has been changed, and the step after
-// the last row returns an error of the commit:
-// https://www.sqlite.org/lang_returning.html. max() of several arguments is the greatest
-// of them.
+// UPDATE … RETURNING returns its row after the table has been changed, and an error of
+// the commit is returned by the step after the last row:
+// https://www.sqlite.org/lang_returning.html. max() of several arguments returns the
+// greatest of them.
 //
-// The tables are WITHOUT ROWID, so that last_insert_rowid() still gives the rowid
-// of the application's last INSERT:
-// https://www.sqlite.org/c3ref/last_insert_rowid.html.
+// The tables are WITHOUT ROWID, so that last_insert_rowid() still returns the rowid of
+// the application's last INSERT: https://www.sqlite.org/c3ref/last_insert_rowid.html.
 //
 // A statement waits for another writer for the connection's busy_timeout, as the
 // application's own INSERT does; then it fails with the driver's error.
@@ -60,8 +59,9 @@ var sqlite = Engine{
 	OpensAtOnce:           true,
 	ErrorsKeepTransaction: true,
 	Locks: Locks{
-		// A transaction that has read before it writes does not wait for another
-		// one that writes: https://www.sqlite.org/rescode.html#busy_snapshot.
+		// The UPDATE takes the lock to write: a transaction that has read before it writes
+		// does not wait for another one that writes:
+		// https://www.sqlite.org/rescode.html#busy_snapshot.
 		Lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0",
 	},
 	Series: SeriesWords{
@@ -123,7 +123,7 @@ RETURNING previous_until`,
 	},
 	Words: Wording{
 		Place: "?",
-		// A column holds any value, whatever its type.
+		// In SQLite a column of any type may hold values of all types.
 		Digits: "CASE typeof(%[1]s) WHEN 'integer' THEN %[1]s END",
 		Answer: answerReturning,
 	},

@@ -6,8 +6,9 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// SplitName returns the parts of a name that is written in SQL, without their
-// quotes and as the catalog of the engine has them; nil where it is no name.
+// SplitName returns the parts of a name that is written in SQL, without quotes and in
+// the case in which the catalog of the engine stores them. It returns nil if the text
+// is not a name.
 func SplitName(d *dialect.Dialect, name string) []string {
 	var parts []string
 	for {
@@ -26,7 +27,8 @@ func SplitName(d *dialect.Dialect, name string) []string {
 	}
 }
 
-// namePart returns the first part of a name, empty if there is none, and the rest.
+// namePart returns the first part of a name, and the rest of the name; part is empty if
+// there is no first part.
 func namePart(d *dialect.Dialect, name string) (part, rest string) {
 	if name == "" {
 		return "", ""
@@ -55,8 +57,8 @@ func namePart(d *dialect.Dialect, name string) (part, rest string) {
 	return part, name[i:]
 }
 
-// quotedPart returns a name up to its closing quote. Two closing quotes stand
-// for one character of the name.
+// quotedPart returns the part of name before the closing quote end, and the rest. Two
+// closing quotes in a row stand for one character of the name.
 func quotedPart(name string, end byte) (part, rest string) {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -73,8 +75,8 @@ func quotedPart(name string, end byte) (part, rest string) {
 	return "", ""
 }
 
-// isNameByte reports whether a byte may stand in a name without quotes. If an engine does
-// not allow it, the engine refuses it.
+// isNameByte reports whether a byte may be part of a name without quotes. It accepts
+// more bytes than some engines, which then refuse the name themselves.
 func isNameByte(c byte) bool {
 	return c == '_' || c == '$' || c == '#' || c >= 0x80 ||
 		'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'

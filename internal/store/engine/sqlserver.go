@@ -4,15 +4,15 @@ import "math"
 
 // SQL Server 2016 and later, and Azure SQL Database.
 //
-// OUTPUT inserted.x gives the values that the UPDATE has left ("OUTPUT clause
-// (Transact-SQL)": INSERTED, and a scalar expression beside it); rows that are
-// followed by an error are not to be used. SET reads the values of before
-// ("UPDATE (Transact-SQL)").
+// OUTPUT inserted.x returns the values that the UPDATE has left ("OUTPUT clause
+// (Transact-SQL)": INSERTED, and a scalar expression beside it); rows must not be used
+// if an error follows them. SET reads the values from before the UPDATE ("UPDATE
+// (Transact-SQL)").
 //
-// READCOMMITTEDLOCK has the UPDATE wait for the row and read the last committed row, also
-// where row versions are on ("Table hints (Transact-SQL)"). MERGE takes the range of a
-// missing name with HOLDLOCK, so that two transactions that make one row wait for each
-// other; it ends in a semicolon ("MERGE (Transact-SQL)").
+// READCOMMITTEDLOCK makes the UPDATE wait for the row and read the last committed row,
+// also if row versions are turned on ("Table hints (Transact-SQL)"). MERGE with
+// HOLDLOCK locks the range of a missing name, so that two transactions that insert one
+// row wait for each other; it ends in a semicolon ("MERGE (Transact-SQL)").
 var sqlserver = Engine{
 	Tables: [...]string{
 		`IF OBJECT_ID(N'keyfill_sequences', N'U') IS NULL
@@ -63,8 +63,9 @@ CREATE TABLE keyfill_series (
 		Mark:  "@p",
 	},
 	Locks: Locks{
-		// READPAST alone is refused under READ_COMMITTED_SNAPSHOT: Transact-SQL reference,
-		// "Table Hints". A transaction sees the rows that it has locked itself.
+		// SQL Server refuses READPAST alone under READ_COMMITTED_SNAPSHOT: Transact-SQL
+		// reference, "Table Hints". A transaction still reads the rows that it has locked
+		// itself.
 		SkipLocked: " WITH (READCOMMITTEDLOCK, READPAST)",
 	},
 	Proof: Proof{
@@ -167,8 +168,8 @@ END`),
 	},
 }
 
-// rowVersion is a timestamp, as its other name is: the engine changes it with
-// every UPDATE ("rowversion (Transact-SQL)").
+// rowVersion is for a version column of type rowversion, which is also called
+// timestamp: the engine changes it with every UPDATE ("rowversion (Transact-SQL)").
 var rowVersion = VersionWording{
 	Read:    "CONVERT(bigint, %[1]s)",
 	Compare: "CONVERT(bigint, %[1]s) = %[2]s",

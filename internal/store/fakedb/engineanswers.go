@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// EngineAnswers is a fake that behaves as an empty database of an engine does,
-// as far as the session of TestStatements goes.
+// EngineAnswers returns a function that answers as an empty database of the engine
+// does, for the statements of TestStatements.
 func EngineAnswers(d *dialect.Dialect) func(query string) Reply {
 	made := map[string]bool{}
 	row := func(values ...driver.Value) Reply { return Reply{Rows: [][]driver.Value{values}} }
@@ -64,7 +64,8 @@ func EngineAnswers(d *dialect.Dialect) func(query string) Reply {
 			}
 			return row(int64(42), "made", "server", "sales.orders", "id", "")
 		case has("UPDATE keyfill_sequences", "BETWEEN"):
-			// Each way to answer; only the engine's own is asked for.
+			// The reply has a value for each way in which engines answer; the store reads only
+			// the one that its engine uses.
 			return Reply{Rows: [][]driver.Value{{int64(52), "made", "server"}}, Affected: 1, ID: 52,
 				Out: []any{int64(52), "made", "server"}}
 		case has("next_value, incarnation"):

@@ -19,14 +19,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// DB is a database whose answers a test sets. It logs every statement with its arguments,
-// and the calls around it.
+// DB is a fake database whose answers a test sets. It logs every statement with its
+// arguments, and the calls of the driver around it.
 type DB struct {
 	Answer func(query string) Reply
 
 	mu     sync.Mutex
 	log    []string
-	Closed int // connectors
+	Closed int // counts the connectors that were closed
 }
 
 // Reply is the fake's answer to one statement.
@@ -34,12 +34,12 @@ type Reply struct {
 	Rows     [][]driver.Value
 	Affected int64
 	ID       int64 // LAST_INSERT_ID
-	Out      []any // for the sql.Out among the arguments
-	Err      error // of the statement
-	Late     error // that follows the rows
+	Out      []any // the values for the sql.Out arguments
+	Err      error // the error of the statement
+	Late     error // the error that follows the rows
 }
 
-// The errors of statements, and of rows that are read to their end.
+// The errors of a statement that is refused, and of rows that are read to their end.
 var (
 	ErrRefused = errors.New("refused")
 	ErrLate    = errors.New("late")
@@ -51,7 +51,7 @@ func (f *DB) note(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf(format, args...))
 }
 
-// Lines returns the log since the last call.
+// Lines returns the lines that were logged since the last call.
 func (f *DB) Lines() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,13 +93,14 @@ func (f *DB) run(query string, args []driver.NamedValue) (Reply, error) {
 	return r, nil
 }
 
-// connector hands out connections of the fake, of one strength.
+// connector is a driver.Connector whose connections a function makes.
 type connector struct {
 	fake *DB
 	make func(*DB) driver.Conn
 }
 
-// Connector returns a connector whose connections a function makes.
+// Connector returns a connector to the fake database. The function makes its
+// connections.
 func Connector(f *DB, make func(*DB) driver.Conn) driver.Connector { return connector{f, make} }
 
 func (c connector) Connect(context.Context) (driver.Conn, error) {
@@ -109,19 +110,19 @@ func (c connector) Connect(context.Context) (driver.Conn, error) {
 func (c connector) Driver() driver.Driver { return nil }
 func (c connector) Close() error          { c.fake.Closed++; return nil }
 
-// BareConn has nothing that a driver need not have.
+// BareConn is a connection with only the methods that every driver must have.
 type BareConn struct{ F *DB }
 
-// Prepare is of [driver.Conn].
+// Prepare implements [driver.Conn].
 func (c BareConn) Prepare(query string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return bareStmt{c.F, query}, nil
 }
 
-// Close is of [driver.Conn].
+// Close implements [driver.Conn].
 func (c BareConn) Close() error { return nil }
 
-// Begin is of [driver.Conn].
+// Begin implements [driver.Conn].
 func (c BareConn) Begin() (driver.Tx, error) {
 	c.F.note("begin")
 	return fakeTx{c.F}, nil
@@ -141,45 +142,46 @@ func (s bareStmt) Query(args []driver.Value) (driver.Rows, error) {
 	return query(s.f, s.query, named(args))
 }
 
-// OldConn has Exec and Query, from before contexts.
+// OldConn is a connection that also has Exec and Query without contexts, as old drivers
+// do.
 type OldConn struct{ BareConn }
 
-// Exec is of [driver.Execer].
+// Exec implements [driver.Execer].
 func (c OldConn) Exec(q string, args []driver.Value) (driver.Result, error) {
 	return exec(c.F, q, named(args))
 }
 
-// Query is of [driver.Queryer].
+// Query implements [driver.Queryer].
 func (c OldConn) Query(q string, args []driver.Value) (driver.Rows, error) {
 	return query(c.F, q, named(args))
 }
 
-// FullConn has everything.
+// FullConn is a connection with all methods that a driver may have.
 type FullConn struct{ BareConn }
 
-// FullOf returns a connection that has everything.
+// FullOf returns a [FullConn] to a fake database.
 func FullOf(f *DB) FullConn { return FullConn{BareConn{f}} }
 
-// ExecContext is of [driver.ExecerContext].
+// ExecContext implements [driver.ExecerContext].
 func (c FullConn) ExecContext(_ context.Context, q string, args []driver.NamedValue) (driver.Result, error) {
 	return exec(c.F, q, args)
 }
 
-// QueryContext is of [driver.QueryerContext].
+// QueryContext implements [driver.QueryerContext].
 func (c FullConn) QueryContext(_ context.Context, q string, args []driver.NamedValue) (driver.Rows, error) {
 	return query(c.F, q, args)
 }
 
-// BeginTx is of [driver.ConnBeginTx].
+// BeginTx implements [driver.ConnBeginTx].
 func (c FullConn) BeginTx(context.Context, driver.TxOptions) (driver.Tx, error) { return c.Begin() }
 
-// PrepareContext is of [driver.ConnPrepareContext].
+// PrepareContext implements [driver.ConnPrepareContext].
 func (c FullConn) PrepareContext(_ context.Context, q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return fullStmt{bareStmt{c.F, q}}, nil
 }
 
-// CheckNamedValue takes sql.Out as it is.
+// CheckNamedValue accepts a sql.Out as it is.
 func (c FullConn) CheckNamedValue(nv *driver.NamedValue) error {
 	if _, ok := nv.Value.(sql.Out); ok {
 		return nil
@@ -196,23 +198,24 @@ func (s fullStmt) QueryContext(_ context.Context, args []driver.NamedValue) (dri
 	return query(s.f, s.query, args)
 }
 
-// SkipConn wants every statement to be prepared, as go-sql-driver does.
+// SkipConn refuses to execute statements directly, so that every statement is prepared,
+// as with go-sql-driver/mysql.
 type SkipConn struct{ FullConn }
 
-// ExecContext is of [driver.ExecerContext].
+// ExecContext implements [driver.ExecerContext].
 func (c SkipConn) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
 	return nil, driver.ErrSkip
 }
 
-// QueryContext is of [driver.QueryerContext].
+// QueryContext implements [driver.QueryerContext].
 func (c SkipConn) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	return nil, driver.ErrSkip
 }
 
-// PickyConn has statements that convert, and one that checks, arguments.
+// PickyConn is a connection whose statements convert their arguments.
 type PickyConn struct{ BareConn }
 
-// Prepare is of [driver.Conn].
+// Prepare implements [driver.Conn].
 func (c PickyConn) Prepare(q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return pickyStmt{bareStmt{c.F, q}}, nil
@@ -222,10 +225,11 @@ type pickyStmt struct{ bareStmt }
 
 func (s pickyStmt) ColumnConverter(int) driver.ValueConverter { return driver.String }
 
-// CheckedConn has statements that check arguments before the connection does.
+// CheckedConn is a connection whose statements check arguments before the connection
+// does.
 type CheckedConn struct{ SkipConn }
 
-// PrepareContext is of [driver.ConnPrepareContext].
+// PrepareContext implements [driver.ConnPrepareContext].
 func (c CheckedConn) PrepareContext(_ context.Context, q string) (driver.Stmt, error) {
 	c.F.note("prepare")
 	return checkedStmt{fullStmt{bareStmt{c.F, q}}}, nil
@@ -289,7 +293,7 @@ func (r *fakeRows) Next(dest []driver.Value) error {
 	}
 	for i, v := range r.Rows[0] {
 		if text, ok := v.([]byte); ok {
-			// As drivers may, the fake uses the bytes again.
+			// The fake reuses the buffer for each value, as drivers may.
 			r.buffer = append(r.buffer[:0], text...)
 			v = r.buffer
 		}
@@ -307,18 +311,19 @@ func named(args []driver.Value) []driver.NamedValue {
 	return all
 }
 
-// Orders is the sequence of most tests.
+// Orders is the sequence that most tests use.
 var Orders = sequence.Sequence{Name: "orders.id", Columns: []store.Column{{Table: "orders", Name: "id"}}, Create: true}
 
-// strength is a driver that a statement may have to go through.
+// strength is a kind of driver, with more or fewer of the methods that a driver may
+// have.
 type strength struct {
 	Name string
 	Make func(f *DB) driver.Conn
-	// around holds the calls for one statement, whose text is in the middle.
+	// Before and After are the log lines before and after the text of one statement.
 	Before, After string
 }
 
-// Strengths are all of them.
+// Strengths are all kinds of drivers, from the one with the fewest methods on.
 var Strengths = []strength{
 	{"bare", func(f *DB) driver.Conn { return BareConn{f} }, "prepare\n", "\nclose"},
 	{"old", func(f *DB) driver.Conn { return OldConn{BareConn{f}} }, "", ""},
@@ -326,12 +331,13 @@ var Strengths = []strength{
 	{"skip", func(f *DB) driver.Conn { return SkipConn{FullConn{BareConn{f}}} }, "prepare\n", "\nclose"},
 }
 
-// MySQLError is as go-sql-driver/mysql's, for which its name stands.
+// MySQLError has the name and the number of go-sql-driver/mysql's error, by which
+// keyfill recognizes it.
 type MySQLError struct{ Number uint16 }
 
 func (e *MySQLError) Error() string { return "an error of MySQL" }
 
-// Pooled returns a store on a pool of the fake's.
+// Pooled returns a store on a pool of connections to the fake database.
 func Pooled(t *testing.T, d *dialect.Dialect, f *DB) *store.Store {
 	t.Helper()
 	db := store.Pool(d, Connector(f, Strengths[2].Make))

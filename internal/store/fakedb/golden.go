@@ -8,11 +8,11 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Update makes Compare write the expected texts.
+// Update makes [Compare] write the expected texts.
 var Update = flag.Bool("update", false, "rewrite the expected texts in testdata")
 
-// Compare compares sections with the sections of an archive, in order, or writes them
-// into it.
+// Compare compares got with the sections of an archive, in order. With -update it
+// writes got into the archive instead.
 func Compare(t *testing.T, file string, got []txtar.File) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)

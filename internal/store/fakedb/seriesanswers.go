@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// SeriesAnswers is a fake with one series, of owner "me", that begins at
-// 1,000,001; those with the answers to find are found by a MIN.
+// SeriesAnswers answers as a database with one series of integers does, which belongs
+// to owner "me" and begins at 1,000,001. own, Spent and Free are the answers to the
+// queries for series with a MIN.
 type SeriesAnswers struct {
 	own, Spent, Free any
-	Misses           int // UPDATEs that find no row
+	Misses           int // how many UPDATEs are still to find no row
 	Made             bool
 	counted          bool
 }
 
-// Answer answers a statement.
+// Answer returns the reply to a statement.
 func (a *SeriesAnswers) Answer(query string) Reply {
 	has := func(part string) bool { return strings.Contains(query, part) }
 	row := func(values ...driver.Value) Reply { return Reply{Rows: [][]driver.Value{values}} }

@@ -8,8 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// Counted returns the last number that the engine's own counter (AUTO_INCREMENT and
-// the like) has given to the column, or has passed; 0 where the column has none.
+// Counted returns the last number that the engine's own counter of the column
+// (AUTO_INCREMENT and the like) has given, or has passed; 0 if the column has no such
+// counter.
 func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	e := k.Store.Engine
 	if !k.Column.Counted || e.Counters.Counter == "" {
@@ -17,7 +18,7 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	}
 	row, err := k.ask(ctx, k.namesIn(e.Counters.Counter), nil)
 	if err != nil || len(row) == 0 {
-		return 0, err // or nothing was inserted
+		return 0, err // err, or no row was inserted yet
 	}
 	n, shown, err := lastCounted(row[len(row)-1])
 	if err == nil && !shown {
@@ -40,8 +41,9 @@ func (k *KeyColumn) Counted(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// LastNumber returns a query for the number that [KeyColumn.Counted] returns. It is empty
-// if no query returns that for sure: the statistics of MySQL 8 may be a day old.
+// LastNumber returns a query for the number that [KeyColumn.Counted] returns. It is
+// empty if no query returns the current number for sure: the statistics of MySQL 8 may
+// be a day old.
 func (k *KeyColumn) LastNumber(ctx context.Context) string {
 	e := k.Store.Engine
 	if e.Counters.HiddenCounter != "" {
@@ -52,16 +54,17 @@ func (k *KeyColumn) LastNumber(ctx context.Context) string {
 	return k.namesIn(e.Counters.LastNumber)
 }
 
-// namesIn puts the names of the table into a query for its counter.
+// namesIn replaces the markers in a query for the counter by the names of the table.
 func (k *KeyColumn) namesIn(query string) string {
 	return strings.NewReplacer("{table}", k.Table(), "{schema}", k.Column.SchemaIn(k.Store.Dialect),
 		"{name}", k.Store.Literal(k.Column.Table), "{schemaName}", k.Store.Literal(k.Column.Schema)).Replace(query)
 }
 
-// lastCounted reads the answer: the last number, or the text of SHOW CREATE TABLE,
-// after whose columns the options of the table have the next one. Statistics of MySQL 8
-// may be a day old. shown says that the text has the options: under the sql_mode ANSI,
-// and on MariaDB under NO_TABLE_OPTIONS and the names of other engines, it has none.
+// lastCounted reads the last number of a counter from v: an integer, or the text of
+// SHOW CREATE TABLE, in which the options of the table, after the columns, have the
+// next number. (The statistics of MySQL 8 may be a day old.) shown reports whether the
+// text has the options: it lacks them under the sql_mode ANSI, and on MariaDB under
+// NO_TABLE_OPTIONS and the modes named after other engines.
 func lastCounted(v any) (n int64, shown bool, err error) {
 	text := store.Text(v)
 	line := strings.LastIndex(text, "\n)")
@@ -91,9 +94,10 @@ func lastCounted(v any) (n int64, shown bool, err error) {
 	return int64(min(last-1, store.MaxNext)), true, nil
 }
 
-// RaiseText returns the statements, for one connection, by which the counter of a column
-// that is Counted gives to as its next number, or a greater one: see [engine.Engine]. If they
-// are run late, they do not lower a counter that has gone on meanwhile.
+// RaiseText returns the statements, for one connection, after which the next number of
+// the engine's own counter of a Counted column is to or greater: see
+// [engine.CounterQueries]. If they are run late, they do not lower a counter that has
+// advanced meanwhile.
 func (k *KeyColumn) RaiseText(to int64) string {
 	next, schema := strconv.FormatInt(to, 10), "DATABASE()"
 	if k.Column.Schema != "" {

@@ -9,20 +9,20 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// MaxKey returns the greatest key, which an engine finds at the end of an index
-// that the column leads. In an empty table it is 0. A key beyond 2⁶³−1 counts as
-// 2⁶³−1.
+// MaxKey returns the greatest key of the column, which the engine finds at the end of
+// an index that begins with the column. It is 0 if the table is empty. A key above
+// 2⁶³−1 counts as 2⁶³−1.
 func (k *KeyColumn) MaxKey(ctx context.Context) (int64, error) {
 	return k.integer(ctx, k.maxText(), nil)
 }
 
-// MaxKeyBelow is MaxKey of the keys from 1 that are below a limit.
+// MaxKeyBelow returns the greatest key from 1 to limit−1; 0 if there is none.
 func (k *KeyColumn) MaxKeyBelow(ctx context.Context, limit int64) (int64, error) {
 	return k.MaxKeyIn(ctx, 1, limit-1)
 }
 
-// MaxKeyUpTo is MaxKeyBelow, and MaxKey where the limit is 0, of the keys that are not in
-// a range.
+// MaxKeyUpTo returns the greatest key that is below limit and not in the range skip; a
+// limit of 0 means no limit.
 func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip store.Range) (int64, error) {
 	switch {
 	case skip.Last > 0 && (limit == 0 || skip.Last < limit-1):
@@ -42,7 +42,8 @@ func (k *KeyColumn) MaxKeyUpTo(ctx context.Context, limit int64, skip store.Rang
 	return k.MaxKeyBelow(ctx, limit)
 }
 
-// MaxKeyIn is MaxKey of the keys from from to to.
+// MaxKeyIn returns the greatest key between from and to, both included; 0 if there is
+// none.
 func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error) {
 	column, w := k.Name(), &k.Store.Engine.Series
 	low, high := w.Placeholder(1), w.Placeholder(2)
@@ -52,8 +53,9 @@ func (k *KeyColumn) MaxKeyIn(ctx context.Context, from, to int64) (int64, error)
 	return k.integer(ctx, k.maxText()+" WHERE "+column+" BETWEEN "+low+" AND "+high, []any{from, to})
 }
 
-// MaxKeyWithin is MaxKey of the rows whose columns have values. hint follows the
-// table's name. It also finds out whether the answer is of all rows that are committed.
+// MaxKeyWithin returns the greatest key of the rows whose columns have the given
+// values. hint follows the table's name in the query. It also sets Current, if the
+// engine can say whether the query saw all committed rows.
 func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint string, values []any) (int64, error) {
 	beside, current := k.Store.HidesRows(k.Table()), k.Store.Engine.Keys.Current
 	if current != "" {
@@ -82,8 +84,8 @@ func (k *KeyColumn) MaxKeyWithin(ctx context.Context, columns []string, hint str
 	return store.Integer(row[0])
 }
 
-// MaxDigits returns the greatest text in the column that consists of as many digits
-// as from and to, and lies between the two, both included; "" when there is none.
+// MaxDigits returns the greatest text in the column that consists of as many digits as
+// from and to, and lies between the two, both included; it is empty if there is none.
 func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, error) {
 	query := fmt.Sprintf("SELECT MAX(%[1]s) FROM %[2]s WHERE %[1]s BETWEEN %[3]s AND %[4]s", k.Name(), k.Table(), k.Store.Literal(from), k.Store.Literal(to))
 	row, err := k.ask(ctx, query, nil)
@@ -93,7 +95,7 @@ func (k *KeyColumn) MaxDigits(ctx context.Context, from, to string) (string, err
 	return store.Text(row[0]), nil
 }
 
-// maxText returns the query for the greatest key.
+// maxText returns the text of the query for the greatest key.
 func (k *KeyColumn) maxText() string {
 	return fmt.Sprintf(k.Store.Engine.Keys.MaxKey, k.Name(), k.Store.HidesRows(k.Table()), k.Table())
 }

@@ -11,55 +11,56 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// greatestLocked is how the greatest key of a column is read so that no other transaction
-// that reads it in the same way gets the same key before this one has ended. In its texts
-// %[1]s stands for the table, %[2]s for the column, and %[3]s for whether rows are
-// hidden.
+// greatestLocked holds the statements that read the greatest key of a column so that
+// another transaction that reads it in the same way does not get the same key before
+// this one has ended. In its texts %[1]s stands for the table, %[2]s for the column,
+// and %[3]s for the question whether rows are hidden.
 type greatestLocked struct {
-	// lock is sent before; empty if nothing is sent. Its only argument is a number that
-	// stands for the column, if hash is set.
+	// lock is sent before max; it is empty if nothing is sent. If hash is set, its only
+	// argument is a number that identifies the column.
 	lock string
 	hash bool
 
-	max string // gives the greatest key
+	max string // the query for the greatest key
 
-	// mutex reports that the query does not lock out other sessions that insert after the
-	// greatest key, or into an empty table. A row of keyfill_sequences is changed first,
-	// and other sessions wait for that change.
+	// mutex reports that max does not lock out other sessions that insert after the
+	// greatest key, or into an empty table. So a row of keyfill_sequences (the mutex) is
+	// changed first, and other sessions wait for that change.
 	mutex bool
 }
 
-// greatestOf are the ways of all engines, by the dialect's name.
+// greatestOf holds the statements of all engines, by the dialect's name.
 var greatestOf = map[string]*greatestLocked{
-	// SELECT … FOR UPDATE reads the last committed rows, and locks the gap after the
-	// greatest key, so that two sessions that read it wait for each other until one is
-	// the victim of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and 17.7.5.
-	// The row keeps them apart.
+	// SELECT … FOR UPDATE reads the last committed rows and locks the gap after the
+	// greatest key. Two sessions that read it wait for each other until one is the victim
+	// of a deadlock: MySQL 8.4 Reference Manual, sections 17.7.2.4 and 17.7.5. The mutex
+	// row makes the second session wait before it reads.
 	dialect.MySQL().Name:   {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 	dialect.MariaDB().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s FOR UPDATE", mutex: true},
 
-	// FOR UPDATE is not allowed with an aggregate, and a row that it waited for is not
-	// the greatest any more. A statement after the lock sees the last committed rows
-	// under READ COMMITTED, and under the other levels if it is the first: PostgreSQL 18
-	// documentation, sections 9.28.10 and 13.2.
+	// PostgreSQL does not allow FOR UPDATE with an aggregate, and a row that the query had
+	// waited for would no longer be the greatest one. A statement after the lock sees the
+	// last committed rows under READ COMMITTED, and under the other levels only if it is
+	// the first: PostgreSQL 18 documentation, sections 9.28.10 and 13.2.
 	dialect.PostgreSQL().Name: {lock: "SELECT pg_advisory_xact_lock($1)", hash: true, max: "SELECT MAX(%[2]s)%[3]s FROM %[1]s"},
 
-	// One connection writes at a time.
+	// In SQLite one connection writes at a time.
 	dialect.SQLite().Name: {lock: "UPDATE %[1]s SET %[2]s = %[2]s WHERE 0", max: "SELECT MAX(%[2]s) FROM %[1]s"},
 
-	// The end of the index is locked until the transaction ends: Transact-SQL
+	// SQL Server locks the end of the index until the transaction ends: Transact-SQL
 	// reference, "Table hints".
 	dialect.SQLServer().Name: {max: "SELECT MAX(%[2]s) FROM %[1]s WITH (UPDLOCK, HOLDLOCK)"},
 
-	// There are no locks on ranges: Oracle SQL Language Reference 23, "LOCK TABLE".
+	// Oracle has no locks on ranges: Oracle SQL Language Reference 23, "LOCK TABLE".
 	dialect.Oracle().Name: {lock: "LOCK TABLE %[1]s IN EXCLUSIVE MODE", max: "SELECT TO_CHAR(MAX(%[2]s)) FROM %[1]s"},
 }
 
-// NeedsMutex reports whether a row of keyfill_sequences has to be changed in the
-// transaction before [KeyColumn.LockedMaxKey].
+// NeedsMutex reports whether the transaction has to change a row of keyfill_sequences
+// (the mutex) before [KeyColumn.LockedMaxKey].
 func NeedsMutex(d *dialect.Dialect) bool { return greatestOf[d.Name].mutex }
 
-// MutexName returns the name of the row that [NeedsMutex] is about.
+// MutexName returns the name of the row of keyfill_sequences that serves as the mutex
+// of a column: see [NeedsMutex].
 func MutexName(c store.Column) string {
 	name := "maxplusone " + c.String()
 	if utf8.RuneCountInString(name) <= store.MaxName {
@@ -68,15 +69,15 @@ func MutexName(c store.Column) string {
 	return fmt.Sprintf("maxplusone %x", sha256.Sum256([]byte(c.String())))
 }
 
-// LockedMaxKey returns the greatest key, 0 in an empty table, on a store of
-// [store.Within]. Another transaction that asks in the same way waits until this one
-// has ended. Some engines keep out those that insert without keyfill; elsewhere the
-// unique index keeps a key from being stored twice:
+// LockedMaxKey returns the greatest key of the column, 0 in an empty table, for a store
+// of [store.Within]. Another transaction that calls it for the same column waits until
+// this one has ended. Some engines also lock out sessions that insert without keyfill;
+// on the others only the unique index keeps a key from being stored twice:
 //
 //	PostgreSQL       waits for pg_advisory_xact_lock; under REPEATABLE READ and
 //	                 SERIALIZABLE it reads the rows as of the begin of the transaction
-//	MySQL, MariaDB   locks the end of the index, once the row that [NeedsMutex] is
-//	                 about was changed
+//	MySQL, MariaDB   locks the end of the index, once the mutex row of [NeedsMutex]
+//	                 was changed
 //	SQLite           takes the lock to write
 //	SQL Server       locks the end of the index
 //	Oracle           locks the table against all changes
@@ -95,9 +96,9 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 			return 0, err
 		}
 	}
-	// The lock is held to the end of the transaction: where that is open after it,
-	// it is held. Where there is a mutex, that has proven it, and where the question
-	// for the key takes the lock, the same batch does.
+	// The lock is held until the transaction ends, so it is enough to prove that the
+	// transaction is open afterwards. The change of the mutex row has proven that already.
+	// If the query for the key itself takes the lock, the proof is part of the same batch.
 	text, proves := k.about(way.max), r.Proof != nil && r.Engine.Proof.Prefix != ""
 	switch {
 	case proves:
@@ -124,13 +125,14 @@ func (k *KeyColumn) LockedMaxKey(ctx context.Context) (int64, error) {
 	return max(key, 0), err
 }
 
-// about puts the names of the column and its table into a text, and whether rows are hidden.
+// about writes the names of the table and the column, and the question whether rows are
+// hidden, into a text.
 func (k *KeyColumn) about(text string) string {
 	return fmt.Sprintf(text, k.Table(), k.Name(), k.Store.HidesRows(k.Table()))
 }
 
-// hashOf returns the number of a column's lock. Two columns of one number wait for
-// each other and are no worse off.
+// hashOf returns the number that identifies the lock of a column. If two columns have
+// the same number, their transactions wait for each other, which does no other harm.
 func hashOf(c store.Column) int64 {
 	sum := sha256.Sum256([]byte("keyfill maxplusone " + c.String()))
 	return int64(binary.BigEndian.Uint64(sum[:8]))

@@ -11,18 +11,19 @@ import (
 
 // Counter is the state of the engine's own counter of a column.
 type Counter struct {
-	// Next is the next number that it gives, 0 if that is not known.
+	// Next is the next number that the counter gives, 0 if that is not known.
 	Next int64
 
-	// Sequence is the sequence of PostgreSQL that counts, as it is written in SQL; Cache is
-	// how many of its numbers a session reserves in advance, and Max its greatest number.
+	// Sequence is the sequence of PostgreSQL that is the counter, as it is written in SQL;
+	// empty on other engines. Cache is how many of its numbers a session reserves in
+	// advance, and Max is its greatest number.
 	Sequence   string
 	Cache, Max int64
 }
 
-// Counter asks the engine for its own counter of the column, where that is Live. It knows
-// the counters of MySQL and MariaDB, SQLite and PostgreSQL. A sequence that descends or
-// cycles has no next number that says something.
+// Counter returns the state of the engine's own counter of the column, if the column is
+// Live. It supports MySQL, MariaDB, SQLite and PostgreSQL. A sequence that descends or
+// cycles has no next number that could be relied on.
 func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	switch {
 	case k.Column.Counted && k.Store.Engine.Counters.Counter != "":
@@ -34,20 +35,20 @@ func (k *KeyColumn) Counter(ctx context.Context) (Counter, error) {
 	return Counter{}, nil
 }
 
-// CountsInAdvance reports whether the sessions of an engine may hold numbers of the sequence
-// that is a column's own counter.
+// CountsInAdvance reports whether columns of the engine are numbered by sequences of
+// which sessions may hold numbers in advance.
 func CountsInAdvance(s *store.Store) bool {
 	natives := nativecatalog.Of(s).Statements
 	return natives != nil && natives.Cache != ""
 }
 
-// drawnFrom is Counter for a column whose default draws from a sequence of PostgreSQL.
-// Numbers that sessions hold in advance (CACHE) were drawn before.
+// drawnFrom returns the counter of a column whose default draws from a sequence of
+// PostgreSQL. Numbers that sessions hold in advance (CACHE) count as drawn.
 //
-// The last value that was drawn may be read with USAGE alone. Before the first one only
-// the sequence itself shows where it will begin (RESTART leaves the START of the catalog
-// as it was), and reading that takes SELECT: "pg_sequences" and "GRANT" of the manual of
-// PostgreSQL 15.
+// The right USAGE suffices to read the last value that was drawn. Before the first draw
+// only the sequence itself shows where it will begin (RESTART does not change the START
+// in the catalog), and reading the sequence needs the right SELECT: "pg_sequences" and
+// "GRANT" in the manual of PostgreSQL 15.
 func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	natives := nativecatalog.Of(k.Store)
 	if !CountsInAdvance(k.Store) {
@@ -80,7 +81,7 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 			SQL: "GRANT SELECT ON SEQUENCE " + own.Quoted + " TO " + store.Text(row[2]),
 		}))
 	}
-	// Nothing was drawn since it was made, or set to begin again.
+	// No number was drawn since the sequence was made or restarted.
 	if row, err = k.askSequence(ctx, own, "SELECT last_value FROM "+own.Quoted); err != nil || row == nil {
 		return Counter{}, err
 	}
@@ -90,7 +91,7 @@ func (k *KeyColumn) drawnFrom(ctx context.Context) (Counter, error) {
 	return found, nil
 }
 
-// askSequence sends a query about a sequence.
+// askSequence sends a query about a sequence and returns its only row.
 func (k *KeyColumn) askSequence(ctx context.Context, own *nativecatalog.Name, query string) ([]any, error) {
 	row, err := k.Store.Conn.Query(ctx, query, nil)
 	if err != nil {

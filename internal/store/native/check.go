@@ -10,7 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/nativecatalog"
 )
 
-// open looks at the sequence, once while it is fit.
+// open checks the sequence when it is first used, and returns the result of that check
+// until a draw fails.
 func (r *Reserver) open(ctx context.Context) (*opened, error) {
 	if q := r.opened.Load(); q != nil {
 		return q, nil
@@ -43,8 +44,9 @@ func (r *Reserver) open(ctx context.Context) (*opened, error) {
 	for _, c := range r.native.Columns {
 		err := r.checkColumn(ctx, q, c)
 		if errors.Is(err, store.ErrBegun) && r.native.Exclusive && r.once.Load() {
-			// The other sequence has begun while this one was drawn from, and could not
-			// know of that. A process that runs is not stopped by one that starts.
+			// The other sequence began (by StartAt) while this process drew from this one, and
+			// could not know of it. A process that starts does not stop one that is running, so
+			// the error is ignored.
 			err = nil
 		}
 		if err != nil {
@@ -56,7 +58,7 @@ func (r *Reserver) open(ctx context.Context) (*opened, error) {
 	return q, nil
 }
 
-// find returns the sequence's name as it is found.
+// find returns the name of the sequence as the catalog has it.
 func (r *Reserver) find(ctx context.Context) (*nativecatalog.Name, error) {
 	catalog := nativecatalog.Of(r.store)
 	if r.native.Sequence == "" {
@@ -83,7 +85,7 @@ func (r *Reserver) find(ctx context.Context) (*nativecatalog.Name, error) {
 	return found, err
 }
 
-// check returns why a sequence is unfit, or nil.
+// check returns the error of a sequence that cannot be used safely, or nil.
 func (r *Reserver) check(q *opened, f *nativecatalog.Facts) error {
 	alter := func(e *store.Error, what string) error {
 		e.SQL = fmt.Sprintf("ALTER SEQUENCE %s %s", q.Quoted, what)
@@ -102,8 +104,8 @@ func (r *Reserver) check(q *opened, f *nativecatalog.Facts) error {
 	return nil
 }
 
-// wrongIncrement returns the error of a sequence that does not count by the
-// block.
+// wrongIncrement returns the error of a sequence whose increment is not the block (how
+// many integers a value stands for).
 func (r *Reserver) wrongIncrement(q *opened, increment int64) error {
 	e := r.fail(q, store.ErrIncrement, "INCREMENT BY %d, but block: %d", increment, r.native.Block)
 	e.SQL = fmt.Sprintf("ALTER SEQUENCE %s INCREMENT BY %d", q.Quoted, r.native.Block)
@@ -111,28 +113,30 @@ func (r *Reserver) wrongIncrement(q *opened, increment int64) error {
 		e.Detail += fmt.Sprintf("; say block: %d, or give it the block's", increment)
 	}
 	if increment > r.native.Block {
-		// The values that other sessions hold after the last one end further up.
+		// The blocks of values that other sessions hold end further up, so the sequence has
+		// to restart above all keys.
 		e.SQL += " RESTART WITH <a number above all keys>"
 	}
 	return e
 }
 
-// wrongNodes returns the error of a sequence on a Galera cluster whose nodes give
-// out the same values, or of a block there.
+// wrongNodes returns the error of a sequence on a Galera cluster whose nodes would give
+// out the same values, or whose block is not 1.
 func (r *Reserver) wrongNodes(q *opened, increment int64) error {
 	e := r.fail(q, store.ErrNodes, "INCREMENT BY %d and block: %d", increment, r.native.Block)
 	if increment != 0 {
-		// Nodes that hold values of the former increment give those out still.
+		// Nodes that hold values of the former increment still give those out.
 		e.SQL = fmt.Sprintf("ALTER SEQUENCE %s INCREMENT BY 0 RESTART WITH <a number above all keys>", q.Quoted)
 	}
 	return e
 }
 
-// checkColumn returns an error where a column fills itself from another sequence,
-// or belongs to a state in keyfill_sequences.
+// checkColumn returns an error if the default of a column draws from another sequence,
+// or if the column belongs to another state (a stored counter) in keyfill_sequences.
 func (r *Reserver) checkColumn(ctx context.Context, q *opened, c store.Column) error {
 	fail := func(cause error, format string, args ...any) *store.Error { return r.fail(q, cause, format, args...) }
-	// Without such a table there is no such state.
+	// Any other error is ignored: without the table keyfill_sequences no other stored
+	// counter exists.
 	b := &binding.Binding{State: q.State(), Exclusive: r.native.Exclusive, Fail: fail}
 	if err := (binding.Binder{Store: r.states}).CheckTaken(ctx, b, c); errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrBegun) {
 		return err
@@ -141,7 +145,7 @@ func (r *Reserver) checkColumn(ctx context.Context, q *opened, c store.Column) e
 		return nil
 	}
 	if r.native.Sequence == "" {
-		return nil // the column's own, which is nothing else
+		return nil // the sequence was found by the column's default
 	}
 	own, worked, err := nativecatalog.Of(r.store).Own(ctx, c)
 	switch {
@@ -155,7 +159,7 @@ func (r *Reserver) checkColumn(ctx context.Context, q *opened, c store.Column) e
 	return nil
 }
 
-// Bind checks one more column that the keys go to, as opening the sequence
+// Bind checks one more column that gets keys from the sequence, as opening the sequence
 // checks each of Columns.
 func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	q, err := r.open(ctx)

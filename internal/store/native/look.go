@@ -10,15 +10,17 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// Look returns the state of the sequence, and the error that the first draw would return. It
-// draws nothing. A sequence whose last value is below the greatest key is [store.ErrBehind].
+// Look returns the state of the sequence, and the error that the first draw would
+// return. It draws nothing. It returns [store.ErrBehind] if the last value of the
+// sequence is below the greatest key.
 func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
 	q, err := r.open(ctx)
 	if err != nil {
 		return sequence.Looked{}, err
 	}
 	found := sequence.Looked{Last: cmp.Or(q.max, math.MaxInt64), Sequence: q.Quoted}
-	// A key that others store meanwhile was drawn before.
+	// Read the greatest key before the last value: a key that another session stores in
+	// between was drawn before, so the last value includes it.
 	served := sequence.Sequence{Columns: r.native.Columns}
 	if found.Greatest, found.IsRanked, err = sequence.ColumnsOf(r.store, &served).Greatest(ctx); err != nil {
 		return found, err
@@ -33,7 +35,7 @@ func (r *Reserver) Look(ctx context.Context) (sequence.Looked, error) {
 	case facts.Last > 0:
 		found.Next = facts.Last + min(step, store.MaxNext-facts.Last)
 	case catalog.Statements.Start.Text != "":
-		// Nothing was drawn.
+		// No value was drawn yet, so the next value is the start.
 		start := catalog.Statements.Start
 		row, err := r.store.Conn.Query(ctx, start.Text, start.Bind(nativecatalog.Args{Name: q.Name}))
 		if err == nil && row != nil {

@@ -1,6 +1,6 @@
-// Package native draws from a sequence of the engine, as CREATE SEQUENCE makes one, for a
-// [keysource.Sequence]. It checks the sequence first: its increment, its end, its cache,
-// and other fillings of the columns.
+// Package native draws values from a sequence of the engine (made by CREATE SEQUENCE),
+// for a [keysource.Sequence]. It first checks the sequence: its increment, its end, its
+// cache, and whether something else fills the columns.
 package native
 
 import (
@@ -20,98 +20,100 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Sequence names a sequence of the engine, as CREATE SEQUENCE makes one, with its
-// expected properties. The engines with sequences are PostgreSQL, MariaDB (10.3 and
-// later), SQL Server and Oracle.
+// Sequence names a sequence of the engine (made by CREATE SEQUENCE), with its expected
+// properties. The engines with sequences are PostgreSQL, MariaDB (10.3 and later), SQL
+// Server and Oracle.
 //
-// The sequence counts by Block: it has INCREMENT BY Block, and a program that draws v
-// from it owns v to v+Block−1. So several programs may draw from one, provided that each
-// of them counts up from v, and none down to it: what Hibernate calls the optimizer
-// pooled-lo, not pooled.
+// The sequence counts by Block: it has INCREMENT BY Block, and a program that draws the
+// value v owns the integers v to v+Block−1. So several programs may draw from one
+// sequence, provided that each of them counts up from v, and none counts down to it:
+// Hibernate calls this the optimizer pooled-lo, and the other one pooled.
 type Sequence struct {
-	// Sequence is its name as it is written in SQL, with a schema or without; empty
-	// stands for the sequence from which the column's default draws, as with serial,
-	// identity and DEFAULT nextval.
+	// Sequence is the name of the sequence as it is written in SQL, with or without a
+	// schema. If it is empty, the sequence is the one from which the column's default
+	// draws, as with serial, identity and DEFAULT nextval.
 	Sequence string
 
-	// Columns are the columns that the keys go to, as in [sequence.Sequence]. Exactly one
-	// where Sequence is empty.
+	// Columns are the columns that the keys go to, as in [sequence.Sequence]. There must
+	// be exactly one if Sequence is empty.
 	Columns []store.Column
 
-	// Block is how many integers a value stands for; 0 is 1.
+	// Block is how many integers a value stands for; zero means 1.
 	Block int64
 
-	// Exclusive reports that no program inserts without a key, so that the defaults of
-	// the columns do not matter.
+	// Exclusive reports that no program inserts rows without a key, so that the defaults
+	// of the columns do not matter.
 	Exclusive bool
 }
 
-// Reserver draws from a sequence of the engine, for a [keysource.Sequence] with the same
-// Block. It looks at the sequence when it is first used, and again after an error. It is
-// safe for concurrent use and must not be copied.
+// Reserver draws from a sequence of the engine, for a [keysource.Sequence] with the
+// same Block. It checks the sequence when it is first used, and again after an error.
+// It is safe for concurrent use and must not be copied.
 //
-// A setting that may repeat a key is an [*store.Error] before the first draw:
-// [store.ErrIncrement], [store.ErrNodes], [store.ErrCycle], [store.ErrUnordered],
-// [store.ErrOtherSequence]. One below 1 is [store.ErrBelowOne]. The increment is looked
-// at again with each draw, so that one that is changed meanwhile stops this process too.
-// Those that hold values from before the change go on with them: an increment that is
-// made smaller needs a RESTART above all keys.
+// If a setting of the sequence could repeat a key, the first draw returns an
+// [*store.Error]: [store.ErrIncrement], [store.ErrNodes], [store.ErrCycle],
+// [store.ErrUnordered] or [store.ErrOtherSequence]. A value below 1 is
+// [store.ErrBelowOne]. Each draw checks the increment again, so that a changed
+// increment stops this process too. Processes that hold values from before the change
+// go on using them: after an increment was made smaller, the sequence needs a RESTART
+// above all keys.
 //
 // # Caveats
 //
-// On a Galera cluster each node gives out values of its own only where the sequence
-// has INCREMENT BY 0: those that leave the same remainder when they are divided by
-// auto_increment_increment ("Auto-increment", "CREATE SEQUENCE" in the MariaDB
-// documentation). So any other increment is [store.ErrNodes] there, Block has to be 1,
-// and the values neither ascend nor follow each other.
+// On a Galera cluster, each node gives out values of its own only if the sequence has
+// INCREMENT BY 0: all values of a node leave the same remainder when they are divided
+// by auto_increment_increment ("Auto-increment", "CREATE SEQUENCE" in the MariaDB
+// documentation). Any other increment is [store.ErrNodes] there, Block has to be 1, and
+// the values neither ascend nor follow each other.
 //
-// On Oracle with several instances the sequence has to be ORDER. Otherwise the
-// values of two instances look as if the store had gone back. There, too, a draw
-// that is under way at the moment of an ALTER SEQUENCE may see the increment from
-// before it: stop what draws before you change it.
+// On Oracle with several instances the sequence has to be ORDER. Otherwise the values
+// of two instances look as if the store had gone back. On Oracle, a draw during an
+// ALTER SEQUENCE may also see the increment from before it: stop the programs that draw
+// before you change the increment.
 //
-// On MariaDB 10.11.19 a server was seen to crash where several sessions execute
-// prepared INSERTs at once that draw a column's default from a sequence. Those that
-// are filled do not draw it.
+// On MariaDB 10.11.19 a server was seen to crash when several sessions at once executed
+// prepared INSERTs in which a column's default draws from a sequence. INSERTs that
+// keyfill fills do not use that default.
 //
-// A database that goes back loses the later draws, as a [store.Store] does. Only
-// PostgreSQL and SQL Server distinguish a sequence from a later one of the same name;
-// elsewhere a new one is noticed by its lower values.
+// A database that goes back (a restored backup, for example) loses the later draws, as
+// a [store.Store] does. Only PostgreSQL and SQL Server distinguish a sequence from a
+// later one with the same name; on the other engines a new sequence is noticed by its
+// lower values.
 type Reserver struct {
 	store  *store.Store
-	states *store.Store // where keyfill's tables are read
+	states *store.Store // the store by which keyfill's tables are read
 	native Sequence
 	opened atomic.Pointer[opened]
-	once   atomic.Bool // it was opened before
+	once   atomic.Bool // the sequence was opened before
 }
 
-// opened is a sequence that was found fit.
+// opened is a sequence that was checked and may be used.
 type opened struct {
 	nativecatalog.Name
 	max     int64 // its MAXVALUE
-	byTurns bool  // nodes of a cluster give out values of their own
+	byTurns bool  // each node of a cluster gives out values of its own
 }
 
-// onCluster reports whether a server, as in keysource.Reservation, is a Galera
+// onCluster reports whether a server, as named in keysource.Reservation, is a Galera
 // cluster.
 func onCluster(server string) bool { return strings.HasPrefix(server, "@"+engine.ClusterServer) }
 
-// byTurns reports whether the nodes of a cluster give out the values of the
-// sequence by turns.
+// byTurns reports whether each node of a cluster gives out values of its own, as the
+// drawn value v shows.
 func (r *Reserver) byTurns(v value) bool {
 	return v.increment == 0 && r.native.Block == 1 && onCluster(v.server)
 }
 
-// New returns the way to a sequence of the engine. It does no I/O.
+// New returns a Reserver for a sequence of the engine. It does no I/O.
 func New(s *store.Store, n Sequence) *Reserver {
 	n.Columns = slices.Clone(n.Columns)
 	n.Block = max(n.Block, 1)
 	return &Reserver{store: s, states: s, native: n}
 }
 
-// Within returns the same sequence as the transaction of s finds it, which may have
-// changed it. Keyfill's own tables, which may not be there, are read as before: in
-// the transaction an error would be its end.
+// Within returns a Reserver for the same sequence in the transaction of s, which may
+// have changed the sequence. Keyfill's own tables, which may not exist, are still read
+// outside of it: an error would abort the transaction.
 func (r *Reserver) Within(s *store.Store) *Reserver {
 	other := New(s, r.native)
 	other.states = r.states
@@ -119,25 +121,26 @@ func (r *Reserver) Within(s *store.Store) *Reserver {
 }
 
 const (
-	// drawTries is how often values are drawn until enough of them follow
-	// each other.
+	// drawTries is how often values are drawn until enough of them follow each other
+	// without a gap.
 	drawTries = 10
 
-	// drawMore bounds how many times more values than needed are drawn when
-	// other sessions take some of those between.
+	// drawMore limits how many times more values than needed one query draws, if other
+	// sessions draw values in between.
 	drawMore = 8
 
-	// drawChunk is how many values one query draws at most.
+	// drawChunk is the greatest number of values that one query draws.
 	drawChunk = 10_000
 )
 
-// Reserve draws as many values as n integers need, each of which stands for
-// Block of them. Where other sessions have drawn values between, it draws again:
-// those that do not follow each other are gaps.
+// Reserve draws as many values as n integers need; each value stands for Block
+// integers. If other sessions have drawn values in between, it draws again, and the
+// values that do not follow each other are gaps.
 //
-// A value below seen is the answer as it is: the sequence has gone back. An
-// [*store.Error] is [keysource.ErrExhausted] where the sequence ends before n, or
-// [store.ErrScattered], or one of those that the comment on [Reserver] lists.
+// A value below seen (the lowest value that this process expects) is returned as it is:
+// the sequence has gone back. The error is an [*store.Error] with
+// [keysource.ErrExhausted] if the sequence ends before n integers, with
+// [store.ErrScattered], or with one of the errors in the comment on [Reserver].
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
@@ -148,7 +151,7 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	}
 	got, err := r.drawEnough(ctx, q, n, seen)
 	if err != nil {
-		r.opened.CompareAndSwap(q, nil) // the mistake may have been mended by then
+		r.opened.CompareAndSwap(q, nil) // check the sequence again next time: it may have been repaired
 	}
 	return got, err
 }
@@ -191,7 +194,7 @@ func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (ke
 			continue
 		}
 		tries++
-		// No more than a query draws: the products of more may not fit.
+		// Limit both factors to what one query draws, so that the products do not overflow.
 		want = min(2*min(max(want, need), drawChunk), drawMore*min(need, drawChunk))
 	}
 	return keysource.Reservation{}, r.fail(q, store.ErrScattered,
@@ -199,20 +202,20 @@ func (r *Reserver) drawEnough(ctx context.Context, q *opened, n, seen int64) (ke
 		need, drawTries, n)
 }
 
-// value is a value that was drawn, and the increment and server of the draw.
+// value is a value that was drawn, with the increment and the server of the draw.
 type value struct {
 	first, increment int64
 	server           string // as in keysource.Reservation
 }
 
-// streak are values that follow each other.
+// streak is a run of values that follow each other without a gap.
 type streak struct {
 	first, next int64
 	server      string
 	values      int64
 }
 
-// add adds a value, or begins anew with it.
+// add adds v to the run, or begins a new run with it.
 func (r *streak) add(v value) {
 	if r.values == 0 || v.first != r.next || v.server != r.server {
 		*r = streak{first: v.first, server: v.server}
@@ -221,8 +224,8 @@ func (r *streak) add(v value) {
 	r.next = v.first + min(v.increment, math.MaxInt64-v.first)
 }
 
-// draw draws values, and sorts them: an engine gives them in the order of the
-// rows that it happens to make.
+// draw draws count values and sorts them, since an engine returns them in no certain
+// order.
 func (r *Reserver) draw(ctx context.Context, q *opened, count int64) ([]value, error) {
 	e := nativecatalog.Of(r.store).Statements
 	query, err := r.store.Server.PutInto(ctx, e.DrawText(q.Quoted, count))
@@ -257,7 +260,7 @@ func (r *Reserver) draw(ctx context.Context, q *opened, count int64) ([]value, e
 	return values, nil
 }
 
-// refused returns the error of values that could not be drawn.
+// refused returns the error of a query that could not draw values.
 func (r *Reserver) refused(ctx context.Context, q *opened, count int64, err error) error {
 	if store.IsBroken(err) || ctx.Err() != nil {
 		return r.store.Failed(q.Shown(), err)
@@ -272,8 +275,9 @@ func (r *Reserver) refused(ctx context.Context, q *opened, count int64, err erro
 	return r.store.Failed(q.Shown(), &store.Refused{Meaning: store.ErrNoSequence, Err: err})
 }
 
-// Advance returns an [*store.Error]: the statements that set a sequence may set it back,
-// below the values that other sessions have drawn meanwhile.
+// Advance always returns an error, an [*store.Error]: the statements that set a
+// sequence could set it back, below the values that other sessions have drawn
+// meanwhile.
 func (r *Reserver) Advance(ctx context.Context, _ int64) error {
 	q, err := r.open(ctx)
 	if err != nil {
@@ -284,7 +288,8 @@ func (r *Reserver) Advance(ctx context.Context, _ int64) error {
 	return e
 }
 
-// State returns the [binding.Claim].State of the sequence, by whatever name it is called.
+// State returns the [binding.Claim].State of the sequence, which is the same for all
+// ways to write its name.
 func (r *Reserver) State(ctx context.Context) (string, error) {
 	q, err := r.open(ctx)
 	if err != nil {
@@ -293,8 +298,8 @@ func (r *Reserver) State(ctx context.Context) (string, error) {
 	return q.State(), nil
 }
 
-// MaxKey returns the greatest key in the columns, for
-// [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
+// MaxKey returns the greatest key in the columns, for [keysource.SequenceOptions]. It
+// is 0 if there is none, or if the greatest key of no column can be queried.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	key, _, err := sequence.ColumnsOf(r.store, &sequence.Sequence{Columns: r.native.Columns}).Greatest(ctx)
 	return key, err
@@ -307,12 +312,13 @@ func (r *Reserver) belowOne(q *opened) *store.Error {
 	return e
 }
 
-// exhausted returns the error of a sequence that has come to its end.
+// exhausted returns the error of a sequence that has reached its MAXVALUE.
 func (r *Reserver) exhausted(q *opened) *store.Error {
 	return r.fail(q, keysource.ErrExhausted, "its MAXVALUE is %d: give it a greater one and a wider column, or take another source", q.max)
 }
 
-// fail returns an Error about the sequence; q may be nil.
+// fail returns an Error about the sequence. q is the opened sequence, or nil if it is
+// not open.
 func (r *Reserver) fail(q *opened, cause error, format string, args ...any) *store.Error {
 	name := r.native.Sequence
 	if q != nil {

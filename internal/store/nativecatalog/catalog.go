@@ -1,6 +1,6 @@
-// Package nativecatalog asks the catalog of an engine for its own sequences, which CREATE
-// SEQUENCE and SERIAL make, and has the statements that draw from them. Package keycolumn
-// asks it for the sequence of a column; package native draws.
+// Package nativecatalog queries the catalog of an engine for its own sequences (made by
+// CREATE SEQUENCE or SERIAL), and has the statements that draw from them. Package
+// keycolumn uses it to find the sequence of a column, and package native to draw.
 package nativecatalog
 
 import (
@@ -11,32 +11,32 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// Facts holds the facts about a sequence in the catalog.
+// Facts holds what the catalog says about a sequence.
 type Facts struct {
 	Increment, Max int64
-	Last           int64 // drawn, or cached; 0 where that is not known
+	Last           int64 // the last value that was drawn or cached; 0 if not known
 	Cycles         bool
-	Cached         bool // by each session
+	Cached         bool // each session caches values
 }
 
-// EndsWithin reports whether that many values are more than there are left.
+// EndsWithin reports whether the sequence has fewer than count values left.
 func (f *Facts) EndsWithin(count int64) bool {
-	// A value below 0 counts as 0, since the difference might not fit an int64.
+	// A last value below 0 counts as 0, since the difference might not fit an int64.
 	left := f.Max - max(f.Last, 0)
 	return f.Increment > 0 && left/f.Increment < count
 }
 
-// Catalog asks the catalog of an engine for its sequences.
+// Catalog queries the catalog of an engine for its sequences.
 type Catalog struct {
 	store      *store.Store
-	Statements *Statements // nil where the engine has no sequences
+	Statements *Statements // nil if the engine has no sequences
 }
 
-// Of returns the catalog that a store can ask.
+// Of returns the catalog of the database of s.
 func Of(s *store.Store) Catalog { return Catalog{s, statementsOf[s.Dialect.Name]} }
 
-// Find returns the name of a sequence as it is found, nil where there is
-// none.
+// Find returns the name of a sequence as the catalog has it, nil if the sequence does
+// not exist.
 func (k Catalog) Find(ctx context.Context, schema, name string) (*Name, error) {
 	wanted := nameOf(k.store.Dialect, schema, name)
 	find := k.Statements.find
@@ -71,9 +71,9 @@ func (k Catalog) Facts(ctx context.Context, q Name) (*Facts, error) {
 	return &Facts{Increment: n[0], Max: n[1], Cycles: n[2] != 0, Cached: n[3] != 0, Last: n[4]}, nil
 }
 
-// Own returns the sequence from which a column's default draws, nil if it draws from
-// none. worked reports whether the column changes the value, or the sequence cannot be
-// determined.
+// Own returns the sequence from which the default of column c draws, nil if it draws
+// from none. worked reports whether the default changes the drawn value, or the
+// sequence cannot be determined.
 func (k Catalog) Own(ctx context.Context, c store.Column) (own *Name, worked bool, err error) {
 	e := k.Statements
 	args := Args{Column: c, Table: c.TableIn(k.store.Dialect)}
@@ -86,13 +86,13 @@ func (k Catalog) Own(ctx context.Context, c store.Column) (own *Name, worked boo
 		return nil, worked, nil
 	}
 	if own, err = k.Find(ctx, schema, name); err == nil && own == nil {
-		worked = true // it cannot be seen
+		worked = true // the user cannot see the sequence
 	}
 	return own, worked, err
 }
 
-// Failed returns the error of a query about a sequence, nil where there is
-// none.
+// Failed returns the error for a query about a sequence that has failed with err, nil
+// if err is nil.
 func (k Catalog) Failed(ctx context.Context, name string, err error, text Text, args Args) error {
 	if err == nil {
 		return nil

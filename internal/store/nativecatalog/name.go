@@ -6,11 +6,11 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// Name is the name of a sequence as it is stored, and as it is written
-// into a statement.
+// Name is the name of a sequence: its parts as they are stored, and Quoted as it is
+// written into a statement.
 type Name struct{ Schema, Name, Quoted string }
 
-// Shown returns the name for messages.
+// Shown returns the name as messages show it.
 func (n Name) Shown() string {
 	if n.Schema == "" {
 		return n.Name
@@ -18,7 +18,7 @@ func (n Name) Shown() string {
 	return n.Schema + "." + n.Name
 }
 
-// nameOf returns a name with its quoted form.
+// nameOf returns the Name of a sequence, with its quoted form.
 func nameOf(d *dialect.Dialect, schema, name string) Name {
 	quoted := d.QuoteIdent(name)
 	if schema != "" {
@@ -29,7 +29,7 @@ func nameOf(d *dialect.Dialect, schema, name string) Name {
 
 var errName = anchor.New("native", "not a name of one or two parts")
 
-// SplitName reads the name of a sequence as SQL has it.
+// SplitName reads the name of a sequence that is written in SQL.
 func SplitName(d *dialect.Dialect, text string) (schema, name string, err error) {
 	switch parts := engine.SplitName(d, text); len(parts) {
 	case 1:

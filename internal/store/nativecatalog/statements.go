@@ -9,57 +9,59 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// Statements holds the statements about an engine's own sequences.
+// Statements holds an engine's statements about its own sequences.
 //
-// In the texts {sequence} stands for a name in quotes, {server} for one of the
-// engine's servers.
+// In the texts, {sequence} stands for a quoted name, and {server} for an expression
+// that identifies the server.
 type Statements struct {
-	find  Text // answers schema and name
-	facts Text // answers increment, MAXVALUE, whether it cycles, whether sessions cache, the last value
-	own   Text // of a column: what reads takes
+	find  Text // selects schema and name
+	facts Text // selects increment, MAXVALUE, whether it cycles, whether sessions cache, the last value
+	own   Text // selects, for a column, the values that the function reads expects
 
-	// Start, of an engine that shows no last value before the first draw, answers where a
-	// sequence begins; empty for others.
+	// Start selects the value with which a sequence begins, on an engine that shows no
+	// last value before the first draw. It is empty for other engines.
 	Start Text
 
-	// Cache answers for the sequence whose name stands for {sequence} as a literal: how many
+	// Cache selects, for the sequence whose name {sequence} is as a literal: how many
 	// values a session draws in advance, whether the user may read the sequence, and the
-	// user. It is empty where sequences are not the counters of columns.
+	// user. It is empty if the engine numbers no columns by sequences.
 	Cache string
 
-	NoCycle string // what ALTER SEQUENCE calls it
+	NoCycle string // how ALTER SEQUENCE spells NO CYCLE
 
-	// Raise sets the sequence {sequence} so that it gives {next} or greater next, {last} being
-	// the number before. RaiseAboveKeys sets it above keys, of which {greatest} asks for the
-	// greatest of each column, each query in brackets and after a comma. {literal} is what
-	// stands for the name between quotes.
+	// Raise sets the sequence {sequence} so that its next value is {next} or greater;
+	// {last} is the number before {next}. RaiseAboveKeys sets it above the keys:
+	// {greatest} stands for a query for the greatest key of each column, each in
+	// parentheses and after a comma. {literal} is the name as it stands between quotes.
 	Raise, RaiseAboveKeys string
 
-	// Draw returns the value, the increment, what distinguishes the sequence
-	// from another of its name, and the server. {rows} stands for as many rows
-	// as values are drawn.
+	// Draw selects the value, the increment, a text that distinguishes the sequence from
+	// another one of the same name, and the server. {rows} stands for something with as
+	// many rows as values are drawn.
 	Draw   Text
-	rows   func(count int64) string // nil: the text makes them itself
-	ranged bool                     // one row stands for all values, which follow each other
+	rows   func(count int64) string // returns the text for {rows}; nil if Draw makes the rows itself
+	ranged bool                     // Draw returns one row for all values, which follow each other
 
-	Clusters bool // a server may be a node of a cluster whose nodes draw by turns
+	Clusters bool // the server may be a node of a cluster in which each node has values of its own
 
-	// reads returns the sequence from which a column's default draws, empty if there is
-	// none, and whether the column uses a sequence in another way.
+	// reads interprets a row of the query own: it returns the sequence from which a
+	// column's default draws, empty if there is none, and whether the column uses a
+	// sequence in another way.
 	reads func(d *dialect.Dialect, own []any) (schema, name string, worked bool)
 }
 
-// Text is a text and the arguments of its placeholders, in their order.
+// Text is the text of a statement, with functions that return the arguments of its
+// placeholders, in their order.
 type Text struct {
 	Text string
 	args []func(Args) any
 }
 
-// Args holds the values that texts about sequences take.
+// Args holds the values from which the arguments of a [Text] are taken.
 type Args struct {
 	Name   Name
 	Column store.Column
-	Table  string // the column's, in quotes
+	Table  string // the quoted name of the column's table
 	Count  int64
 }
 
@@ -72,7 +74,7 @@ func tableTitle(a Args) any  { return a.Column.Table }
 func tableQuoted(a Args) any { return a.Table }
 func columnTitle(a Args) any { return a.Column.Name }
 
-// Bind returns the arguments of a text.
+// Bind returns the arguments of the statement's placeholders.
 func (t Text) Bind(a Args) []any {
 	var args []any
 	for _, value := range t.args {
@@ -81,7 +83,8 @@ func (t Text) Bind(a Args) []any {
 	return args
 }
 
-// statementsOf are the engines with sequences, by the dialect's name.
+// statementsOf holds the statements of the engines that have sequences, by the
+// dialect's name.
 var statementsOf = map[string]*Statements{
 	dialect.PostgreSQL().Name: &postgres,
 	dialect.MariaDB().Name:    &mariadb,
@@ -89,8 +92,8 @@ var statementsOf = map[string]*Statements{
 	dialect.Oracle().Name:     &oracle,
 }
 
-// StatementsOf returns the statements of an engine. If it has no sequences, only Raise and
-// RaiseAboveKeys are set, as advice for people.
+// StatementsOf returns the statements of an engine. If the engine has no sequences,
+// only Raise and RaiseAboveKeys are set, as advice for people.
 func StatementsOf(d *dialect.Dialect) *Statements {
 	if e := statementsOf[d.Name]; e != nil {
 		return e
@@ -112,7 +115,7 @@ func (e *Statements) DrawText(sequence string, count int64) string {
 	return text
 }
 
-// Ranges returns for how many values more than one a row stands.
+// Ranges returns how many values, besides the first, one row of Draw stands for.
 func (e *Statements) Ranges(count int64) int64 {
 	if e.ranged {
 		return count - 1
@@ -120,10 +123,11 @@ func (e *Statements) Ranges(count int64) int64 {
 	return 0
 }
 
-// PostgreSQL 12 and later: "Sequence Manipulation Functions", pg_sequence and pg_depend
-// of its manual. nextval of one session waits for an ALTER SEQUENCE of another. The
-// default of a column depends on the sequence that it names by regclass;
-// pg_get_serial_sequence returns the sequence of identity and OWNED BY.
+// PostgreSQL 12 and later: see "Sequence Manipulation Functions", pg_sequence and
+// pg_depend in its manual. nextval in one session waits for an ALTER SEQUENCE in
+// another. The default of a column depends on the sequence that it names by regclass;
+// pg_get_serial_sequence returns the sequence of an identity column, or the one that is
+// OWNED BY a column.
 var postgres = Statements{
 	NoCycle:        "NO CYCLE",
 	Raise:          "SELECT setval('{literal}', GREATEST(last_value, {last})) FROM {sequence}",
@@ -170,9 +174,9 @@ ELSE n.nspname = CAST(CAST($2 AS text) AS name) END AND a.attname = CAST(CAST($3
 		}
 		return "", "", false
 	},
-	// pg_sequence_parameters answers with the parameters at the time of its call, after
-	// nextval, whose lock keeps them so; a SELECT of pg_sequence would answer with the
-	// parameters from when the statement began to wait for an ALTER SEQUENCE.
+	// pg_sequence_parameters returns the parameters at the time of its call, after
+	// nextval, whose lock keeps them unchanged. A SELECT from pg_sequence would return the
+	// parameters from the time at which the statement began to wait for an ALTER SEQUENCE.
 	Draw: Text{`SELECT nextval(CAST(CAST($1 AS text) AS regclass)),
 (pg_catalog.pg_sequence_parameters(CAST(CAST($1 AS text) AS regclass))).increment,
 CAST(CAST(CAST(CAST($1 AS text) AS regclass) AS oid) AS text), (SELECT {server})
@@ -180,8 +184,8 @@ FROM generate_series(1, CAST($2 AS bigint))`,
 		[]func(Args) any{quotedArg, countArg}},
 }
 
-// isCast reports whether an expression of PostgreSQL is another one, cast to a
-// type that has no length to be cut to.
+// isCast reports whether expr is the expression plain, cast to a type without a length
+// that could cut the value.
 func isCast(expr, plain string) bool {
 	kind, found := strings.CutPrefix(expr, "("+plain+")::")
 	return found && !strings.ContainsFunc(kind, func(c rune) bool {
@@ -189,10 +193,10 @@ func isCast(expr, plain string) bool {
 	})
 }
 
-// MariaDB 10.3 and later: "CREATE SEQUENCE" and "SEQUENCE Functions" of its
-// Knowledge Base; a sequence is read as a table of one row. INCREMENT BY 0 stands
-// for auto_increment_increment, which is not compared. The default of a column
-// names the sequence with its database (10.11).
+// MariaDB 10.3 and later: see "CREATE SEQUENCE" and "SEQUENCE Functions" in its
+// Knowledge Base. A sequence is read like a table of one row. INCREMENT BY 0 stands for
+// the server's auto_increment_increment, which keyfill does not compare. The default of
+// a column names the sequence with its database (10.11).
 var mariadb = Statements{
 	Clusters:       true,
 	NoCycle:        "NOCYCLE",
@@ -223,9 +227,9 @@ WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ? AND 
 	},
 }
 
-// SQL Server 2016 and later: sys.sequences, sp_sequence_get_range, which gives
-// all values at once, and "NEXT VALUE FOR (Transact-SQL)". The database has the
-// cache, and not each session.
+// SQL Server 2016 and later: see sys.sequences, sp_sequence_get_range, which returns
+// all values at once, and "NEXT VALUE FOR (Transact-SQL)". The database caches the
+// values, and not each session.
 var sqlserver = Statements{
 	Raise: restart, RaiseAboveKeys: restartAboveKeys,
 	NoCycle: "NO CYCLE",
@@ -256,11 +260,11 @@ WHERE q.object_id = OBJECT_ID(@p1);`,
 	ranged: true,
 }
 
-// Oracle Database 12c and later: ALL_SEQUENCES and ALL_TAB_IDENTITY_COLS of the
-// Database Reference, "Sequence Pseudocolumns" of the SQL Language Reference:
-// NEXTVAL stands in the outer select list. A sequence of the session alone counts
-// as one that sessions cache. DATA_DEFAULT is a LONG, and names the sequence with
-// its owner. LAST_NUMBER is the first one that is not cached.
+// Oracle Database 12c and later: see ALL_SEQUENCES and ALL_TAB_IDENTITY_COLS in the
+// Database Reference, and "Sequence Pseudocolumns" in the SQL Language Reference:
+// NEXTVAL stands in the outer select list. A sequence that belongs to one session alone
+// counts as one that sessions cache. DATA_DEFAULT is a LONG, and names the sequence
+// with its owner. LAST_NUMBER is the first number that is not cached.
 var oracle = Statements{
 	Raise: restart, RaiseAboveKeys: restartAboveKeys,
 	NoCycle: "NOCYCLE",
@@ -297,8 +301,9 @@ WHERE q.sequence_owner = :2 AND q.sequence_name = :3`,
 		[]func(Args) any{countArg, schemaArg, nameArg}},
 }
 
-// readDefault reads the default of a column that is nothing but the name of a
-// sequence between two texts in lower case.
+// readDefault returns the sequence that a column's default names between the texts
+// before and after, which are in lower case. worked reports that the default draws from
+// a sequence in another form.
 func readDefault(d *dialect.Dialect, def, before, after string) (schema, name string, worked bool) {
 	lower := strings.ToLower(def)
 	if len(lower) != len(def) || !strings.Contains(lower, "nextval") && !strings.Contains(lower, "next value for") {

@@ -9,13 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/store/upstream"
 )
 
-// spareParameters stands in the column parameters of the second row.
+// spareParameters is the text in the column parameters of the second row of a stored
+// counter, which holds the next block of integers.
 const spareParameters = "spare"
 
-// spareRow returns the name of the second row of a state, of at most 190 characters.
+// spareRow returns the name of the second row of a stored counter, which has at most
+// 190 characters.
 func spareRow(state string) string { return store.ShortName(state + " (spare)") }
 
-// blockRows are the rows of a [Reserver].
+// blockRows implements [upstream.Rows] for a [Reserver]: the two rows that hold blocks
+// (reserved ranges of integers).
 type blockRows struct{ *Reserver }
 
 func (r blockRows) NeedsAll() bool { return r.allOrNone }
@@ -32,8 +35,8 @@ func (r blockRows) ReadLevel(ctx context.Context) (l upstream.Level, err error) 
 	if err := r.Open(ctx); err != nil {
 		return l, err
 	}
-	// The second row comes first: the block that it has when the first row is read later is
-	// the same one, or was put into use meanwhile.
+	// Read the second row first: when the first row is read later, the block of the second
+	// row is still the same, or was put into use meanwhile.
 	spare, err := staterow.Read(ctx, r.store, spareRow(r.sequence.Name))
 	if err != nil {
 		return l, err
@@ -61,7 +64,8 @@ func (r blockRows) ReadLevel(ctx context.Context) (l upstream.Level, err error) 
 func (r blockRows) Install(ctx context.Context, was upstream.Level, b upstream.Block) (bool, error) {
 	name := spareRow(r.sequence.Name)
 	if was.Spare == "" {
-		// Of two that make it at once one may get an error, and both read it then.
+		// If two processes insert the row at once, one of them may get an error. Both read
+		// the row then.
 		err := staterow.Make(ctx, r.store, name, 1, "", "", spareParameters)
 		if err == nil || r.store.Inside {
 			return false, err
@@ -84,7 +88,8 @@ func (r blockRows) Turn(ctx context.Context, was upstream.Level) (bool, error) {
 	})
 }
 
-// swapped runs an UPDATE of one row, and reports whether it has found the row as it was.
+// swapped executes an UPDATE of one row, and reports whether the row was still as it
+// was read, so that it was changed.
 func (r blockRows) swapped(ctx context.Context, set engine.Statement, v engine.Values) (bool, error) {
 	changed, err := r.store.Conn.Exec(ctx, set.Text, set.Bind(v))
 	switch {

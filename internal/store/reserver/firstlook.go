@@ -13,34 +13,34 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// firstLook holds the facts about a sequence that a process needs before it first takes
-// integers from it: the greatest key, the row, and whether another state has the column.
-// One statement asks for all of them, and sees them as they were at one moment. A key
-// that it sees was reserved before, so that a row in order stands above it.
+// firstLook holds the facts about a sequence that a process needs before it first
+// reserves integers: the greatest key, the row, and whether another stored counter has
+// the column. One query returns all of them as of one moment. A key that it sees was
+// reserved before, so the row stands above that key if it is in order.
 type firstLook struct {
 	greatest int64
-	stored   *staterow.Row // nil where there is none
+	stored   *staterow.Row // nil if there is no row
 
-	until time.Time // the answer is too old then
+	until time.Time // the facts are too old after this time
 }
 
-// firstLookHolds is how long an answer is used as the present state. It is used by the
-// call after the one that has asked.
+// firstLookHolds is how long the facts of a [firstLook] count as up to date. The call
+// after the one that has asked uses them.
 const firstLookHolds = time.Second
 
-// firstLooker looks at a sequence.
+// firstLooker queries the facts about a sequence that are needed before its first use.
 type firstLooker struct {
 	store *store.Store
 	q     *sequence.Sequence
 }
 
-// may reports whether one statement can ask for all that the opening of a sequence asks
-// for. The others are rarer, and need more of it.
+// may reports whether one query can return all that is needed to open the sequence.
+// Sequences with special settings are rarer and need more queries.
 func (l firstLooker) may() bool {
 	r, q := l.store, l.q
 	switch {
 	case !r.Engine.OpensAtOnce, !r.Pooled && !r.Engine.ErrorsKeepTransaction:
-		return false // an error would end the application's transaction
+		return false // an error would abort the application's transaction
 	case q.IsForeign(), q.Procedure != "", q.Upstream != nil, q.HoldsBlocks(), q.Shared, q.Exclusive, q.At != nil, q.Claim.ClaimsAt != nil:
 		return false
 	case q.Fresh, q.Codec != nil, q.Bounds.Below > 0, q.Bounds.StartAt > 0, q.Bounds.Skip != store.Range{}, q.Made.Least > 0, q.Made.Gap > 0, q.End() > 0:
@@ -49,10 +49,10 @@ func (l firstLooker) may() bool {
 	return len(q.Columns) == 1 && !q.Columns[0].Unranked
 }
 
-// look looks at a sequence, and changes nothing. It returns nil if something is amiss,
-// and leaves the diagnosis to the single queries: tables or rights that are missing, rows
-// that are hidden, a row with an end, a row that is not above the keys, another state of
-// the column.
+// look returns the facts about a sequence, and changes nothing. It returns nil if
+// something is wrong, and leaves the diagnosis to separate queries: tables or rights
+// are missing, rows are hidden, the row has an end or is not above the keys, or another
+// stored counter has the column.
 func (l firstLooker) look(ctx context.Context) *firstLook {
 	if !l.may() {
 		return nil
@@ -98,8 +98,8 @@ func (l firstLooker) look(ctx context.Context) *firstLook {
 	return look
 }
 
-// lookMaking is look, which makes keyfill's tables first where the first look has not found
-// them.
+// lookMaking returns the same as look. If keyfill's tables were not found and may be
+// created, it creates them and looks again.
 func (l firstLooker) lookMaking(ctx context.Context) *firstLook {
 	found := l.look(ctx)
 	if found != nil || !l.may() || !l.q.EnsureSchema || !l.store.Pooled || l.store.Found.WasFound() {

@@ -9,12 +9,12 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// openForeign is open for a state that is in no table of this package. Where it
-// is only a procedure's to know, there is nothing to read.
+// openForeign opens a stored counter that is in none of keyfill's tables: in a key
+// table, or known only to a procedure of the application. Only a key table can be read.
 func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 	q := o.q
 	if o.store.Inside && q.Table != nil {
-		// Before anything is read.
+		// Take the lock to write before anything is read.
 		if err := store.LockOf(o.store, q.Table.Name, q.Table.Value).TakeFirst(ctx); err != nil {
 			return got, err
 		}
@@ -30,7 +30,7 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 		return got, err
 	}
 	got.form = row.Form
-	// The keys come first, as in open.
+	// Read the greatest key before the row, as open does.
 	if got.greatest, _, err = sequence.ColumnsOf(o.store, q).Greatest(ctx); err != nil {
 		return got, err
 	}
@@ -45,9 +45,9 @@ func (o opener) openForeign(ctx context.Context) (got opening, err error) {
 	return got, nil
 }
 
-// checkForeign returns [store.ErrTaken] when keyfill_sequences, where it can be read,
-// has a state for the column. It does not look where an error would end the
-// application's transaction.
+// checkForeign returns [store.ErrTaken] if another stored counter in keyfill_sequences
+// serves the column. It does nothing if the table cannot be read, or if an error would
+// abort the application's transaction.
 func (o opener) checkForeign(ctx context.Context) error {
 	if o.store.Inside && !o.store.Engine.ErrorsKeepTransaction {
 		return nil
@@ -59,7 +59,7 @@ func (o opener) checkForeign(ctx context.Context) error {
 		return nil
 	}
 	b := o.q.Binding()
-	// A row of its name is another state's too.
+	// A row with the name of this sequence belongs to another stored counter too.
 	b.Row, b.State = "", o.q.ForeignState()
 	return binding.Binder{Store: o.store}.CheckAll(ctx, b)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ReserveBy reserves n integers as [Reserver.Reserve] does, on a connection of the application that is
-// like one of the store's own and on which no transaction is open: by the one UPDATE that
-// answers with them. It sends nothing else, and returns keysource.ErrStoreState where the row
-// has not been opened, stands below seen or has not n integers left, and where its integers
-// are reserved in another way.
+// ReserveBy reserves n integers as [Reserver.Reserve] does, on connection c of the
+// application, which has the same settings as one of the store's own and no open
+// transaction. It sends one UPDATE, which returns the integers, and nothing else. It
+// returns keysource.ErrStoreState if the row was not opened, stands below seen or has
+// fewer than n integers left, or if the sequence is reserved in another way.
 func ReserveBy(ctx context.Context, r *Reserver, c driver.Conn, n, seen int64) (keysource.Reservation, error) {
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount

@@ -11,10 +11,10 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Look returns the state of a sequence, and the error that [Open] would return. It
-// changes nothing: it makes neither tables nor rows. A state that is not above the keys
-// is [store.ErrBehind] unless its remedy is to warn or to advance. A state that Open
-// would make is described as Open would make it.
+// Look returns the state (stored counter) of a sequence, and the error that [Open]
+// would return. It makes neither tables nor rows. A state that is not above the keys is
+// [store.ErrBehind], unless the remedy of the sequence is to warn or to advance. A
+// state that Open would make is described as Open would make it.
 func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Looked, error) {
 	o := opener{store: s, q: &q}
 	if err := q.Check(s.Dialect); err != nil {
@@ -28,7 +28,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 			return found, err
 		}
 		if got.form != nil && got.form.Lockless && q.Procedure == "" && !q.IsOptimistic() {
-			return found, q.Fail(store.ErrKeyEngine, "") // as the first reservation says
+			return found, q.Fail(store.ErrKeyEngine, "") // the first reservation would return this error
 		}
 		return found, found.Behind(row, got.known)
 	}
@@ -52,7 +52,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		return found, o.lookUnmade(ctx, &found, true)
 	}
 	if staterow.EndOf(stored.Incarnation) != q.End() && !q.HoldsBlocks() {
-		q.Remember(stored) // from its end on keys are another state's
+		q.Remember(stored) // keys from the end of the row on belong to another state
 		if found.Greatest, found.IsRanked, err = sequence.ColumnsOf(s, &q).Greatest(ctx); err != nil {
 			return found, err
 		}
@@ -62,7 +62,7 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 		return found, o.row().BelowOne(stored.Next)
 	}
 	if !q.Serves(stored) || stored.Parameters != q.Parameters {
-		_, err := o.checkRow(ctx, stored, nil, true) // which reports that before it binds anything
+		_, err := o.checkRow(ctx, stored, nil, true) // checkRow returns this error before it binds anything
 		return found, err
 	}
 	if err := (binding.Binder{Store: s}).CheckAll(ctx, q.LookedAt()); err != nil {
@@ -74,8 +74,8 @@ func Look(ctx context.Context, s *store.Store, q sequence.Sequence) (sequence.Lo
 	return found, found.Behind(o.row(), true)
 }
 
-// LookUnmade returns the error that [Look] returns of a sequence once keyfill's tables were
-// made, and hold nothing yet.
+// LookUnmade returns the error that [Look] would return for a sequence after keyfill's
+// tables were created, while they are still empty.
 func LookUnmade(ctx context.Context, s *store.Store, q sequence.Sequence) error {
 	if q.Create {
 		return nil
@@ -88,9 +88,9 @@ func LookUnmade(ctx context.Context, s *store.Store, q sequence.Sequence) error 
 	return o.row().NoRow(ctx, greatest)
 }
 
-// lookUnmade returns why Open would not make the row of a sequence, or could not use the
-// row that it makes. there reports whether keyfill's tables exist; those that Open makes
-// are empty.
+// lookUnmade returns the error for which Open would not make the row of a sequence, or
+// could not use the row that it makes. there reports whether keyfill's tables exist;
+// tables that Open makes are empty.
 func (o opener) lookUnmade(ctx context.Context, found *sequence.Looked, there bool) error {
 	q := o.q
 	if !q.Create {

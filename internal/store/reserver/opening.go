@@ -14,26 +14,26 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Row is the state of a sequence when it was opened.
+// Row is the row of a sequence as it was when the sequence was opened.
 type Row struct {
 	Next    int64 // the lowest integer that is not reserved
-	Created bool  // by this call, or another one at the same time
-	Behind  bool  // with keysource.RemedyWarn: a key in the columns is as great as Next or greater
+	Created bool  // the row was made by this call, or by another one at the same time
+	Behind  bool  // a key in the columns is not below Next; set with keysource.RemedyWarn
 }
 
 // Open makes sure that a sequence can be used: it has a row, or gets one if Create is
 // set, the row serves its column with its parameters, and the next value is above the
-// keys in use. It is to be called before the first [sequence.Reserve], by any number of
-// processes at once.
+// keys in use. Open must be called before the first [sequence.Reserve], by any number
+// of processes at once.
 //
-// A fault of the row is an [*store.Error]; a sequence that no row could serve is
-// [store.ErrName] or keysource.ErrOptions; missing tables are [store.ErrTables], a
-// missing column is [store.ErrColumn].
+// A fault of the row is returned as an [*store.Error]; a sequence that no row could
+// serve as [store.ErrName] or keysource.ErrOptions; missing tables as
+// [store.ErrTables], and a missing column as [store.ErrColumn].
 //
-// Within a transaction a row that is made is undone with it.
+// A row that is made within a transaction is removed by a rollback.
 //
-// If only a procedure of the application's knows the state, the Row is empty, and nothing
-// is compared.
+// If the stored counter is known only to a procedure of the application, the Row is
+// empty, and nothing is compared.
 func Open(ctx context.Context, s *store.Store, q sequence.Sequence) (Row, error) {
 	o, err := opener{store: s, q: &q}.open(ctx)
 	row, state := o.row, sequence.NewRow(s, &q, o.form)
@@ -63,29 +63,32 @@ func Open(ctx context.Context, s *store.Store, q sequence.Sequence) (Row, error)
 	return Row{}, e
 }
 
-// opener finds the row of a sequence, or makes it, and compares its content.
+// opener finds or makes the row of a sequence, and compares it with what the sequence
+// expects.
 type opener struct {
 	store *store.Store
 	q     *sequence.Sequence
 
-	looked bool // a first look has found no other state of the column
+	looked bool // a first look has found that no other state has the column
 }
 
 // opening holds the results of opening a sequence.
 type opening struct {
 	row      Row
-	known    bool                  // whether the row was read
-	greatest int64                 // key in the columns, 0 where there is none to be compared with
+	known    bool                  // the row was read
+	greatest int64                 // the greatest key in the columns; 0 if there is none to compare with
 	bound    bool                  // the sequence was bound to a column
-	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read first
+	form     *engine.RowStatements // nil for a row of keyfill_sequences that is not read before it is changed
 }
 
-// open is [Open] without the comparison with the greatest key.
+// open does what [Open] does, except that it does not compare the row with the greatest
+// key.
 func (o opener) open(ctx context.Context) (opening, error) {
 	return o.openKnowing(ctx, nil)
 }
 
-// openKnowing is open for a caller that has looked at the sequence; look may be nil.
+// openKnowing does what open does, for a caller that has queried the sequence already:
+// look is the result, or nil.
 func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, err error) {
 	q := o.q
 	if err := q.Check(o.store.Dialect); err != nil {
@@ -114,9 +117,9 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 			return got, err
 		}
 	}
-	// The keys come first: those that are in the column now were reserved
-	// before, so that a row read later is above them. The other way round,
-	// another process could reserve and insert in between.
+	// Read the greatest key first: the keys that are in the column now were reserved
+	// before, so a row that is read later is above them. In the other order, another
+	// process could reserve and insert in between.
 	greatest, ranked, err := sequence.ColumnsOf(o.store, q).Greatest(ctx)
 	if err != nil {
 		return got, err
@@ -126,7 +129,8 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 		return got, err
 	}
 	if stored != nil && staterow.EndOf(stored.Incarnation) != q.End() && !q.HoldsBlocks() {
-		// From its end on keys are another state's.
+		// Keys from the end of the row on belong to another stored counter, so the greatest
+		// key is read again without them.
 		q.Remember(stored)
 		if greatest, ranked, err = sequence.ColumnsOf(o.store, q).Greatest(ctx); err != nil {
 			return got, err
@@ -138,8 +142,8 @@ func (o opener) openKnowing(ctx context.Context, look *firstLook) (got opening, 
 	return o.openSeen(ctx, stored, true, greatest, ranked)
 }
 
-// openSeen opens a row as it was read, or makes it. contested reports that another state
-// may have the column.
+// openSeen opens a row that was read before, or makes it if stored is nil. contested
+// reports that another stored counter may have the column.
 func (o opener) openSeen(ctx context.Context, stored *staterow.Row, contested bool, greatest int64, ranked bool) (got opening, err error) {
 	q := o.q
 	created := stored == nil
@@ -163,7 +167,7 @@ func (o opener) openSeen(ctx context.Context, stored *staterow.Row, contested bo
 	return got, err
 }
 
-// raiseToStart raises a row that is there already to where the sequence begins.
+// raiseToStart raises an existing row to the StartAt of the sequence.
 func (o opener) raiseToStart(ctx context.Context, stored *staterow.Row) (*staterow.Row, error) {
 	if o.q.Bounds.StartAt == 0 || stored.Next >= o.q.Bounds.StartAt {
 		return stored, nil
@@ -178,7 +182,8 @@ func (o opener) raiseToStart(ctx context.Context, stored *staterow.Row) (*stater
 	return raised, err
 }
 
-// ensure creates the tables that a sequence needs, if EnsureSchema is set.
+// ensure creates the tables that a sequence needs, and its procedure, if EnsureSchema
+// is set.
 func (o opener) ensure(ctx context.Context) error {
 	if !o.q.EnsureSchema {
 		return nil
@@ -190,9 +195,9 @@ func (o opener) ensure(ctx context.Context) error {
 	return schema.EnsureProcedure(ctx)
 }
 
-// create makes the row and returns it as it then is: another process may have made it,
-// and used it, before. made is the row unless it was used. alone reports that no other
-// state has the column.
+// create makes the row and returns it as it is afterwards, since another process may
+// have made and used it before. made is the same row, or nil if it was used. alone
+// reports that no other stored counter has the column.
 func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored, made *staterow.Row, alone bool, err error) {
 	q := o.q
 	if !q.Create {
@@ -200,7 +205,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 	}
 	claimed, gone := unused(ctx, q)
 	if gone != nil {
-		// Another process may have made the row, and used it, since it was looked for.
+		// Another process may have made and used the row since this one has looked for it.
 		if stored, err := staterow.Read(ctx, o.store, q.Name); err != nil || stored != nil {
 			return stored, nil, false, err
 		}
@@ -216,8 +221,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 		if used, err := sequence.ColumnsOf(o.store, q).Used(ctx); err != nil {
 			return nil, nil, false, err
 		} else if used {
-			// Another process may have made the row, and used it, since it was
-			// looked for.
+			// Another process may have made and used the row since this one has looked for it.
 			if stored, err := staterow.Read(ctx, o.store, q.Name); err != nil || stored != nil {
 				return stored, nil, false, err
 			}
@@ -229,7 +233,8 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 		return nil, nil, false, err
 	}
 	start = max(start, claimed)
-	// A row that is made in error would keep out the sequence that is right.
+	// Check this before the row is made: a row that is made by mistake would keep the
+	// right sequence from using the column.
 	if !o.looked {
 		if err := (binding.Binder{Store: o.store}).CheckAll(ctx, q.Binding()); err != nil {
 			return nil, nil, false, err
@@ -241,8 +246,8 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 		return nil, nil, false, o.store.Failed(q.Name, createErr)
 	}
 	if createErr != nil {
-		// If two processes make it at once, Oracle gives one of them the error of the unique
-		// key. The row of the other is as good when it is no lower.
+		// If two processes insert the row at once, Oracle reports a duplicate key to one of
+		// them. The other's row can be used if it is not lower.
 		if err := sequence.AdvanceRow(ctx, o.store, q, start); err != nil {
 			return nil, nil, false, o.store.Failed(q.Name, createErr)
 		}
@@ -266,7 +271,7 @@ func (o opener) create(ctx context.Context, greatest int64, ranked bool) (stored
 	return stored, made, false, err
 }
 
-// start returns the next value of a row that is made.
+// start returns the next value for a row that is to be made.
 func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, error) {
 	q := o.q
 	start := max(q.Made.Start, q.Bounds.StartAt)
@@ -307,12 +312,13 @@ func (o opener) start(ctx context.Context, greatest int64, ranked bool) (int64, 
 	return start, nil
 }
 
-// row returns the row without statements of its own.
+// row returns the row of the sequence, without statements that are special to it.
 func (o opener) row() *sequence.Row { return sequence.NewRow(o.store, o.q, nil) }
 
-// checkRow compares a row with the sequence, and binds a shared one to its
-// columns. It marks the row of a sequence with StartAt, and reports whether it has made a row.
-// made is as create returns it, nil for a row that was there; contested is as in openSeen.
+// checkRow compares a row with what the sequence expects, and binds a shared sequence
+// to its columns. It marks the row of a sequence with StartAt. bound reports whether it
+// has made a binding row. made is what create returned, nil for a row that existed
+// before; contested is as in openSeen.
 func (o opener) checkRow(ctx context.Context, row, made *staterow.Row, contested bool) (bound bool, err error) {
 	q := o.q
 	if !q.Serves(row) {

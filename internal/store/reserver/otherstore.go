@@ -12,17 +12,17 @@ import (
 	"github.com/keyfill/keyfill/internal/store/staterow"
 )
 
-// A state may be kept in a store without SQL, where nothing is known of columns. The greatest
-// key, which such a state must exceed, is read here, in the database of
+// A state (stored counter) may be kept in a store without SQL, which knows nothing of
+// columns. The greatest key, which it must exceed, is read here, in the database of
 // [sequence.Sequence].At.
 
-// elsewhere stands for keyfill_sequences in errors about such a state.
+// elsewhere replaces the name keyfill_sequences in errors about such a stored counter.
 const elsewhere = "its store"
 
-// First returns the first integer of a sequence whose state is not there, and is kept
-// elsewhere. An [*store.Error] says why it is not to be made: [store.ErrNoRow],
-// [store.ErrFresh], [store.ErrStart], [store.ErrGone], [store.ErrUnread] or
-// keysource.ErrExhausted.
+// First returns the first integer of a sequence whose state (stored counter) does not
+// exist yet and is kept in another store. If the state must not be made, it returns an
+// [*store.Error] with [store.ErrNoRow], [store.ErrFresh], [store.ErrStart],
+// [store.ErrGone], [store.ErrUnread] or keysource.ErrExhausted.
 func First(ctx context.Context, q sequence.Sequence) (int64, error) {
 	fail := func(cause error) (int64, error) {
 		e := q.Fail(cause, "")
@@ -57,11 +57,12 @@ func First(ctx context.Context, q sequence.Sequence) (int64, error) {
 	return max(start, claimed), err
 }
 
-// claimUsed is the next value of a claim whose state was used; before that it is 1.
+// claimUsed is the next value of a claim (the row that says which state serves a
+// column) whose state (stored counter) was used; before that it is 1.
 const claimUsed = 2
 
-// claimRows returns the names of the rows that claim the columns of a sequence whose state is
-// not in their database.
+// claimRows returns the names of the rows that claim the columns of a sequence whose
+// stored counter is in another store than the columns.
 func claimRows(q *sequence.Sequence) (rows []string) {
 	if q.Claim.ClaimsAt == nil {
 		return nil
@@ -72,11 +73,12 @@ func claimRows(q *sequence.Sequence) (rows []string) {
 	return rows
 }
 
-// unused returns the integer from which on a missing state may begin, by the claims of
-// all columns that it fills: above the keys of the columns that are not the sequence's.
-// It returns [store.ErrGone] if by a claim the state was used, [store.ErrUnread] if such
-// keys cannot be read, and [store.ErrFresh] if there are such keys and they are not the
-// sequence's integers.
+// unused returns the lowest integer at which a missing state (stored counter) may
+// begin, given the claims (the rows that say which state serves a column) of all
+// columns that it fills: above the keys of those columns that the sequence does not
+// name. It returns [store.ErrGone] if a claim says that the state was used,
+// [store.ErrUnread] if such keys cannot be read, and [store.ErrFresh] if there are such
+// keys but they are not the integers of the sequence.
 func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	if q.Claim.ClaimsAt == nil {
 		return 0, nil
@@ -86,7 +88,7 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	case err != nil:
 		return 0, at.Failed(q.Name, err)
 	case !there:
-		return 0, nil // nothing was noted, or not by this user
+		return 0, nil // nothing was written into it, or not by this user
 	}
 	claims, err := binding.ClaimsOf(ctx, at, q.Claim.ClaimedAs)
 	if err != nil {
@@ -110,16 +112,17 @@ func unused(ctx context.Context, q *sequence.Sequence) (from int64, err error) {
 	return from, nil
 }
 
-// columnFor returns the column of the claim. How its keys are indexed is not known: they
-// are taken to be like the keys of the sequence's columns.
+// columnFor returns the column of a claim (a row that says which source fills a
+// column). Whether its keys have an index is not known, so it is assumed to be like the
+// columns of the sequence.
 func columnFor(c binding.StoredClaim, q *sequence.Sequence) store.Column {
 	column := c.Column
 	column.Unranked = !slices.ContainsFunc(q.Columns, func(own store.Column) bool { return !own.Unranked })
 	return column
 }
 
-// greatestOfClaim returns the greatest key in the column of a claim, for a sequence whose
-// state is not there.
+// greatestOfClaim returns the greatest key in the column of a claim (a row that says
+// which source fills a column), for a sequence whose stored counter does not exist.
 func greatestOfClaim(ctx context.Context, c binding.StoredClaim, q *sequence.Sequence) (int64, error) {
 	other := *q
 	other.Columns = []store.Column{columnFor(c, q)}
@@ -144,8 +147,9 @@ func greatestOfClaim(ctx context.Context, c binding.StoredClaim, q *sequence.Seq
 	return greatest, err
 }
 
-// NoteUsed notes in the claims of a sequence's columns that its state, which is kept
-// elsewhere, was used. It reports false where that could not be written.
+// NoteUsed records in the claims (the rows that say which source fills a column) of a
+// sequence's columns that its stored counter, which is kept in another store, was used.
+// It returns false if it could not write that.
 func NoteUsed(ctx context.Context, q sequence.Sequence) (noted bool) {
 	noted = true
 	for _, name := range claimRows(&q) {
@@ -160,8 +164,9 @@ func NoteUsed(ctx context.Context, q sequence.Sequence) (noted bool) {
 	return noted
 }
 
-// GreatestKey returns the greatest key from from to to in the columns of a sequence
-// that is kept elsewhere; 0 where there is none, or none can be asked for.
+// GreatestKey returns the greatest key between from and to in the columns of a sequence
+// that is kept in another store. It is 0 if there is none, or if the greatest key of no
+// column can be queried.
 func GreatestKey(ctx context.Context, q sequence.Sequence, from, to int64) (int64, error) {
 	if q.At == nil {
 		return 0, nil

@@ -1,6 +1,6 @@
-// Package reserver opens the row of a sequence and reserves from it, for a
-// [keysource.Sequence]. To open a row means to find it or to make it, to compare it with
-// the expected values, and to bind it to its columns. [Look] returns the result that
+// Package reserver opens the row of a sequence and reserves integers from it, for a
+// [keysource.Sequence]. To open a row means to find or make it, to compare it with the
+// expected values, and to bind it to its columns. [Look] returns the result that
 // opening would have, and changes nothing.
 package reserver
 
@@ -22,28 +22,27 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Reserver is the row of one sequence, for a [keysource.Sequence]. It opens the
-// row when it is first used, and anew after it was missing. It is safe for
-// concurrent use and must not be copied.
+// Reserver reserves integers from the row of one sequence, for a [keysource.Sequence].
+// It opens the row when it is first used, and again after the row was found missing. It
+// is safe for concurrent use and must not be copied.
 type Reserver struct {
 	store     *store.Store
 	sequence  sequence.Sequence
-	allOrNone bool // never fewer than asked for
-	noWait    bool // does not wait for the upstream
+	allOrNone bool // reserve all integers that are asked for, or none
+	noWait    bool // return an error instead of waiting for the upstream
 
-	// All reservers that At returns share these.
+	// All reservers that At returns share the fields below.
 	opened *atomic.Bool
-	once   *atomic.Bool                          // it was opened before
-	form   *atomic.Pointer[engine.RowStatements] // nil inside for a row that needs none
+	once   *atomic.Bool                          // the row was opened before
+	form   *atomic.Pointer[engine.RowStatements] // holds nil for a row that needs no statements of its own
 
-	// first is the answer of MaxKey before the row was opened; nil inside if there is
-	// none.
+	// first holds what MaxKey has found before the row was opened, or nil.
 	first *atomic.Pointer[firstLook]
 }
 
 var _ keysource.Reserver = (*Reserver)(nil)
 
-// New returns the row of a sequence. It does no I/O.
+// New returns a Reserver for the row of a sequence. It does no I/O.
 func New(s *store.Store, q sequence.Sequence) *Reserver {
 	if q.Table != nil {
 		table := *q.Table
@@ -53,23 +52,25 @@ func New(s *store.Store, q sequence.Sequence) *Reserver {
 	return &Reserver{store: s, sequence: q, opened: new(atomic.Bool), once: new(atomic.Bool), form: new(atomic.Pointer[engine.RowStatements]), first: new(atomic.Pointer[firstLook])}
 }
 
-// At returns the same row in another view of the database: a store of [store.On] or
-// [store.Within]. A row that one of them has opened, the others need not open.
+// At returns a Reserver of the same row that uses another store of the same database:
+// one of [store.On] or [store.Within]. A row that one of these reservers has opened is
+// open for the others too.
 func (r *Reserver) At(s *store.Store) *Reserver {
 	other := *r
 	other.store, other.first = s, new(atomic.Pointer[firstLook])
 	return &other
 }
 
-// StartingAt returns a Reserver of the same row, which begins at start if it is made.
+// StartingAt returns a Reserver of the same row, which begins at start if it has to be
+// made.
 func (r *Reserver) StartingAt(start int64) *Reserver {
 	other := *r
 	other.sequence.Made.Start = start
 	return &other
 }
 
-// Knowing returns a Reserver that knows what MaxKey of another one of the same row has found.
-// The other one may be nil.
+// Knowing returns a Reserver of the same row that uses what MaxKey of other has found,
+// and need not ask again. other may be nil.
 func (r *Reserver) Knowing(other *Reserver) *Reserver {
 	if other == nil {
 		return r
@@ -79,32 +80,33 @@ func (r *Reserver) Knowing(other *Reserver) *Reserver {
 	return &knowing
 }
 
-// AllOrNone returns a Reserver of the same row that reserves all integers that it
-// is asked for, or none. Fewer integers than one statement needs would be lost
-// when its transaction commits.
+// AllOrNone returns a Reserver of the same row that reserves all integers that it is
+// asked for, or none. Fewer integers than one statement needs would be lost when its
+// transaction commits.
 func (r *Reserver) AllOrNone() *Reserver {
 	other := *r
 	other.allOrNone = true
 	return &other
 }
 
-// NoWait returns a Reserver of the same row that returns [upstream.ErrNoBlock] instead of
-// waiting for the upstream of the sequence: see [upstream.Upstream.Await].
+// NoWait returns a Reserver of the same row that returns [upstream.ErrNoBlock] instead
+// of waiting for the upstream store of the sequence: see [upstream.Upstream.Await].
 func (r *Reserver) NoWait() *Reserver {
 	other := *r
 	other.noWait = true
 	return &other
 }
 
-// Above returns a Reserver of the same row, which is made as [sequence.Sequence.Above] says.
+// Above returns a Reserver of the same row. If the row has to be made, it begins at
+// least or above: see [sequence.Sequence.Above].
 func (r *Reserver) Above(least int64) *Reserver {
 	other := *r
 	other.sequence = r.sequence.Above(least)
 	return &other
 }
 
-// Back returns the error of a row that stands at next although integers below least were
-// reserved, or are keys.
+// Back returns the error of a row whose next value is next although integers below
+// least were reserved, or are keys.
 func (r *Reserver) Back(next, least int64) error {
 	q := &r.sequence
 	if q.Table != nil {
@@ -118,11 +120,12 @@ func (r *Reserver) Back(next, least int64) error {
 // Upstream returns the upstream of the sequence, or nil.
 func (r *Reserver) Upstream() *upstream.Upstream { return r.sequence.Upstream }
 
-// Reserve is [sequence.Reserve] with two differences. A row that stands below seen is
-// an answer and not an error. Where fewer than n integers are left up to the Max
-// of the sequence, or up to the greatest integer of its key table's column,
-// Reserve reserves these, and N says how many, except for a Reserver of
-// [Reserver.AllOrNone]. A sequence with an upstream takes another block then.
+// Reserve reserves n integers as [sequence.Reserve] does, with two differences. If the
+// row stands below seen, that is an answer and not an error. If fewer than n integers
+// are left up to the Max of the sequence, or up to the greatest integer of its key
+// table of the application's column, Reserve reserves these and returns their number in
+// N, except for a Reserver of [Reserver.AllOrNone]. A sequence with an upstream store
+// gets another block of integers from it then.
 func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if u := r.sequence.Upstream; u != nil {
 		return u.Reserve(ctx, blockRows{r}, n, seen)
@@ -130,14 +133,14 @@ func (r *Reserver) Reserve(ctx context.Context, n, seen int64) (keysource.Reserv
 	return r.ReserveRow(ctx, n, seen)
 }
 
-// ReserveRow is Reserve without an upstream.
+// ReserveRow reserves as Reserve does, but never asks an upstream store.
 func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	if !r.opened.Load() {
 		if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
 			return keysource.Reservation{}, err
 		}
 	}
-	again := true // to open a row that has gone
+	again := true // open a row that is gone at most once
 	for asked := n; ; {
 		got, err := r.ask(ctx, n, seen)
 		if err != nil && r.store.Pooled && again && r.lost(ctx, err) {
@@ -163,8 +166,8 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 			n = left
 			continue
 		case e.Err == store.ErrNoRow && again && !r.store.Pooled:
-			// The transaction that had made it was rolled back, or it was removed. Another
-			// goroutine may have found that at the same time.
+			// The transaction that has made the row was rolled back, or the row was removed.
+			// Another goroutine may have found that out at the same time.
 			again = false
 			r.opened.Store(false)
 			if err := r.openAs(ctx, r.resume(n, seen)); err != nil {
@@ -176,9 +179,9 @@ func (r *Reserver) ReserveRow(ctx context.Context, n, seen int64) (keysource.Res
 	}
 }
 
-// toldApart returns err, or a refusal if keyfill_sequences is missing and the engine's number
-// does not say so: the table is read once more. On a connection of our own it returns err,
-// since the row is looked at again anyway.
+// toldApart returns err, or a refusal if keyfill_sequences is missing but the engine's
+// error code does not say so: then the table is read once more. On a connection of the
+// store's pool it returns err, since the row is read again anyway.
 func (r *Reserver) toldApart(ctx context.Context, err error) error {
 	if r.store.Pooled || r.store.Dialect.Errors.Generic == 0 || r.sequence.Table != nil || r.sequence.Procedure != "" {
 		return err
@@ -186,9 +189,9 @@ func (r *Reserver) toldApart(ctx context.Context, err error) error {
 	return r.store.ToldGone(ctx, r.sequence.Name, err)
 }
 
-// lost reports whether a reservation has failed because the row, or the table, that
-// had been opened is not there any more, and may be made again. The next call opens
-// it anew.
+// lost reports whether a reservation has failed because the row or the table was
+// removed after it had been opened, and may be made again. The next call then opens it
+// again.
 func (r *Reserver) lost(ctx context.Context, err error) bool {
 	q := &r.sequence
 	if q.IsForeign() || store.IsBroken(err) || ctx.Err() != nil {
@@ -203,7 +206,8 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 	case !q.EnsureSchema:
 		return false
 	default:
-		// Another process may have made the table again already.
+		// Another process may have made the table again already, and then the error has
+		// another cause.
 		code, known := sqlcode.Of(err)
 		if known && code.Class(r.store.Dialect) != dialect.ErrorNoObject || !known && r.store.Probe(ctx, engine.SequencesTable) == nil {
 			return false
@@ -213,30 +217,32 @@ func (r *Reserver) lost(ctx context.Context, err error) bool {
 	return true
 }
 
-// remadeGap is the size of the gap below a row that is made again, in multiples
-// of the number of integers that are asked for. Other processes may still hold
-// integers of the row before, and cannot be asked for them.
+// remadeGap is the gap that is left below a row that is made again, as a multiple of
+// the number of integers that are asked for. Other processes may still hold integers of
+// the former row, and cannot be asked for them.
 const remadeGap = 100
 
-// resume returns the sequence as it is opened: a row that was removed, while this process
-// had reserved up to seen, is made again above that. On a connection of the application
-// the transaction that had made it may have been rolled back instead, and no process has
-// integers of it: a seen of 1 means that nothing was reserved.
+// resume returns the sequence with which the row is opened. If the row was removed
+// after this process had reserved integers up to seen, it is made again above these. On
+// a connection of the application, the transaction that had made the row may have been
+// rolled back instead, and then no process has integers of it: a seen of 1 means that
+// nothing was reserved.
 func (r *Reserver) resume(n, seen int64) sequence.Sequence {
 	q := r.sequence
 	if r.once.Load() && (seen > 1 || seen > 0 && r.store.Pooled) {
 		q.Made.Least, q.Made.Gap = seen, remadeGap*min(n, math.MaxInt32)
 	}
 	if q.HoldsBlocks() {
-		q.Made.Gap = 0 // its next block is above all others
+		q.Made.Gap = 0 // the next block from the upstream is above all others
 	}
 	return q
 }
 
-// row returns the row, with the statements that opening it has found.
+// row returns the row of the sequence, with the statements that were found when it was
+// opened.
 func (r *Reserver) row() *sequence.Row { return sequence.NewRow(r.store, &r.sequence, r.form.Load()) }
 
-// ask reserves once.
+// ask reserves integers from the row, and does not open it.
 func (r *Reserver) ask(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch {
 	case n < 1:
@@ -247,9 +253,9 @@ func (r *Reserver) ask(ctx context.Context, n, seen int64) (keysource.Reservatio
 	return r.row().TakeOutside(ctx, n, seen)
 }
 
-// Bind binds a shared sequence to one more column, as opening the sequence binds each of
-// its Columns. It returns [store.ErrTaken] if another state serves the column. Bound
-// columns stay bound. Within a transaction the binding is undone with it.
+// Bind binds a shared sequence to one more column, as opening the sequence binds each
+// of its Columns. It returns [store.ErrTaken] if another stored counter serves the
+// column. Bound columns stay bound. A rollback of the transaction undoes the binding.
 func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	if err := r.Open(ctx); err != nil || !r.sequence.Shared {
 		return err
@@ -271,7 +277,7 @@ func (r *Reserver) Bind(ctx context.Context, c store.Column) error {
 	return err
 }
 
-// Advance is [sequence.Advance].
+// Advance raises the next value of the row to at least to, as [sequence.Advance] does.
 func (r *Reserver) Advance(ctx context.Context, to int64) error {
 	if err := r.Open(ctx); err != nil {
 		return err
@@ -282,8 +288,8 @@ func (r *Reserver) Advance(ctx context.Context, to int64) error {
 	return r.row().Advance(ctx, to)
 }
 
-// Raise is Advance of a row that has no upstream. It locks no row that stands there
-// already, where the engine can do that.
+// Raise raises the next value as Advance does, for a row without an upstream store. If
+// the engine can do that, it locks no row that need not be raised.
 func (r *Reserver) Raise(ctx context.Context, to int64) error {
 	if err := r.Open(ctx); err != nil {
 		return err
@@ -292,7 +298,8 @@ func (r *Reserver) Raise(ctx context.Context, to int64) error {
 }
 
 // MaxKey returns the greatest key in the sequence's columns, for
-// [keysource.SequenceOptions]; 0 where there is none, or none can be asked for.
+// [keysource.SequenceOptions]. It is 0 if there is none, or if the greatest key of no
+// column can be queried.
 func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if !r.opened.Load() {
 		look := firstLooker{r.store, &r.sequence}.lookMaking(ctx)
@@ -305,18 +312,18 @@ func (r *Reserver) MaxKey(ctx context.Context) (int64, error) {
 	if key == 0 || err != nil {
 		return key, err
 	}
-	// The row may have got an end since it was read last, and keys from there on are
-	// another state's.
+	// The row may have got an end since it was last read, and keys from the end on belong
+	// to another stored counter.
 	end := r.sequence.KeysEnd()
 	now, err := r.KeysEndNow(ctx)
 	if err != nil || now == end {
-		return key, nil // the reservation reports the fault of the row
+		return key, nil // if the row is at fault, the reservation returns the error
 	}
 	key, _, err = sequence.ColumnsOf(r.store, &r.sequence).Greatest(ctx)
 	return key, err
 }
 
-// KeysEndNow is KeysEnd of the row as it stands.
+// KeysEndNow reads the row, and returns KeysEnd as it is then.
 func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
 	if r.sequence.Binding().Ends {
 		row, err := staterow.Read(ctx, r.store, r.sequence.Name)
@@ -330,14 +337,14 @@ func (r *Reserver) KeysEndNow(ctx context.Context) (int64, error) {
 	return r.sequence.KeysEnd(), nil
 }
 
-// KeysEnd returns the integer from which on keys are not the sequence's, as far as it is
-// known; 0 for none.
+// KeysEnd returns the lowest integer from which on keys belong to another stored
+// counter, as far as it is known; 0 if there is none.
 func (r *Reserver) KeysEnd() int64 { return r.sequence.KeysEnd() }
 
-// Open does the first part of a reservation: it makes sure that the row can be used, and
-// makes it if the sequence has Create. Inside a transaction with a snapshot, a later row
-// is not found, unless it was opened on another store, before [Reserver.At]. Several
-// goroutines may call it at the same time.
+// Open makes sure that the row can be used, and makes the row if the sequence has
+// Create; a reservation does the same first. Inside a transaction with a snapshot a row
+// that is made later is not found, unless it was opened on another store, before
+// [Reserver.At]. Several goroutines may call Open at the same time.
 func (r *Reserver) Open(ctx context.Context) error {
 	if r.opened.Load() {
 		return nil
@@ -348,10 +355,10 @@ func (r *Reserver) Open(ctx context.Context) error {
 // IsOpen reports whether the row was opened and not found missing since.
 func (r *Reserver) IsOpen() bool { return r.opened.Load() }
 
-// Reopen has the next call open the row again.
+// Reopen makes the next call open the row again.
 func (r *Reserver) Reopen() { r.opened.Store(false) }
 
-// openAs is Open for the sequence of [Reserver.resume].
+// openAs opens the row as Open does, for the sequence that [Reserver.resume] returns.
 func (r *Reserver) openAs(ctx context.Context, q sequence.Sequence) error {
 	if r.opened.Load() {
 		return nil
@@ -362,15 +369,13 @@ func (r *Reserver) openAs(ctx context.Context, q sequence.Sequence) error {
 	}
 	r.form.Store(o.form)
 	if o.bound && r.store.Inside {
-		// What binds it may be rolled back without notice: the next call
-		// looks again.
+		// A rollback may remove the binding without notice, so the next call checks it again.
 		return nil
 	}
 	r.once.Store(true)
 	if (q.Bounds.Below > 0 || q.Bounds.StartAt > 0) && r.store.Inside {
-		// The transaction may have raised the counter of the engine itself, and a
-		// rollback lowers it again, as it takes away the end that another state was
-		// given: the proof counts for this call alone.
+		// The transaction may have raised the engine's own counter, or given another stored
+		// counter its end. A rollback undoes both, so the check counts for this call alone.
 		return nil
 	}
 	r.opened.Store(true)

@@ -11,11 +11,11 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// wasThere returns [store.ErrRowGone] if the row of a Shared sequence is not there, and
-// is still bound to a column. If the rows of the columns are deleted too, or the table is
-// dropped, the sequence begins anew. The row of a sequence that is not Shared names its
-// column itself, so that nothing is left of it. A row with blocks of an upstream gets
-// another block, above all others.
+// wasThere returns [store.ErrRowGone] if the row of a Shared sequence does not exist
+// but is still bound to a column. If the rows of the columns were deleted too, or the
+// table was dropped, the sequence begins anew. The row of a sequence that is not Shared
+// names its column itself, so nothing is left of it. A row with blocks of an upstream
+// store gets another block of integers, above all others.
 func (o opener) wasThere(ctx context.Context) error {
 	q := o.q
 	if !q.Shared || q.HoldsBlocks() {
@@ -37,11 +37,11 @@ func (o opener) wasThere(ctx context.Context) error {
 	return e
 }
 
-// textOfGone returns the statement that makes the row again above the keys of all columns
-// that it was bound to, and above all series.
+// textOfGone returns the statement that makes the row again, above the keys of all
+// columns that it was bound to, and above all series of integers.
 func (o opener) textOfGone(ctx context.Context, claims []binding.StoredClaim) (string, error) {
 	q := *o.q
-	q.Made.Start = 0 // from where the row began before
+	q.Made.Start = 0 // the row must not begin where it began before
 	text := sequence.RowText{Row: sequence.NewRow(o.store, &q, nil)}
 	if q.Fresh {
 		return text.Fresh(true), nil

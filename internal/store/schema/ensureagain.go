@@ -7,17 +7,18 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// A restore under a running process drops keyfill's tables and makes them again, which fails
-// where keyfill has made them in between. So a process that has found the tables before
-// makes them again only while a table that it fills is there, and after it has seen both
-// twice, as far apart as the statements of a restore that make tables hardly are. Where the
-// process itself has dropped tables, as a test suite does, it does not wait.
+// A restore under a running process drops keyfill's tables and creates them again,
+// which fails if keyfill has created them in between. So a process that has found the
+// tables before creates them again only while a table that it fills exists, and only
+// after it has found both facts twice, at a distance of time that is longer than a
+// restore needs between the statements that create tables. If the process itself has
+// dropped tables, as a test suite does, it does not wait.
 
 // stayWait is the time between the two looks.
 const stayWait = 250 * time.Millisecond
 
-// stayMissing reports whether keyfill's tables, which were found missing, are missing for
-// good. It is an error where the tables of the columns are missing as well.
+// stayMissing reports whether keyfill's tables, which were found missing, stay missing.
+// It returns an error if the tables of the columns are missing as well.
 func (s *Schema) stayMissing(ctx context.Context, columns []*keycolumn.KeyColumn) (bool, error) {
 	if !s.store.Pooled || !s.store.Found.IsLost() {
 		return true, nil
@@ -44,7 +45,7 @@ func (s *Schema) stayMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 	return !s.IsThere(ctx), nil
 }
 
-// areThere returns an error where all tables of the columns are missing.
+// areThere returns an error if the tables of all columns are missing.
 func areThere(ctx context.Context, columns []*keycolumn.KeyColumn) (err error) {
 	for _, k := range columns {
 		var missing bool

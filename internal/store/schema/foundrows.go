@@ -8,15 +8,15 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// errNoRows is returned where there is no row to ask about.
+// errNoRows is returned if keyfill's tables have no row that could be updated.
 var errNoRows = anchor.New("answer", "there is no row to ask about")
 
-// CountsFound reports whether an UPDATE counts the rows that it finds, and not those that
-// it changes, which is the effect of the flag CLIENT_FOUND_ROWS of a connection to MySQL
-// and MariaDB. The flag shows only in that count, so CountsFound updates a row of the
-// tables without a change. It fails if they have none.
+// CountsFound reports whether an UPDATE counts the rows that it finds, instead of the
+// rows that it changes, as it does with the flag CLIENT_FOUND_ROWS of a connection to
+// MySQL or MariaDB. Only that count shows the flag, so CountsFound executes an UPDATE
+// that changes nothing. It fails if keyfill's tables have no row.
 func (s *Schema) CountsFound(ctx context.Context) (bool, error) {
-	for _, table := range engine.Tables[:2] { // where there are series, there is a sequence too
+	for _, table := range engine.Tables[:2] { // if there are series, there is a sequence too
 		row, err := s.store.Conn.Query(ctx, "SELECT MIN(name) FROM "+table, nil)
 		if err != nil {
 			return false, s.store.Failed(table, err)

@@ -1,6 +1,6 @@
-// Package schema looks whether keyfill's tables and its procedure are there, and creates
-// them where they are missing and a policy says so. It stands on package keycolumn, by
-// which it sees whether the application's tables are missing too.
+// Package schema checks whether keyfill's tables and its procedure exist, and creates
+// them if they are missing and the policy allows that. It uses package keycolumn to
+// check whether the application's tables are missing too.
 package schema
 
 import (
@@ -12,25 +12,26 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// Schema looks for keyfill's tables and its procedure, and creates them.
+// Schema checks and creates keyfill's tables and its procedure, in one database.
 type Schema struct{ store *store.Store }
 
-// Of returns the tables of a store.
+// Of returns the Schema of a store's database.
 func Of(s *store.Store) *Schema { return &Schema{s} }
 
-// Ensure creates the tables that are missing. Where all are there it needs
-// no right but to read them. keyfill_series may stay missing, since most policies
-// have no series: a user that may not create tables needs the other two only. Several
+// Ensure creates the tables that are missing. If all exist, it needs no right except to
+// read them. keyfill_series may stay missing, since most policies have no series of
+// integers: a user that may not create tables needs only the other two. Several
 // processes may call it at once.
 //
-// Statements that create tables commit the transaction they stand in on MySQL,
-// MariaDB and Oracle; a store made by [store.Within] returns [store.ErrTransaction].
+// On MySQL, MariaDB and Oracle, statements that create tables commit the open
+// transaction; a store of [store.Within] returns [store.ErrTransaction].
 func (s *Schema) Ensure(ctx context.Context) error {
 	return s.EnsureFor(ctx, nil)
 }
 
-// EnsureFor is Ensure for a state of columns. Tables that were there before are created
-// again while a table of these is there.
+// EnsureFor creates missing tables as Ensure does, for a stored counter that serves
+// columns. Tables that existed before are created again only while the table of one of
+// these columns exists.
 func (s *Schema) EnsureFor(ctx context.Context, columns []*keycolumn.KeyColumn) error {
 	if s.store.Inside {
 		return store.ErrTransaction
@@ -42,7 +43,8 @@ func (s *Schema) EnsureFor(ctx context.Context, columns []*keycolumn.KeyColumn) 
 	return s.MakeMissing(ctx, columns)
 }
 
-// MakeMissing is [Schema.EnsureFor] where one of the tables is likely to be missing.
+// MakeMissing does what [Schema.EnsureFor] does, for a caller that expects a table to
+// be missing.
 func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn) error {
 	stays := false
 	for i, table := range engine.Tables {
@@ -56,28 +58,27 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 				return err
 			}
 			if !stays {
-				break // another process has made them
+				break // another process has created them
 			}
 		}
-		if i == 0 { // beside the first table, which can be used, the others may be made
+		if i == 0 { // if the first table can be used, the others may be created beside it
 			if err := s.store.HiddenTables(ctx, missing); err != nil {
 				return s.store.Failed(table, err)
 			}
 		}
 		if _, err := s.store.Conn.Exec(ctx, s.store.Engine.Tables[i], nil); err != nil {
-			// If two processes create a table at once, PostgreSQL gives one of
-			// them the error of a unique key, IF NOT EXISTS or not; the table is
-			// there when it does.
+			// If two processes create a table at once, PostgreSQL reports a duplicate key to one
+			// of them in spite of IF NOT EXISTS. The table exists then.
 			probed := s.store.Probe(ctx, table)
 			switch {
 			case probed == nil, table == engine.SeriesTable && !store.IsBroken(err):
 			case store.IsBroken(probed):
-				// Whether the table is there is not known: it may be refused because
-				// another process has made it.
+				// Whether the table exists is not known: the server may have refused to create it
+				// because another process has created it.
 				return s.store.Failed(table, fmt.Errorf("%w; creating it before: %v", probed, err))
 			default:
-				// Not judged: the connection may have broken, or the right be given. The
-				// table is missing, and is to be created.
+				// The error is not treated as final: the connection may have broken, or the right
+				// may be granted later. The table is missing and has to be created.
 				return s.store.Failed(table, fmt.Errorf("%v; and creating it: %w", probed, err))
 			}
 		}
@@ -86,8 +87,8 @@ func (s *Schema) MakeMissing(ctx context.Context, columns []*keycolumn.KeyColumn
 	return nil
 }
 
-// EnsureClaims creates keyfill_sequences where it is missing, if that is allowed. A caller
-// that needs it for claims alone goes on without it.
+// EnsureClaims creates keyfill_sequences if it is missing and the user may create it. A
+// caller that needs the table only for claims works without it.
 func (s *Schema) EnsureClaims(ctx context.Context) {
 	if s.store.Inside {
 		return
@@ -97,12 +98,12 @@ func (s *Schema) EnsureClaims(ctx context.Context) {
 	}
 }
 
-// IsThere reports whether the tables can be read.
+// IsThere reports whether keyfill's tables exist and can be read.
 func (s *Schema) IsThere(ctx context.Context) bool {
 	return s.store.ProbeAll(ctx) == nil
 }
 
-// EnsureProcedure creates [store.ReserveProcedure] where it is not there. Several
+// EnsureProcedure creates [store.ReserveProcedure] if it does not exist. Several
 // processes may call it at once.
 func (s *Schema) EnsureProcedure(ctx context.Context) error {
 	there := func() bool {

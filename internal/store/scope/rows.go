@@ -14,41 +14,43 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Rows are the rows of the parents of a numbering, inside the transaction that
-// is open on the connection of the store.
+// Rows reserves numbers from the rows of the parents of a numbering (such as the orders
+// whose lines are numbered), inside the transaction that is open on the store's
+// connection.
 type Rows struct {
 	store *store.Store
 	scope *Scope
 }
 
-// New returns the rows of the parents of a numbering. It does no I/O.
+// New returns the Rows of a numbering. It does no I/O.
 func New(s *store.Store, q *Scope) *Rows { return &Rows{s, q} }
 
-// latestLimit bounds the time in which the other view has to answer: it may wait for a
-// session that waits for the transaction.
+// latestLimit bounds how long a query on Scope.Latest may take: it may wait for a
+// session that itself waits for this transaction.
 const latestLimit = 5 * time.Second
 
 // Reserve reserves n ≥ 1 consecutive numbers of a parent and returns the first, inside
-// the transaction that is open on the connection of the store: the parent's row is locked
-// until that ends, and a rollback undoes the reservation. values are as for
-// [Scope.RowFor]. Statements that need several parents ask in the order of the names of
-// their rows, so that none waits for another that waits for it.
+// the transaction that is open on the store's connection: the parent's row is locked
+// until the transaction ends, and a rollback undoes the reservation. values are as for
+// [Scope.RowFor]. A statement that needs several parents must reserve in the order of
+// the names of their rows, so that no two transactions wait for each other.
 //
-// A parent without a row gets one: it goes on above the greatest number in the
-// table, which is asked for when the row is locked, so that where two
-// transactions of one parent are the first, the second sees the rows that the
-// first has stored.
+// A parent without a row gets one, which begins above the greatest number in the table.
+// That number is queried after the row was locked: if two transactions are the first of
+// one parent, the second one sees the rows that the first one has stored.
 //
-// It returns keysource.ErrExhausted in an [*store.Error] of the state's name: the values
-// are in no error of this package. Errors of the connection are the driver's.
+// It returns keysource.ErrExhausted in an [*store.Error] with the name of the stored
+// counter, since no error of this package contains the values. Errors of the connection
+// are the driver's.
 func (s *Rows) Reserve(ctx context.Context, values []any, n int64) (int64, error) {
 	got, err := s.ReserveRow(ctx, values, n, 0)
 	return got.First, err
 }
 
-// ReserveRow is Reserve. A row that it makes for a parent with numbers in the table
-// begins at least or above. The Server that it returns identifies only the row, which a
-// later row of the same name does not share.
+// ReserveRow reserves as Reserve does. If it makes a row for a parent (such as an
+// order) that has numbers in the table, the row begins at least or above. The Server
+// that it returns identifies only the row: a later row of the same name has another
+// one.
 func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (got keysource.Reservation, err error) {
 	if n < 1 {
 		return got, keysource.ErrCount
@@ -58,7 +60,8 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 		return got, err
 	}
 	if !s.store.Engine.Locks.LocksGaps {
-		// Elsewhere an UPDATE of a row that is not there locks what lies beside it.
+		// On an engine with gap locks, an UPDATE of a row that does not exist would lock the
+		// gap beside it.
 		if got, err := s.takeFrom(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
 		}
@@ -70,12 +73,13 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 	case stored != nil && stored.Next > row.Greatest()-n+1:
 		return got, s.scope.exhausted(stored.Next)
 	case stored != nil:
-		// It may have been made since the UPDATE.
+		// Another transaction may have made the row since the UPDATE.
 		if got, err := s.takeFrom(ctx, row, n); got.First > 0 || err != nil {
 			return got, err
 		}
 	}
-	// A row that is there and was not reserved from may have lacked the proof.
+	// If the row exists but nothing was reserved, the proof that the transaction is open
+	// may have failed.
 	if err := s.store.Proof.Prove(ctx); err != nil {
 		return got, err
 	}
@@ -91,24 +95,27 @@ func (s *Rows) ReserveRow(ctx context.Context, values []any, n, least int64) (go
 	return got, err
 }
 
-// Raise raises the row of a parent to next or above, after it was reserved from.
+// Raise raises the next number of a parent (such as an order) to next or above. The
+// transaction must have reserved from the parent's row before.
 func (s *Rows) Raise(ctx context.Context, values []any, next int64) error {
 	return s.advance(ctx, s.row(values), next)
 }
 
-// Greatest returns the greatest number of a parent in the table, 0 for none.
+// Greatest returns the greatest number of a parent (such as an order) in the table, 0
+// if it has none.
 func (s *Rows) Greatest(ctx context.Context, values []any) (int64, error) {
 	return s.greatest(ctx, values)
 }
 
-// ReserveAbove is Reserve for a parent in which a number was found in use. It compares
-// the reserved numbers with the greatest number of the parent; behind reports that they
-// were not above it. The remedy decides what happens then: with keysource.RemedyAdvance
-// the numbers come from above the greatest one, with keysource.RemedyWarn they stay as
-// they are, and else the error is keysource.ErrStoreBehind in an [*store.Error] of the
-// state's name.
+// ReserveAbove reserves as Reserve does, for a parent (such as an order) in which a
+// number was found in use. It compares the reserved numbers with the greatest number of
+// the parent; behind reports that they were not above it. The remedy decides what
+// happens then: with keysource.RemedyAdvance the returned numbers are above the
+// greatest one, with keysource.RemedyWarn they stay as they are, and otherwise the
+// error is keysource.ErrStoreBehind in an [*store.Error] with the name of the stored
+// counter.
 func (s *Rows) ReserveAbove(ctx context.Context, values []any, n int64, remedy keysource.Remedy) (first int64, behind bool, err error) {
-	// The parent's row is locked by that before the table is read.
+	// Reserving locks the parent's row before the table is read.
 	if first, err = s.Reserve(ctx, values, n); err != nil || remedy == keysource.RemedyWarn {
 		return first, false, err
 	}
@@ -129,13 +136,13 @@ func (s *Rows) ReserveAbove(ctx context.Context, values []any, n int64, remedy k
 	return first, true, err
 }
 
-// row returns the row of a parent.
+// row returns the sequence that names the row of a parent (such as an order).
 func (s *Rows) row(values []any) *sequence.Sequence {
 	return &sequence.Sequence{Name: s.scope.RowFor(values), Columns: []store.Column{s.scope.Column}, Bounds: sequence.Bounds{Max: s.scope.Max}}
 }
 
-// takeFrom takes n integers of a row; First is 0 where there is no row, or
-// they are not left.
+// takeFrom reserves n integers from a row; First is 0 if the row does not exist or has
+// fewer integers left.
 func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (got keysource.Reservation, err error) {
 	if s.store.Engine.Rows.ReturnsLastInsertID {
 		return sequence.TakeInTransaction(ctx, s.store, row, n)
@@ -154,11 +161,11 @@ func (s *Rows) takeFrom(ctx context.Context, row *sequence.Sequence, n int64) (g
 	return keysource.Reservation{First: next - n, Server: staterow.Server(answer[1], answer[2])}, nil
 }
 
-// create makes the row of a parent. Another transaction that makes it at the same time
-// waits until this one has ended.
+// create makes the row of a parent (such as an order). Another transaction that makes
+// the same row at the same time waits until this one has ended.
 func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any, least int64) error {
-	// The row is locked first, and raised then: a value that was read before could be
-	// old.
+	// The row is made and locked first, and raised afterwards: a greatest number that was
+	// read before could be old.
 	v := engine.Values{Name: row.Name, Next: int64(1), Table: "", Column: "", Parameters: ParentParameters}
 	create, engine := s.store.Engine.Rows.Create, s.store.Engine
 	if s.store.Proof != nil && engine.Proof.Create.Text != "" {
@@ -184,17 +191,18 @@ func (s *Rows) create(ctx context.Context, row *sequence.Sequence, within []any,
 	return s.advance(ctx, row, start)
 }
 
-// advance raises the row of a parent, which the transaction has locked.
+// advance raises the row of a parent (such as an order), which the transaction has
+// locked before.
 func (s *Rows) advance(ctx context.Context, row *sequence.Sequence, next int64) error {
 	v := engine.Values{Name: row.Name, Next: next}
 	_, err := s.store.Conn.Exec(ctx, s.store.Engine.Rows.Advance.Text, s.store.Engine.Rows.Advance.Bind(v))
 	return err
 }
 
-// greatest returns the greatest key of a parent, including the transaction's own rows
-// where the store sees them, or the rows that were committed last. If the answer itself
-// covers all rows that are committed, the other view is not asked: one more connection
-// could wait for this transaction.
+// greatest returns the greatest key of a parent (such as an order): the greater one of
+// what this transaction sees and what was committed last. If the first query is known
+// to see all committed rows, scope.Latest is not asked: one more connection could wait
+// for this transaction.
 func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	columns, k := s.scope.Within, keycolumn.Of(s.store, s.scope.Column)
 	greatest, err := k.MaxKeyWithin(ctx, columns, "", within)
@@ -216,8 +224,8 @@ func (s *Rows) greatest(ctx context.Context, within []any) (int64, error) {
 	return 0, fmt.Errorf("%w: %s cannot be read: %v", keysource.ErrStoreDown, s.scope.Column, err)
 }
 
-// guarding asks whether a table has a unique index of the key and columns that it is numbered
-// within, and of nothing else.
+// guarding is a query that counts the unique indexes of a table that consist of the key
+// and of columns that it is numbered within, and of nothing else.
 const guarding = `SELECT COUNT(*) FROM pg_catalog.pg_index i
 WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
 AND NOT EXISTS (SELECT 1 FROM pg_catalog.generate_series(0, i.indnkeyatts - 1) p
@@ -225,8 +233,9 @@ AND NOT EXISTS (SELECT 1 FROM pg_catalog.generate_series(0, i.indnkeyatts - 1) p
 	WHERE a.attname IS NULL OR a.attname NOT IN (%s))
 AND EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) AND a.attname = %s)`
 
-// guarded returns [store.ErrHiddenParent] where no unique index keeps a number of a parent from
-// being stored twice. Where one does, rows that are hidden do no harm.
+// guarded returns [store.ErrHiddenParent] if no unique index keeps a number of a parent
+// (such as an order) from being stored twice. With such an index, hidden rows do no
+// harm.
 func (s *Rows) guarded(ctx context.Context, table string) error {
 	key := store.NameLiteral(s.scope.Column.Name)
 	columns := key

@@ -1,6 +1,6 @@
-// Package scope numbers the rows of a table within each value of other columns, such as the
-// lines of each order from 1 on. Each of these values has a row of keyfill_sequences, which
-// is made, locked and raised in the transaction that inserts.
+// Package scope numbers the rows of a table separately for each value of other columns,
+// such as the lines of each order from 1 on. Each of these values has a row of
+// keyfill_sequences, which is made, locked and raised in the transaction that inserts.
 package scope
 
 import (
@@ -16,41 +16,41 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Scope is a numbering of the rows of a table within the values of other columns:
-// the lines of each order from 1 on. There is a row of keyfill_sequences for each
-// of these values, besides the row of the state itself, which says which column is
+// Scope numbers the rows of a table separately for each value of other columns, such as
+// the lines of each order from 1 on. Each such value (a parent) has a row of
+// keyfill_sequences, besides the row of the state itself, which says which column is
 // numbered:
 //
 //	name            "lines.no[7]", of the state "lines.no"; several values have
-//	                commas between them, texts are in quotes; one of more than 190
-//	                characters ends in a hash of the whole instead
+//	                commas between them, texts are in quotes; a name of more than
+//	                190 characters ends in a hash of the whole instead
 //	next_value      the next number of that parent
 //	table_name      empty, as column_name
 //	parameters      [Scope.Parameters]
 //
-// Such a row is made when it is first needed, in the transaction that needs it,
-// wherever there is one of the state itself: parents come all the time.
+// A parent's row is made when it is first needed, in the transaction that needs it,
+// wherever the row of the state itself exists: new parents appear all the time.
 type Scope struct {
-	Name   string       // of the state
-	Column store.Column // the key column
-	Within []string     // the columns that it is numbered within, as they are stored, without quotes
+	Name   string       // the name of the state
+	Column store.Column // the key column, whose values are the numbers
+	Within []string     // the columns whose values are the parents, as they are stored, without quotes
 
-	// Start is the least number of a parent; 0 is 1. A parent that has rows goes
-	// on above them.
+	// Start is the least number of a parent (such as an order); zero means 1. The numbers
+	// of a parent that has rows go on above them.
 	Start int64
 
-	// Max is as in [sequence.Sequence].
+	// Max means the same as in a [sequence.Sequence].
 	Max int64
 
-	// Latest is another view of the same database, which sees the last committed rows
-	// whatever the transaction sees, which may be older, under REPEATABLE READ. It is nil
-	// if a transaction that writes sees them, on SQLite.
+	// Latest is another store of the same database, which sees the last committed rows
+	// even if the transaction sees older ones, as under REPEATABLE READ. It is nil if a
+	// transaction that writes always sees them, as on SQLite.
 	Latest *store.Store
 }
 
-// Parameters returns the [sequence.Sequence].Parameters that the row of the state has to
-// have, since with other columns the rows of the parents would belong to others.
-// types are the types of the columns.
+// Parameters returns the [sequence.Sequence].Parameters that the row of the stored
+// counter must have: with other columns, the rows of the parents would stand for other
+// parents. types are the types of the columns.
 func (q *Scope) Parameters(types []string) string {
 	var b strings.Builder
 	b.WriteString("scope")
@@ -60,9 +60,10 @@ func (q *Scope) Parameters(types []string) string {
 	return b.String()
 }
 
-// RowFor returns the name of the row of a parent, by the values of the columns.
-// Each value is an int64, a uint64 that does not fit into an int64, or a string.
-// Equal values have one name, different ones have different names.
+// RowFor returns the name of the row of the parent (such as an order) that has the
+// given values in the columns. Each value is an int64, a uint64 that does not fit into
+// an int64, or a string. Equal values have the same name, different values have
+// different names.
 func (q *Scope) RowFor(values []any) string {
 	var b strings.Builder
 	b.WriteString(q.Name)
@@ -85,26 +86,29 @@ func (q *Scope) RowFor(values []any) string {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	hash := "-" + hex.EncodeToString(sum[:16]) // no name without one ends so
+	hash := "-" + hex.EncodeToString(sum[:16]) // no name without a hash ends in this way
 	return string([]rune(name)[:store.MaxName-len(hash)]) + hash
 }
 
-// ParentParameters stands in the column parameters of a parent's row.
+// ParentParameters is the text in the column parameters of a parent's row.
 const ParentParameters = "scope of one parent"
 
-// behind returns the error of a parent whose next number is not above its greatest one.
+// behind returns the error of a parent (such as an order) whose next number is not
+// above the greatest number in the table.
 func (q *Scope) behind() *store.Error {
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
 	return state.Fail(keysource.ErrStoreBehind, "the next number of a parent is not above the greatest one in the table: raise next_value in its row of keyfill_sequences, or say on_behind: advance")
 }
 
-// Back returns the error of a parent whose next number is below one that was committed.
+// Back returns the error of a parent (such as an order) whose next number is below a
+// number that was committed.
 func (q *Scope) Back() error {
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}}
 	return state.Fail(store.ErrBack, "the next number of a parent is below one that was committed: raise next_value in its row of keyfill_sequences, or say on_store_rollback: advance")
 }
 
-// exhausted returns the error of a parent whose numbers do not suffice.
+// exhausted returns the error of a parent (such as an order) that has too few numbers
+// left.
 func (q *Scope) exhausted(next int64) *store.Error {
 	state := sequence.Sequence{Name: q.Name, Columns: []store.Column{q.Column}, Bounds: sequence.Bounds{Max: q.Max}}
 	e := state.Fail(keysource.ErrExhausted, "a parent has no number left up to the limit of %d: make the column wider and raise max_bits", state.Greatest())

@@ -8,13 +8,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// ProveBelow asks the engine where its own counters of the columns stand, and returns
-// [store.ErrBelow] unless that is the sequence's Below or above it. A column without a counter
-// needs no proof.
+// ProveBelow asks the engine how far its own counters of the columns have counted, and
+// returns [store.ErrBelow] if one of them is below the sequence's Below. A column
+// without a counter needs no proof.
 //
-// The answer holds until the counter is set back: TRUNCATE does that, and a server that
-// is killed may lose a counter that was set a moment before. So it is asked for again
-// whenever the greatest key is: after a duplicate key, and by each process at first.
+// The result holds until a counter is set back: TRUNCATE does that, and a server that
+// is killed may lose a counter that was set a moment before. So the counters are
+// queried again whenever the greatest key is: after a duplicate key, and first by each
+// process.
 func (s Columns) ProveBelow(ctx context.Context) error {
 	if s.q.Bounds.Below == 0 || s.q.Bounds.PastCounter {
 		return nil
@@ -34,14 +35,14 @@ func (s Columns) ProveBelow(ctx context.Context) error {
 	return nil
 }
 
-// notBelow returns the error of a column whose counter stands below the sequence's end.
+// notBelow returns the error of a column whose counter is below the sequence's Below.
 func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *store.Error {
 	e := s.q.Fail(store.ErrBelow, "")
 	switch {
 	case k.Column.Counted:
 		e.SQL = k.RaiseText(s.q.Bounds.Below)
 	case counter.Sequence != "":
-		// Run late, it does not lower a sequence that has gone on meanwhile.
+		// If it is run late, it does not lower a sequence that has advanced meanwhile.
 		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.Store.Literal(counter.Sequence), s.q.Bounds.Below, counter.Sequence)
 	default:
 		e.Detail = "let the column's default be nextval of one sequence that ascends and does not cycle, or leave below out"
@@ -49,11 +50,11 @@ func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *st
 	return e
 }
 
-// StartKnown returns [store.ErrStart] for a sequence whose start is not given, where the
-// engine's counter may have given numbers below the sequence's Below that no row shows
-// yet: PostgreSQL raises a sequence beside open transactions and beside sessions that
-// hold numbers in advance. The ALTER TABLE of MySQL and MariaDB waits for transactions,
-// and SQLite has one writer.
+// StartKnown returns [store.ErrStart] for a sequence without a start if the engine's
+// counter may have given numbers below the sequence's Below that no row shows yet:
+// PostgreSQL raises a sequence while transactions are open and while sessions hold
+// numbers in advance. The ALTER TABLE of MySQL and MariaDB waits for transactions, and
+// SQLite has one writer.
 func (s Columns) StartKnown() error {
 	if s.q.Bounds.Below == 0 || !keycolumn.CountsInAdvance(s.store) {
 		return nil
@@ -66,8 +67,8 @@ func (s Columns) StartKnown() error {
 	return nil
 }
 
-// keysBelow returns the condition, for a statement for people, that leaves out the keys
-// which are not the sequence's.
+// keysBelow returns the condition by which a statement for people leaves out the keys
+// that do not belong to the sequence.
 func (q *Sequence) keysBelow(column string) string {
 	if q.Bounds.Below == 0 {
 		return ""

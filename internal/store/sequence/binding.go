@@ -6,7 +6,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/binding"
 )
 
-// Binding returns the binding of a sequence to its columns.
+// Binding returns the binding of the sequence to its columns: which rows of
+// keyfill_sequences name them.
 func (q *Sequence) Binding() *binding.Binding {
 	return &binding.Binding{
 		Row: q.Name, State: q.Name, Columns: q.Columns, Exclusive: q.Exclusive, Parameters: binding.Parameters, Fail: q.Fail,
@@ -14,7 +15,7 @@ func (q *Sequence) Binding() *binding.Binding {
 	}
 }
 
-// LookedAt is [Sequence.Binding] for a caller that changes nothing.
+// LookedAt returns the [Sequence.Binding] for a caller that must change no row.
 func (q *Sequence) LookedAt() *binding.Binding {
 	b := q.Binding()
 	b.Looks = true
@@ -22,8 +23,9 @@ func (q *Sequence) LookedAt() *binding.Binding {
 }
 
 // ForeignState returns the [binding.Claim].State of a sequence that is in none of
-// keyfill's tables. It names the key table or the procedure that knows the next integer:
-// of two states with the same one, neither gives integers that the other has given.
+// keyfill's tables. It names the key table of the application or the procedure that
+// knows the next integer: two sequences with the same table or procedure never give the
+// same integers.
 func (q *Sequence) ForeignState() string {
 	if q.Table == nil {
 		return fmt.Sprintf("%s (procedure %s)", q.Name, q.Procedure)

@@ -11,51 +11,51 @@ import (
 
 // Values of [Sequence].Lock.
 const (
-	// LockPessimistic, also meant by the empty text, reserves by one UPDATE
-	// that waits for others.
+	// LockPessimistic reserves by one UPDATE that waits for others. The empty text means
+	// the same.
 	LockPessimistic = "pessimistic"
 
-	// LockOptimistic reads the state first, and then replaces it only where it is
+	// LockOptimistic reads the stored counter first, and then replaces it only if it is
 	// still the same.
 	LockOptimistic = "optimistic"
 )
 
-// KeyTable is an existing table with the state of one sequence or of several,
-// which other programs use too. Nothing is added to it: an UPDATE changes Value
-// and Version, and a row that is missing is made by hand.
+// KeyTable is an existing table of the application with the stored counter of one or
+// several sequences, which other programs use too. Keyfill inserts nothing: an UPDATE
+// changes Value and Version, and people have to insert a missing row.
 //
-// All names are as they are written in SQL, in quotes where they have to be.
-// Value must be of an integer type, or a decimal one without decimals; the
-// greatest integer of that type is a limit like [Sequence].Max. Of more than one
-// row for a sequence none is used.
+// All names are as they are written in SQL, in quotes where they need them. Value must
+// have an integer type, or a decimal type without decimals; the greatest integer of
+// that type is a limit like [Sequence].Max. If the table has more than one row for a
+// sequence, none is used.
 //
-// Triggers that write into the table are the table's own business, but that SQL
-// Server refuses OUTPUT where there are any.
+// Triggers that write into the table are no concern of keyfill's, except that SQL
+// Server refuses OUTPUT on a table with triggers.
 type KeyTable struct {
-	Name  string // KEYS, app.keys, "Keys"
+	Name  string // such as KEYS, app.keys or "Keys"
 	Key   string // the column that identifies a row; empty for a table of one row
-	Row   string // what Key holds in the row of the sequence; "" without Key
-	Value string // the column with the state
-	Last  bool   // the state is the last integer in use, not the next free one
+	Row   string // what Key holds in the row of the sequence; empty without Key
+	Value string // the column that holds the state
+	Last  bool   // Value is the last integer in use, not the next free one
 
-	// Version is a column that every UPDATE changes; may be empty. It is an integer; on
+	// Version is a column that every UPDATE changes; it may be empty. It is an integer; on
 	// MySQL, MariaDB and PostgreSQL it may be a timestamp, on SQL Server a rowversion. It
 	// must not be NULL.
 	Version string
 }
 
-// Codec is how a table stores a number that is not the next integer itself: the
-// number of the key that was made last, say. Its methods are pure functions.
+// Codec converts between the next integer and the number that a table stores instead of
+// it, such as the number of the key that was made last. Its methods are pure functions.
 type Codec interface {
-	// Residue returns the value in the table while next is the lowest number that is not
-	// reserved: one from 1 to the sequence's Max + 1.
+	// Residue converts next, the lowest number that is not reserved, to the value that the
+	// table stores. next is from 1 to the sequence's Max + 1.
 	Residue(next int64) int64
 
 	// NextOf is the inverse of Residue.
 	NextOf(residue int64) (int64, error)
 }
 
-// offset is the lowest integer that is not reserved less the value in the table.
+// offset returns the lowest integer that is not reserved, minus the value in the table.
 func (t *KeyTable) offset() int64 {
 	if t.Last {
 		return 1
@@ -63,8 +63,8 @@ func (t *KeyTable) offset() int64 {
 	return 0
 }
 
-// checkTable returns the error of a state that is not in keyfill_sequences, or is
-// changed in a way that it cannot be.
+// checkTable returns an error if the options for a stored counter outside of
+// keyfill_sequences, or for how it is changed, contradict each other or the engine.
 func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("%w: sequence %q: %s", keysource.ErrOptions, q.Name, fmt.Sprintf(format, args...))
@@ -105,10 +105,12 @@ func (q *Sequence) checkTable(d *dialect.Dialect) error {
 	return nil
 }
 
-// IsOptimistic reports whether the row is replaced, without a lock, where it is as it was read.
+// IsOptimistic reports whether the row is replaced without a lock, if it is still as it
+// was read.
 func (q *Sequence) IsOptimistic() bool { return q.Lock == LockOptimistic }
 
-// IsForeign reports whether the state is in none of keyfill's tables.
+// IsForeign reports whether the stored counter is in none of keyfill's tables: in a key
+// table, or known to a procedure of the application.
 func (q *Sequence) IsForeign() bool {
 	return q.Table != nil || q.Procedure != "" && q.Procedure != store.ReserveProcedure
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// keyTableCatalog asks the catalog of the engine for the key table of a sequence:
-// how far its columns reach, and how a row of it is changed.
+// keyTableCatalog asks the engine's catalog about the key table of a sequence: the
+// greatest values of its columns, and how a row of it is changed.
 type keyTableCatalog struct {
 	store *store.Store
 	q     *Sequence
 }
 
-// learn returns the statements for the sequence.
+// learn returns the statements for the key table of the sequence.
 func (k keyTableCatalog) learn(ctx context.Context) (*engine.RowStatements, error) {
 	q, r := k.q, k.store
 	t, w := q.Table, &r.Engine.Words
@@ -52,7 +52,8 @@ func (k keyTableCatalog) learn(ctx context.Context) (*engine.RowStatements, erro
 	return f, nil
 }
 
-// values returns the arguments that the key table is found by in a catalog.
+// values returns the arguments by which a catalog query finds the key table of the
+// application.
 func (k keyTableCatalog) values() engine.Values {
 	names := engine.SplitName(k.store.Dialect, k.q.Table.Name)
 	v := engine.Values{Name: k.q.Table.Name, Table: names[len(names)-1]}
@@ -62,7 +63,7 @@ func (k keyTableCatalog) values() engine.Values {
 	return v
 }
 
-// learnVersion finds out how the version column is read, compared and moved.
+// learnVersion finds out how the version column is read, compared and changed.
 func (k keyTableCatalog) learnVersion(ctx context.Context, columns *engine.KeyTableColumns) error {
 	w, column := &k.store.Engine.Words, k.q.Table.Version
 	counts := func(greatest int64) error {
@@ -105,7 +106,7 @@ func (k keyTableCatalog) learnVersion(ctx context.Context, columns *engine.KeyTa
 	return nil
 }
 
-// typeOf returns the type of a column of the key table.
+// typeOf returns the type of a column of the key table of the application.
 func (k keyTableCatalog) typeOf(ctx context.Context, column string) (engine.ColumnType, error) {
 	v := k.values()
 	v.Column = engine.SplitName(k.store.Dialect, column)[0]

@@ -9,8 +9,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// takeLocked is take where the row stays locked from the SELECT to the end of
-// the transaction: for a number that no UPDATE can work out.
+// takeLocked reserves n integers in a transaction that keeps the row locked from the
+// SELECT on: for a next value that no UPDATE can compute.
 func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysource.Reservation, err error) {
 	r := s.row.store
 	read, err := s.lockedText(ctx)
@@ -42,9 +42,10 @@ func (s replacement) takeLocked(ctx context.Context, n, seen int64) (got keysour
 	return got, nil
 }
 
-// TakeInTransaction takes n integers of a row of keyfill_sequences in the transaction that
-// is open on the connection of a store, for an engine whose UPDATE does not answer. First is
-// 0 where there is no row, or it does not have as many left.
+// TakeInTransaction reserves n integers from a row of keyfill_sequences in the
+// transaction that is open on the store's connection, for an engine whose UPDATE
+// returns no values. First is 0 if the row does not exist or has fewer than n integers
+// left.
 func TakeInTransaction(ctx context.Context, s *store.Store, q *Sequence, n int64) (got keysource.Reservation, err error) {
 	swap := replacement{NewRow(s, q, s.Engine.OwnForm())}
 	read, err := swap.lockedText(ctx)
@@ -66,7 +67,7 @@ func (s replacement) lockedText(ctx context.Context) (string, error) {
 	return s.row.store.Server.PutInto(ctx, s.row.Form.Locked.Text)
 }
 
-// readLocked reads the row by the query of lockedText.
+// readLocked reads the row by the query that lockedText returns.
 func (s replacement) readLocked(ctx context.Context, c store.Conn, query string) (*staterow.Row, error) {
 	answer, err := c.Query(ctx, query, s.row.Form.Locked.Bind(s.row.q.rowValues()))
 	if err != nil {
@@ -75,8 +76,8 @@ func (s replacement) readLocked(ctx context.Context, c store.Conn, query string)
 	return s.row.parse(answer)
 }
 
-// replace sets the next value of a row that is locked, where it is still as it was
-// read. That one row has changed is the proof of the reservation.
+// replace sets the next value of a locked row, if the row is still as it was read. The
+// reservation is proven if one row has changed.
 func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow.Row, next int64) error {
 	v, err := s.row.replacing(stored, next)
 	if err != nil {
@@ -98,5 +99,6 @@ func (s replacement) replace(ctx context.Context, c store.Conn, stored *staterow
 	})
 }
 
-// errUnlocked is a row that was changed by another one although it was locked.
+// errUnlocked is returned if another transaction has changed the row although it was
+// locked.
 var errUnlocked = errors.New("the row was changed although it was locked: the transaction has ended")

@@ -5,23 +5,24 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Looked is a state as it was found by one of the methods that look at it and change
-// nothing.
+// Looked is what a method has found out about a state (the stored counter of a source)
+// without changing it.
 type Looked struct {
-	Next     int64 // the lowest integer that is not reserved; 0 without a state, or if it is not known
+	Next     int64 // the lowest integer that is not reserved; 0 if that is not known, or there is no state
 	Last     int64 // the greatest integer that the state can give
-	Greatest int64 // key in the columns
-	IsRanked bool  // Greatest was asked for
-	KeysEnd  int64 // from which integer on keys are not the state's; 0 for none
-	Unmade   bool  // the state is not there yet: Next is where it would begin
+	Greatest int64 // the greatest key in the columns
+	IsRanked bool  // Greatest is known: a column could be asked for it
+	KeysEnd  int64 // the lowest integer from which on keys belong to another state; 0 if there is none
+	Unmade   bool  // the state does not exist yet: Next is where it would begin
 
-	// Sequence is the sequence of the engine that is the state, as it is written in SQL; ""
-	// for other states.
+	// Sequence is the name in SQL if the state (stored counter) is a sequence of the
+	// engine; it is empty for other states.
 	Sequence string
 }
 
-// Behind returns the error of a state that is not above the greatest key, and that cannot
-// be raised above it even if the remedy is to advance.
+// Behind returns the error of a state (stored counter) whose next integer is not above
+// the greatest key, unless the remedy is to warn, or to advance and the state can be
+// raised above that key.
 func (f *Looked) Behind(row *Row, known bool) error {
 	q := row.q
 	switch {

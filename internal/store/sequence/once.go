@@ -6,16 +6,17 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// IsReservedOnce reports whether one UPDATE reserves from the row and answers with the
-// whole reservation, so that no query before or after it is needed.
+// IsReservedOnce reports whether one UPDATE reserves from the row and returns the whole
+// reservation, so that no query before or after it is needed.
 func (s *Row) IsReservedOnce() bool {
 	q, r := s.q, s.store
 	return !q.IsForeign() && q.Procedure == "" && !q.IsOptimistic() && q.Codec == nil && q.Upstream == nil && !q.HoldsBlocks() &&
 		!r.Engine.Rows.ReturnsLastInsertID && r.Engine.Rows.Reserve.Into == nil && r.Server.IsKnown()
 }
 
-// ReserveOnce reserves n integers by that UPDATE. It sends nothing else, and returns
-// keysource.ErrStoreState where the row stands below seen or has not n integers left.
+// ReserveOnce reserves n integers by one UPDATE: see [Row.IsReservedOnce]. It sends
+// nothing else, and returns keysource.ErrStoreState if the row stands below seen or has
+// fewer than n integers left.
 func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r, floor := s.q, s.store, max(seen, 1)
 	v := q.rowValues()
@@ -30,7 +31,7 @@ func (s *Row) ReserveOnce(ctx context.Context, n, seen int64) (keysource.Reserva
 	update := singleUpdate{s}
 	got, err := update.reserved(ctx, answer, 0, n, floor)
 	if err == nil && (update.isBeyondEnd(answer, got, n) || q.Bounds.Skip.Meets(got.First, n)) {
-		err = keysource.ErrStoreState // no process owns these
+		err = keysource.ErrStoreState // these integers may not be used, and are lost
 	}
 	return got, err
 }

@@ -7,10 +7,12 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// replacement reserves by reading the row, and replacing it where it is still the same.
+// replacement reserves by reading the row, and replacing its value if that is still the
+// same.
 type replacement struct{ row *Row }
 
-// take is [Reserve]. No lock is held between the SELECT and the UPDATE.
+// take reserves n integers as [Reserve] does. No lock is held between the SELECT and
+// the UPDATE.
 func (s replacement) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r, swap := s.row.q, s.row.store, s.row.Form.Swap
 	for try := range store.SwapTries {

@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// procedureCall reserves by the procedure of a sequence.
+// procedureCall reserves by calling the procedure of a sequence.
 type procedureCall struct{ row *Row }
 
-// take is [Reserve]. Fewer than n of the integers may be up to the
-// sequence's limit.
+// take reserves n integers as [Reserve] does. Some of them may be above the sequence's
+// limit.
 func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation, error) {
 	q, r := p.row.q, p.row.store
 	if r.Inside && r.Engine.Procedures.CallCommits {
@@ -43,8 +43,8 @@ func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation
 		return keysource.Reservation{}, q.Fail(store.ErrProcedure, "its answer is below 1; does it count from there, or answer with the last one?")
 	}
 	if q.Table == nil && q.readable() {
-		// The procedure does not know of an end that the row may have got. A later end
-		// lies above the reserved integers.
+		// The procedure does not know an end that the row may have got. An end that is set
+		// later lies above the reserved integers.
 		stored, err := p.row.Read(ctx)
 		if err != nil {
 			return keysource.Reservation{}, err
@@ -65,12 +65,12 @@ func (p procedureCall) take(ctx context.Context, n int64) (keysource.Reservation
 	return got, nil
 }
 
-// text returns the call.
+// text returns the statement that calls the procedure.
 func (p procedureCall) text(ctx context.Context) (string, error) {
 	return p.row.store.Server.PutInto(ctx, fmt.Sprintf(p.row.store.Engine.Procedures.Call, p.row.q.Procedure))
 }
 
-// once calls the procedure and returns its answer once it has committed.
+// once calls the procedure and returns its answer after the call has committed.
 func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err error) {
 	r := p.row.store
 	query, err := p.text(ctx)
@@ -91,8 +91,8 @@ func (p procedureCall) once(ctx context.Context, n int64) (answer []any, err err
 	return answer, nil
 }
 
-// why returns the error of a call that has failed. It describes the fault of the row, if
-// that can be found, or else of the procedure.
+// why returns the error of a call that has failed. It describes the fault of the row if
+// that can be found, and otherwise the fault of the procedure.
 func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	q, r := p.row.q, p.row.store
 	if errors.Is(failed, store.ErrRows) {
@@ -118,8 +118,8 @@ func (p procedureCall) why(ctx context.Context, n int64, failed error) error {
 	return r.Failed(q.Name, r.Judge(ctx, store.ErrProcedure, failed, query, []any{q.callName(), n}))
 }
 
-// advance raises the next value by reserving all integers below it. Reservations by
-// others meanwhile make it rise further.
+// advance raises the next value by reserving all integers below next. If others reserve
+// meanwhile, the value rises further.
 func (p procedureCall) advance(ctx context.Context, next int64) error {
 	if next > p.row.Limit()+1 {
 		return p.row.Exhausted(0)

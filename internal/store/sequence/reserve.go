@@ -7,20 +7,20 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Reserve takes n ≥ 1 consecutive integers, of which it returns the first. seen is the
-// end of the integers that this process knows to be reserved: the lowest integer that it
-// does not know to be reserved, or 0.
+// Reserve reserves n ≥ 1 consecutive integers and returns the first. seen is the lowest
+// integer that this process does not know to be reserved, or 0.
 //
-// When it returns without an error the reservation has committed, or, on a
-// store made by [store.Within], will with the transaction. After any other error but
-// an [*store.Error] it may have, and the integers are lost.
+// When Reserve returns without an error, the reservation has committed; on a store of
+// [store.Within] it commits with the transaction. After any error except an
+// [*store.Error] it may have committed, and then the integers are lost.
 //
-// The [*store.Error] is [store.ErrNoRow]; [store.ErrBack] when the row stands below seen; or
-// keysource.ErrExhausted when there are not n integers left up to the
-// sequence's Max, though fewer may be: those from its Next on.
+// The [*store.Error] is [store.ErrNoRow]; [store.ErrBack] if the row stands below seen;
+// or keysource.ErrExhausted if fewer than n integers are left up to the sequence's Max,
+// those from its Next on.
 //
-// The server in the answer identifies the row, which another one of its name that was
-// made later or elsewhere does not share, and the server, which others may replace:
+// The server in the answer identifies two things: the row (another row of the same
+// name, made later or elsewhere, has another identity), and the server, which another
+// one may replace:
 //
 //	PostgreSQL   the system identifier and the timeline, which a standby that
 //	             takes over, and a restore to a point in time, change
@@ -30,9 +30,9 @@ import (
 //	Oracle       DB_UNIQUE_NAME: the primary or a standby
 //	SQLite       nothing: there is no server
 //
-// None of these needs a right, and none changes when a server is started again.
-// Where a server has no answer (another kind that speaks PostgreSQL's protocol,
-// say), and on a connection of the application, it is the row's part alone.
+// None of these needs a right, and none changes when a server is restarted. If a server
+// does not return its identity (another kind that speaks PostgreSQL's protocol, say),
+// and on a connection of the application, only the row is identified.
 func Reserve(ctx context.Context, s *store.Store, q Sequence, n, seen int64) (keysource.Reservation, error) {
 	if n < 1 {
 		return keysource.Reservation{}, keysource.ErrCount
@@ -44,7 +44,7 @@ func Reserve(ctx context.Context, s *store.Store, q Sequence, n, seen int64) (ke
 	return row.TakeAll(ctx, n, seen)
 }
 
-// TakeAll takes n consecutive integers, as [Reserve] does.
+// TakeAll reserves n consecutive integers as [Reserve] does.
 func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	got, err := s.TakeOutside(ctx, n, seen)
 	if err == nil && got.First > s.Limit()-n+1 {
@@ -53,9 +53,9 @@ func (s *Row) TakeAll(ctx context.Context, n, seen int64) (keysource.Reservation
 	return got, err
 }
 
-// take chooses how integers are taken from the row. It is [Row.TakeAll], but that it takes
-// integers of the range that the sequence skips, and that a procedure may have taken some
-// beyond the limit.
+// take reserves n integers from the row, in the way that the engine and the sequence
+// need. Unlike [Row.TakeAll] it may return integers of the range that the sequence
+// skips, or integers beyond the limit that a procedure has reserved.
 func (s *Row) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	switch r := s.store; {
 	case s.q.Procedure != "":
@@ -70,15 +70,15 @@ func (s *Row) take(ctx context.Context, n, seen int64) (keysource.Reservation, e
 	return singleUpdate{s}.take(ctx, n, seen)
 }
 
-// Advance raises the next value of a sequence to next, the lowest integer that
-// is not known to be in use. It never lowers it, and does nothing where there
-// is no row. As with [Reserve], it has committed when it returns. A
-// procedure raises it by reserving.
+// Advance raises the next value of a sequence to next, the lowest integer that is not
+// known to be in use. It never lowers the value, and does nothing if there is no row.
+// As with [Reserve], the change has committed when it returns. A sequence with a
+// procedure is raised by reserving.
 func Advance(ctx context.Context, s *store.Store, q Sequence, next int64) error {
 	return AdvanceRow(ctx, s, &q, next)
 }
 
-// AdvanceRow is [Advance] for a sequence that remembers its row.
+// AdvanceRow does what [Advance] does, for a sequence that remembers its row.
 func AdvanceRow(ctx context.Context, s *store.Store, q *Sequence, next int64) error {
 	row, err := RowOf(ctx, s, q)
 	if err != nil {
@@ -110,8 +110,9 @@ func (s *Row) Advance(ctx context.Context, next int64) error {
 	return nil
 }
 
-// Raise is [Row.Advance], but locks no row that is not raised, if the engine can do that:
-// a transaction with a snapshot would fail at such a row.
+// Raise raises the next value as [Row.Advance] does, but does not lock a row that is
+// not raised, if the engine can do that: in a transaction with a snapshot, locking such
+// a row would fail.
 func (s *Row) Raise(ctx context.Context, next int64) error {
 	st := s.store.Engine.Rows.Raise
 	if st.Text == "" || s.q.Procedure != "" || s.q.Codec != nil || s.q.Table != nil {
@@ -125,8 +126,8 @@ func (s *Row) Raise(ctx context.Context, next int64) error {
 	return nil
 }
 
-// advanceCoded raises a next value that is stored in another form, by reserving
-// all integers below it.
+// advanceCoded raises a next value that a [Codec] stores in another form, by reserving
+// all integers below next.
 func (s *Row) advanceCoded(ctx context.Context, next int64) error {
 	row, err := s.Read(ctx)
 	if err != nil || row == nil || row.Next >= next {

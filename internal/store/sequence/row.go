@@ -11,24 +11,25 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Row is the row of a sequence, in keyfill_sequences or in a key table. It reads the row,
-// and decides whether integers can be taken from it. [singleUpdate], [replacement] and
-// [procedureCall] take them.
+// Row reads the row of a sequence, in keyfill_sequences or in a key table of the
+// application, and decides whether integers can be reserved from it. [singleUpdate],
+// [replacement] and [procedureCall] reserve them.
 type Row struct {
 	store *store.Store
 	q     *Sequence
 
-	// Form has the statements about a row that is read before it is changed, or is
-	// in a key table; nil for others.
+	// Form holds the statements about a row that is read before it is changed, or is in a
+	// key table of the application; it is nil for other rows.
 	Form *engine.RowStatements
 }
 
-// NewRow returns the row of a sequence. form has its statements; nil means the engine's.
+// NewRow returns the Row of a sequence. form holds its statements; nil means the
+// statements of the engine.
 func NewRow(s *store.Store, q *Sequence, form *engine.RowStatements) *Row {
 	return &Row{s, q, form}
 }
 
-// RowOf returns the row of a sequence with its statements. It does not read the row.
+// RowOf returns the Row of a sequence with its statements. It does not read the row.
 func RowOf(ctx context.Context, s *store.Store, q *Sequence) (*Row, error) {
 	if err := q.checkTable(s.Dialect); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func RowOf(ctx context.Context, s *store.Store, q *Sequence) (*Row, error) {
 }
 
 // StatementsOf returns the statements for a sequence whose row is read before it is
-// changed, or is in a key table; nil for others.
+// changed, or is in a key table of the application; nil for other sequences.
 func StatementsOf(ctx context.Context, s *store.Store, q *Sequence) (*engine.RowStatements, error) {
 	switch {
 	case q.Table != nil:
@@ -52,7 +53,7 @@ func StatementsOf(ctx context.Context, s *store.Store, q *Sequence) (*engine.Row
 	return nil, nil
 }
 
-// Limit returns the greatest integer to be reserved.
+// Limit returns the greatest integer that can be reserved.
 func (s *Row) Limit() int64 {
 	if s.Form == nil {
 		return s.q.Greatest()
@@ -60,19 +61,19 @@ func (s *Row) Limit() int64 {
 	return min(s.q.Greatest(), s.Form.Max)
 }
 
-// limitOf is limit for a row as it was read.
+// limitOf returns the greatest integer that can be reserved from a row that was read.
 func (s *Row) limitOf(row *staterow.Row) int64 {
 	end := staterow.EndOf(row.Incarnation)
 	switch {
 	case s.q.HoldsBlocks():
-		return min(s.q.last(), end-1) // the row may have another block than was known
+		return min(s.q.last(), end-1) // the row may have another block (range of integers) than was known
 	case end > 0:
 		return min(s.Limit(), end-1)
 	}
 	return s.Limit()
 }
 
-// Read returns the row as it is, nil where there is none.
+// Read returns the row as it is now, nil if it does not exist.
 func (s *Row) Read(ctx context.Context) (*staterow.Row, error) {
 	q, r := s.q, s.store
 	if s.Form == nil {
@@ -93,7 +94,8 @@ func (s *Row) Read(ctx context.Context) (*staterow.Row, error) {
 	return s.parse(answer)
 }
 
-// readWhole is read, which asks for all columns of a row of keyfill_sequences.
+// readWhole reads the row as Read does, with all columns if it is a row of
+// keyfill_sequences.
 func (s *Row) readWhole(ctx context.Context) (*staterow.Row, error) {
 	if s.q.Table == nil {
 		return staterow.Read(ctx, s.store, s.q.Name)
@@ -101,7 +103,7 @@ func (s *Row) readWhole(ctx context.Context) (*staterow.Row, error) {
 	return s.Read(ctx)
 }
 
-// parse returns the row in an answer to the read of a form.
+// parse returns the row in an answer to the query Form.Read.
 func (s *Row) parse(answer []any) (*staterow.Row, error) {
 	if answer == nil {
 		return nil, nil
@@ -134,8 +136,8 @@ func (s *Row) parse(answer []any) (*staterow.Row, error) {
 	return row, nil
 }
 
-// unfit returns why n integers cannot be taken from a row, which may be nil; nil
-// where they can.
+// unfit returns the error for which n integers cannot be reserved from a row, nil if
+// they can. row may be nil.
 func (s *Row) unfit(ctx context.Context, row *staterow.Row, n, floor int64) error {
 	switch {
 	case row == nil:
@@ -160,7 +162,7 @@ func (s *Row) NoRow(ctx context.Context, greatest int64) error {
 	if !s.q.Fresh && s.q.Codec == nil {
 		if s.q.Made.Start == 0 {
 			if err := ColumnsOf(s.store, s.q).AllShown(ctx); err != nil {
-				return err // no number may be advised
+				return err // no start can be advised, since keys may be hidden
 			}
 			if greatest >= s.q.Ceiling() {
 				return s.Exhausted(0)
@@ -198,8 +200,7 @@ func (s *Row) BelowOne(next int64) *store.Error {
 	return e
 }
 
-// Exhausted returns the error of a sequence whose next value is too near to its
-// limit.
+// Exhausted returns the error of a sequence whose next value is too close to its limit.
 func (s *Row) Exhausted(next int64) *store.Error {
 	limit := s.Limit()
 	e := s.q.Fail(keysource.ErrExhausted, "the limit is %d: make the column wider and raise max_bits, or take another source", limit)
@@ -213,8 +214,8 @@ func (s *Row) Exhausted(next int64) *store.Error {
 	return e
 }
 
-// manyRows returns the error of a query for one row. Where the query found several rows,
-// the error is an [*store.Error] of the key table.
+// manyRows returns the error of a query for one row. If the query found several rows,
+// the error is an [*store.Error] about the key table of the application.
 func (s *Row) manyRows(err error) error {
 	t := s.q.Table
 	switch {
@@ -226,9 +227,9 @@ func (s *Row) manyRows(err error) error {
 	return s.q.Fail(store.ErrKeyRows, "leave one, and make %s the primary key", t.Key)
 }
 
-// unlessOurs is [store.Store.Failed] for an error that may be one of this package, which
-// stays as it is. That the table of the row is not there is said on a connection of
-// the application too.
+// unlessOurs returns an [*store.Error] as it is, and any other error as
+// [store.Store.Failed] does. It reports a missing table also on a connection of the
+// application.
 func (s *Row) unlessOurs(err error) error {
 	var e *store.Error
 	if errors.As(err, &e) {
@@ -238,7 +239,8 @@ func (s *Row) unlessOurs(err error) error {
 	return s.store.FailedAs(meaning, s.q.Name, s.store.RefuseGone(meaning, err))
 }
 
-// replacing returns the arguments that replace a row by one that stands at next.
+// replacing returns the arguments of the statement that replaces the value of a row so
+// that its next value is next.
 func (s *Row) replacing(row *staterow.Row, next int64) (engine.Values, error) {
 	value, ok := s.encode(next)
 	if !ok {
@@ -249,9 +251,9 @@ func (s *Row) replacing(row *staterow.Row, next int64) (engine.Values, error) {
 	return v, nil
 }
 
-// encode returns the value in the table while next is the lowest integer that is not
-// reserved. It is not ok if the table cannot hold that, or if the value would mean
-// another integer.
+// encode returns the value that the table has while next is the lowest integer that is
+// not reserved. ok is false if the table cannot hold that value, or if the value would
+// mean another integer.
 func (s *Row) encode(next int64) (value int64, ok bool) {
 	if s.q.Codec == nil {
 		value = next - s.Form.Offset
@@ -262,7 +264,8 @@ func (s *Row) encode(next int64) (value int64, ok bool) {
 	return value, value <= s.Form.Limit && err == nil && back == next
 }
 
-// decode is the inverse of encode.
+// decode returns the next integer for a value in the table; it is the inverse of
+// encode.
 func (s *Row) decode(value int64) (next int64, err error) {
 	if s.q.Codec == nil {
 		return min(value, math.MaxInt64-s.Form.Offset) + s.Form.Offset, nil

@@ -9,25 +9,26 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// RowText writes the statement that gives a sequence its row, for people to run.
+// RowText writes the statement that inserts the row of a sequence, for people to run.
 type RowText struct {
 	Row    *Row
-	Series bool // the row begins above the series that are there
+	Series bool // the row begins above the existing series
 }
 
-// Fresh returns the statement for a sequence whose keys are not its integers.
+// Fresh returns the statement for a sequence whose integers are not the keys
+// themselves. used reports that its columns hold keys.
 func (t RowText) Fresh(used bool) string {
 	start := strconv.FormatInt(max(t.Row.q.Made.Start, 1), 10)
 	if used {
-		start = "<next number>" // only the reader knows
+		start = "<next number>" // only the person who runs it knows the number
 	}
 	return t.Insert(start, t.Row.store.Engine.Expressions.Dual)
 }
 
-// Above returns the statement for a sequence that begins above the greatest key, and above
-// the last number that the engine's own counters have given: rows may have been deleted.
-// The start is worked out when the statement runs, and is left to the reader where the
-// engine cannot do that: no key is in the text.
+// Above returns the statement for a sequence that begins above the greatest key, and
+// above the last number that the engine's own counters have given, since rows may have
+// been deleted. The statement computes the start when it runs, and leaves it to the
+// reader if the engine cannot compute it: the text contains no key.
 func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	q, d := t.Row.q, t.Row.store.Dialect
 	start, from := "1", t.Row.store.Engine.Expressions.Dual
@@ -45,7 +46,7 @@ func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	case q.Made.Start != 0:
 		start = strconv.FormatInt(q.Made.Start, 10)
 	case ranked == nil, ColumnsOf(t.Row.store, q).StartKnown() != nil:
-		start = "<start>" // only the reader knows
+		start = "<start>" // only the person who runs it knows the start
 	case q.At != nil:
 		start = "<the greatest key and one>"
 	default:
@@ -67,8 +68,8 @@ func (t RowText) Above(ctx context.Context, greatest, counted int64) string {
 	return t.Insert(start, from)
 }
 
-// Insert returns the statement; start is an expression for the lowest integer that
-// is not reserved.
+// Insert returns the INSERT statement; start is an expression for the lowest integer
+// that is not reserved.
 func (t RowText) Insert(start, from string) string {
 	q, r := t.Row.q, t.Row.store
 	if q.Table != nil {
@@ -82,7 +83,7 @@ func (t RowText) Insert(start, from string) string {
 		}, ", ") + from
 }
 
-// insertKey is insert for a row in a key table.
+// insertKey returns the INSERT statement for a row in a key table of the application.
 func (t RowText) insertKey(start, from string) string {
 	q, f := t.Row.q, t.Row.Form
 	columns, values := "", ""
@@ -91,7 +92,7 @@ func (t RowText) insertKey(start, from string) string {
 	}
 	switch {
 	case q.Codec != nil:
-		// The value for the start can be computed only here.
+		// Only this program can compute the value for the start.
 		if n, err := strconv.ParseInt(start, 10, 64); err == nil && n <= q.Greatest()+1 {
 			start = strconv.FormatInt(q.Codec.Residue(n), 10)
 		} else {
@@ -107,7 +108,7 @@ func (t RowText) insertKey(start, from string) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) SELECT %s%s", q.Table.Name, columns, values, from)
 }
 
-// lessOne returns an expression that is one less than start.
+// lessOne returns an expression for one less than start.
 func lessOne(start string) string {
 	if n, err := strconv.ParseInt(start, 10, 64); err == nil {
 		return strconv.FormatInt(n-1, 10)

@@ -1,9 +1,9 @@
 // Package sequence reserves integers from the row of a counter, in keyfill_sequences or
-// in a key table of the application. A [Sequence] names the row with its expected values;
-// a [Row] reads it, and takes integers from it by one UPDATE, by replacing the value that
-// was read, or by calling a procedure. [Columns] are the columns that the keys go to, and
-// find which integers are in use. Package reserver finds out whether the row exists, and
-// whose it is.
+// in a key table of the application. A [Sequence] names the row with its expected
+// values; a [Row] reads it, and reserves integers from it by one UPDATE, by replacing
+// the value that was read, or by calling a procedure. [Columns] are the columns that
+// get the keys, and find which integers are in use. Package reserver finds out whether
+// the row exists, and which columns it serves.
 package sequence
 
 import (
@@ -23,24 +23,24 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Sequence names a row of keyfill_sequences with its expected values. Name and Columns
-// are needed; all other zero values are safe.
+// Sequence names a row of keyfill_sequences and its expected values. Name and Columns
+// must be set; all other zero values are safe.
 type Sequence struct {
-	// Name of the row: 1 to 190 characters, no space at either end.
+	// Name is the name of the row: 1 to 190 characters, without a space at either end.
 	Name string
 
 	// Columns are the columns that the keys go to: exactly one, unless Shared.
 	Columns []store.Column
 
-	// Shared reports whether the state is meant for several columns, also of other
-	// programs, now or later. Its row names none: it has another one for each of Columns,
-	// which is made when it is missing. A row that names one of Columns is taken as well.
+	// Shared reports whether the row may serve several columns, also of other programs,
+	// now or later. It then names no column itself: a binding row for each of Columns is
+	// made if it is missing. A row that names one of Columns is accepted as well.
 	Shared bool
 
-	// At is the store whose database the columns are in; nil: in this one's.
+	// At is the store whose database has the columns; nil means the store of the row.
 	At *store.Store
 
-	// Apart reports that the columns are in a database that no store can ask, such as a
+	// Apart reports that the columns are in a database that no store can query, such as a
 	// file of SQLite.
 	Apart bool
 
@@ -54,115 +54,121 @@ type Sequence struct {
 
 	Bounds Bounds
 
-	EnsureSchema bool // missing tables are created; not within a transaction
-	Create       bool // a missing row is made
+	EnsureSchema bool // create missing tables; not within a transaction
+	Create       bool // make the row if it is missing
 
-	// Exclusive reports that no other source fills the columns: the rows of other states
-	// for them are unused, or are of the same source, which has one for each value of its
-	// name.
+	// Exclusive reports that no other source fills the columns: rows of other states
+	// (stored counters) that name them are unused, or belong to the same source, which has
+	// one for each value of its name.
 	Exclusive bool
 
-	// Table is an existing table that holds the state; nil is keyfill_sequences. It has
-	// no place for Parameters, so that none are compared, nor for the binding of the
-	// state to its columns; and its row is never made: EnsureSchema and Create do not
-	// apply to it.
+	// Table is an existing table that holds the state (stored counter); nil means
+	// keyfill_sequences. It has no column for Parameters, so they are not compared, and
+	// none for the binding of the state to its columns. Its row is never made:
+	// EnsureSchema and Create do not apply to it.
 	Table *KeyTable
 
-	// Lock is how the state is changed: [LockOptimistic], or [LockPessimistic], which the
-	// empty one is too. Inside a transaction of the application it is always the latter,
-	// since a value that was read there may be old.
+	// Lock is how the stored counter is changed: [LockOptimistic] or [LockPessimistic];
+	// empty means the latter. Inside a transaction of the application it is always
+	// pessimistic, since a value that was read there may be old.
 	Lock string
 
 	// Procedure is the name, as it is written in SQL, of the procedure that reserves
-	// instead of statements; may be empty. See [store.ReserveProcedure]. With a name of
-	// the application's own and without Table, only that procedure knows the state:
-	// nothing is read, made or compared except the greatest key.
+	// instead of statements; it may be empty. See [store.ReserveProcedure]. If it is a
+	// procedure of the application and Table is nil, only that procedure knows the stored
+	// counter: nothing is read, made or compared except the greatest key.
 	Procedure string
 
-	// Fresh reports that keys are not the integers themselves. A row that is made begins
-	// at Start, or 1, and is made only while the columns hold no key. The greatest key
-	// counts for nothing.
+	// Fresh reports that the keys are not the integers themselves. A new row begins at
+	// Start, or 1, and is made only while the columns hold no key. The greatest key does
+	// not matter.
 	Fresh bool
 
-	// Codec is how Table stores the next integer; nil: as it is. Max must be given: the
-	// greatest integer after which Codec can still distinguish the next one from all
-	// others. The greatest key counts for nothing.
+	// Codec converts the next integer to what Table stores; nil means that Table stores it
+	// as it is. With a Codec, Max must be given: the greatest integer after which Codec
+	// can still distinguish the next one from all others. The greatest key does not
+	// matter.
 	Codec Codec
 
-	// OnBehind is the remedy of [reserver.Open] for a next value that is not above the
-	// greatest key in the columns. The empty one is an error. A [reserver.Reserver] does
-	// not compare: its source does.
+	// OnBehind is what [reserver.Open] does if the next value is not above the greatest
+	// key in the columns; empty means an error. A [reserver.Reserver] does not compare
+	// them: its source does.
 	OnBehind keysource.Remedy
 
-	// Upstream fetches the blocks of a sequence whose Parameters are [upstream.Parameters],
-	// for a [reserver.Reserver]; nil for a caller that only looks at its row.
+	// Upstream fetches blocks of integers from another store, for a [reserver.Reserver] of
+	// a sequence whose Parameters are [upstream.Parameters]; nil for a caller that only
+	// reads the row.
 	Upstream *upstream.Upstream
 
-	// known is the row as it was last read, for a [reserver.Reserver]; nil for one that is read
-	// each time.
+	// known is the row as it was last read, for a [reserver.Reserver]; nil if the row is
+	// read each time.
 	known *atomic.Pointer[knownRow]
 }
 
-// Claim says which database claims the columns, and as what.
+// Claim says in which database, and under which name, the columns are claimed for the
+// sequence.
 type Claim struct {
-	// ClaimsAt is the store whose database claims the columns as ClaimedAs, a
-	// [binding.Claim].State; nil: they are not claimed. Claims say that the state was used: see
-	// [reserver.NoteUsed]. A state that was used is not made again.
+	// ClaimsAt is the store in whose database the columns are claimed; nil means that they
+	// are not claimed. ClaimedAs is the [binding.Claim].State that claims them. Claims
+	// record that the state was used: see [reserver.NoteUsed]. A state that was used is
+	// not made again.
 	ClaimsAt *store.Store
 
 	ClaimedAs string
 }
 
-// MadeRow says where a row begins that is made.
+// MadeRow says where a row begins that has to be made.
 type MadeRow struct {
-	// Start is the first integer of a new row; 0 is the one after the greatest
+	// Start is the first integer of a new row; zero means the integer after the greatest
 	// key in the columns.
 	Start int64
 
-	// Least and Gap are set for a row that was there before and is made again: it
-	// begins by Gap above Least or above the greatest key, whichever is greater.
+	// Least and Gap are set for a row that existed before and is made again: it begins by
+	// Gap above Least or above the greatest key, whichever is greater.
 	Least, Gap int64
 
-	// Afresh reports that Least does not count if the columns hold no key: row and keys
-	// were cleared together.
+	// Afresh reports that Least is ignored if the columns hold no key: the row and the
+	// keys were then removed together.
 	Afresh bool
 }
 
-// Bounds say which integers the sequence gives.
+// Bounds limits which integers the sequence gives.
 type Bounds struct {
-	// Max is the greatest integer to be reserved; 0 is the greatest there is,
-	// 2⁶³−2: one less than fits, since the next one is stored.
+	// Max is the greatest integer that can be reserved; zero means the greatest possible
+	// one, 2⁶³−2: one less than the column holds, since the next integer is stored.
 	Max int64
 
-	// Below is the first integer that the engine's own counters of the columns give;
-	// 0 where these are not looked at. Keys from there on are not the sequence's: Max is
-	// less, and no greatest key is among them. Opening the sequence, and asking for the
-	// greatest key, is [store.ErrBelow] unless each counter stands there.
+	// Below is the first integer that the engine's own counters of the columns give; zero
+	// means that they are not checked. Keys from Below on do not belong to the sequence:
+	// its Max is below, and the greatest key is searched below. Opening the sequence, and
+	// asking for its greatest key, returns [store.ErrBelow] unless each counter has
+	// reached Below.
 	Below int64
 
-	// PastCounter reports that the counters are not asked, for a caller that looks for
+	// PastCounter reports that the counters are not queried, for a caller that looks for
 	// other faults.
 	PastCounter bool
 
-	// StartAt is the least integer that the sequence gives, 0 for none. Other sequences
-	// of its column may go on below it: [reserver.Open] gives each of them an end there,
-	// and is [store.ErrStartAt] where one has reserved integers from there on. It is for a
-	// sequence that is not Shared, whose row is in keyfill_sequences.
+	// StartAt is the least integer that the sequence gives; zero means none. Other
+	// sequences of its column may use the integers below it: [reserver.Open] gives each of
+	// them an end there, and returns [store.ErrStartAt] if one has reserved integers from
+	// there on. The sequence must not be Shared, and its row must be in keyfill_sequences.
 	StartAt int64
 
-	// Skip are integers that the sequence does not give, since another program gives
-	// them, and no others. No greatest key is among them.
+	// Skip is a range of integers that another program gives, and the sequence does not.
+	// The greatest key is searched outside of it.
 	Skip store.Range
 }
 
-// knownRow holds the facts that statements compare with a row.
+// knownRow holds what is known of a row from the last time it was read; statements
+// compare it.
 type knownRow struct {
 	incarnation string
-	server      string // where it was read, without the incarnation; empty if that is not known
+	server      string // where the row was read, without the incarnation; empty if not known
 }
 
-// Above returns the sequence, whose row is made to begin at least or above where it has
-// gone, unless its columns are known to hold no key.
+// Above returns a copy of the sequence. If its row is gone and has to be made, the row
+// begins at least or above, unless the columns are known to hold no key.
 func (q Sequence) Above(least int64) Sequence {
 	q.Made.Least, q.Made.Afresh = least, true
 	return q
@@ -182,10 +188,11 @@ func lastRead(q *Sequence) (known knownRow) {
 	return known
 }
 
-// KeepRow has the sequence, and its copies, know the row as it was last read.
+// KeepRow makes the sequence, and copies made of it later, remember the row as it was
+// last read.
 func (q *Sequence) KeepRow() { q.known = new(atomic.Pointer[knownRow]) }
 
-// Remember keeps the incarnation and the server of a row that was read.
+// Remember stores the incarnation and the server of a row that was read.
 func (q *Sequence) Remember(row *staterow.Row) {
 	if q.known == nil {
 		q.KeepRow()
@@ -196,7 +203,8 @@ func (q *Sequence) Remember(row *staterow.Row) {
 
 const maxParameters = 1000
 
-// Check returns the error of a sequence that no database could serve.
+// Check returns an error if the options are such that no database could serve the
+// sequence.
 func (q *Sequence) Check(d *dialect.Dialect) error {
 	if err := store.CheckName(q.Name); err != nil {
 		return err
@@ -219,8 +227,8 @@ func (q *Sequence) Check(d *dialect.Dialect) error {
 	return nil
 }
 
-// Greatest returns the greatest integer to be reserved. The row of a sequence with an upstream
-// has none before it has a block.
+// Greatest returns the greatest integer that can be reserved. A sequence with an
+// upstream store has none before its row has a block of integers.
 func (q *Sequence) Greatest() int64 {
 	last := q.last()
 	if end := q.End(); end > 0 || q.HoldsBlocks() {
@@ -229,11 +237,12 @@ func (q *Sequence) Greatest() int64 {
 	return last
 }
 
-// last is [Sequence.Greatest] whatever the row says.
+// last returns the greatest integer that can be reserved, without the end that the row
+// may have.
 func (q *Sequence) last() int64 { return min(cmp.Or(q.Bounds.Max, math.MaxInt64), store.MaxReserved) }
 
-// Ceiling is [Sequence.Greatest], and for a sequence with an upstream the last integer of
-// all its blocks.
+// Ceiling returns [Sequence.Greatest]; for a sequence with an upstream store it returns
+// the last integer of all its blocks of integers.
 func (q *Sequence) Ceiling() int64 {
 	if q.HoldsBlocks() {
 		return q.last()
@@ -241,11 +250,12 @@ func (q *Sequence) Ceiling() int64 {
 	return q.Greatest()
 }
 
-// End returns the first integer that the row leaves to another state, as far as it is
-// known; 0 where it leaves none.
+// End returns the first integer that the row leaves to another state (a stored
+// counter), as far as it is known; 0 if it leaves none.
 func (q *Sequence) End() int64 { return staterow.EndOf(q.incarnation()) }
 
-// KeysEnd returns the integer from which on keys are not the sequence's; 0 for none.
+// KeysEnd returns the lowest integer from which on keys do not belong to the sequence;
+// 0 if there is none.
 func (q *Sequence) KeysEnd() int64 {
 	if end := q.End(); end > 0 && !q.HoldsBlocks() && (q.Bounds.Below == 0 || end < q.Bounds.Below) {
 		return end
@@ -253,7 +263,7 @@ func (q *Sequence) KeysEnd() int64 {
 	return q.Bounds.Below
 }
 
-// Bound returns the values of the row in table_name and column_name.
+// Bound returns the values that table_name and column_name have in the row.
 func (q *Sequence) Bound() (table, column string) {
 	if q.Shared {
 		return "", ""
@@ -270,8 +280,8 @@ func (q *Sequence) Fail(cause error, format string, args ...any) *store.Error {
 	return e
 }
 
-// Serves reports whether a row belongs to the sequence. The row of a shared
-// sequence may have belonged to one of its columns alone before.
+// Serves reports whether a row belongs to the sequence. The row of a shared sequence
+// may name one of its columns, if it served that column alone before.
 func (q *Sequence) Serves(row *staterow.Row) bool {
 	if q.Shared && row.Table == "" {
 		return true
@@ -281,7 +291,7 @@ func (q *Sequence) Serves(row *staterow.Row) bool {
 	})
 }
 
-// rowValues returns the arguments that a row is found by.
+// rowValues returns the arguments by which a statement finds the row.
 func (q *Sequence) rowValues() engine.Values {
 	v := engine.Values{Name: q.Name, Row: q.Name}
 	if q.Table != nil {
@@ -290,8 +300,7 @@ func (q *Sequence) rowValues() engine.Values {
 	return v
 }
 
-// Meaning returns the error that a refused statement about the row of the sequence stands
-// for.
+// Meaning returns the error to report if the engine refuses a statement about the row.
 func (q *Sequence) Meaning() error {
 	if q.Table != nil {
 		return store.ErrKeyTable
@@ -299,7 +308,7 @@ func (q *Sequence) Meaning() error {
 	return store.ErrTables
 }
 
-// callName is the procedure's first argument.
+// callName returns the first argument for the procedure: the name of the counter.
 func (q *Sequence) callName() string {
 	if q.Table != nil && q.Table.Key != "" {
 		return q.Table.Row
@@ -307,8 +316,8 @@ func (q *Sequence) callName() string {
 	return q.Name
 }
 
-// readable reports whether the row that a procedure changes is known.
+// readable reports whether keyfill can read the row that the procedure changes.
 func (q *Sequence) readable() bool { return q.Table != nil || q.Procedure == store.ReserveProcedure }
 
-// HoldsBlocks reports whether the integers of the sequence come from an upstream.
+// HoldsBlocks reports whether the integers of the sequence come from an upstream store.
 func (q *Sequence) HoldsBlocks() bool { return q.Parameters == upstream.Parameters }

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// Columns are the columns that the keys of a sequence go to, in the database
-// that holds them, which may be another one than the sequence's.
+// Columns are the columns that get the keys of a sequence, in the database that holds
+// them, which may be another one than the sequence's.
 type Columns struct {
 	store *store.Store
 	q     *Sequence
@@ -26,7 +26,7 @@ func ColumnsOf(s *store.Store, q *Sequence) Columns {
 	return Columns{s, q}
 }
 
-// all returns each of the columns.
+// all returns each of the columns as a KeyColumn.
 func (s Columns) all() []*keycolumn.KeyColumn {
 	columns := make([]*keycolumn.KeyColumn, len(s.q.Columns))
 	for i, c := range s.q.Columns {
@@ -35,7 +35,7 @@ func (s Columns) all() []*keycolumn.KeyColumn {
 	return columns
 }
 
-// Reachable returns the columns whose tables can be asked for.
+// Reachable returns the columns whose tables can be queried.
 func (s Columns) Reachable() []*keycolumn.KeyColumn {
 	if s.q.Apart {
 		return nil
@@ -43,9 +43,9 @@ func (s Columns) Reachable() []*keycolumn.KeyColumn {
 	return s.all()
 }
 
-// Greatest returns the greatest key in the columns, 0 when they have no key that
-// the sequence has to be above. It is not ranked when there is no column that can
-// be asked, or one of which the user is not shown every row.
+// Greatest returns the greatest key in the columns, 0 if they have no key that the
+// sequence has to exceed. ranked is false if no column can be asked for its greatest
+// key, or if rows of a column may be hidden from the user.
 func (s Columns) Greatest(ctx context.Context) (key int64, ranked bool, err error) {
 	if s.q.Fresh || s.q.Codec != nil {
 		return 0, false, nil
@@ -56,7 +56,8 @@ func (s Columns) Greatest(ctx context.Context) (key int64, ranked bool, err erro
 	return s.greatestBy(func(k *keycolumn.KeyColumn) (int64, error) { return k.MaxKeyUpTo(ctx, s.q.KeysEnd(), s.q.Bounds.Skip) })
 }
 
-// GreatestFrom is [Columns.Greatest] of the keys from from to to, both included.
+// GreatestFrom returns the greatest key between from and to, both included: see
+// [Columns.Greatest].
 func (s Columns) GreatestFrom(ctx context.Context, from, to int64) (int64, error) {
 	if from <= 1 && to == math.MaxInt64 {
 		key, ranked, err := s.Greatest(ctx)
@@ -72,7 +73,7 @@ func (s Columns) GreatestFrom(ctx context.Context, from, to int64) (int64, error
 	return key, err
 }
 
-// greatestBy returns the greatest result of ask over the columns.
+// greatestBy calls ask for each column and returns the greatest result.
 func (s Columns) greatestBy(ask func(*keycolumn.KeyColumn) (int64, error)) (key int64, ranked bool, err error) {
 	hidden := false
 	for _, k := range s.all() {
@@ -89,7 +90,7 @@ func (s Columns) greatestBy(ask func(*keycolumn.KeyColumn) (int64, error)) (key 
 }
 
 // Counted returns the last number that the engine's own counters have given to the
-// columns, or have passed; 0 where the columns have no such counter.
+// columns, or have passed; 0 if the columns have no such counter.
 func (s Columns) Counted(ctx context.Context) (int64, error) {
 	var last int64
 	for _, k := range s.all() {
@@ -102,7 +103,7 @@ func (s Columns) Counted(ctx context.Context) (int64, error) {
 	return last, nil
 }
 
-// Used reports whether there is a key in the columns.
+// Used reports whether one of the columns holds a key.
 func (s Columns) Used(ctx context.Context) (bool, error) {
 	for _, k := range s.all() {
 		if used, err := k.Used(ctx); used || err != nil {
@@ -112,8 +113,8 @@ func (s Columns) Used(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// AllShown returns [store.ErrHiddenRows] where rows of a column of a sequence may be hidden. It
-// asks once more, for an error that is to say why.
+// AllShown returns [store.ErrHiddenRows] if rows of a column may be hidden from the
+// user. It queries once more, to return an error that says so.
 func (s Columns) AllShown(ctx context.Context) error {
 	for _, k := range s.all() {
 		if k.Column.Unranked || k.Store.Engine.Keys.Hides == "" {
@@ -129,8 +130,8 @@ func (s Columns) AllShown(ctx context.Context) error {
 	return nil
 }
 
-// NoStart returns [store.ErrStart], with the index by which the greatest key would be
-// found where a column has none.
+// NoStart returns [store.ErrStart]. If a column has no index by which its greatest key
+// could be found, the error shows the statement that creates one.
 func (s Columns) NoStart() *store.Error {
 	e := s.q.Fail(store.ErrStart, "")
 	for _, k := range s.all() {
@@ -143,9 +144,9 @@ func (s Columns) NoStart() *store.Error {
 	return e
 }
 
-// indexText returns the statement that makes an index of a column.
+// indexText returns the statement that creates an index on a column.
 func indexText(d *dialect.Dialect, c store.Column) string {
-	const most, end = 63, "_idx" // PostgreSQL takes 63 bytes, and the others more
+	const most, end = 63, "_idx" // PostgreSQL names have at most 63 bytes, other engines allow more
 	name := c.Table + "_" + c.Name
 	if len(name) > most-len(end) {
 		name = strings.ToValidUTF8(name[:most-len(end)], "")

@@ -11,14 +11,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// singleUpdate reserves by one UPDATE, which answers with the value that it has stored.
+// singleUpdate reserves by one UPDATE, which returns the value that it has stored.
 type singleUpdate struct{ row *Row }
 
-// reserveTries is how often an UPDATE that finds no row is sent when the row is
-// then found fit.
+// reserveTries is how often an UPDATE is sent that changes no row, although a query
+// then finds that it could.
 const reserveTries = 3
 
-// take is [Reserve].
+// take reserves n integers as [Reserve] does.
 func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	q, r := s.row.q, s.row.store
 	u, offset, limit := r.Engine.Rows.Reserve, int64(0), q.Greatest()
@@ -38,7 +38,7 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 			return keysource.Reservation{}, err
 		}
 		if q.HoldsBlocks() {
-			limit = q.Greatest() // the row may have got another block
+			limit = q.Greatest() // the row may have got another block (range of integers)
 		}
 		v.Limit = min(limit, q.Greatest()) - n + 1 - offset // the row may have got an end
 		answer, err := s.update(ctx, u, v)
@@ -48,16 +48,16 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		if answer != nil {
 			got, err := s.reserved(ctx, answer, offset, n, floor)
 			if err == nil && q.Table == nil && s.isBeyondEnd(answer, got, n) {
-				continue // these are lost: another state begins below them
+				continue // these integers are lost: the integers of another state begin below them
 			}
 			return got, err
 		}
 		if err := s.look(ctx, n, floor); err != nil {
 			return keysource.Reservation{}, err
 		}
-		// It is another row than was known, or another process has moved it in
-		// between: it would fit now. Or the transaction has ended, or has forgotten
-		// its mark.
+		// The row is another one than was known, or another process has changed it in
+		// between, and the UPDATE would succeed now. Or the transaction has ended, or its
+		// mark was undone.
 		r.Proof.Forget()
 	}
 	if r.Proof != nil {
@@ -67,7 +67,8 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 }
 
 // isBeyondEnd reports whether integers that an UPDATE has reserved reach beyond the end
-// that the row was found to have, which it remembers.
+// in the row's incarnation (a random text), which the UPDATE has returned. It remembers
+// that incarnation.
 func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int64) bool {
 	incarnation := store.Text(answer[1])
 	end := staterow.EndOf(incarnation)
@@ -78,7 +79,8 @@ func (s singleUpdate) isBeyondEnd(answer []any, got keysource.Reservation, n int
 	return got.First > end-n
 }
 
-// look reads the row, and returns why n integers cannot be taken from it.
+// look reads the row, and returns the error for which n integers cannot be reserved
+// from it.
 func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 	stored, err := s.row.readWhole(ctx)
 	if err == nil {
@@ -92,13 +94,14 @@ func (s singleUpdate) look(ctx context.Context, n, floor int64) error {
 }
 
 // readsOwnID reports whether LAST_INSERT_ID may be read from the answer to a statement.
-// The connection has to be our own, so that the application does not read it, and outside
-// of transactions, so that the answer also proves that the statement has committed.
+// The connection has to belong to the store, so that the application does not read
+// LAST_INSERT_ID on it, and no transaction may be open, so that the answer also proves
+// that the statement has committed.
 func readsOwnID(s *store.Store) bool { return s.Pooled && !s.Inside }
 
-// update is [store.Store.Update], also for an engine that answers with an integer alone
-// where the row's incarnation is known. Where it is known on which server that was read,
-// the UPDATE compares the server too.
+// update executes an UPDATE as [store.Store.Update] does. It also works for an engine
+// that returns one integer only, if the row's incarnation (a random text) is known. If
+// the server is known on which the row was read, the UPDATE compares the server too.
 func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Values) ([]any, error) {
 	q, r := s.row.q, s.row.store
 	if !r.Engine.Rows.ReturnsLastInsertID {
@@ -128,18 +131,19 @@ func (s singleUpdate) update(ctx context.Context, u engine.Update, v engine.Valu
 	}
 	server, err := r.Server.After(ctx)
 	if err != nil || server != before {
-		// Another server has taken over, and it is not known which of the two has
-		// reserved. The integers are lost: the source would not compare integers of a
-		// server that it takes for the one before.
+		// Another server has taken over, and which of the two has reserved is not known. The
+		// integers are lost: the source would treat integers of the new server as integers of
+		// the old one.
 		return nil, err
 	}
 	_, server, _ = strings.Cut(server, "@")
 	return []any{next, known.incarnation, server}, nil
 }
 
-// updateOn is update on the server that the row was read on. It changes no row on another
-// one. Where it changes none although the row, which is read again, is fit and on that
-// server, a statement cannot compare the server there: see engine.onServer.
+// updateOn executes the UPDATE on the condition that the server is still the one on
+// which the row was read. If it changes no row although the row, read again, could be
+// reserved from and is on that server, then a statement cannot compare the server
+// there: see engine.SequenceStatements.OnServer.
 func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Values, known knownRow) ([]any, error) {
 	r := s.row.store
 	query, err := r.Server.PutInto(ctx, u.Text+r.Engine.Rows.OnServer)
@@ -159,14 +163,14 @@ func (s singleUpdate) updateOn(ctx context.Context, u engine.Update, v engine.Va
 		row, err := s.row.readWhole(ctx)
 		floor, limit := v.Floor.(int64), v.Limit.(int64)
 		if err != nil || row == nil || row.Next < floor || row.Next > limit || staterow.IdentityOf(row.Incarnation) != staterow.IdentityOf(known.incarnation) || row.Server != staterow.Server(known.incarnation, known.server) {
-			return nil, err // the caller reads it again, and judges
+			return nil, err // the caller reads the row again, and decides
 		}
 	}
 	r.Server.AsksAfter.Store(true)
 	return s.update(ctx, u, v)
 }
 
-// reserved returns the reservation of an UPDATE, from its answer.
+// reserved returns the reservation that the answer to an UPDATE contains.
 func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, floor int64) (got keysource.Reservation, err error) {
 	q, r := s.row.q, s.row.store
 	value, err := store.Integer(answer[0])
@@ -178,8 +182,8 @@ func (s singleUpdate) reserved(ctx context.Context, answer []any, offset, n, flo
 	case q.Table == nil:
 		got.Server = staterow.Server(answer[1], answer[2])
 	case got.First < floor:
-		// The UPDATE has found it at floor or above: something else has changed the
-		// written value.
+		// The UPDATE found a value of floor or above, so something else has changed the value
+		// that was written.
 		return keysource.Reservation{}, q.Fail(store.ErrKeyValue, "it does not hold what was written into it")
 	case len(answer) > 1:
 		got.Server = store.ServerOf("", answer[1])

@@ -7,8 +7,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// TakeOutside takes integers that are not of the range which the sequence skips. It gives
-// up all that it has taken if one of them is, and moves the row to after the range.
+// TakeOutside reserves n integers outside of the range that the sequence skips. If one
+// of the reserved integers is in the range, it gives up all of them, and raises the row
+// above the range.
 func (s *Row) TakeOutside(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	for range reserveTries {
 		got, err := s.take(ctx, n, seen)
@@ -19,5 +20,5 @@ func (s *Row) TakeOutside(ctx context.Context, n, seen int64) (keysource.Reserva
 			return keysource.Reservation{}, err
 		}
 	}
-	return keysource.Reservation{}, s.q.Fail(store.ErrBack, "") // it was set back into the range each time
+	return keysource.Reservation{}, s.q.Fail(store.ErrBack, "") // the row was set back into the range each time
 }

@@ -17,23 +17,24 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// takeTries is how often another abandoned series is looked for when others have
-// been faster.
+// takeTries is how often an abandoned series of integers is looked for while other
+// owners are faster.
 const takeTries = 16
 
-// Rows are the series of one owner, for a [keysource.Recycled]. They look
-// for their tables and the counter's row when they are first used. They are safe
-// for concurrent use where their store is, and must not be copied.
+// Rows are the series (runs of integers that one process owns) of one owner, for a
+// [keysource.Recycled]. They look for their tables and the counter's row when they are
+// first used. They are safe for concurrent use if their store is, and must not be
+// copied.
 type Rows struct {
 	store   *store.Store
 	series  Options
 	counter *reserver.Reserver
-	err     error // of a series that no database could serve
+	err     error // of options that no database could serve
 }
 
 var _ keysource.SeriesStore = (*Rows)(nil)
 
-// New returns the series of an owner. It does no I/O.
+// New returns the Rows of an owner. It does no I/O.
 func New(s *store.Store, o Options) *Rows {
 	o.Size = cmp.Or(o.Size, keysource.DefaultSeries)
 	o.Lease = cmp.Or(o.Lease, keysource.DefaultLease)
@@ -42,13 +43,14 @@ func New(s *store.Store, o Options) *Rows {
 	return &Rows{store: s, series: o, counter: reserver.New(s, o.Sequence), err: err}
 }
 
-// At returns the same series in another view of the database: a store of [store.On] or
-// [store.Within]. A series that one of them has opened, the others need not open.
+// At returns the Rows of the same owner, on another store of the same database: one of
+// [store.On] or [store.Within]. What one of them has opened is open for the others too.
 func (r *Rows) At(s *store.Store) *Rows {
 	return &Rows{store: s, series: r.series, counter: r.counter.At(s), err: r.err}
 }
 
-// Bind is [reserver.Reserver.Bind], for series that are shared.
+// Bind binds the series of integers to one more column, as [reserver.Reserver.Bind]
+// does, if they are shared.
 func (r *Rows) Bind(ctx context.Context, c store.Column) error {
 	if err := r.open(ctx); err != nil {
 		return err
@@ -56,9 +58,9 @@ func (r *Rows) Bind(ctx context.Context, c store.Column) error {
 	return r.counter.Bind(ctx, c)
 }
 
-// MaxKey returns the greatest key in the columns from from to to, both included,
-// for [keysource.RecycledOptions]; 0 where there is none, or none can be asked
-// for.
+// MaxKey returns the greatest key in the columns between from and to, both included,
+// for [keysource.RecycledOptions]. It is 0 if there is none, or if the greatest key of
+// no column can be queried.
 func (r *Rows) MaxKey(ctx context.Context, from, to int64) (int64, error) {
 	return sequence.ColumnsOf(r.store, &r.series.Sequence).GreatestFrom(ctx, from, to)
 }
@@ -89,8 +91,8 @@ func (r *Rows) open(ctx context.Context) error {
 	return counter.Open(ctx)
 }
 
-// starting returns the counter, whose row begins with a whole series if it is
-// made.
+// starting returns the counter of new series of integers. If its row has to be made,
+// the row begins with a whole series.
 func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
 	if q := &r.series.Sequence; q.Made.Start != 0 || !q.Create {
 		return r.counter, nil
@@ -103,8 +105,8 @@ func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
 		greatest = max(greatest, last)
 	}
 	if ranked && greatest >= r.series.Sequence.Greatest() {
-		// Whether that matters depends on whether there is a row already, which is
-		// looked for first: a start of 0 leaves the error to that.
+		// Whether the error matters depends on whether the row exists, which is looked for
+		// first: with a start of 0 the counter returns the error itself if it needs a start.
 		return counter, err
 	}
 	if ranked {
@@ -113,20 +115,21 @@ func (r *Rows) starting(ctx context.Context) (*reserver.Reserver, error) {
 	return counter, err
 }
 
-// aligned returns the first integer of the first series that has none below to.
+// aligned returns the first integer of the lowest series of integers that has no
+// integer below to.
 func (r *Rows) aligned(to int64) int64 {
 	if to < 2 {
 		return 1
 	}
 	size := r.series.Size
-	before := (to-2)/size + 1 // series that begin below to
+	before := (to-2)/size + 1 // how many series begin below to
 	if before > (r.series.Sequence.Greatest()-1)/size {
-		return to // within the last one, or beyond it: exhausted
+		return to // to is in the last series, or beyond it: no series is left
 	}
 	return before*size + 1
 }
 
-// values returns the arguments of statements about one series.
+// values returns the arguments of a statement about one series of integers.
 func (r *Rows) values(s keysource.Series) engine.SeriesValues {
 	return engine.SeriesValues{
 		"name": r.series.Sequence.Name, "owner": r.series.Owner, "later": r.series.Lease.Milliseconds(),
@@ -134,7 +137,7 @@ func (r *Rows) values(s keysource.Series) engine.SeriesValues {
 	}
 }
 
-// Own returns the lowest series that is this owner's.
+// Own returns the lowest series of integers that belongs to this owner.
 func (r *Rows) Own(ctx context.Context) (keysource.Series, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Series{}, err
@@ -147,9 +150,9 @@ func (r *Rows) Own(ctx context.Context) (keysource.Series, error) {
 	return own, err
 }
 
-// lockInside takes the lock to write inside a transaction of SQLite. Where that
-// fails although the rows can be read, the transaction sees the rows of the time
-// when it began to read, and others have written since.
+// lockInside takes the lock to write inside a transaction of SQLite. If that fails
+// although the rows can be read, the transaction sees the rows as they were when it
+// began to read, and another connection has written since.
 func (r *Rows) lockInside(ctx context.Context) error {
 	if !r.store.Inside {
 		return nil
@@ -160,14 +163,15 @@ func (r *Rows) lockInside(ctx context.Context) error {
 	return nil
 }
 
-// lowest returns the series that a query finds; the zero one where it finds
+// lowest returns the series of integers that a query finds; the zero Series if it finds
 // none.
 func (r *Rows) lowest(ctx context.Context, text string, v engine.SeriesValues) (keysource.Series, error) {
 	first, err := r.first(ctx, text, v)
 	return r.found(ctx, first, err)
 }
 
-// first returns the first integer of the series that a query finds, 0 where it finds none.
+// first returns the first integer of the series of integers that a query finds; 0 if it
+// finds none.
 func (r *Rows) first(ctx context.Context, text string, v engine.SeriesValues) (int64, error) {
 	first, err := r.ask(ctx, text, v)
 	if err != nil || first == nil || first[0] == nil {
@@ -180,7 +184,7 @@ func (r *Rows) first(ctx context.Context, text string, v engine.SeriesValues) (i
 	return n, nil
 }
 
-// row returns a series as its row stands.
+// row reads the series of integers that begins at first.
 func (r *Rows) row(ctx context.Context, first int64) (keysource.Series, error) {
 	row, err := r.ask(ctx, engine.SeriesRow, r.values(keysource.Series{First: first}))
 	if err != nil || row == nil {
@@ -205,16 +209,17 @@ func (r *Rows) ask(ctx context.Context, text string, v engine.SeriesValues) ([]a
 	return row, nil
 }
 
-// lost has the next call look for the tables again, and make them, where an error says
-// that keyfill_series has gone since. The counter of new series stands above those that
-// were in it.
+// lost makes the next call look for the tables again, and create them, if err says that
+// keyfill_series was removed. The counter of new series of integers is above all series
+// that were in it.
 func (r *Rows) lost(err error) {
 	if r.series.Sequence.EnsureSchema && !r.store.Inside && sqlcode.ClassOf(r.store.Dialect, err) == dialect.ErrorNoObject {
 		r.counter.Reopen()
 	}
 }
 
-// change runs a statement and reports whether it has found its row.
+// change executes a statement that changes one row, and reports whether it has found
+// the row.
 func (r *Rows) change(ctx context.Context, text string, v engine.SeriesValues) (bool, error) {
 	query, args := r.store.Engine.SeriesText(text, v)
 	n, err := r.store.Conn.Exec(ctx, query, args)
@@ -232,7 +237,7 @@ func (r *Rows) failed(err error) error {
 	return r.store.Failed(r.series.Sequence.Name, r.store.RefuseGone(store.ErrTables, err))
 }
 
-// Move sets the next integer of a series, and renews its lease.
+// Move sets the next integer of a series of integers, and renews its lease.
 func (r *Rows) Move(ctx context.Context, s keysource.Series, to int64) (now keysource.Series, moved bool, err error) {
 	if err := r.open(ctx); err != nil {
 		return now, false, err
@@ -245,14 +250,14 @@ func (r *Rows) Move(ctx context.Context, s keysource.Series, to int64) (now keys
 		return s, moved, err
 	}
 	now, err = r.row(ctx, s.First)
-	// A renewal in the same instant as another one changes nothing, and some drivers
-	// count only changes.
+	// A renewal at the same instant as another one changes nothing, and some drivers count
+	// only changed rows.
 	moved = err == nil && to == s.Next && now.Own && now.Epoch == s.Epoch && now.Next == to
 	return now, moved, err
 }
 
-// free returns the lowest series that can be taken over, or any of them by chance where
-// that is wanted.
+// free returns the lowest series of integers that can be taken over; if any is set, it
+// returns a random one of them.
 func (r *Rows) free(ctx context.Context, v engine.SeriesValues, any bool) (keysource.Series, error) {
 	lowest, err := r.first(ctx, engine.SeriesFree, v)
 	if err != nil || lowest == 0 || !any {
@@ -267,7 +272,8 @@ func (r *Rows) free(ctx context.Context, v engine.SeriesValues, any bool) (keyso
 	return r.found(ctx, cmp.Or(one, lowest), err)
 }
 
-// found returns the series with a first integer; the zero one for 0.
+// found reads the series of integers that begins at first; it returns the zero Series
+// if first is 0.
 func (r *Rows) found(ctx context.Context, first int64, err error) (keysource.Series, error) {
 	if err != nil || first == 0 {
 		return keysource.Series{}, err
@@ -275,9 +281,10 @@ func (r *Rows) found(ctx context.Context, first int64, err error) (keysource.Ser
 	return r.row(ctx, first)
 }
 
-// TakeOver makes the lowest abandoned series with n integers left this owner's. Where
-// another owner is faster, it tries one by chance: hundreds of processes that begin at once,
-// each of which wants a worker's number, would else meet at every one of them.
+// TakeOver gives this owner the lowest abandoned series of integers that has n integers
+// left. If another owner is faster, it tries a random one: otherwise hundreds of
+// processes that begin at once, each of which wants a worker's number, would compete
+// for every series.
 func (r *Rows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	if err := r.open(ctx); err != nil {
 		return keysource.Series{}, err
@@ -316,13 +323,14 @@ func (r *Rows) TakeOver(ctx context.Context, n int64) (keysource.Series, error) 
 	return keysource.Series{}, r.failed(anchor.New("contention", "others were faster to take over each abandoned series"))
 }
 
-// Open makes a new series this owner's: the counter moves on, and the row is
-// made, in one transaction.
+// Open makes a new series of integers that belongs to this owner: it raises the counter
+// and inserts the row, in one transaction.
 func (r *Rows) Open(ctx context.Context, seen int64) (made keysource.Series, err error) {
 	if err := r.open(ctx); err != nil {
 		return made, err
 	}
-	// An engine may have no answer, which would abort the transaction.
+	// Ask for the server's identity before the transaction begins: if the engine refuses
+	// the query, that would abort the transaction.
 	if _, err := r.store.Server.Expression(ctx); err != nil {
 		return made, r.failed(err)
 	}
@@ -340,12 +348,12 @@ func (r *Rows) Open(ctx context.Context, seen int64) (made keysource.Series, err
 	return made, nil
 }
 
-// make is Open within its transaction.
+// make makes a new series of integers, inside the transaction of Open.
 func (r *Rows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 	size, counter := r.series.Size, r.counter
 	if !r.store.Pooled {
-		// The transaction that had made the counter's row may have been rolled
-		// back: it is made again.
+		// The transaction that had made the counter's row may have been rolled back, so the
+		// row may have to be made again.
 		var err error
 		if counter, err = r.starting(ctx); err != nil {
 			return keysource.Series{}, err
@@ -356,7 +364,7 @@ func (r *Rows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 		return keysource.Series{First: got.First}, err
 	}
 	s := keysource.Series{First: got.First, Next: got.First, Epoch: 1, Own: true}
-	// The sum of the first integer and the size may not fit an int64.
+	// First plus size might not fit an int64.
 	s.Last = min(got.First-1, r.series.Sequence.Greatest()-size) + size
 	there, err := r.row(ctx, s.First)
 	if err != nil {
@@ -369,7 +377,8 @@ func (r *Rows) make(ctx context.Context, seen int64) (keysource.Series, error) {
 	return s, err
 }
 
-// GiveUp ends this owner's right to a series, and removes one that is used up.
+// GiveUp ends this owner's right to a series of integers, and deletes the series if it
+// is used up.
 func (r *Rows) GiveUp(ctx context.Context, s keysource.Series, to int64) error {
 	if err := r.open(ctx); err != nil {
 		return err
@@ -385,7 +394,7 @@ func (r *Rows) GiveUp(ctx context.Context, s keysource.Series, to int64) error {
 	return err
 }
 
-// Advance makes every series that is opened from now on begin at to or above.
+// Advance makes every series of integers that is made from now on begin at to or above.
 func (r *Rows) Advance(ctx context.Context, to int64) error {
 	if err := r.open(ctx); err != nil {
 		return err

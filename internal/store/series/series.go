@@ -1,6 +1,6 @@
-// Package series keeps the runs of integers that processes own, in keyfill_series, for a
-// [keysource.Recycled]. The counter of new series is a row of keyfill_sequences, which
-// package reserver opens.
+// Package series keeps series (runs of integers that one process owns) in
+// keyfill_series, for a [keysource.Recycled]. The counter of new series is a row of
+// keyfill_sequences, which package reserver opens.
 package series
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Options name series in keyfill_series, and the owner of those that are
-// taken. Sequence and Owner are needed.
+// Options name a group of series in keyfill_series, and the owner that takes them.
+// Sequence and Owner must be set.
 type Options struct {
-	// Sequence is the counter of new series, a row of keyfill_sequences: its
-	// next value is the first integer of the next one. It binds the series to
-	// their columns. Where its Start is 0, the first one begins above the
-	// greatest key, at a multiple of Size and 1. Its Parameters must be empty:
-	// they say how long a series is. It must have neither a Table, a Lock, a
-	// Procedure nor a Codec.
+	// Sequence is the counter of new series of integers, a row of keyfill_sequences: its
+	// next value is the first integer of the next series. It binds the series to their
+	// columns. If its Start is 0, the first series begins above the greatest key, at a
+	// multiple of Size plus 1. Its Parameters must be empty, since they are set to the
+	// size of a series. It must have neither a Table, a Lock, a Procedure nor a Codec.
 	Sequence sequence.Sequence
 
-	Size  int64         // integers of a series, for good; 0 is keysource.DefaultSeries
-	Lease time.Duration // for which a series belongs to its owner; 0 is keysource.DefaultLease
+	Size  int64         // how many integers a series has, which may never change; zero means keysource.DefaultSeries
+	Lease time.Duration // how long a series belongs to its owner; zero means keysource.DefaultLease
 
-	// Owner differs for each source, however short it lives: a random text, with
-	// something by which people recognize the source, of 1 to 190 characters.
+	// Owner differs for each source, even for one that lives for a moment: a random text,
+	// with a part by which people recognize the source, of 1 to 190 characters.
 	Owner string
 }
 
-// check returns the error of series that no database could serve.
+// check returns an error if the options are such that no database could serve the
+// series of integers.
 func (o *Options) check() error {
 	q := &o.Sequence
 	switch {
@@ -51,5 +51,5 @@ func (o *Options) check() error {
 	return nil
 }
 
-// maxLease fits the milliseconds of SQL Server's DATEADD, an int.
+// maxLease is short enough that its milliseconds fit the int of SQL Server's DATEADD.
 const maxLease = 20 * 24 * time.Hour

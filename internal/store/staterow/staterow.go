@@ -1,6 +1,7 @@
-// Package staterow reads and makes the rows of keyfill_sequences by their names, and reads
-// and writes the marks in their incarnation: where a row ends, and whether it has begun at
-// a given start. Every package that keeps something in such a row stands on it.
+// Package staterow reads and makes rows of keyfill_sequences by their names, and reads
+// and writes the marks in their incarnation (the random text that identifies a row):
+// the end of the row, and whether its sequence was begun at a given start. Every
+// package that stores something in such a row uses it.
 package staterow
 
 import (
@@ -11,19 +12,20 @@ import (
 	"github.com/keyfill/keyfill/internal/store/engine"
 )
 
-// Row is a row as it was read.
+// Row is a row of keyfill_sequences or of a key table of the application, as it was
+// read.
 type Row struct {
 	Next                      int64
 	Server                    string // as in keysource.Reservation
 	Table, Column, Parameters string
 
-	Incarnation string // "" in a key table
+	Incarnation string // empty in a key table
 
-	Value   int64 // the value for next in a key table
-	Version any   // as it is compared
+	Value   int64 // the value in a key table from which Next is computed
+	Version any   // the version column of a key table, in the form in which it is compared
 }
 
-// Read returns the row of a name, nil when there is none.
+// Read returns the row called name, nil if it does not exist.
 func Read(ctx context.Context, s *store.Store, name string) (*Row, error) {
 	query, err := s.Server.PutInto(ctx, s.Engine.Rows.Read.Text)
 	if err != nil {
@@ -44,7 +46,7 @@ func Read(ctx context.Context, s *store.Store, name string) (*Row, error) {
 	return stored, nil
 }
 
-// Of returns the row in an answer: next_value, incarnation, server, table_name,
+// Of converts an answer to a Row: next_value, incarnation, server, table_name,
 // column_name and parameters.
 func Of(row [6]any) (*Row, error) {
 	next, err := store.Integer(row[0])
@@ -61,7 +63,7 @@ func Of(row [6]any) (*Row, error) {
 	}, nil
 }
 
-// Make makes a row, or raises the next value of one that is there.
+// Make inserts a row, or raises the next value if the row exists.
 func Make(ctx context.Context, s *store.Store, name string, next int64, table, column, parameters string) error {
 	create := s.Engine.Rows.Create
 	v := engine.Values{Name: name, Next: next, Table: table, Column: column, Parameters: parameters}
@@ -69,9 +71,9 @@ func Make(ctx context.Context, s *store.Store, name string, next int64, table, c
 	return err
 }
 
-// ErrRemoved is a row that is not there although it has just been made.
+// ErrRemoved is returned if a row does not exist although it has just been made.
 var ErrRemoved = errors.New("the row was removed as soon as it was made")
 
-// SeenTries is how often to look for a row that has just been made: on MariaDB the next
-// statement of another connection may not yet see the commit of another process.
+// SeenTries is how often a row that has just been made is looked for: on MariaDB the
+// next statement of another connection may not yet see the commit of another process.
 const SeenTries = 5

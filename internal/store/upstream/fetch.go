@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	// putLimit is how long a block that was fetched beforehand may take to be installed.
+	// putLimit is how long it may take to install a block of integers that was fetched
+	// beforehand.
 	putLimit = 8 * time.Second
 
-	// advanceLimit is how long the upstream may take to be raised: on a connection that was
-	// cut no answer ever comes.
+	// advanceLimit is how long it may take to raise the upstream store: on a connection
+	// that was cut no answer ever comes.
 	advanceLimit = 4 * time.Second
 )
 
-// next installs the block in hand, or starts to fetch one.
+// next installs the fetched block of integers that this process holds, or begins to
+// fetch one.
 func (u *Upstream) next(ctx context.Context, rows Rows, l Level, n int64) {
 	if u.inHand(l) {
 		_ = u.put(ctx, rows) // the next call that needs a block returns the error
@@ -30,9 +32,8 @@ func (u *Upstream) next(ctx context.Context, rows Rows, l Level, n int64) {
 	u.fetch(rows, n)
 }
 
-// fetch starts to fetch a block of n integers at least, unless one is being fetched. It
-// returns a channel that is closed at the end of the attempt that is under way, nil after
-// Close.
+// fetch begins to fetch a block of at least n integers, unless one is being fetched. It
+// returns a channel that is closed when the running attempt ends, or nil after Close.
 func (u *Upstream) fetch(rows Rows, n int64) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -49,7 +50,8 @@ func (u *Upstream) fetch(rows Rows, n int64) <-chan struct{} {
 	return u.fetching
 }
 
-// run is the goroutine that fetches one block. While the upstream is down it goes on.
+// run fetches one block; it is a goroutine of its own. It goes on trying while the
+// upstream store is down.
 func (u *Upstream) run(rows Rows, size int64) {
 	for {
 		b, err := u.block(size)
@@ -79,22 +81,23 @@ func (u *Upstream) run(rows Rows, size int64) {
 	}
 }
 
-// putSoon is put for a block that was fetched beforehand. Where it fails the block is a gap,
-// or the next reservation puts it, which then sees the error.
+// putSoon installs a block of integers that was fetched beforehand. If that fails, the
+// block is a gap, or the next reservation tries to install it and returns the error.
 func (u *Upstream) putSoon(rows Rows) {
 	ctx, cancel := context.WithTimeout(u.ended, putLimit)
 	defer cancel()
 	_ = u.put(ctx, rows)
 }
 
-// block asks the upstream for a block of size integers, or of as many as it has left.
+// block asks the upstream store for a block of size integers, or of as many as it has
+// left.
 func (u *Upstream) block(size int64) (Block, error) {
 	u.mu.Lock()
 	l := u.known
 	u.mu.Unlock()
 	if l.Next > max(l.given(), 1) {
-		// The row was raised above its blocks: no lower integer may come. Where it fails,
-		// the reservation raises the upstream first.
+		// The row was raised above its blocks of integers, so lower integers must not come.
+		// If raising the upstream store fails here, the reservation raises it first.
 		ctx, cancel := context.WithTimeout(u.ended, advanceLimit)
 		_ = u.blocks.Advance(ctx, l.Next)
 		cancel()
@@ -110,8 +113,8 @@ func (u *Upstream) block(size int64) (Block, error) {
 	}
 }
 
-// Advance raises the next value of the row. It raises the upstream first, unless the blocks
-// of the row reach as far.
+// Advance raises the next value of the row. It first raises the upstream store, unless
+// the blocks of the row reach as far.
 func (u *Upstream) Advance(ctx context.Context, rows Rows, to int64) error {
 	l, err := rows.ReadLevel(ctx)
 	if err != nil {
@@ -127,13 +130,13 @@ func (u *Upstream) Advance(ctx context.Context, rows Rows, to int64) error {
 	return rows.Raise(ctx, to)
 }
 
-// unreached returns the error of an upstream that could not be raised.
+// unreached returns the error for an upstream store that could not be raised.
 func (u *Upstream) unreached(cause error) error {
 	return anchor.Errorf("store-down", "the store %q, which gives the blocks, is not raised above the key (%w): insert again when it answers", u.o.Store, cause)
 }
 
-// floored is the state of the upstream, which may not stand below the blocks that the
-// database has had from it.
+// floored reserves from the state of the upstream store (its stored counter), and
+// refuses integers below the blocks of integers that the database has had from it.
 type floored struct {
 	u *Upstream
 
@@ -141,9 +144,9 @@ type floored struct {
 	first, next keysource.Reserver // before the database has had a block, and after that
 }
 
-// state returns the state of the upstream. A state that is not there is made for a database
-// that has had no block yet: which blocks other databases hold of one that is gone is not
-// known.
+// state returns the state (stored counter) of the upstream store. If it does not exist,
+// it is made only for a database that has had no block of integers yet: once blocks
+// were given, other databases may hold blocks of the lost state, which nothing lists.
 func (f *floored) state() (r keysource.Reserver, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -186,8 +189,8 @@ func (f *floored) Advance(ctx context.Context, to int64) error {
 	return r.Advance(ctx, to)
 }
 
-// backError is returned when the upstream stands below the blocks that the database has had
-// from it.
+// backError is returned when the next integer of the upstream store is below the blocks
+// of integers that the database has had from it.
 type backError struct{ at, floor int64 }
 
 func (e *backError) Error() string {
@@ -195,21 +198,21 @@ func (e *backError) Error() string {
 		anchor.Plain(keysource.ErrStoreBack.Error()), e.at, e.floor)
 }
 
-// Unwrap returns what it means.
+// Unwrap returns the sentinels of keysource that the error stands for.
 func (e *backError) Unwrap() []error {
 	return []error{keysource.ErrStoreBack, keysource.ErrStoreState}
 }
 
-// Stats is the state of an [Upstream] at one moment.
+// Stats describes an [Upstream] at one moment.
 type Stats struct {
-	Left    int64 // integers that the rows had left when this process saw them last
-	Block   int64 // how many the next block has; 0 where that is not known yet
-	Fetches int64 // blocks that this process has fetched
-	Errors  int64 // attempts of this process that have failed
+	Left    int64 // how many integers the rows had left when this process last read them
+	Block   int64 // how many integers the next block has; 0 if that is not known yet
+	Fetches int64 // how many blocks this process has fetched
+	Errors  int64 // how many attempts of this process have failed
 	Err     error // the error of the last attempt; nil after a block
 }
 
-// Stats returns the state of the upstream. It does no I/O.
+// Stats returns the present figures of the upstream store. It does no I/O.
 func (u *Upstream) Stats() Stats {
 	u.mu.Lock()
 	st := Stats{Left: u.known.left(), Block: u.size, Err: u.failed}

@@ -7,28 +7,30 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// A sequence may have its integers from another store, the upstream, in blocks: its row
-// then stands in the middle between that store and the processes. Two rows of
-// keyfill_sequences hold two blocks. The row of the sequence has the block in use: where
-// it stands in next_value, and where it ends after its incarnation, as a row beside
-// another sequence has its end. A second row, "orders.id (spare)", has the next block.
+// A sequence may get its integers from another store, the upstream, in blocks (ranges
+// of integers): its row then stands between that store and the processes. Two rows of
+// keyfill_sequences hold two blocks. The row of the sequence has the block in use:
+// next_value is its lowest free integer, and the end of the block follows the
+// incarnation, like the end of a row that shares its column with another sequence. A
+// second row, "orders.id (spare)", has the next block.
 //
-// Each of the two is changed by one UPDATE that compares the incarnation, in which the end
-// stands, with the one that was read. The ends of one row only grow, so that an UPDATE
-// which comes twice, or late, changes nothing:
+// Each of the two rows is changed by one UPDATE that compares the incarnation, which
+// contains the end, with the one that was read. The end of a row only grows, so an
+// UPDATE that arrives twice, or late, changes nothing:
 //
-//	install   writes a block into the second row, where its last one was put into use
-//	turn      puts the block of the second row into use, where the end of the first row
-//	          is the one that was read
+//	install   writes a block into the second row, after its last block was put into use
+//	turn      puts the block of the second row into use, if the end of the first row is
+//	          still the one that was read
 //
-// The second row carries the identity of the first one: a row that was removed and is made
-// again has another identity, and takes no block that the row before may have used.
+// The second row carries the identity of the first one: a row that was removed and is
+// made again has another identity, and gets no block that the former row may have used.
 
-// Parameters are the [sequence.Sequence].Parameters of a sequence whose integers come from
-// an upstream. A process whose policy names none does not use its row.
+// Parameters are the [sequence.Sequence].Parameters of a sequence whose integers come
+// from an upstream (another store). A process whose policy names no upstream does not
+// use its row.
 const Parameters = "upstream"
 
-// Level is the state of the two rows of a sequence with an upstream.
+// Level is what the two rows of a sequence with an upstream store hold at one moment.
 type Level struct {
 	Next  int64  // the lowest integer of the block in use that is not reserved
 	Block string // the incarnation of the first row
@@ -37,10 +39,12 @@ type Level struct {
 	Spare      string // the incarnation of the second row; empty if there is none
 }
 
-// End returns the end (exclusive) of the block in use, 0 where there was none yet.
+// End returns the end (exclusive) of the block of integers in use, 0 if there was none
+// yet.
 func (l Level) End() int64 { return staterow.EndOf(l.Block) }
 
-// SpareEnd returns the end of the last block that was installed, 0 where there was none.
+// SpareEnd returns the end (exclusive) of the last block of integers that was installed
+// in the second row, 0 if there was none.
 func (l Level) SpareEnd() int64 {
 	if l.Spare == "" || staterow.IdentityOf(l.Spare) != staterow.IdentityOf(l.Block) {
 		return 0
@@ -48,13 +52,16 @@ func (l Level) SpareEnd() int64 {
 	return staterow.EndOf(l.Spare)
 }
 
-// hasSpare reports whether the second row has a block that is still to be put into use.
+// hasSpare reports whether the second row has a block of integers that was not put into
+// use yet.
 func (l Level) hasSpare() bool { return l.SpareEnd() > max(l.End(), l.Next) }
 
-// given returns the end of all blocks that the two rows have had.
+// given returns the end (exclusive) of all blocks of integers that the two rows have
+// had.
 func (l Level) given() int64 { return max(l.End(), l.SpareEnd()) }
 
-// first returns where the block in use begins, 0 where that is not known.
+// first returns the first integer of the block of integers in use, 0 if that is not
+// known.
 func (l Level) first() int64 {
 	if l.End() > 0 && l.SpareEnd() == l.End() {
 		return l.SpareFirst
@@ -71,45 +78,46 @@ func (l Level) left() int64 {
 	return left
 }
 
-// turned returns the level after a turn.
+// turned returns the level after the block of the second row was put into use.
 func (l Level) turned() Level {
 	l.Next = max(l.Next, l.SpareFirst)
 	l.Block = staterow.WithEnd(l.Block, l.SpareEnd())
 	return l
 }
 
-// installed returns the level after a block was installed.
+// installed returns the level after block b was written into the second row.
 func (l Level) installed(b Block) Level {
 	l.SpareFirst, l.Spare = b.First, staterow.WithEnd(l.Block, b.End)
 	return l
 }
 
-// Block are the integers from First to End, which is not one of them.
+// Block is the range of integers from First to End, without End.
 type Block struct{ First, End int64 }
 
-// Rows are the two rows of a sequence with an upstream.
+// Rows reads and changes the two rows of a sequence with an upstream store.
 type Rows interface {
-	// ReserveRow reserves from the block in use. If fewer integers are left, it reserves
-	// these, and N is their number.
+	// ReserveRow reserves from the block of integers in use. If the block has fewer than n
+	// integers left, it reserves these and returns their number in N.
 	ReserveRow(ctx context.Context, n, seen int64) (keysource.Reservation, error)
 
 	// ReadLevel reads both rows.
 	ReadLevel(ctx context.Context) (Level, error)
 
-	// Install writes a block into the second row, and Turn puts that block into use. They
-	// report false, and have changed nothing, where a row is not as it was read. After an
-	// error the rows may have been changed or not.
+	// Install writes a block of integers into the second row, and Turn puts that block
+	// into use. They return false, and have changed nothing, if a row is not as it was
+	// read. After an error the rows may or may not have been changed.
 	Install(ctx context.Context, was Level, b Block) (bool, error)
 	Turn(ctx context.Context, was Level) (bool, error)
 
-	// Raise makes the block in use go on from to or above.
+	// Raise makes the next integer of the block of integers in use to or greater.
 	Raise(ctx context.Context, to int64) error
 
-	// BlockEnd returns the end of the block in use, as the last answer has shown it.
+	// BlockEnd returns the end (exclusive) of the block in use, from the last answer.
 	BlockEnd() int64
 
-	// NeedsAll reports whether a reservation of fewer integers is of no use, IsOurs whether
-	// the rows can be used at any time, and MayWait whether a call may wait for the upstream.
+	// NeedsAll reports whether a reservation of fewer integers is useless, IsOurs whether
+	// the rows can be used at any time, and MayWait whether a call may wait for the
+	// upstream store.
 	NeedsAll() bool
 	IsOurs() bool
 	MayWait() bool

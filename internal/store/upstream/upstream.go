@@ -1,7 +1,8 @@
-// Package upstream gets the integers of a sequence from another store, block by block, and
-// keeps one block in reserve. It decides when to fetch a block and when to put it into use.
-// It changes the two rows with the blocks by the interface [Rows], which package reserver
-// implements over keyfill_sequences and a simulation over its own database.
+// Package upstream gets the integers of a sequence from another store, block by block
+// (a block is a range of integers), and keeps one block in reserve. It decides when to
+// fetch a block and when to put it into use. It changes the two rows with the blocks
+// through the interface [Rows], which package reserver implements over
+// keyfill_sequences and a simulation over its own database.
 package upstream
 
 import (
@@ -18,80 +19,83 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Options say where the blocks of a sequence come from. Open has to be set.
+// Options say where the blocks of a sequence come from. Open must be set.
 type Options struct {
 	Store string // the name of the upstream in errors
 
-	// Open returns the state of the upstream. A missing state is an error, unless isNew
-	// is set: then it is made, at start. Open does no I/O.
+	// Open returns a Reserver of the upstream's state (its stored counter). A missing
+	// state is an error, unless isNew is set: then it is made, at start. Open does no I/O.
 	Open func(start int64, isNew bool) (keysource.Reserver, error)
 
-	// Block is how many integers a block has; 0 lets the number follow the use, so that a
-	// block lasts for Lasts, which is a minute where it is 0.
+	// Block is how many integers a block has. If it is zero, the number follows the use,
+	// so that a block lasts for Lasts; zero there means a minute.
 	Block int64
 	Lasts time.Duration
 
-	// Max is the last integer, as in [sequence.Sequence].
+	// Max is the last integer, as in a [sequence.Sequence].
 	Max int64
 
-	// OnStoreRollback is the remedy for an upstream that stands below the blocks that
-	// this database has had from it.
+	// OnStoreRollback is the remedy for an upstream store whose next integer is below the
+	// blocks of integers that this database has had from it.
 	OnStoreRollback keysource.Remedy
 
 	Env keysource.Env
 }
 
 const (
-	// firstUpstreamBlock is the size of the first block that follows the use, and
-	// leastUpstreamBlock of the smallest one.
+	// firstUpstreamBlock is the size of the first block of integers if the size follows
+	// the use, and leastUpstreamBlock is the smallest size.
 	firstUpstreamBlock = 1000
 	leastUpstreamBlock = 100
 
-	// mostUpstreamBlock bounds such a block, and so does this part of all integers.
+	// mostUpstreamBlock is the largest size of a block of integers that follows the use; a
+	// block also has at most 1/upstreamShare of all integers.
 	mostUpstreamBlock = 1_000_000_000
 	upstreamShare     = 64
 
-	// A block is at most so many times as large as the one before, and not less than a
-	// half of it.
+	// A block is at most upstreamGrowth times as large as the block of integers before it,
+	// and at least half as large.
 	upstreamGrowth = 8
 
 	defaultUpstreamLasts = time.Minute
 
-	// upstreamLooks is how often in a block a process looks whether there is a next one:
-	// the process that was to fetch it may have ended.
+	// upstreamLooks is how often, during one block, a process checks whether there is a
+	// next block of integers: the process that was to fetch it may have ended.
 	upstreamLooks = 8
 
-	// upstreamTries is how often the rows are found changed by others.
+	// upstreamTries is how often a call tries again after other processes have changed the
+	// rows.
 	upstreamTries = 20
 
 	upstreamPause = 50 * time.Millisecond
 )
 
-// Upstream gets the blocks of one sequence from another store. The next block is fetched
-// when the last one that was fetched comes into use, so that the store may be down while
-// a block lasts. It has a goroutine while it fetches; Close ends it. It is safe for
-// concurrent use and must not be copied.
+// Upstream gets the blocks of one sequence from another store. It fetches the next
+// block of integers when the last one that was fetched comes into use, so that the
+// store may be down while a block lasts. It has a goroutine while it fetches; Close
+// ends it. It is safe for concurrent use and must not be copied.
 type Upstream struct {
 	o      Options
-	blocks *keysource.Sequence // gives the integers of the upstream
-	start  atomic.Int64        // where a state begins that is not there
+	blocks *keysource.Sequence // reserves the integers of the upstream
+	start  atomic.Int64        // where the upstream's state begins if it does not exist
 	floor  atomic.Int64        // the end of the blocks that the database is known to have had
 
-	ended context.Context // when it is closed
+	ended context.Context // canceled by Close
 	close context.CancelFunc
 
-	mu       sync.Mutex // guards the fields below; never held while a store is asked
-	known    Level      // as the rows were seen last
-	use      blockUse   // of the block in use
-	usedUp   blockUse   // of the one before, which a rollback may put into use again
-	size     int64      // of the next block; 0 where it is not known yet
-	hand     Block      // that was fetched and is not installed yet
+	mu       sync.Mutex // guards the fields below; never held while a store is queried
+	known    Level      // the rows as they were last read
+	use      blockUse   // how the block in use began
+	usedUp   blockUse   // the same for the block before it, which a rollback may put into use again
+	size     int64      // the size of the next block; 0 if it is not known yet
+	hand     Block      // the block that was fetched and is not installed yet
 	fetching chan struct{}
-	failed   error // of the last attempt; nil after a block
+	failed   error // the error of the last attempt; nil after a block
 	closed   bool
 }
 
-// blockUse is where a block stood when it was first seen in use, and when that was.
+// blockUse is the next integer of a block of integers when it was first seen in use,
+// and the time of that.
 type blockUse struct {
 	from  int64
 	since time.Time
@@ -107,7 +111,8 @@ func New(o Options) (*Upstream, error) {
 	u := &Upstream{o: o, size: o.Block}
 	u.start.Store(1)
 	u.ended, u.close = context.WithCancel(context.Background())
-	// Of blocks of 1 nothing is kept: each block is one reservation of its size.
+	// With blocks of 1 the sequence keeps no integers: each block is one reservation of
+	// its size.
 	blocks, err := keysource.NewSequence(keysource.SequenceOptions{
 		Reserver: &floored{u: u}, Block: 1, Max: o.Max, OnStoreRollback: o.OnStoreRollback,
 	}, o.Env)
@@ -118,8 +123,8 @@ func New(o Options) (*Upstream, error) {
 	return u, nil
 }
 
-// Close ends a fetch. It waits for that until ctx ends, and returns the context's error
-// then. A block that is not installed yet is a gap.
+// Close cancels a running fetch and waits until it has ended. If ctx ends first, Close
+// returns the context's error. A block that is not installed yet is a gap.
 func (u *Upstream) Close(ctx context.Context) error {
 	u.mu.Lock()
 	u.closed = true
@@ -142,8 +147,8 @@ func (u *Upstream) Close(ctx context.Context) error {
 	return err
 }
 
-// Reserve reserves n integers from the block in use. Where the block has fewer left, it puts
-// the next one into use, or waits for the upstream.
+// Reserve reserves n integers from the block of integers in use. If the block has fewer
+// left, it puts the next one into use, or waits for the upstream store.
 func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keysource.Reservation, error) {
 	for range upstreamTries {
 		got, err := rows.ReserveRow(ctx, n, seen)
@@ -159,9 +164,10 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 		}
 		u.note(l)
 		if err == nil && l.End() > 0 {
-			return got, nil // it has gone back
+			return got, nil // the row has gone back
 		}
-		// A row that was made again has no block yet, whose integers will be above seen.
+		// A row that was made again has no block of integers yet; the integers of its block
+		// will be above seen.
 		switch left := min(l.End(), u.o.Max+1) - l.Next; {
 		case left >= n, left > 0 && !rows.NeedsAll():
 			continue // another process has put a block into use
@@ -185,13 +191,15 @@ func (u *Upstream) Reserve(ctx context.Context, rows Rows, n, seen int64) (keyso
 	return keysource.Reservation{}, errLevel
 }
 
-// errLevel is returned where other processes have changed the rows each time.
+// errLevel is returned if other processes have changed the rows at each try.
 var errLevel = anchor.New("contention", "other processes have put each block into use before this one could: take larger blocks by upstream_block or upstream_lasts")
 
-// ErrNoBlock is returned where no block has integers left, and [Rows.MayWait] reports false.
+// ErrNoBlock is returned if all blocks of integers are used up and [Rows.MayWait]
+// returns false.
 var ErrNoBlock = anchor.New("store-down", "the store that gives the blocks has to be asked first: wait for it, and ask again")
 
-// supply gives the second row a block, if neither row has an integer left.
+// supply gives the second row a block of integers, when neither row has an integer
+// left.
 func (u *Upstream) supply(ctx context.Context, rows Rows, l Level, n int64) error {
 	if u.inHand(l) {
 		return u.put(ctx, rows)
@@ -203,7 +211,7 @@ func (u *Upstream) supply(ctx context.Context, rows Rows, l Level, n int64) erro
 	return u.await(ctx, done)
 }
 
-// await waits for an attempt to fetch a block.
+// await waits until an attempt to fetch a block of integers ends.
 func (u *Upstream) await(ctx context.Context, done <-chan struct{}) error {
 	if done == nil {
 		return keysource.ErrClosed
@@ -220,7 +228,7 @@ func (u *Upstream) await(ctx context.Context, done <-chan struct{}) error {
 	case failed != nil:
 		return u.empty(failed)
 	case err != nil && u.Stats().Err != nil:
-		// The upstream has failed, and is still being asked.
+		// The upstream has failed, and is asked again.
 		return u.empty(anchor.Errorf("store-down", "%w: %w", keysource.ErrStoreDown, err))
 	case err != nil:
 		return u.empty(err)
@@ -228,7 +236,7 @@ func (u *Upstream) await(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// Await waits for a block after [ErrNoBlock].
+// Await waits for a block of integers, for a caller that got [ErrNoBlock].
 func (u *Upstream) Await(ctx context.Context) error {
 	u.mu.Lock()
 	fetching, ready := u.fetching, u.hand.End > 0
@@ -236,7 +244,7 @@ func (u *Upstream) Await(ctx context.Context) error {
 	if fetching == nil && ready {
 		return nil
 	}
-	if fetching == nil { // it has ended meanwhile, with or without a block
+	if fetching == nil { // the attempt has ended meanwhile, with or without a block
 		ended := make(chan struct{})
 		close(ended)
 		fetching = ended
@@ -244,14 +252,14 @@ func (u *Upstream) Await(ctx context.Context) error {
 	return u.await(ctx, fetching)
 }
 
-// used records that integers of the block in use were reserved, and gets the next block if
-// that is due.
+// used records that integers of the block in use were reserved, and fetches or installs
+// the next block if it is time.
 func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 	u.mu.Lock()
 	u.known.Next = max(u.known.Next, b.End)
 	known := u.known.End() == rows.BlockEnd()
-	// On a connection of the application the block that was installed may have been rolled
-	// back.
+	// On a connection of the application a rollback may have removed the block of integers
+	// that was installed.
 	lacks := !u.known.hasSpare() || !rows.IsOurs() && u.passes(b)
 	look := !known || lacks && (u.hand.End > 0 || u.fetching == nil && u.passes(b))
 	u.mu.Unlock()
@@ -260,7 +268,7 @@ func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 	}
 	l, err := rows.ReadLevel(ctx)
 	if err != nil {
-		return // the integers are good, and the next call that needs a block returns the error
+		return // the reserved integers are valid, and the next call that needs a block returns the error
 	}
 	u.note(l)
 	if !l.hasSpare() && known {
@@ -268,16 +276,17 @@ func (u *Upstream) used(ctx context.Context, rows Rows, b Block) {
 	}
 }
 
-// passes reports whether a reservation passes one of the points of a block at which a
-// process looks for the next block. Each reservation is another process's, so that one of
-// them looks at each point. The caller holds mu, as for the functions below.
+// passes reports whether a reservation passes one of the points of a block of integers
+// at which a process checks for the next block. Only one process reserves the integers
+// at each point, so only one process checks there. The caller holds mu, as for the
+// functions below.
 func (u *Upstream) passes(b Block) bool {
 	first := cmp.Or(u.known.first(), u.use.from)
 	step := max((u.known.End()-first)/upstreamLooks, 1)
 	return (b.First-first)/step != (b.End-first)/step
 }
 
-// note records the state of the rows.
+// note records a level: what the two rows with the blocks hold now.
 func (u *Upstream) note(l Level) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -285,7 +294,7 @@ func (u *Upstream) note(l Level) {
 		if l.End() > u.known.End() {
 			u.adapt(l)
 			u.usedUp, u.use = u.use, blockUse{l.Next, u.o.Env.Now()}
-		} else { // a rollback has put the block before into use again
+		} else { // a rollback has put the block before it into use again
 			u.use = u.usedUp
 		}
 	}
@@ -298,9 +307,10 @@ func (u *Upstream) note(l Level) {
 	}
 }
 
-// adapt sets the size of the next block, when a level shows another block in use than was
-// known. It looks at how fast the last one was used; a clock that was set back says
-// nothing. The first time it is the size of the block that was there.
+// adapt sets the size of the next block of integers, when a level shows another block
+// in use than was known. It computes the size from how fast the last block was used; if
+// the clock was set back, the size stays. The first time, it takes the size of the
+// block in the second row.
 func (u *Upstream) adapt(l Level) {
 	if u.o.Block > 0 {
 		return
@@ -318,12 +328,13 @@ func (u *Upstream) adapt(l Level) {
 	u.size = min(max(u.size, leastUpstreamBlock), u.most())
 }
 
-// most is the size of the largest block that follows the use.
+// most returns the size of the largest block of integers that follows the use.
 func (u *Upstream) most() int64 { return max(min(mostUpstreamBlock, u.o.Max/upstreamShare), 1) }
 
-// inHand reports whether there is a block that may be installed into rows that stand at l.
-// A block below the blocks that the rows have had would break their order: another process
-// has fetched a later one and has installed it first. It is a gap.
+// inHand reports whether this process holds a fetched block of integers that may be
+// installed into rows with level l. A block below the blocks that the rows have had
+// would break their order, since another process has fetched a later block and
+// installed it first. Such a block is discarded, and is a gap.
 func (u *Upstream) inHand(l Level) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -333,7 +344,7 @@ func (u *Upstream) inHand(l Level) bool {
 	return u.hand.End > 0
 }
 
-// take removes and returns the block in hand.
+// take removes and returns the fetched block of integers that this process holds.
 func (u *Upstream) take() Block {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -342,8 +353,9 @@ func (u *Upstream) take() Block {
 	return b
 }
 
-// put installs the block in hand where the second row has none. A block whose UPDATE was
-// sent is never sent again, whatever the answer was: database/sql may have sent it twice.
+// put installs the fetched block in the second row, if that has none. A block whose
+// UPDATE was sent is never sent again, whatever the answer was: database/sql may have
+// sent it twice.
 func (u *Upstream) put(ctx context.Context, rows Rows) error {
 	for range upstreamTries {
 		l, err := rows.ReadLevel(ctx)
@@ -355,7 +367,7 @@ func (u *Upstream) put(ctx context.Context, rows Rows) error {
 			return nil
 		}
 		if l.Spare == "" {
-			if _, err := rows.Install(ctx, l, Block{}); err != nil { // it makes the row
+			if _, err := rows.Install(ctx, l, Block{}); err != nil { // an empty block makes the row
 				return err
 			}
 			continue
@@ -373,12 +385,12 @@ func (u *Upstream) put(ctx context.Context, rows Rows) error {
 	return errLevel
 }
 
-// empty returns the error of a sequence without an integer.
+// empty returns the error of a sequence that has no integer left.
 func (u *Upstream) empty(cause error) error { return &Error{Store: u.o.Store, cause: cause} }
 
-// Error is returned when the blocks of a sequence are used up and its upstream has
-// given no other one. It wraps the error of the upstream, and [keysource.ErrStoreState]
-// where asking again does not help.
+// Error is returned when the blocks of a sequence are used up and its upstream store
+// gives no other block of integers. It wraps the error of the upstream, and
+// [keysource.ErrStoreState] if asking again does not help.
 type Error struct {
 	Store string // the name of the upstream in the policy
 	cause error
@@ -388,7 +400,7 @@ func (e *Error) Error() string {
 	return "the block that the application's database had is used up, and the store \"" + e.Store + "\" gives no other one: " + anchor.Plain(e.cause.Error())
 }
 
-// Unwrap returns the causes.
+// Unwrap returns the cause, and keysource.ErrStoreState if asking again does not help.
 func (e *Error) Unwrap() []error {
 	for _, passing := range []error{keysource.ErrStoreDown, keysource.ErrExhausted, keysource.ErrClosed, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(e.cause, passing) {

@@ -1,5 +1,5 @@
-// Package worker keeps the time marks of snowflake workers, in keyfill_workers, for a
-// [keysource.Snowflake].
+// Package worker keeps the time marks of snowflake workers (until when each worker has
+// reserved the time for its keys) in keyfill_workers, for a [keysource.Snowflake].
 package worker
 
 import (
@@ -19,37 +19,40 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Worker is a number of a snowflake source: a row of keyfill_workers.
+// Worker names one worker number of a snowflake source: a row of keyfill_workers.
 type Worker struct {
-	Name   string // of the source's state: 1 to 190 characters
+	Name   string // the name of the source's state: 1 to 190 characters
 	Number int64
-	Owner  string // the process that raises the mark, at most 190 characters; for people
+	Owner  string // the process that raises the mark, for people; at most 190 characters
 
-	// Columns are the columns that the keys go to. A [Marker] binds the state to
-	// them, as a [sequence.Sequence] that is shared is bound: in keyfill_sequences.
+	// Columns are the columns that get the keys. A [Marker] binds the state to them by
+	// rows of keyfill_sequences, as a shared [sequence.Sequence] is bound.
 	Columns []store.Column
 
-	// Parameters describe the bits of a key. They are kept beside each column, and others
-	// are [store.ErrLayout]: keys of two layouts can be equal.
+	// Parameters describe the bits of a key. They are stored in the binding row of each
+	// column, and other ones there are [store.ErrLayout]: keys of two layouts can be
+	// equal.
 	Parameters string
 
 	// Exclusive means the same as in a [sequence.Sequence].
 	Exclusive bool
 
-	EnsureSchema bool // missing tables are created by a [Marker]
+	EnsureSchema bool // a [Marker] creates missing tables
 }
 
-// Mark raises the mark of a worker to until, in milliseconds since 1970, and returns the
-// mark before: 0 for one that was never raised. It is never lowered. As with
-// [sequence.Reserve], it has committed when it returns.
+// Mark raises the mark of a worker (the end of the time that is reserved for it) to
+// until, in milliseconds since 1970. It returns the mark before, 0 if it was never
+// raised. A mark is never lowered. As with [sequence.Reserve], the change has committed
+// when Mark returns.
 //
-// The time from before to until is the caller's alone: marks are raised one after the
-// other. The caller has no time if before is not below until.
+// The time from before to until belongs to the caller alone, since marks are raised one
+// after the other. The caller has no time if before is not below until.
 func Mark(ctx context.Context, s *store.Store, w Worker, until int64) (before int64, err error) {
 	return mark(ctx, s, w, until, 0)
 }
 
-// mark is [Mark] for a caller that knows the probable mark; known is 0 if it does not.
+// mark raises a mark as [Mark] does. known is what the caller believes the mark to be,
+// 0 if it does not know.
 func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (before int64, err error) {
 	if err := store.CheckName(w.Name); err != nil {
 		return 0, err
@@ -64,8 +67,8 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 		if enrolErr != nil && s.Inside {
 			return 0, enrolErr
 		}
-		// If two processes enrol one worker at once, Oracle gives one of them the
-		// error of the unique key; the row is there all the same.
+		// If two processes insert the row of one worker at once, Oracle reports a duplicate
+		// key to one of them. The row exists then.
 		for try := 1; err == nil && row == nil; try++ {
 			if row, err = raise(ctx, s, v, 0); row != nil || err != nil {
 				break
@@ -84,8 +87,9 @@ func mark(ctx context.Context, s *store.Store, w Worker, until, known int64) (be
 	return before, nil
 }
 
-// raise raises a mark and returns the value before; nil if there is no row. If a mark is
-// read before it is changed, a known one is not read first: the change itself proves it.
+// raise raises a mark and returns the value before; nil if there is no row. On an
+// engine where a mark is read before it is changed, a known mark is not read first: the
+// change succeeds only if it is right.
 func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([]any, error) {
 	if s.Engine.Workers.MarkRead.Text == "" {
 		return s.Update(ctx, s.Engine.Workers.Mark, v)
@@ -111,7 +115,7 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 		}
 		before, err := store.Integer(row[0])
 		if err != nil || before >= v.Until.(int64) {
-			return row, err // nothing to raise, and no time is reserved
+			return row, err // nothing has to be raised, and no time is reserved
 		}
 		if row, err := raiseFrom(ctx, s, v, before); row != nil || err != nil {
 			return row, err
@@ -120,8 +124,8 @@ func raise(ctx context.Context, s *store.Store, v engine.Values, known int64) ([
 	return nil, store.ErrContention
 }
 
-// raiseFrom raises a mark that is before, and answers with that; nil where the mark is
-// another one.
+// raiseFrom raises the mark if it is before, and returns that value; it returns nil if
+// the mark is another one.
 func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int64) ([]any, error) {
 	v.Old = before
 	changed, err := s.Conn.Exec(ctx, s.Engine.Workers.Mark.Text, s.Engine.Workers.Mark.Bind(v))
@@ -134,22 +138,23 @@ func raiseFrom(ctx context.Context, s *store.Store, v engine.Values, before int6
 	return []any{before}, nil
 }
 
-// Marker is the row of one worker, for a [keysource.Snowflake]. It is safe for
+// Marker raises the mark of one worker, for a [keysource.Snowflake]. It is safe for
 // concurrent use and must not be copied.
 type Marker struct {
 	store  *store.Store
 	worker Worker
 	opened atomic.Bool
-	known  atomic.Int64 // the mark as it last was; 0: not known
+	known  atomic.Int64 // the mark as it was last; 0 if it is not known
 }
 
 var _ keysource.Marker = (*Marker)(nil)
 
-// New returns the row of a worker. It does no I/O.
+// New returns the Marker of a worker. It does no I/O.
 func New(s *store.Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
 
-// Mark is [Mark]; before the first one the tables are looked for, and the
-// state is bound to its columns: another state's column is [store.ErrTaken].
+// Mark raises the mark as the function [Mark] does. Before the first mark it checks the
+// tables and binds the state to its columns; it returns [store.ErrTaken] if another
+// state has a column.
 func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	if err := m.open(ctx); err != nil {
 		return 0, err
@@ -157,15 +162,15 @@ func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error
 	if before, err = m.mark(ctx, until); err == nil || !m.lost(ctx, err) {
 		return before, err
 	}
-	// The mark that is made again is below the mark that this process knows, so its
-	// source gives up all time that other processes may have reserved.
+	// The new mark is below the mark that this process knows, so its source gives up all
+	// time that other processes may have reserved.
 	if err := m.open(ctx); err != nil {
 		return 0, err
 	}
 	return m.mark(ctx, until)
 }
 
-// mark raises the mark, and notes its new value.
+// mark raises the mark, and remembers its new value.
 func (m *Marker) mark(ctx context.Context, until int64) (before int64, err error) {
 	if before, err = mark(ctx, m.store, m.worker, until, m.known.Load()); err == nil {
 		m.known.Store(max(before, until))
@@ -217,11 +222,12 @@ func (m *Marker) open(ctx context.Context) error {
 	return nil
 }
 
-// State returns the [binding.Claim].State of snowflakes, whose numbers share it.
+// State returns the [binding.Claim].State of a snowflake source, which all its worker
+// numbers share.
 func State(name string) string { return name + " (workers)" }
 
-// binding returns the binding of a worker's state, which all workers' numbers
-// share. A sequence of the same name is another state.
+// binding returns the binding of the state to its columns. All worker numbers of a
+// source share it. A sequence with the same name is another state.
 func (w *Worker) binding() *binding.Binding {
 	b := &binding.Binding{State: State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Parameters: binding.Parameters, Fail: w.fail}
 	if w.Parameters != "" {
@@ -235,8 +241,8 @@ func (w *Worker) fail(cause error, format string, args ...any) *store.Error {
 	return &store.Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), Workers: true}
 }
 
-// Look returns the error that a [Marker] would return before its first mark: that another
-// state has a column of the worker, or that the tables are not there.
+// Look returns the error that a [Marker] would return before its first mark: another
+// state has a column of the worker, or the tables do not exist.
 func (w *Worker) Look(ctx context.Context, s *store.Store) error {
 	if err := store.CheckName(w.Name); err != nil {
 		return err
