@@ -7,8 +7,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store/native"
 )
 
-// bindTo binds a counter's state to a column of a table that it is going to fill,
-// unless that was done.
+// bindTo binds the state of a counter (its row in the store) to a column of a table
+// that it is going to fill, unless it is bound already.
 func (dr Drawing) bindTo(ctx context.Context, c *counter.Counter) error {
 	if c.Bound == nil || dr.On == nil && c.Bound.Row != nil {
 		return nil

@@ -19,24 +19,27 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// A state that is not a row of keyfill_sequences in the table's own database leaves a
-// row there that says which column it fills: a claim. So another source for the same
-// column is refused, whichever of the two comes first.
+// A claim is a row of keyfill_sequences that says which state (the stored counter of a
+// source) fills a column. A state that is not itself such a row in the table's own
+// database writes a claim there. So another source for the same column is refused,
+// whichever of the two comes first.
 
-// claimed says whether a claim is written, and when that was tried last.
+// claimed records whether a claim (a row that says which source fills a column) is
+// written, and when a process last tried to write it.
 type claimed struct {
 	noted bool
 	tried time.Time
 }
 
-// claim claims the column of a counter, and reports whether the claim will stay.
+// claim claims the column for a counter, by a row that says which source fills it, and
+// reports whether that row will stay.
 func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err error) {
 	if c.Claimer == nil {
 		return true, nil
 	}
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil || f.Unseen != nil {
-		return false, err // a temporary table's keys concern no other session
+		return false, err // the keys of a temporary table concern no other session
 	}
 	claim, err := c.Claimer(ctx, dr.On)
 	if err != nil {
@@ -49,7 +52,8 @@ func (dr Drawing) claim(ctx context.Context, c *counter.Counter) (done bool, err
 	return done, err
 }
 
-// claimColumn makes a claim in the application's own database.
+// claimColumn writes a claim (a row that says which source fills a column) into the
+// application's own database, and reports whether it will stay.
 func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bool, err error) {
 	if dr.On == nil && dr.Tables.StatesOnConnection() {
 		return false, nil
@@ -74,10 +78,10 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	}
 	noted, stays, err := dr.writeClaim(ctx, claim)
 	if again && claim.Exclusive && claim.State != "" && errors.Is(err, store.ErrBegun) {
-		// The other sequence has begun while this source was filling the column, and
-		// could not know of it. A process that starts does not stop a running one. The
-		// exception is a source that takes the greatest key plus one, which may be a key of
-		// the other sequence.
+		// The other sequence has begun while this source was filling the column, and could
+		// not know of it. A process that starts does not stop a running one. The exception is
+		// a source that takes the greatest key plus one, which may be a key of the other
+		// sequence.
 		noted, stays, err = false, false, nil
 	}
 	if err == nil && (stays || !noted) {
@@ -86,7 +90,7 @@ func (dr Drawing) claimColumn(ctx context.Context, claim binding.Claim) (done bo
 	return noted && stays, err
 }
 
-// nowOf returns the time of the sources' clock.
+// nowOf returns the current time of the sources' clock.
 func nowOf(env keysource.Env) time.Time {
 	if env.Now != nil {
 		return env.Now()
@@ -94,8 +98,9 @@ func nowOf(env keysource.Env) time.Time {
 	return time.Now()
 }
 
-// writeClaim writes a claim, and reports whether it is written, and whether it stays if the
-// statement's transaction is rolled back.
+// writeClaim writes a claim (a row that says which source fills a column), and reports
+// whether it is written, and whether it stays if the statement's transaction is rolled
+// back.
 func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, stays bool, err error) {
 	if !dr.Tables.StatesOnConnection() {
 		return noteClaim(ctx, dr.Tables.Stores, dr.Key.Rule.Source, claim, dr.Tables.StoreWait/2, relation.LentConn(dr.On))
@@ -116,15 +121,17 @@ func (dr Drawing) writeClaim(ctx context.Context, claim binding.Claim) (noted, s
 	if err := write(store.Within(d, dr.On.Own())); err != nil {
 		return false, false, err
 	}
-	// What this transaction has made, an earlier statement of it perhaps, may be
-	// rolled back.
+	// A row that this transaction has made, perhaps in an earlier statement, may be rolled
+	// back.
 	dr.own.Claimed = dr.own.Claimed || made
 	return noted, !dr.own.Claimed, nil
 }
 
-// noteClaim writes the claim of a source on a connection of our own, and reports whether it is
-// written and stays. It waits at most wait for the source's store. If the application's
-// database has no connection left, it looks for an existing claim on lent, and writes none.
+// noteClaim writes the claim (a row that says which source fills a column) of a source
+// on a connection of keyfill's own, and reports whether it is written and stays. It
+// waits at most wait for the source's store. If the application's database accepts no
+// more connections, it looks for an existing claim on the connection lent, and writes
+// none.
 func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, claim binding.Claim, wait time.Duration, lent driver.Conn) (noted, stays bool, err error) {
 	home, err := s.Get("")
 	if err != nil {
@@ -133,9 +140,9 @@ func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, cla
 	if table.NeedsClaim(src) {
 		schema.Of(home).EnsureClaims(ctx)
 	}
-	// The row of a state in the column's own database names the column itself, and a
-	// claim would keep that out. A user who may not ask whether the store is that database
-	// claims the column: then no state could be made there either.
+	// If the source's store is the column's own database, the row of the state (stored
+	// counter) names the column itself, and a claim would keep that row out. If a user may
+	// not find that out, the column is claimed: then no state could be made there either.
 	limited, cancel := context.WithTimeout(ctx, wait)
 	own, err := s.IsOwn(limited, src.Store)
 	cancel()
@@ -145,8 +152,9 @@ func noteClaim(ctx context.Context, s *statestore.Stores, src policy.Source, cla
 	case ctx.Err() != nil:
 		return false, false, ctx.Err()
 	case table.IsFull(err):
-		// A source whose store has no connection left waits for that. One whose store
-		// answers would give keys without a claim.
+		// If only the source's store accepts no more connections, the source has to wait for
+		// it anyway. If the column's own database accepts none, that is an error: a source
+		// whose store answers would give keys without a claim.
 		if err = home.ProbeAll(ctx); !table.IsFull(err) {
 			return false, false, nil
 		}

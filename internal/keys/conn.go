@@ -11,7 +11,8 @@ import (
 )
 
 // Conn is a connection of the application on which keys are drawn: its session, and the
-// counters that it alone has. Like a session, it is used by one goroutine at a time.
+// counters that only this connection uses. Like a session, it is used by one goroutine
+// at a time.
 type Conn struct {
 	relation.Session
 	sources *Sources
@@ -25,31 +26,32 @@ func (g *Conn) Open(conn driver.Conn, s *Sources) {
 	g.OnRename = g.doubtAll
 }
 
-// endAltered forgets what is known in a transaction that has changed tables.
+// endAltered discards what was learnt in a transaction that has changed tables, when
+// the transaction ends.
 func (g *Conn) endAltered() {
 	g.AlteredTables.Close()
 	g.own.EndTransaction()
 }
 
-// doubtAll gives up reserved numbers, has each numbering compared with its table before
-// the next key, and has each name looked up again: after a RENAME the table's name may mean
-// another table.
+// doubtAll gives up reserved numbers, makes each counter compare its next number with
+// its table, and makes each table's name be looked up again: after a RENAME the name
+// may mean another table.
 func (g *Conn) doubtAll() {
 	g.Tables.Places.Forget()
 	g.sources.counters.Suspect()
 	g.own.Suspect()
 }
 
-// Close closes the connection and the counters that it alone has.
+// Close closes the connection and the counters that only this connection uses.
 func (g *Conn) Close() error {
 	err := g.Conn.Close()
 	g.own.Close()
 	return err
 }
 
-// BeginTx creates the tables of states first, where the policy says so: tables that are
-// created in a transaction may be rolled back. Before the first transaction it opens
-// numberings: see openEarly.
+// BeginTx begins a transaction. Before that it creates keyfill's tables, if the policy
+// says so: tables that are created in a transaction may be rolled back. Before the
+// first transaction it also opens counters: see openEarly.
 func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if policy.Mode(g.Tables.Mode.Load()) == policy.ModeFill && !opts.ReadOnly {
 		g.EnsureStates(ctx)
@@ -58,7 +60,7 @@ func (g *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return g.Conn.BeginTx(ctx, opts)
 }
 
-// ResetSession forgets what belongs to the last user of the connection.
+// ResetSession discards what belongs to the last user of the connection.
 func (g *Conn) ResetSession(ctx context.Context) error {
 	g.own.EndCheckout()
 	g.Drawn.Forget()

@@ -11,9 +11,10 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// counters returns the set that keeps the counter of the key column. only is the place
-// where the counter is found without the name of its state; nil if the state has several
-// names, the counter is the connection's own, or the table is not remembered.
+// counters returns the set that has the counter of the key column. only points to the
+// counter itself, so that it is found without the name of its state (stored counter);
+// it is nil if the state has several names, if the counter belongs to the connection,
+// or if the table is not remembered.
 func (dr Drawing) counters(ctx context.Context) (set *counter.Counters, only *atomic.Pointer[counter.Counter]) {
 	set, only = dr.sources.counters, dr.sources.found.Of(dr.Key)
 	if dr.On != nil {
@@ -30,7 +31,7 @@ func (dr Drawing) counters(ctx context.Context) (set *counter.Counters, only *at
 	return set, only
 }
 
-// Counter returns the counter of a key column, which is made at its first use.
+// Counter returns the counter of a key column. It makes the counter on first use.
 func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 	set, only := dr.counters(ctx)
 	if only != nil {
@@ -87,8 +88,9 @@ func (dr Drawing) Counter(ctx context.Context) (*counter.Counter, error) {
 	return c, nil
 }
 
-// errHomes is returned when tables of one name in two schemas have the same state: an
-// entry of a bare name matches a table in every schema.
+// errHomes is returned when tables of one name in two schemas have the same state (a
+// stored counter): an entry of the policy without a schema matches a table in every
+// schema.
 var errHomes = anchor.New("shared-state", "its state numbers a table of that name in another schema: write schema.table into the policy, or {schema} into the name of the state")
 
 // atHome returns an error if the counter numbers another table.
@@ -106,8 +108,8 @@ func (dr Drawing) atHome(ctx context.Context, c *counter.Counter) error {
 	return nil
 }
 
-// seenSince returns c, the counter of a table that was not there when the counter was made. If
-// the table is there now, it returns a new counter.
+// seenSince returns c, the counter of a table that did not exist when the counter was
+// made. If the table exists now, it returns a new counter instead, which anew makes.
 func (dr Drawing) seenSince(ctx context.Context, c *counter.Counter, anew func() (*counter.Counter, error)) (*counter.Counter, error) {
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	switch {

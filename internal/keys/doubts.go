@@ -10,7 +10,7 @@ import (
 )
 
 // doubt makes the next draw on the connection compare its number with the greatest key
-// that the transaction sees, which other connections may not see. A row that is counted
+// that the transaction sees, which other connections may not see. A row that is changed
 // on the connection itself is compared there anyway.
 func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
 	if dr.On == nil || dr.On.Tx == session.Outside {
@@ -18,7 +18,7 @@ func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
 	}
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	if err != nil {
-		f = dr.On.GateOf(dr.Table).Facts.Load() // an aborted transaction answers nothing
+		f = dr.On.GateOf(dr.Table).Facts.Load() // in an aborted transaction the engine answers no query
 	}
 	if f == nil || !f.Columns[dr.Index].Ranked || c.Mapping != nil {
 		return
@@ -36,7 +36,8 @@ func (dr Drawing) doubt(ctx context.Context, c *counter.Counter) {
 	}
 }
 
-// DropBlock gives up what is reserved for a key column, counts and reports it.
+// DropBlock gives up the numbers that are reserved for a key column, and counts and
+// logs that.
 func (dr Drawing) DropBlock(ctx context.Context) {
 	if dr.Key.Rule.Source.Kind != policy.KindMaxPlusOne || !dr.Key.InTransaction {
 		c, err := dr.Counter(ctx)

@@ -13,25 +13,26 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Giver gives keys. [Conn] draws them on a connection, [Examples] makes them for an
-// explanation.
+// Giver gives the keys for statements. [Conn] draws them on a connection, [Examples]
+// makes them up for an explanation.
 type Giver interface {
-	// Give appends n keys for the key column of index i to room.
+	// Give appends n keys for key column i of table t to room.
 	Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error)
-	// Reserve returns the first of n consecutive integers for it.
+	// Reserve returns the first of n consecutive integers for key column i.
 	Reserve(ctx context.Context, t *table.Table, i int, n int64) (int64, error)
-	// GiveWithin returns n keys, each numbered within the parent of its row; parents
-	// gives these.
+	// GiveWithin returns n keys for rows that are numbered within their parents, as the
+	// lines of an order are; parents returns the parent of each row.
 	GiveWithin(ctx context.Context, t *table.Table, i, n int, parents Parents) ([]driver.Value, error)
-	// Spares reports whether more keys are drawn than a statement has rows: see SpareKeys.
+	// Spares reports whether more keys are drawn than a statement has rows: see
+	// [SpareKeys].
 	Spares() bool
 }
 
-// Draw asks for the keys of an execution, once for each key column of each INSERT. It
-// returns them by the index of the plan's draws, and keeps the keys of drawn, which the
-// execution has already. rows holds the number of rows of each INSERT … SELECT, by the
-// index of the INSERT; where the rows were not counted yet, no keys are drawn. room may
-// be nil.
+// Draw draws the keys of an execution, once for each key column of each INSERT. It
+// returns them by the index of the plan's draws. The keys in drawn, which the execution
+// has already, are kept. rows holds the number of rows of each INSERT … SELECT, by the
+// index of the INSERT; if the rows were not counted yet, no keys are drawn for it. room
+// may be nil.
 func Draw(ctx context.Context, p *plans.Plan, args []driver.NamedValue, h bind.Holes, rows map[int]int64, drawn [][]driver.Value, from Giver, room *Room) ([][]driver.Value, error) {
 	keys, values := room.of(p)
 	copy(keys, drawn)
@@ -80,14 +81,14 @@ func Draw(ctx context.Context, p *plans.Plan, args []driver.NamedValue, h bind.H
 	return keys, nil
 }
 
-// Room is memory for the key of a statement that takes one, as most do.
+// Room is memory for the keys of a statement that needs one key, as most do.
 type Room struct {
 	list  [1][]driver.Value
 	value [1]driver.Value
 }
 
-// of returns empty lists for the keys of a plan, and the memory for their values. Keys
-// of an attempt before are forgotten: its transaction was undone.
+// of returns empty lists for the keys of a plan, and the memory for their values. It
+// discards the keys of an earlier attempt, whose transaction was rolled back.
 func (r *Room) of(p *plans.Plan) (keys [][]driver.Value, values []driver.Value) {
 	if r == nil || len(p.Draws) != 1 {
 		return make([][]driver.Value, len(p.Draws)), nil
@@ -96,9 +97,9 @@ func (r *Room) of(p *plans.Plan) (keys [][]driver.Value, values []driver.Value) 
 	return r.list[:], r.value[:0]
 }
 
-// SpareKeys returns how many keys are drawn in addition for a statement of n rows that may
-// not store its first row, and that answers with the first key that it has stored: see
-// spares in fill/lastid.go.
+// SpareKeys returns how many extra keys are drawn for a statement of n rows that may
+// skip its first row, and whose answer is the first key that it has stored: see spares
+// in fill/lastid.go.
 func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 	in := &p.Inserts[d.Insert]
 	t := table.Of(in)
@@ -108,13 +109,13 @@ func SpareKeys(p *plans.Plan, d plans.Draw, n int) int {
 		return 0
 	}
 	if k.Source != nil || !k.IsAdjacent() || k.Rule.Joined || k.Rule.Source.Kind == policy.KindMaxPlusOne {
-		return 0 // the next keys may be given to the next statement
+		return 0 // the next keys may be given to another statement
 	}
 	return n - 1
 }
 
 // block returns the two arguments by which an INSERT … SELECT numbers its rows: the
-// number of keys, and the integer before the first.
+// number of keys, and the integer before the first key.
 func block(ctx context.Context, t *table.Table, i int, rows int64, from Giver) ([]driver.Value, error) {
 	if rows == 0 {
 		return []driver.Value{int64(0), int64(0)}, nil
@@ -126,9 +127,9 @@ func block(ctx context.Context, t *table.Table, i int, rows int64, from Giver) (
 	return []driver.Value{rows, first - 1}, nil
 }
 
-// beside draws keys for rows beside which others of the statement bring their own, and
-// draws again where one is among these: the numbering is raised above them when the
-// INSERT has succeeded.
+// beside draws n keys for a statement in which other rows bring keys of their own,
+// which are in own. It draws again if a drawn key is one of these: the counter is
+// raised above them only after the INSERT has succeeded.
 func beside(ctx context.Context, room []driver.Value, t *table.Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
 	for tries := len(own); ; tries-- {
 		drawn, err := from.Give(ctx, room, t, i, n)
@@ -138,7 +139,7 @@ func beside(ctx context.Context, room []driver.Value, t *table.Table, i, n int, 
 	}
 }
 
-// isAmong reports whether a key that was drawn is one of some integers.
+// isAmong reports whether the drawn key v is one of the given integers.
 func isAmong(v driver.Value, all []int64) bool {
 	switch v := v.(type) {
 	case int64:
@@ -150,8 +151,8 @@ func isAmong(v driver.Value, all []int64) bool {
 	return false
 }
 
-// tail returns the values from which the engine makes the keys of a query's rows, in as
-// many places: each query has a prefix of its own.
+// tail returns the values from which the engine makes the keys of a query's rows, for
+// as many places in the text: each execution has a prefix of its own.
 func tail(ctx context.Context, in *plans.Insert, i, places int) ([]driver.Value, error) {
 	k := &table.Of(in).KeyColumns[i]
 	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)

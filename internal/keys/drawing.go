@@ -14,20 +14,21 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Drawing draws keys for a key column, on a connection.
+// Drawing draws keys for one key column, on a connection or without one.
 type Drawing struct {
 	relation.Site
 	sources *Sources
-	own     *counter.ConnCounters // of the connection; nil without one
+	own     *counter.ConnCounters // the counters of the connection; nil without a connection
 }
 
-// DrawingFor returns the drawing for the key column of index i of a table, without a
-// connection: the state of the column's source has connections of its own.
+// DrawingFor returns the Drawing for key column i of a table, without a connection of
+// the application: the stored counter of the column's source has connections of its
+// own.
 func (s *Sources) DrawingFor(t *table.Table, i int) Drawing {
 	return Drawing{Site: relation.Site{Tables: s.Tables, Table: t, Index: i, Key: &t.KeyColumns[i]}, sources: s}
 }
 
-// Append appends n keys to room.
+// Append draws n keys and appends them to room.
 func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]driver.Value, error) {
 	if dr.Key.Source != nil {
 		return dr.Key.Source.Append(ctx, room, keysource.Request{N: n, Layout: dr.Key.Layout})
@@ -42,7 +43,7 @@ func (dr Drawing) Append(ctx context.Context, room []driver.Value, n int) ([]dri
 	return keysource.AppendIntegers(room, first, n, dr.Key.Layout), nil
 }
 
-// Reserve returns the first of n consecutive integers.
+// Reserve returns the first of n consecutive integers for the column.
 func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 	if dr.Key.InTransaction && dr.Key.Rule.Source.Kind == policy.KindMaxPlusOne {
 		return dr.afterMax(ctx, n)
@@ -51,7 +52,8 @@ func (dr Drawing) Reserve(ctx context.Context, n int64) (int64, error) {
 	return first, err
 }
 
-// numbers returns the first of n consecutive numbers of a counter, and the counter.
+// numbers returns the counter of the column, and the first of n consecutive numbers
+// that it has reserved.
 func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64, error) {
 	var locked session.Again
 	for again := false; ; again = true {
@@ -65,7 +67,7 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64
 			return nil, 0, err
 		}
 		if dr.own != nil && dr.own.Renamed {
-			// The transaction alone sees what its table holds now.
+			// Only this transaction sees what its table holds now.
 			dr.doubt(ctx, c)
 		}
 		first, err := dr.own.Reserve(ctx, dr.On, c, n)
@@ -81,13 +83,13 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64
 			}
 			return c, first, nil
 		case unusable(err):
-			// The next statement may be about another table of that name.
+			// The next statement may be about another table with the same name.
 			if err := c.Forget(ctx); err != nil {
 				return nil, 0, err
 			}
 			dr.sources.found.Drop(dr.Key, c)
 		case errors.Is(err, keysource.ErrClosed) && !again:
-			// It was forgotten for another table's sake.
+			// The counter was closed because another table needed room.
 			dr.sources.found.Drop(dr.Key, c)
 			continue
 		case c.Unseen != nil && (errors.Is(err, store.ErrNoRow) || errors.Is(err, store.ErrStart)):
@@ -97,15 +99,15 @@ func (dr Drawing) numbers(ctx context.Context, n int64) (*counter.Counter, int64
 	}
 }
 
-// unusable reports whether an error says that the row of a state belongs to another
-// table or another source.
+// unusable reports whether an error means that the row of a stored counter belongs to
+// another table or to another source.
 func unusable(err error) bool {
 	return errors.Is(err, store.ErrBound) || errors.Is(err, store.ErrTaken) || errors.Is(err, store.ErrStartAt) || errors.Is(err, store.ErrBegun) || errors.Is(err, store.ErrParameters) ||
 		errors.Is(err, store.ErrNoOwn) || errors.Is(err, store.ErrOtherSequence)
 }
 
-// unseenTable is the error of a missing table whose numbering has no row either. Its text
-// names the table alone, since a misspelt name needs no row.
+// unseenTable is the error for a missing table whose counter has no row either. Its
+// text mentions only the table, since a misspelt table needs no row.
 type unseenTable struct{ unseen, row error }
 
 func (e *unseenTable) Error() string { return e.unseen.Error() }

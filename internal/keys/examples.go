@@ -8,11 +8,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Examples gives keys for an explanation. Integers count from 1, since integers of a
-// state would have to be drawn. It has no connection and reads no store.
+// Examples gives keys for an explanation of a statement. Integers count from 1, since
+// real ones would have to be drawn. It has no connection and reads no store.
 type Examples struct{}
 
-// Give returns n keys of the i-th key column of a table.
+// Give returns n example keys for key column i of a table.
 func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	k := &t.KeyColumns[i]
 	if k.Source != nil {
@@ -24,13 +24,14 @@ func (Examples) Give(ctx context.Context, room []driver.Value, t *table.Table, i
 	return keysource.AppendIntegers(room, 1, n, k.Layout), nil
 }
 
-// Reserve gives the rows of an INSERT … SELECT the numbers from 1.
+// Reserve returns 1: the rows of an INSERT … SELECT are numbered from 1.
 func (Examples) Reserve(context.Context, *table.Table, int, int64) (int64, error) { return 1, nil }
 
-// GiveWithin gives the rows of an explanation the numbers from 1.
+// GiveWithin returns the numbers from 1, for rows that are numbered within their
+// parents.
 func (Examples) GiveWithin(_ context.Context, t *table.Table, i, n int, _ Parents) ([]driver.Value, error) {
 	return keysource.Integers(1, n, t.KeyColumns[i].Layout), nil
 }
 
-// Spares reports that an explanation shows the keys of the rows alone.
+// Spares returns false: an explanation shows only the keys of the rows.
 func (Examples) Spares() bool { return false }

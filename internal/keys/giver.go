@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// DrawingFor returns the drawing for the key column of index i of a table, on the connection.
+// DrawingFor returns the Drawing for key column i of a table, on the connection.
 func (g *Conn) DrawingFor(t *table.Table, i int) Drawing {
 	dr := g.sources.DrawingFor(t, i)
 	dr.On, dr.own = &g.Session, &g.own
@@ -52,9 +52,9 @@ func (g *Conn) Reserve(ctx context.Context, t *table.Table, i int, n int64) (int
 	return first, g.Held(err)
 }
 
-// OpenState opens the row of a numbering whose numbers belong to transactions: it makes the
-// row and compares it with the table. It does nothing if that needs the statement's own
-// connection.
+// OpenState opens the row of a counter whose numbers belong to transactions: it makes
+// the row and compares it with the table. It does nothing if that needs the statement's
+// own connection.
 func (g *Conn) OpenState(ctx context.Context, t *table.Table, i int) error {
 	c, err := g.DrawingFor(t, i).Counter(ctx)
 	if err != nil {
@@ -68,8 +68,8 @@ func (g *Conn) OpenState(ctx context.Context, t *table.Table, i int) error {
 	return nil
 }
 
-// GiveWithin gives keys for a statement on the connection, for the rows with these
-// parents.
+// GiveWithin returns keys for a statement on the connection, whose rows have these
+// parents: see [Giver].
 func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents Parents) ([]driver.Value, error) {
 	rows, err := parents()
 	if err != nil {
@@ -82,11 +82,11 @@ func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents
 	}
 	s, ok := c.Numbers.(numbering.ParentNumbers)
 	if !ok {
-		return nil, numbering.ErrNoParent // the policy has changed: there is no such counter
+		return nil, numbering.ErrNoParent // the policy has changed, and there is no such counter
 	}
 	keys, err := s.Within(ctx, &g.Session, t, i, rows)
 	if unusable(err) {
-		// The next statement may be about another table of that name.
+		// The next statement may be about another table with the same name.
 		if err := c.Forget(ctx); err != nil {
 			return nil, err
 		}
@@ -95,5 +95,5 @@ func (g *Conn) GiveWithin(ctx context.Context, t *table.Table, i, _ int, parents
 	return keys, err
 }
 
-// Spares reports that a statement may draw more keys than it stores: see [SpareKeys].
+// Spares returns true: a statement may draw more keys than it stores, see [SpareKeys].
 func (g *Conn) Spares() bool { return true }

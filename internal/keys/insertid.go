@@ -12,9 +12,9 @@ var (
 	errOthersID = anchor.New("rows", "SET INSERT_ID numbers the session's next row, which is not this table's alone: insert the row with that key, or leave it out")
 )
 
-// pendingKey returns the key that the session has said by SET INSERT_ID for n rows of a
-// column that the engine would number; 0 for none. The state is raised above it, as the
-// engine raises its counter.
+// pendingKey returns the key that the session has set by SET INSERT_ID, for n rows of a
+// column that the engine would number; 0 if it has set none. The counter is raised
+// above that key, as the engine raises its own counter.
 func pendingKey(ctx context.Context, dr Drawing, n int) (int64, error) {
 	if f, err := dr.Tables.Facts(ctx, dr.On, dr.Table); err != nil || !f.Columns[dr.Index].Counts {
 		return 0, nil

@@ -22,29 +22,32 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// What package check asks: what the policy expects of a table and of the states of its
-// keys, as the run expects it, without a statement of an application.
+// Package check calls the functions below. They describe what the policy expects of a
+// table and of the states of its keys (the stored counters), as an INSERT would find
+// it, but without a statement of an application.
 
-// State is the state of a key as the run would open it. One of the fields is set.
+// State describes the stored counter of a key, as drawing a key would open it. One of the first
+// three fields is set, unless the state is only a claim.
 type State struct {
-	Row    *sequence.Sequence // a row, or a key table
-	Native *native.Sequence   // a sequence of the engine
-	Worker *worker.Worker     // a snowflake's
+	Row    *sequence.Sequence // the state is a row of keyfill_sequences, or of a key table
+	Native *native.Sequence   // the state is a sequence of the engine
+	Worker *worker.Worker     // the state is a snowflake's
 
-	// Claim is what says in the application's own database whose the column is: the state
-	// itself for the greatest key and one, and else there only beside a state that a store
-	// of the policy keeps.
+	// Claim is the row in the application's own database that says which state fills the
+	// column. For the greatest key plus one it is the state itself; it is also set for a
+	// state in another store of the policy.
 	Claim *binding.Claim
 
-	Max    int64  // the greatest integer of the greatest key and one; 0 for other sources
-	Store  string // where it is, as in [policy.Source]
-	Maps   bool   // keys are made of its numbers
-	Series bool   // it has series, which processes lease
+	Max    int64  // the greatest integer, for a source of the greatest key plus one; 0 for other sources
+	Store  string // the store that has the state, as in [policy.Source]
+	Maps   bool   // the keys are made from the state's numbers
+	Series bool   // the state has series, which processes lease
 }
 
-// StateOf returns the state of the key column of index i of a table, which the catalog shows
-// as found. It returns nil if the column has no state, or the state's name depends on a value
-// of the execution. find finds the other tables that share the state.
+// StateOf returns the state of key column i of a table, of which found is the catalog's
+// description. It returns nil if the column has no state, or if the state's name
+// depends on a value of the execution. find returns the catalog's description of other
+// tables that share the state.
 func StateOf(e *table.Engine, t *table.Table, i int, found *catalog.Table, find func(schema, name string) *catalog.Table) (*State, error) {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
@@ -91,7 +94,8 @@ func StateOf(e *table.Engine, t *table.Table, i int, found *catalog.Table, find 
 	return st, complete(k, e.Dialect, st, &row, facts.Columns[i].Numbers, found)
 }
 
-// complete completes the row of the state of a key column.
+// complete sets the limit, the remedy and the parameters of row, as the kind of the key
+// column's source needs them, and sets st.Row to it.
 func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequence, numbers bool, found *catalog.Table) error {
 	src := k.Rule.Source
 	mapping, last, err := k.Bounded(row.Name)
@@ -145,8 +149,8 @@ func sharedColumns(e *table.Engine, t *table.Table, k *table.Column, find func(s
 	return columns
 }
 
-// aheadAllowed is how far the time of the greatest key may be ahead of the clock: so long a
-// snowflake waits ([keysource.Snowflake.Above]).
+// aheadAllowed is how far the time of the greatest key may be ahead of the clock: a
+// snowflake waits that long ([keysource.Snowflake.Above]).
 const aheadAllowed = 10 * time.Second
 
 var (
@@ -154,8 +158,9 @@ var (
 	errNoTime = anchor.New("options", "the column holds keys of more bits than this source makes: give the source their bits, or its keys another column")
 )
 
-// LookFloor returns the error of a snowflake without a store that can give no key above the
-// keys in its column, and nil if it can, or if the two are not compared.
+// LookFloor returns an error if a snowflake without a store cannot give a key above the
+// keys in its column. It returns nil if it can, or if its keys are not compared with
+// the column.
 func LookFloor(ctx context.Context, e *table.Engine, t *table.Table, i int, found *catalog.Table, home *store.Store, now time.Time) error {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source

@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// mapped returns n keys, each made of a number.
+// mapped returns n keys, each of which is made from a number.
 func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 	if _, ok := dr.Key.Shape.(*keysource.Composite); !ok {
 		c, first, err := dr.numbers(ctx, int64(n))
@@ -21,7 +21,8 @@ func (dr Drawing) mapped(ctx context.Context, n int) ([]driver.Value, error) {
 		}
 		return keys, err
 	}
-	// A tick may have room for one key only, and a statement takes many.
+	// A tick may have room for only one key of this kind, so a statement with several rows
+	// draws each key separately.
 	keys := make([]driver.Value, 0, n)
 	for range n {
 		c, number, err := dr.numbers(ctx, 1)
@@ -44,8 +45,8 @@ func (dr Drawing) warnOfEnd(ctx context.Context, c *counter.Counter) {
 	}
 }
 
-// warn logs once that most keys of a counter are used, if keys are made of its numbers. last
-// is the number of the key that was just made.
+// warn logs once that most keys of a counter are used, for keys that are made from
+// numbers. last is the number of the key that was just made.
 func (dr Drawing) warn(ctx context.Context, c *counter.Counter, last int64) {
 	if keysource.Share(c.Mapping, last+1) < keysource.WarnShare || !c.Warned.CompareAndSwap(false, true) {
 		return

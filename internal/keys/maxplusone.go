@@ -17,13 +17,13 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// The key after the greatest one in the table: there is no state but the table.
-// Only its unique index keeps a key from being stored twice, and a key whose row
-// was deleted from the top comes again.
+// The source maxplusone gives the key after the greatest one in the table: it has no
+// state but the table. Only the table's unique index keeps a key from being stored
+// twice, and after the row with the greatest key is deleted, its key is given again.
 
 var (
-	// ErrNotUnique is returned for a column without a unique index of its own: package
-	// keyfill describes it.
+	// ErrNotUnique is returned for a key column without a unique index on that column
+	// alone: package keyfill describes the error.
 	ErrNotUnique = anchor.New("maxplusone", "keyfill: greatest key plus one is safe only under a unique index on the key column alone: create one, or use another source")
 
 	errMaxUnseen = anchor.New("maxplusone", "the next key is the greatest one plus one, and whether a unique index covers its column is not known, since the catalog does not show the table")
@@ -43,7 +43,7 @@ func (dr Drawing) afterMax(ctx context.Context, n int64) (int64, error) {
 	return first, nil
 }
 
-// readMax is afterMax without the measurement.
+// readMax does what afterMax does, without measuring it.
 func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	f, err := dr.Tables.Facts(ctx, dr.On, dr.Table)
 	switch {
@@ -83,14 +83,14 @@ func (dr Drawing) readMax(ctx context.Context, n int64) (int64, error) {
 	return max(greatest, 0) + 1, nil
 }
 
-// unranked returns a column whose greatest key is not asked for.
+// unranked returns the column, marked so that its greatest key is not queried.
 func unranked(c store.Column) store.Column {
 	c.Unranked = true
 	return c
 }
 
-// enterMutex waits for other transactions that are about to insert after the greatest key of
-// a column, if reading that key does not wait for them.
+// enterMutex waits for other transactions that are about to insert after the greatest
+// key of a column, on engines where reading that key does not wait for them.
 func (dr Drawing) enterMutex(ctx context.Context, f *table.Facts, column store.Column) error {
 	if !keycolumn.NeedsMutex(dr.Tables.AnyEngine().Dialect) {
 		return nil
@@ -101,7 +101,8 @@ func (dr Drawing) enterMutex(ctx context.Context, f *table.Facts, column store.C
 		if err != nil {
 			return nil, err
 		}
-		// What the row counts means nothing: it is changed so that others wait.
+		// The number in the row means nothing: the row is changed so that other transactions
+		// wait.
 		row := sequence.Sequence{
 			Name: name, Columns: []store.Column{unranked(column)}, Made: sequence.MadeRow{Start: 1},
 			EnsureSchema: dr.Key.Rule.Source.EnsureSchema, Create: true, Exclusive: dr.Key.Rule.Source.Exclusive,

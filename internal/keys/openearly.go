@@ -12,29 +12,32 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// To open a numbering, a connection of our own is asked. A transaction that waits for the
-// answer keeps a connection meanwhile, and where a pooler or the server has no more of them
-// than there are transactions, each waits for the others. So the numberings whose numbers
-// belong to transactions are opened before the first transaction begins.
+// To open a counter (to read its stored state), keyfill needs a connection of its own.
+// A transaction that waits for the result keeps its connection meanwhile. If a pooler
+// or the server allows no more connections than there are transactions, all of them
+// would wait for one another. So the counters whose numbers belong to transactions are
+// opened before the first transaction begins.
 
-// earlyMost bounds the tables whose numberings are opened early: a transaction should not wait
-// long for tables that it may not fill.
+// earlyMost is the greatest number of tables whose counters are opened early: a
+// transaction should not wait long for tables that it may not use.
 const earlyMost = 16
 
-// earlyWait bounds the time that the first transaction waits: it may have nothing to do with
-// these tables, of which one may be locked for long.
+// earlyWait is how long the first transaction waits at most: it may not use these
+// tables, one of which may be locked for a long time.
 const earlyWait = 2 * time.Second
 
-// earlyOpening opens numberings once for a database.
+// earlyOpening records whether the counters of a database were opened early, which
+// happens once.
 type earlyOpening struct {
 	done atomic.Bool
-	turn chan struct{} // holds one token
+	turn chan struct{} // holds one token: one caller opens at a time
 }
 
 func newEarlyOpening() *earlyOpening { return &earlyOpening{turn: make(chan struct{}, 1)} }
 
-// openEarly opens the numberings of the existing tables that the policy names one by one. A
-// numbering that cannot be opened is left to the first INSERT, whose error says why.
+// openEarly opens the counters of those existing tables that the policy names without a
+// glob. If a counter cannot be opened, the first INSERT that needs it returns the
+// error.
 func openEarly(ctx context.Context, g *Conn) {
 	db := g.sources
 	if db.early.done.Load() || db.StatesOnConnection() || db.Detached || db.Explains {
@@ -42,7 +45,7 @@ func openEarly(ctx context.Context, g *Conn) {
 	}
 	wait := min(db.StoreWait, earlyWait)
 	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, time.Until(deadline)/2) // the transaction needs time too
+		wait = min(wait, time.Until(deadline)/2) // leave the transaction some of its time
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -65,7 +68,7 @@ func openEarly(ctx context.Context, g *Conn) {
 		return
 	}
 	if err := findHome(ctx, e, db.Tables); err != nil {
-		return // the server may have no connection left, which one is not waited for here
+		return // the server may have no connection left; do not wait for one here
 	}
 	for _, name := range names {
 		if t, err := e.TableNamed(name); err == nil && ctx.Err() == nil {
@@ -74,7 +77,8 @@ func openEarly(ctx context.Context, g *Conn) {
 	}
 }
 
-// findHome is Tables.home, which asks once.
+// findHome finds out where the database is opened, as Tables.home does, but asks only
+// once.
 func findHome(ctx context.Context, e *table.Engine, db *relation.Tables) error {
 	if db.Places.Home.Load() != nil {
 		return nil
@@ -92,8 +96,8 @@ func findHome(ctx context.Context, e *table.Engine, db *relation.Tables) error {
 	})
 }
 
-// joinedTables returns the names of tables, as the policy has them, with numbers that belong
-// to transactions and a state whose name is known.
+// joinedTables returns the names, as the policy has them, of tables whose numbers
+// belong to transactions and whose stored counter has a fixed name.
 func joinedTables(p *policy.Policy) (names []string) {
 	for _, entry := range p.Entries() {
 		if entry.IsGlob || len(names) == earlyMost {
@@ -110,8 +114,8 @@ func joinedTables(p *policy.Policy) (names []string) {
 	return names
 }
 
-// openTableEarly opens the numberings of a table that is there. A table that is not there
-// is not noted as missing: the transaction may be about to make it.
+// openTableEarly opens the counters of an existing table. It does not record that a
+// table is missing, since the transaction may be about to create it.
 func openTableEarly(ctx context.Context, e *table.Engine, t *table.Table, db *Sources) {
 	t, err := db.TableAtHome(ctx, t)
 	if err != nil || db.ModeOf(t) != policy.ModeFill {

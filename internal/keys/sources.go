@@ -21,21 +21,21 @@ import (
 
 // Sources are the configured tables of one database, with the sources of their keys.
 //
-// Sources with a state have a counter for each name of a state. The sources that have
-// none are kept by [table.StatelessSources].
+// A source with a state (a stored counter) has a counter for each name of a state. The
+// sources without a state are kept in [table.StatelessSources].
 type Sources struct {
 	*relation.Tables
 	counters *counter.Counters
 	found    counter.FoundCounters
 	flakes   *numbering.SharedSnowflakes
-	taken    []int                                 // the workers' numbers that this database has taken in flakes
-	maxima   sync.Map                              // of *keysource.Meter, by the name of the source: of maxplusone
-	standIn  func(state string) keysource.Reserver // for stores; nil outside tests
+	taken    []int                                 // the worker numbers that this database has taken in flakes
+	maxima   sync.Map                              // a *keysource.Meter for each maxplusone source, by its name
+	standIn  func(state string) keysource.Reserver // makes the stand-in for a store; nil outside tests
 	early    *earlyOpening
-	forgets  atomic.Uint64 // counts ForgetStates
+	forgets  atomic.Uint64 // counts the calls of ForgetStates
 }
 
-// New returns the tables and sources of a database, which speaks one of the dialects. It
+// New returns the tables and sources of a database whose dialect is one of dialects. It
 // does no I/O. It keeps the policy, which must not be changed.
 func New(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Sources, error) {
 	tables, err := relation.NewTables(a, facts, dialects)
@@ -45,9 +45,9 @@ func New(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect) (*So
 	return &Sources{Tables: tables, counters: counter.NewCounters(), standIn: a.Reservers, early: newEarlyOpening()}, nil
 }
 
-// Open checks stores and snowflakes, and takes the workers' numbers of snowflakes
-// without a store. It does no I/O. For an [explain.Database] it does neither: there is the
-// application's database to ask, and no more.
+// Open checks stores and snowflakes, and takes the worker numbers of snowflakes without
+// a store. It does no I/O. For an [explain.Database] it does nothing of this, since
+// only the application's database may be asked.
 func (s *Sources) Open(cfg *policy.Config, own driver.Connector, shared *numbering.SharedSnowflakes) error {
 	if err := s.OpenStores(cfg, own); err != nil || s.Stores == nil || s.Explains {
 		return err
@@ -55,7 +55,7 @@ func (s *Sources) Open(cfg *policy.Config, own driver.Connector, shared *numberi
 	s.flakes = shared
 	for _, src := range s.Candidates[0].Policy.Sources() {
 		if !table.OfWorkers(src) || src.Spread != "" || src.WorkerLease > 0 || s.Detached {
-			continue // there is no number yet
+			continue // the worker number is not known yet
 		}
 		if err := s.openSnowflake(src); err != nil {
 			return errors.Join(s.Candidates[0].OfSource(src, err), s.Close(context.Background(), nil))
@@ -64,8 +64,8 @@ func (s *Sources) Open(cfg *policy.Config, own driver.Connector, shared *numberi
 	return nil
 }
 
-// openSnowflake takes the worker's number of a snowflake without a store, and checks any
-// other.
+// openSnowflake takes the worker number of a snowflake without a store. For a snowflake
+// with a store it only checks the options.
 func (s *Sources) openSnowflake(src policy.Source) error {
 	o := src.SnowflakeOptions()
 	if s.Markless(src) {
@@ -82,8 +82,9 @@ func (s *Sources) openSnowflake(src policy.Source) error {
 	return probe.Close(context.Background())
 }
 
-// Close gives back series and leases, and gives up reserved numbers; a call that waits for a
-// key returns an error. onOwn calls a function with a connection of our own.
+// Close gives back series of integers and leases, and gives up reserved numbers. A call
+// that waits for a key returns an error. onOwn calls a function with a connection of
+// keyfill's own.
 func (s *Sources) Close(ctx context.Context, onOwn numbering.OnOwnConn) error {
 	series := s.counters.RecycledOn()
 	errs := []error{s.counters.Close(ctx)}
@@ -95,15 +96,16 @@ func (s *Sources) Close(ctx context.Context, onOwn numbering.OnOwnConn) error {
 	return errors.Join(append(errs, s.CloseStores())...)
 }
 
-// ForgetStates makes the sources take their states as they stand: see keyfill.Mount.Forget.
+// ForgetStates makes the sources read their stored counters anew: see
+// keyfill.Mount.Forget.
 func ForgetStates(ctx context.Context, s *Sources) error {
 	s.forgets.Add(1)
 	return s.counters.ForgetStates(ctx)
 }
 
-// SourceStates returns the states of the sources of some databases, in the order of the
-// entries of the first one's policy. Sources of one name are summed up, and the counts of
-// closed databases are added.
+// SourceStates returns the states of the sources of several databases, in the order of
+// the entries in the first one's policy. Sources with the same name are summed up, and
+// the counts of closed databases are added.
 func SourceStates(all []*Sources, past numbering.PastSources) []numbering.SourceState {
 	sum := numbering.NewSums()
 	for _, s := range all {
@@ -116,14 +118,15 @@ func SourceStates(all []*Sources, past numbering.PastSources) []numbering.Source
 	return sum.Total()
 }
 
-// AddPast returns the sum of p and the counts of the sources, whose database is closed.
+// AddPast returns p plus the counts of the sources of s, whose database is being
+// closed.
 func (s *Sources) AddPast(p numbering.PastSources) numbering.PastSources {
 	sum := p.Begin(s.AnyEngine().Policy)
 	s.addTo(sum)
 	return p.End(sum)
 }
 
-// addTo adds the states of the sources.
+// addTo adds the states of the sources to sum.
 func (s *Sources) addTo(sum *numbering.Sums) {
 	s.counters.AddTo(sum)
 	s.maxima.Range(func(name, meter any) bool {

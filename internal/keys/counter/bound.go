@@ -9,17 +9,18 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// Bound holds the columns that a shared state is already bound to: those it was opened
-// for, and those bound since, because a glob matched them or their table is new.
+// Bound holds the columns that a shared state (a stored counter) is already bound to:
+// those for which it was opened, and those that were bound later, because a glob
+// matched them or their table is new.
 type Bound struct {
-	Bind    func(context.Context, store.Column) error // nil: Row or Engine binds
-	Row     *numbering.ConnRow                        // on the statements' connections
+	Bind    func(context.Context, store.Column) error // nil if Row or Engine binds instead
+	Row     *numbering.ConnRow                        // for a row on the connection of each statement; else nil
 	Engine  *numbering.EngineSequence
-	Columns sync.Map // of store.Column.String()
+	Columns sync.Map // the bound columns, by store.Column.String()
 }
 
-// newBound returns the columns of a state that is opened for the columns of row. It
-// returns nil for a state of one column, whose row names that column.
+// newBound returns the Bound of a state (stored counter) that is opened for the columns
+// of row. It returns nil for a state of one column, whose row names that column.
 func newBound(row sequence.Sequence, bind func(context.Context, store.Column) error) *Bound {
 	if !row.Shared {
 		return nil
@@ -31,7 +32,8 @@ func newBound(row sequence.Sequence, bind func(context.Context, store.Column) er
 	return b
 }
 
-// newBoundOn is newBound for a row on the connection of each statement.
+// newBoundOn returns the Bound of a state (stored counter) whose row is read on the
+// connection of each statement.
 func newBoundOn(row sequence.Sequence, on *numbering.ConnRow) *Bound {
 	b := newBound(row, nil)
 	if b != nil {

@@ -11,11 +11,13 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Claimer returns the claim to write for a counter; the caller sets Column.
+// Claimer returns the claim to write for a counter (a row that says which state fills a
+// column); the caller sets Column.
 type Claimer func(ctx context.Context, g *relation.Session) (binding.Claim, error)
 
-// claimerOf returns the claimer of a source with a row in a store, and nil for a row that
-// names its columns itself.
+// claimerOf returns the Claimer of a source with a row in a store. It returns nil if
+// the row names its columns itself, so that no claim (a row that says which source
+// fills a column) is needed.
 func claimerOf(src policy.Source, row *sequence.Sequence) Claimer {
 	state := ""
 	switch {
@@ -29,7 +31,7 @@ func claimerOf(src policy.Source, row *sequence.Sequence) Claimer {
 	return claims(binding.Claim{State: state})
 }
 
-// claims returns a claimer that always returns c.
+// claims returns a Claimer that always returns c.
 func claims(c binding.Claim) Claimer {
 	return func(context.Context, *relation.Session) (binding.Claim, error) { return c, nil }
 }

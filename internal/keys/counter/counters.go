@@ -16,82 +16,88 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Counter is an integer source over the state of one name.
+// Counter gives the integers of one state (a counter that is stored under a name).
 type Counter struct {
 	Numbers numbering.Numbers
 
-	// Mapping makes keys of the numbers; nil: they are the keys.
+	// Mapping converts numbers to keys; nil means that the numbers are the keys.
 	Mapping keysource.Mapping
-	Warned  atomic.Bool // the log said that most numbers are used
+	Warned  atomic.Bool // the log has said that most numbers are used
 
-	// WarnAt is the number from which most numbers are used, and Remedy the advice for that
-	// time. WarnAt is less than 1 if the counter has no last number, or if a mapping limits
-	// its keys.
+	// WarnAt is the number from which on most numbers are used, and Remedy is the advice
+	// to log then. WarnAt is below 1 if the counter has no last number, or if a mapping
+	// limits its keys.
 	WarnAt int64
 	Remedy string
 
-	// raise returns the statement that makes the numbers begin at to or above; nil if the
-	// operator raises next_value in keyfill_sequences instead.
+	// raise returns the statement that makes the next number to or greater; it is nil if
+	// the operator raises next_value in keyfill_sequences instead.
 	raise func(to int64) string
 
-	// Home is the table that the state numbers, as the catalog names it; empty if the state
-	// may number several.
+	// Home is the table that the state numbers, as the catalog names it; empty if the
+	// state may number several tables.
 	Home string
 
-	// Bound are the columns of a shared state; nil for others.
+	// Bound holds the columns that share the counter's state (its row in the store); nil
+	// if only one column uses it.
 	Bound *Bound
 
-	// Claimer returns the claim for a column of the state; nil if the state's row names its
-	// columns.
+	// Claimer returns the claim (a row that says which source fills a column) for a column
+	// of the state (stored counter); nil if the state's row names its columns itself.
 	Claimer Claimer
 
-	// Use notes in these claims that the state is used; nil if that is not noted.
+	// Use records in the claims (the rows that say which source fills a column) that the
+	// counter is used; nil if that is not recorded.
 	Use *UsedState
 
-	Source string // the name of its source in statistics; empty if it serves none
+	Source string // the name of the source in statistics; empty if the counter serves no source
 
-	// ends returns the number from which keys belong to another state; nil if none do.
+	// ends returns the number from which on keys belong to another stored counter; nil if
+	// there is no such number.
 	ends statestore.EndingState
 
-	// set keeps the counter, under the name state.
+	// set is the set of counters that has this one, under the name state.
 	set   *Counters
 	state string
 
-	OfValue bool  // the name of its state holds a value, such as a tenant's
-	used    int64 // the set's turn when it was last asked for; guarded by the set's mu
+	OfValue bool  // the name of the state contains a value, such as a tenant's
+	used    int64 // the value of set.turn when the counter was last asked for; guarded by set.mu
 
-	// Unseen says why the catalog did not show the table when the counter was made;
-	// nil: the catalog showed it.
+	// Unseen is the error for which the catalog did not show the table when the counter
+	// was made; nil if the catalog showed it.
 	Unseen error
 }
 
-// Follower returns the counter's numbers if they can be raised, else nil.
+// Follower returns the counter's numbers if they can be raised above an explicit key,
+// else nil.
 func (c *Counter) Follower() numbering.Follower {
 	f, _ := c.Numbers.(numbering.Follower)
 	return f
 }
 
-// Forget closes the counter; the next one of its state is made anew.
+// Forget closes the counter and removes it from its set: the next draw makes a new one.
 func (c *Counter) Forget(ctx context.Context) error { return c.set.Forget(ctx, c.state, c) }
 
-// Counters are the counters of one database, by the name of their state.
+// Counters is the set of counters of one database, by the name of their state (their
+// row in the store).
 type Counters struct {
 	mu     sync.Mutex
 	All    map[string]*Counter
 	closed bool
 
 	turn   int64    // counts the calls that asked for a counter
-	Claims sync.Map // claimed, by the name of the row
+	Claims sync.Map // maps the name of a claim's row to the keys.claimed of that row
 
-	past  map[string]numbering.SourceState // of counters that were closed, by the name of the source
+	past  map[string]numbering.SourceState // the counts of counters that were closed, by the name of the source
 	ended map[string]*Counter              // the counters that were open at Close, for the statistics
 }
 
 // NewCounters returns a set without counters.
 func NewCounters() *Counters { return &Counters{All: map[string]*Counter{}} }
 
-// Get returns the counter of a state, which create makes if there is none. Goroutines may call
-// it at once for one state; the first counter that is made is kept.
+// Get returns the counter for a state (a stored counter, by its name). If there is
+// none, create makes it. Goroutines may call Get at once for one state; the first
+// counter that is made is kept.
 func (c *Counters) Get(ctx context.Context, state string, create func() (*Counter, error)) (*Counter, error) {
 	if one, err := c.known(state); one != nil || err != nil {
 		return one, err
@@ -105,7 +111,7 @@ func (c *Counters) Get(ctx context.Context, state string, create func() (*Counte
 		c.shed(ctx)
 	}
 	if one != made {
-		// No caller has drawn from it.
+		// No caller has drawn from the new counter.
 		if err := made.Numbers.Close(ctx); err != nil {
 			return nil, err
 		}
@@ -130,7 +136,8 @@ func (c *Counters) known(state string) (*Counter, error) {
 	return one, nil
 }
 
-// Forget closes a counter, and removes it unless another one has replaced it.
+// Forget closes a counter, and removes it from the set unless another one has replaced
+// it.
 func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error {
 	c.mu.Lock()
 	if c.All[state] == one {
@@ -141,8 +148,8 @@ func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error
 	return one.Numbers.Close(ctx)
 }
 
-// keep adds made unless the state has a counter, and returns the state's counter; nil after
-// Close.
+// keep adds made to the set, unless there is a counter for that state already, and
+// returns the counter that is in the set. It returns nil after Close.
 func (c *Counters) keep(state string, made *Counter) *Counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,14 +165,16 @@ func (c *Counters) keep(state string, made *Counter) *Counter {
 	return made
 }
 
-// maxCounters bounds the counters that are kept where the names of states hold a value:
-// new tenants may come all the time, and a counter takes a kilobyte and a half.
+// maxCounters is the greatest number of counters that are kept if the names of states
+// contain a value: new tenants may come all the time, and a counter takes a kilobyte
+// and a half.
 const maxCounters = 4096
 
-// shed closes counters if there are more than maxCounters: a quarter of that number, of those
-// whose names hold a value and that were unused for longest. Their reserved numbers become
-// gaps; a state that is asked for again begins where its row stands. A call that is about to
-// draw from a closed counter gets keysource.ErrClosed, and asks for a new one.
+// shed closes counters if there are more than maxCounters: a quarter of that number, of
+// those whose names contain a value and that were not used for the longest time. Their
+// reserved numbers become gaps; a stored counter that is asked for again continues
+// where its row stands. A call that is about to draw from a closed counter gets
+// keysource.ErrClosed, and asks for a new one.
 func (c *Counters) shed(ctx context.Context) {
 	c.mu.Lock()
 	if len(c.All) <= maxCounters {
@@ -186,13 +195,14 @@ func (c *Counters) shed(ctx context.Context) {
 	}
 	c.mu.Unlock()
 	for _, one := range old {
-		// Numbers that cannot be given back are gaps, and a lease runs out.
+		// Ignore the error: numbers that cannot be given back are gaps, and a lease expires.
 		_ = one.Numbers.Close(ctx)
 	}
 }
 
-// ForgetStates makes the counters give up what they have reserved, and forget how far their
-// states have come. A snowflake goes on, since time does not go back with a database.
+// ForgetStates makes the counters give up what they have reserved, and discard what
+// they know of their rows in the store. A snowflake is not changed, since time does not
+// go back with a database.
 func (c *Counters) ForgetStates(ctx context.Context) error {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.All))
@@ -214,7 +224,7 @@ func (c *Counters) ForgetStates(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Suspect makes all counters give up what they have reserved.
+// Suspect makes all counters give up the numbers that they have reserved.
 func (c *Counters) Suspect() {
 	c.mu.Lock()
 	all := slices.Collect(maps.Values(c.All))
@@ -224,7 +234,7 @@ func (c *Counters) Suspect() {
 	}
 }
 
-// Close closes all counters; a call that waits for a key returns an error.
+// Close closes all counters. A call that waits for a key returns an error.
 func (c *Counters) Close(ctx context.Context) error {
 	c.mu.Lock()
 	c.closed = true
@@ -233,7 +243,7 @@ func (c *Counters) Close(ctx context.Context) error {
 		c.All, c.ended = nil, all
 	}
 	c.mu.Unlock()
-	// All at once: a store that does not answer makes each of them wait.
+	// Close all at once, since each of them waits if its store does not answer.
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
@@ -251,7 +261,7 @@ func (c *Counters) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// AddTo adds the states of the open counters, and the counts of the closed ones.
+// AddTo adds the figures of the open counters, and the counts of the closed ones, to s.
 func (c *Counters) AddTo(s *numbering.Sums) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,7 +276,8 @@ func (c *Counters) AddTo(s *numbering.Sums) {
 	}
 }
 
-// keepPast keeps the counts of a counter that is about to be closed. c.mu must be held.
+// keepPast keeps the counts of a counter that is about to be closed. The caller holds
+// c.mu.
 func (c *Counters) keepPast(one *Counter) {
 	if one.Source == "" {
 		return
@@ -282,7 +293,8 @@ func (c *Counters) keepPast(one *Counter) {
 	c.past[one.Source] = past
 }
 
-// RecycledOn returns the series that count on the statements' connections.
+// RecycledOn returns the counters that take series (leased runs of integers) on the
+// statements' connections.
 func (c *Counters) RecycledOn() []*numbering.Recycled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -295,8 +307,8 @@ func (c *Counters) RecycledOn() []*numbering.Recycled {
 	return found
 }
 
-// SuspectWithin notes that a number of one of the rows' parents was in use, if the
-// counter's numbers are within parents.
+// SuspectWithin records that a number was in use within the parent of one of these
+// rows, if the counter numbers rows within parents.
 func (c *Counter) SuspectWithin(rows [][]driver.Value) {
 	if s, ok := c.Numbers.(*numbering.Scoped); ok {
 		s.SuspectWithin(rows)

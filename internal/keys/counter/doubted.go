@@ -12,20 +12,20 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Doubted is a column in which a transaction has found a key in use, perhaps in a
-// row of its own.
+// Doubted is a column in which a transaction has found that a key is in use, perhaps in
+// one of its own rows.
 type Doubted struct {
 	Column store.Column
-	Below  int64 // as in sequence.Sequence
+	Below  int64 // as in sequence.Bounds
 	Skip   store.Range
 	Remedy keysource.Remedy
 }
 
-// errInUse is returned for a number that is not above the greatest key in the table.
+// errInUse is returned if a number is not above the greatest key in the table.
 var errInUse = fmt.Errorf("%w: keys that the transaction sees are greater than the next one: raise next_value above them, or let it advance", keysource.ErrStoreBehind)
 
-// Reserve returns the first of n consecutive integers of a counter. o and g belong to one
-// connection, or are nil.
+// Reserve returns the first of n consecutive integers of a counter. o and g belong to
+// the same connection, or are both nil.
 func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Counter, n int64) (int64, error) {
 	if o != nil && len(o.Doubts) > 0 {
 		if d, ok := o.Doubts[c]; ok {
@@ -35,8 +35,8 @@ func (o *ConnCounters) Reserve(ctx context.Context, g *relation.Session, c *Coun
 	return c.Numbers.Reserve(ctx, g, n)
 }
 
-// reserveAbove reserves numbers above the greatest key that the transaction sees. If the
-// numbering stands below that key, the policy's on_behind decides.
+// reserveAbove reserves numbers and compares them with the greatest key that the
+// transaction sees. If they are not above that key, the policy's on_behind decides.
 func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c *Counter, n int64, d Doubted) (int64, error) {
 	column := keycolumn.Of(store.Within(g.Tables.AnyEngine().Dialect, g.Own()), d.Column)
 	end := c.keysEnd(d.Below)
@@ -46,7 +46,7 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 	}
 	first, err := c.Numbers.Reserve(ctx, g, n)
 	if now := c.keysEnd(d.Below); err == nil && now != end {
-		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // another state begins there by now
+		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // keys from the new end on belong to another state
 	}
 	if err == nil && first <= greatest && d.Remedy == keysource.RemedyAdvance && greatest < table.GreatestNumber {
 		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {
@@ -62,13 +62,13 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 		return 0, errInUse
 	}
 	if g.Tx == session.Outside {
-		delete(o.Doubts, c) // else a rollback to a savepoint may undo the advance
+		delete(o.Doubts, c) // inside a transaction a rollback to a savepoint may undo the advance
 	}
 	return first, nil
 }
 
-// keysEnd returns the number from which keys are not the counter's, 0 for none. below is the
-// policy's.
+// keysEnd returns the number from which on keys do not belong to the counter, 0 if
+// there is none. below is the number that the policy gives.
 func (c *Counter) keysEnd(below int64) int64 {
 	if c.ends == nil {
 		return below

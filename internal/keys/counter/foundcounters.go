@@ -7,19 +7,19 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// FoundCounters caches, by key column, the counter of a state whose name holds no value: a
-// draw finds it without composing that name, and without a lock. It is safe for concurrent
-// use, and its zero value is empty.
+// FoundCounters caches, by key column, the counters whose state (their row in the
+// store) has a fixed name: a draw finds the counter without composing that name, and
+// without a lock. It is safe for concurrent use, and its zero value is empty.
 type FoundCounters struct {
-	all atomic.Pointer[[]*atomic.Pointer[Counter]] // by the ID of the column
+	all atomic.Pointer[[]*atomic.Pointer[Counter]] // indexed by the ID of the column
 	mu  sync.Mutex                                 // held while all grows
 }
 
-// fewestFound is the number of columns that there is room for at first.
+// fewestFound is the initial length of the list.
 const fewestFound = 64
 
-// Of returns the place of a column's counter, which holds nil before the counter is made. It
-// returns nil for a column without an ID.
+// Of returns the pointer that holds a column's counter; it holds nil before the counter
+// is made. Of returns nil for a column without an ID.
 func (f *FoundCounters) Of(k *table.Column) *atomic.Pointer[Counter] {
 	if k.ID == 0 {
 		return nil
@@ -30,7 +30,7 @@ func (f *FoundCounters) Of(k *table.Column) *atomic.Pointer[Counter] {
 	return f.grow(k.ID)
 }
 
-// grow makes room for the column of an ID, and returns its place.
+// grow makes the list long enough for an ID, and returns the pointer of that column.
 func (f *FoundCounters) grow(id int64) *atomic.Pointer[Counter] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,7 +39,7 @@ func (f *FoundCounters) grow(id int64) *atomic.Pointer[Counter] {
 		old = *all
 	}
 	if id < int64(len(old)) {
-		return old[id] // it has grown meanwhile
+		return old[id] // another goroutine has made it longer meanwhile
 	}
 	all := make([]*atomic.Pointer[Counter], max(fewestFound, 2*id))
 	for i := copy(all, old); i < len(all); i++ {
@@ -49,7 +49,8 @@ func (f *FoundCounters) grow(id int64) *atomic.Pointer[Counter] {
 	return all[id]
 }
 
-// Drop removes a column's counter, unless another one has replaced it.
+// Drop removes a column's counter from the cache, unless another counter has replaced
+// it.
 func (f *FoundCounters) Drop(k *table.Column, c *Counter) {
 	if at := f.Of(k); at != nil {
 		at.CompareAndSwap(c, nil)

@@ -10,14 +10,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// newJoined gives a counter the numbers of a row, which belong to transactions, and returns
-// them.
+// newJoined gives a counter numbers from a row that is changed in the transactions of
+// INSERTs, and returns these numbers.
 func (dr Making) newJoined(ctx context.Context, row sequence.Sequence, ranked bool, schema string, c *Counter) (*numbering.JoinedRow, error) {
 	d := dr.Tables.AnyEngine().Dialect
 	row.OnBehind = dr.Key.Rule.Source.OnBehind
 	onBack := dr.Key.Rule.Source.OnStoreRollback
 	if !ranked {
-		row.OnBehind = keysource.RemedyWarn // see newSequence
+		row.OnBehind = keysource.RemedyWarn // no greatest key can be compared: see newSequence
 	}
 	if dr.Tables.StatesOnConnection() {
 		if numbering.IsElsewhere(dr.On, schema) {

@@ -10,15 +10,16 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Making makes the counter of a key column, for the state of a name.
+// Making makes the counter of a key column, for the state called State.
 type Making struct {
 	relation.Site
 	State   string
 	Flakes  *numbering.SharedSnowflakes
-	StandIn func(state string) keysource.Reserver // for the store; nil outside tests
+	StandIn func(state string) keysource.Reserver // replaces the store; nil outside tests
 }
 
-// NewCounter makes the counter of the column. It opens its state, and claims the column.
+// NewCounter makes the counter of the column: it opens the counter's row in the store
+// and claims the column.
 func (dr Making) NewCounter(ctx context.Context) (*Counter, error) {
 	switch {
 	case dr.Tables.Detached:

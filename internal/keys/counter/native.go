@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// newNative returns the counter of a sequence of the engine, which other programs
-// may draw from too. It has no row of ours.
+// newNative returns the counter for a sequence of the engine, from which other programs
+// may draw too. The counter has no row in keyfill's tables.
 func (dr Making) newNative(ctx context.Context) (*Counter, error) {
 	src := dr.Key.Rule.Source
 	facts, columns, err := dr.Columns(ctx)

@@ -5,7 +5,8 @@ import (
 	"os"
 )
 
-// owner returns the host and the id of this process, for people who look into the store.
+// owner returns the host and the process ID of this process, for people who look into
+// the store.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -13,12 +13,14 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newRecycled gives a counter numbers from series of a row. src is the source with the remedy
-// that it has for this table.
+// newRecycled gives a counter numbers from series (runs of integers that processes
+// lease), which the given row counts. src is the source, with the remedy that
+// holds for this table.
 func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bool, schema string, c *Counter) (*Counter, error) {
 	own := series.Options{
 		Sequence: row, Size: src.Series, Lease: src.Lease,
-		// Each source has its own: two with one owner would share a series.
+		// Each source has an owner's name of its own: two sources with one owner would share
+		// a series of integers.
 		Owner: owner() + "/" + rand.Text(),
 	}
 	o, made := src.RecycledOptions(), new(numbering.Recycled)
@@ -51,7 +53,7 @@ func (dr Making) newRecycled(src policy.Source, row sequence.Sequence, ranked bo
 }
 
 // storeOf returns the store of a source that does not count on the statements'
-// connections, and completes its row and its counter.
+// connections, and sets the fields of row and c that depend on the store.
 func (dr Making) storeOf(src policy.Source, row *sequence.Sequence, c *Counter) (statestore.StateStore, error) {
 	st, err := dr.States(src)
 	if err != nil {

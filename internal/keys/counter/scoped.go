@@ -11,8 +11,9 @@ import (
 	"github.com/keyfill/keyfill/internal/store/sequence"
 )
 
-// newScoped makes the counter of a numbering within parents. row is its own row, which
-// gives no number. It says which column is numbered, and within which columns.
+// newScoped makes the counter of a numbering within parents. row is the row of the
+// stored counter itself, which gives no number: it records which column is numbered,
+// and within which columns.
 func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, c *Counter) (*Counter, error) {
 	switch {
 	case dr.Key.Rule.Shared:
@@ -52,7 +53,7 @@ func (dr Making) newScoped(ctx context.Context, row sequence.Sequence, c *Counte
 	row.Made.Start, row.Parameters = 1, s.Scope.Parameters(types)
 	row.Columns = slices.Clone(row.Columns)
 	for at := range row.Columns {
-		row.Columns[at].Unranked = true // its greatest key says nothing of a parent
+		row.Columns[at].Unranked = true // the greatest key of the column belongs to one parent only
 	}
 	if s.Joined, err = dr.newJoined(ctx, row, false, s.Scope.Column.Schema, c); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// widerColumn is the remedy for a counter whose numbers are used up.
+// widerColumn is the remedy to log for a counter whose numbers are nearly used up.
 const widerColumn = "a wider column and max_bits"
 
 func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
@@ -62,8 +62,8 @@ func (dr Making) newSequence(ctx context.Context) (*Counter, error) {
 	return dr.countThrough(ctx, src, row, ranked, facts.Columns[dr.Index].Schema, o, c)
 }
 
-// countThrough completes a counter that counts in a row. ranked says that the row may be
-// compared with the greatest key.
+// countThrough completes a counter that counts in a row. ranked reports that the row
+// may be compared with the greatest key.
 func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequence.Sequence, ranked bool, schema string, o keysource.SequenceOptions, c *Counter) (*Counter, error) {
 	var at *numbering.ConnRow
 	var full *numbering.FullServer
@@ -84,7 +84,7 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 			if row, err = dr.On.OpenHere(ctx, st, row, src.OnBehind, ranked); err != nil {
 				return nil, err
 			}
-			ranked = false // it was compared
+			ranked = false // the row was compared with the greatest key already
 		}
 		rows, err := st.Numbers(row)
 		if err != nil {
@@ -98,8 +98,8 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		c.Bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
-		// The greatest key may belong to another value: the state may begin above it, but need
-		// not stand above it, unless the keys are unique over all values.
+		// The greatest key may belong to another value. So the stored counter may begin above
+		// it, but need not stay above it, unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
 	source, err := keysource.NewSequence(o, dr.Env())

@@ -64,7 +64,7 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 	}
 	worker.Number = int64(number)
 	marker := st.Marker(worker)
-	if src.Spread == "" { // several processes may have one spread
+	if src.Spread == "" { // several processes may have the same spread
 		source := dr.Source()
 		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: worker.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
 	}
@@ -77,8 +77,8 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 	return c, nil
 }
 
-// newMarkless returns the counter of a snowflake without a store, which all databases
-// that are opened through one name share.
+// newMarkless returns the counter of a snowflake without a store. All databases that
+// are opened through one name share that snowflake.
 func (dr Making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, mapping keysource.Mapping) (*Counter, error) {
 	flake, err := dr.Flakes.Get(o)
 	if err != nil {
@@ -99,7 +99,7 @@ func (dr Making) newMarkless(ctx context.Context, o keysource.SnowflakeOptions, 
 	}, nil
 }
 
-// leased returns a snowflake whose worker number is leased in a store.
+// leased returns a snowflake whose worker number this process leases in a store.
 func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st statestore.StateStore, worker worker.Worker) (numbering.Flake, error) {
 	numbers := series.Options{
 		Sequence: sequence.Sequence{
@@ -107,7 +107,7 @@ func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 			Create: true, EnsureSchema: worker.EnsureSchema,
 		},
 		Size: 1, Lease: src.WorkerLease,
-		Owner: owner() + "/" + rand.Text(), // see newRecycled
+		Owner: owner() + "/" + rand.Text(), // a name of its own: see newRecycled
 	}
 	return keysource.NewLeased(keysource.LeasedOptions{
 		Store: st.Series(numbers), Lease: src.WorkerLease,
@@ -120,9 +120,10 @@ func (dr Making) leased(src policy.Source, o keysource.SnowflakeOptions, st stat
 	}, dr.Env())
 }
 
-// leasedName returns the name of the rows that lease a state's worker numbers to processes. A
-// long name is cut and ends in a hash of the whole. Another source's state of that name is
-// distinguished by its parameters.
+// leasedName returns the name of the rows that lease a state's worker numbers to
+// processes. If the state's name is too long, it is cut and ends in a hash of the whole
+// name. If another source has a state (stored counter) with the resulting name, its
+// parameters distinguish it.
 func leasedName(state string) string {
 	const most, suffix = 190, " workers"
 	if utf8.RuneCountInString(state)+len(suffix) <= most {
@@ -133,8 +134,9 @@ func leasedName(state string) string {
 	return strings.TrimSpace(string([]rune(state)[:most-len(hash)-len(suffix)])) + hash + suffix
 }
 
-// floorOf returns the floor of a snowflake for a key column, nil if no index finds the
-// greatest key, or the policy does not want it to be asked for.
+// floorOf returns the Floor of a snowflake for a key column, which raises the snowflake
+// above the greatest key. It is nil if no index finds that key, or if the policy does
+// not want it to be read.
 func (dr Making) floorOf(flake *keysource.Snowflake, facts *table.Facts, number int) *numbering.Floor {
 	found := &facts.Columns[dr.Index]
 	composite, isText := dr.Key.Shape.(*keysource.Composite)

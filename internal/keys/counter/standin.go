@@ -7,11 +7,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// A test without a database gives stand-ins for the stores (Options.Reservers). The
-// counters over them are made here. Everything else knows only that the tables are
+// A test without a database replaces the stores by stand-ins (Options.Reservers). The
+// counters that use them are made here. All other code knows only that the tables are
 // detached: see session.Server.
 
-// newStandIn returns a counter over the stand-in for stores.
+// newStandIn returns a counter that uses the stand-in for the store.
 func (dr Making) newStandIn() (*Counter, error) {
 	if len(dr.Key.Rule.Scope) > 0 {
 		return &Counter{Numbers: dr.newScopedStandIn()}, nil
@@ -32,7 +32,8 @@ func (dr Making) newStandIn() (*Counter, error) {
 	return &Counter{Numbers: &numbering.BlockSequence{Source: source}, Mapping: mapping}, nil
 }
 
-// newScopedStandIn is newScoped without a catalog: the columns are as the policy says.
+// newScopedStandIn does what newScoped does, but takes the columns from the policy,
+// since there is no catalog.
 func (dr Making) newScopedStandIn() *numbering.ScopedStandIn {
 	s := &numbering.ScopedStandIn{
 		ScopeRows: numbering.ScopeRows{Scope: scope.Scope{Name: dr.State}},

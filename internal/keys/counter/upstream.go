@@ -9,9 +9,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// upstream returns the fetcher of a row's blocks from the store that the source names as its
-// upstream, nil for a source without one. The state there has the name of the row. The row's
-// own database decides where the row begins: the upstream store sees no column.
+// upstream returns what fetches the blocks of a row (ranges of integers) from the store
+// that the source names as its upstream; it returns nil for a source without one. The
+// state in that store has the name of the row. The row's own database decides where the
+// row begins, since the upstream store sees no column.
 func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.Upstream, error) {
 	if src.Upstream == "" {
 		return nil, nil
@@ -23,7 +24,8 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		return nil, err
 	}
 	there := sequence.Sequence{
-		// Each shard has its tables under other names.
+		// Shared, since the databases of the other shards may have other names for the
+		// tables.
 		Name: row.Name, Columns: slices.Clone(row.Columns), Shared: true, Bounds: sequence.Bounds{Max: row.Bounds.Max},
 		Exclusive: row.Exclusive, EnsureSchema: src.EnsureSchema, Apart: true,
 	}
@@ -31,7 +33,7 @@ func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.U
 		there.Columns[i].Unranked = true
 	}
 	env := dr.Env()
-	env.Waited = nil // the source of the row notes the wait of an INSERT
+	env.Waited = nil // the source of the row measures how long an INSERT waits
 	return upstream.New(upstream.Options{
 		Store: src.Upstream, Block: src.UpstreamBlock, Lasts: src.UpstreamLasts, Max: row.Bounds.Max,
 		OnStoreRollback: src.OnStoreRollback, Env: env,

@@ -18,14 +18,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ConnRow is the row of a sequence, or of series, in the database of each statement's
-// connection, as on SQLite.
+// ConnRow is the row of a sequence, or of series (leased runs of integers), that is
+// read on the connection of each statement, as on SQLite.
 type ConnRow struct {
 	Dialect *dialect.Dialect
-	Rows    *reserver.Reserver   // of no connection yet; nil for series
-	Series  *series.Rows         // of no connection yet; nil for others
-	Ranked  bool                 // there is a greatest key to compare with
-	Leases  *statestore.LeaseLog // of series; nil for others
+	Rows    *reserver.Reserver   // not bound to a connection yet; nil for series
+	Series  *series.Rows         // not bound to a connection yet; nil for a sequence
+	Ranked  bool                 // the row can be compared with a greatest key
+	Leases  *statestore.LeaseLog // the log of the series' leases; nil for a sequence
 }
 
 // at returns access to the row on the connection of g.
@@ -43,8 +43,8 @@ func (r *ConnRow) at(g *relation.Session) keysource.At {
 	return at
 }
 
-// keysEnd returns the number from which keys belong to another state, as the row says now; 0
-// for none.
+// keysEnd returns the number from which on keys belong to another stored counter, as
+// the row says now; 0 if there is none.
 func (r *ConnRow) keysEnd(ctx context.Context, g *relation.Session) (int64, error) {
 	st := store.On(r.Dialect, g.Own())
 	if g.Tx != session.Outside {
@@ -53,25 +53,27 @@ func (r *ConnRow) keysEnd(ctx context.Context, g *relation.Session) (int64, erro
 	return r.Rows.At(st).KeysEndNow(ctx)
 }
 
-// Committing is a row outside of transactions. Each of its calls is a transaction of its own,
-// although one statement would do: the engine refuses to begin a transaction inside another,
-// so a reservation has committed even if keyfill did not see a BEGIN.
+// Committing changes a row outside of transactions. Each of its calls begins a
+// transaction, although one statement would do without: the engine refuses to begin a
+// transaction inside another, so a reservation has surely committed, even if keyfill
+// did not see a BEGIN.
 type Committing struct {
 	Row   *ConnRow
 	On    *relation.Session
-	asked *reserver.Reserver // for the greatest key, outside of transactions; nil if none was
+	asked *reserver.Reserver // was asked for the greatest key before; nil if none was
 }
 
-// ErrInside is returned by a Committing inside a transaction. The connection then notes that a
-// transaction may be open.
+// ErrInside is returned by a Committing if a transaction is open. The connection then
+// notes that a transaction may be open.
 var ErrInside = errors.New("a transaction is open")
 
-// Reserve is the method of [Numbers].
+// Reserve implements [keysource.Reserver].
 func (c Committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Reservation, err error) {
 	defer report.WaitsOf(ctx).Since(time.Now())
 	for {
 		err = c.commit(ctx, func(rows *reserver.Reserver) error {
-			// A transaction that waited for another store would keep others from writing.
+			// Do not wait for another store inside the transaction, which would keep other
+			// connections from writing.
 			r, err = rows.NoWait().Reserve(ctx, n, seen)
 			return err
 		})
@@ -84,7 +86,7 @@ func (c Committing) Reserve(ctx context.Context, n, seen int64) (r keysource.Res
 	}
 }
 
-// openRows is a row inside a transaction.
+// openRows reserves from a row inside the open transaction.
 type openRows struct{ *reserver.Reserver }
 
 func (r openRows) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
@@ -92,7 +94,7 @@ func (r openRows) Reserve(ctx context.Context, n, seen int64) (keysource.Reserva
 	return r.Reserver.Reserve(ctx, n, seen)
 }
 
-// Advance is the method of [keysource.Reserver].
+// Advance implements [keysource.Reserver].
 func (c Committing) Advance(ctx context.Context, to int64) error {
 	return c.commit(ctx, func(rows *reserver.Reserver) error { return rows.Advance(ctx, to) })
 }
@@ -101,7 +103,7 @@ func (c Committing) commit(ctx context.Context, f func(*reserver.Reserver) error
 	return c.Transact(ctx, func(st *store.Store) error { return f(c.Row.Rows.At(st).Knowing(c.asked)) })
 }
 
-// Transact calls f with the store inside a transaction of its own.
+// Transact begins a transaction, calls f with a store inside it, and commits.
 func (c Committing) Transact(ctx context.Context, f func(*store.Store) error) error {
 	tx, err := c.On.BeginDriver(ctx, driver.TxOptions{})
 	if err != nil {
@@ -116,15 +118,15 @@ func (c Committing) Transact(ctx context.Context, f func(*store.Store) error) er
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		// A transaction that could not be committed stays open: SQLITE_BUSY.
+		// A transaction whose commit has failed stays open: SQLITE_BUSY.
 		c.On.EndFailed(ctx, err)
 		return err
 	}
 	return nil
 }
 
-// Bind binds the state of a row to one more column, and reports whether the binding stays if
-// the statement's transaction is rolled back.
+// Bind binds the stored counter of a row to one more column, and reports whether the
+// binding stays if the statement's transaction is rolled back.
 func (r *ConnRow) Bind(ctx context.Context, g *relation.Session, c store.Column) (stays bool, err error) {
 	bind := func(st *store.Store) error {
 		if r.Series != nil {
@@ -140,7 +142,7 @@ func (r *ConnRow) Bind(ctx context.Context, g *relation.Session, c store.Column)
 	return false, bind(store.Within(r.Dialect, g.Own()))
 }
 
-// seriesAt returns access to the series on the connection of g.
+// seriesAt returns access to the series of integers on the connection of g.
 func (r *ConnRow) seriesAt(g *relation.Session) keysource.SeriesAt {
 	at := keysource.SeriesAt{Open: g.Tx != session.Outside}
 	at.Transact = func(ctx context.Context, f func(keysource.SeriesStore) error) (err error) {
@@ -156,7 +158,8 @@ func (r *ConnRow) seriesAt(g *relation.Session) keysource.SeriesAt {
 		if !at.Open {
 			return Committing{Row: r, On: g}.Transact(ctx, inside)
 		}
-		// If the transaction has ended, each of the statements would commit separately.
+		// Check this first: if the transaction has ended, each of the statements would commit
+		// separately.
 		err = g.ProvenStore().Prove(ctx)
 		switch {
 		case errors.Is(err, store.ErrEnded):

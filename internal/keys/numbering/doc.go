@@ -1,4 +1,6 @@
-// Package numbering holds the kinds of numbers: integers in blocks, in the statement's
-// transaction, within the values of other columns, of the engine's sequence, of series, and of
-// the time. Each kind reserves from its state, and reports how far it has come.
+// Package numbering has the kinds of numbers from which keys are made: integers that
+// are reserved in blocks, that are drawn in the statement's transaction, that count
+// within the values of other columns, or that come from the engine's sequence, from
+// leased series, or from the time. Each kind reserves numbers from its state (a stored
+// counter), and reports how many it has used.
 package numbering

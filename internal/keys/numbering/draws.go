@@ -7,13 +7,14 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// draws measures what a numbering draws in the transactions of statements.
+// draws measures the numbers that are drawn in the transactions of statements.
 type draws struct {
 	meter keysource.Meter
-	next  atomic.Int64 // one more than the last number that was drawn; 0 before the first
+	next  atomic.Int64 // the last number that was drawn plus one; 0 before the first
 }
 
-// draw returns the first of n numbers, which f draws, and measures how long that takes.
+// draw calls f, which draws n numbers and returns the first of them, and measures how
+// long that takes.
 func (d *draws) draw(n int64, f func() (int64, error)) (int64, error) {
 	began := time.Now()
 	first, err := f()

@@ -13,24 +13,24 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Floor makes a snowflake without a mark begin above the keys that its worker has stored:
-// the clock may have been set back while no process ran.
+// Floor makes a snowflake without a stored mark begin above the keys that its worker
+// has stored: the clock may have been set back while no process ran.
 type Floor struct {
 	Flake  *keysource.Snowflake
 	Column store.Column
 	Tables *relation.Tables
 	Table  *table.Table
-	Index  int // of the key
+	Index  int // the index of the key column
 	done   atomic.Bool
 
-	// Composite is the keys' form where they are text with the worker's number; nil
-	// where they are integers.
+	// Composite is the form of the keys if they are text that contains the worker's
+	// number; nil if they are integers.
 	Composite *keysource.Composite
 	Number    int
 }
 
-// Read returns the number of the greatest key in the column; for a composite, of the
-// greatest key with the worker's number.
+// Read returns the number of the greatest key in the column; for a Composite, the
+// number of the greatest key of this worker.
 func (f *Floor) Read(ctx context.Context, st *store.Store) (int64, error) {
 	if f.Composite == nil {
 		return keycolumn.Of(st, f.Column).MaxKey(ctx)
@@ -43,9 +43,9 @@ func (f *Floor) Read(ctx context.Context, st *store.Store) (int64, error) {
 	return f.Composite.Number(strings.TrimRight(key, " "))
 }
 
-// greatest returns the greatest key in the column. It waits for the policy's store_wait
-// at most: the statement's own transaction may have locked the table, which the server
-// does not see as a deadlock.
+// greatest returns the greatest key in the column. It waits at most for the policy's
+// store_wait: the statement's own transaction may have locked the table, and the server
+// does not see that as a deadlock.
 func (f *Floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	if f.Tables.StatesOnConnection() {
 		return f.Read(ctx, st)
@@ -64,7 +64,8 @@ func (f *Floor) greatest(ctx context.Context, st *store.Store) (int64, error) {
 	return 0, err
 }
 
-// raise makes the first keys begin above the greatest one in the column.
+// raise makes the first keys begin above the greatest key in the column. It does that
+// once.
 func (f *Floor) raise(ctx context.Context, g *relation.Session) error {
 	if f == nil || f.done.Load() {
 		return nil
@@ -102,6 +103,6 @@ func (f *Floor) raise(ctx context.Context, g *relation.Session) error {
 	case err != nil:
 		return err
 	}
-	f.done.Store(!g.IsAltered()) // others may see other keys, or a rollback bring them back
+	f.done.Store(!g.IsAltered()) // if the transaction has altered tables, other connections may see other keys, and a rollback may bring keys back
 	return nil
 }

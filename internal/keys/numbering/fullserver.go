@@ -13,9 +13,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// FullServer reserves from a row in the application's own database. While the server, or a
-// limit of the user, has no connection for keyfill, an INSERT outside of a transaction
-// reserves what it needs by one UPDATE on its own connection. It is safe for concurrent use.
+// FullServer reserves from a row in the application's own database. While the server
+// accepts no more connections of keyfill, or of its user, an INSERT outside of a
+// transaction reserves what it needs by one UPDATE on its own connection. It is safe
+// for concurrent use.
 type FullServer struct {
 	rows *reserver.Reserver
 
@@ -23,7 +24,8 @@ type FullServer struct {
 	waiting []*fullWait
 }
 
-// FullServerOf returns the FullServer of a row, nil for a row in another store.
+// FullServerOf returns the FullServer of a row. It returns nil for a row in another
+// store.
 func FullServerOf(src policy.Source, rows statestore.NumberState) *FullServer {
 	if watched, ok := rows.(statestore.WatchedNumbers); ok {
 		rows = watched.NumberState
@@ -34,19 +36,20 @@ func FullServerOf(src policy.Source, rows statestore.NumberState) *FullServer {
 	return nil
 }
 
-// fullWait is an INSERT that waits for a block.
+// fullWait is an INSERT that waits for a block (a reserved range of integers).
 type fullWait struct {
-	give context.CancelFunc // gives up the wait
-	full bool               // the store got no connection meanwhile
+	give context.CancelFunc // cancels the wait
+	full bool               // the wait was cancelled because the store got no connection
 }
 
-// Sparing is a row that cancels the waits of Full if its store gets no connection.
+// Sparing reserves from a row, and cancels the waits of Full if its store gets no
+// connection.
 type Sparing struct {
 	keysource.Reserver
 	Full *FullServer
 }
 
-// Reserve is the method of [keysource.Reserver].
+// Reserve implements [keysource.Reserver].
 func (s Sparing) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
 	got, err := s.Reserver.Reserve(ctx, n, seen)
 	if table.IsFull(err) {
@@ -66,10 +69,10 @@ func (f *FullServer) tell() {
 	f.waiting = nil
 }
 
-// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. If the store
-// gets no connection, it reserves them on the connection of g, whose session is as the driver
-// has opened it. It reports false if that fails too: the process then knows of no reserved
-// number.
+// reserve reserves n integers of a source as [keysource.Sequence.Reserve] does. If the
+// store gets no connection, it reserves them on the connection of g, whose settings are
+// as the driver has opened it. ok is false if that fails too: the process then knows of
+// no reserved number.
 func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysource.Sequence, n int64) (first int64, ok bool, err error) {
 	wait, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -89,7 +92,7 @@ func (f *FullServer) reserve(ctx context.Context, g *relation.Session, s *keysou
 	return first, err == nil, nil
 }
 
-// lentRow is the row on the connection of an INSERT.
+// lentRow reserves from the row on the connection of an INSERT.
 type lentRow struct {
 	rows *reserver.Reserver
 	on   *relation.Session
@@ -99,9 +102,10 @@ func (r lentRow) Reserve(ctx context.Context, n, seen int64) (keysource.Reservat
 	return reserver.ReserveBy(ctx, r.rows, r.on.Own(), n, seen)
 }
 
-// Advance sends nothing: Reserve finds no row that stands below to.
+// Advance does nothing: Reserve changes no row whose next value is below seen.
 func (r lentRow) Advance(context.Context, int64) error { return nil }
 
-// refuseMaxKey replaces the query for the greatest key, which runs on keyfill's own
-// connections alone: rights, or a policy for rows, may hide keys from another one.
+// refuseMaxKey replaces the query for the greatest key, which only keyfill's own
+// connections may answer: rights, or row-level security, may hide keys from other
+// connections.
 func refuseMaxKey(context.Context) (int64, error) { return 0, keysource.ErrStoreState }

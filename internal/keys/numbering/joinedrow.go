@@ -18,36 +18,36 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// JoinedRow is the row of a numbering whose numbers belong to the transactions of their
-// INSERTs. No reserved number is remembered before its transaction has committed: a
-// rollback would make the memory wrong.
+// JoinedRow draws numbers that belong to the transactions of their INSERTs, from one
+// row. It remembers no reserved number before the transaction has committed, since a
+// rollback would make that wrong.
 //
-// The row is made, and compared with the table, apart from those transactions,
-// which might not see what others have made: on a connection of our own, on SQLite
-// on the statement's.
+// The row is made, and compared with the table, outside of these transactions, which
+// might not see what others have made: on a connection of keyfill's own, or on the
+// statement's connection on SQLite.
 type JoinedRow struct {
 	dialect *dialect.Dialect
 	row     sequence.Sequence
-	Rows    *reserver.Reserver  // of home; on SQLite of no connection yet
-	home    *store.Store        // on a connection of our own; nil on SQLite
-	draws   draws               // that were made of the row
-	proven  relation.ProvenRows // the row, under ""
-	Ranked  bool                // there is a greatest key to compare with
-	Ensures bool                // the policy lets keyfill make its tables
+	Rows    *reserver.Reserver  // uses home; on SQLite not bound to a connection yet
+	home    *store.Store        // on a connection of keyfill's own; nil on SQLite
+	draws   draws               // measures the draws from the row
+	proven  relation.ProvenRows // what committed transactions have drawn, under the name ""
+	Ranked  bool                // the row can be compared with a greatest key
+	Ensures bool                // the policy lets keyfill create its tables
 
-	// opened says that the row has committed, and was compared with its table: it is one more
-	// than gone was then. It is 0 for a row that has to be opened.
+	// opened is set when the row has committed and was compared with its table: to the
+	// value of gone at that time plus one. It is 0 if the row has to be opened.
 	opened atomic.Uint64
-	gone   *atomic.Uint64 // counts how often keyfill's tables were found gone
+	gone   *atomic.Uint64 // counts how often keyfill's tables were found missing
 
-	OnBack keysource.Remedy // for a row that stands below what is proven
+	OnBack keysource.Remedy // the remedy if the row stands below what committed transactions have drawn
 
-	// wait bounds the wait for the row on a connection of our own, which may wait for
-	// the transaction itself. It is the policy's store_wait.
+	// wait is how long a query about the row may take on a connection of keyfill's own,
+	// which may wait for the transaction itself. It is the policy's store_wait.
 	wait time.Duration
 }
 
-// NewJoinedRow returns the numbering of a row. home is nil where the row is read on the
+// NewJoinedRow returns the JoinedRow for a row. home is nil if the row is read on the
 // statement's connection.
 func NewJoinedRow(db *relation.Tables, row sequence.Sequence, home *store.Store) *JoinedRow {
 	d := db.AnyEngine().Dialect
@@ -58,13 +58,14 @@ func NewJoinedRow(db *relation.Tables, row sequence.Sequence, home *store.Store)
 	return &JoinedRow{dialect: d, row: row, Rows: reserver.New(at, unensured(row)), home: home, wait: db.StoreWait, gone: &db.Gone}
 }
 
-// unensured returns a row whose tables are there: none are made in a transaction.
+// unensured returns the row with EnsureSchema off: no tables are created in a
+// transaction.
 func unensured(row sequence.Sequence) sequence.Sequence {
 	row.EnsureSchema = false
 	return row
 }
 
-// within returns the row as the open transaction of the connection finds it.
+// within returns a Reserver for the row inside the open transaction of the connection.
 func (r *JoinedRow) within(ctx context.Context, g *relation.Session) (*reserver.Reserver, error) {
 	st, away, err := g.States(ctx, r.row.Table == nil && r.row.Procedure == "")
 	switch {
@@ -79,7 +80,8 @@ func (r *JoinedRow) within(ctx context.Context, g *relation.Session) (*reserver.
 	return r.Rows.At(st).AllOrNone(), err
 }
 
-// Reserve returns the first of n consecutive integers, which are the transaction's.
+// Reserve implements [Numbers]: it returns the first of n consecutive integers, which
+// belong to the transaction.
 func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if err := r.Open(ctx, g); err != nil {
 		return 0, err
@@ -117,13 +119,15 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	return first, err
 }
 
-// back decides about n numbers from a row that stands below what is proven, as a
-// [keysource.Sequence] does about a block. The comparison comes after the draw: its lock
-// lets no other transaction move the row, and under REPEATABLE READ a condition of the
-// UPDATE would be about an old row.
+// back decides what to do with n numbers that were drawn although they are below what
+// committed transactions have drawn, as a [keysource.Sequence] decides about a block.
+// It compares after the draw: the draw's lock keeps other transactions from changing
+// the row, and under REPEATABLE READ a condition in the UPDATE would compare an old
+// row.
 //
-// A row that was made anew is compared with the table alone. The row of a key table, which has
-// no incarnation, counts as made anew if the table holds no key: both were cleared.
+// If the row was made anew, its numbers are compared only with the table. The row of a
+// key table of the application, which has no incarnation, counts as made anew if the
+// table holds no key: both were cleared.
 func (r *JoinedRow) back(ctx context.Context, g *relation.Session, rows *reserver.Reserver, n int64, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	inUse := int64(1)
 	if r.Ranked {
@@ -156,22 +160,22 @@ func (r *JoinedRow) back(ctx context.Context, g *relation.Session, rows *reserve
 	return again, err
 }
 
-// errSnapshot is returned when the transaction does not see the row, since it has read
-// before the row was made.
+// errSnapshot is returned if the transaction does not see the row, because it began to
+// read before the row was made.
 var errSnapshot = &snapshotError{fmt.Errorf("%w: the row of its numbering is younger than the transaction, which does not see it (REPEATABLE READ): begin it again", keysource.ErrStoreState)}
 
-// snapshotError carries the code that PostgreSQL has for a transaction that is to be begun
-// again, since programs that do so look for it. MySQL's and MariaDB's UPDATE finds rows
-// that are newer than the snapshot.
+// snapshotError has PostgreSQL's code for a transaction that has to be begun again,
+// since programs that begin again look for that code. MySQL and MariaDB do not need it:
+// their UPDATE finds rows that are newer than the snapshot.
 type snapshotError struct{ error }
 
-// Unwrap returns the error without its code.
+// Unwrap returns the error without the code.
 func (e *snapshotError) Unwrap() error { return e.error }
 
 // SQLState returns the SQLSTATE, as the errors of pgx and lib/pq do.
 func (e *snapshotError) SQLState() string { return "40001" }
 
-// isThere reports whether the row is found from outside of the transaction.
+// isThere reports whether a connection outside of the transaction finds the row.
 func (r *JoinedRow) isThere(ctx context.Context) bool {
 	if r.home == nil {
 		return false
@@ -184,7 +188,7 @@ func (r *JoinedRow) isThere(ctx context.Context) bool {
 	return err == nil
 }
 
-// Open makes sure that the row can be used.
+// Open makes sure that the row can be used. It does nothing if the row is open already.
 func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	gone := r.gone.Load()
 	if r.opened.Load() == gone+1 {
@@ -208,21 +212,21 @@ func (r *JoinedRow) Open(ctx context.Context, g *relation.Session) error {
 	if err != nil {
 		return err
 	}
-	// The transaction may roll back a change of the row, the change of the engine's own
-	// counter that proved the row to stand above Below, and the end that another state was
-	// given.
+	// A rollback may undo a change of the row, the raise of the engine's own counter that
+	// proved it to be at Below or above, and the end that another stored counter was
+	// given. Then the row has to be opened again.
 	if r.home != nil || !row.Created && !r.row.Shared && r.row.OnBehind != keysource.RemedyAdvance && r.row.Bounds.Below == 0 && r.row.Bounds.StartAt == 0 {
 		r.opened.Store(gone + 1)
 	}
 	return nil
 }
 
-// notSeen returns the error of a row that could not be looked at in time.
+// notSeen returns the error for a row that could not be read in time.
 func (r *JoinedRow) notSeen(err error) error {
 	return anchor.Errorf("held-connection", "the transaction has locked the table, or no connection is left (waited %s, store_wait): insert before that, or apart: %v", r.wait, err)
 }
 
-// openAt looks at the row and the greatest key.
+// openAt opens the row on the store at, and reads the greatest key.
 func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, error) {
 	row := r.row.Above(r.proven.Of("").Next)
 	if r.home == nil {
@@ -232,7 +236,7 @@ func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 	defer cancel()
 	opened, err := reserver.Open(limited, at, row)
 	if err == nil {
-		err = r.Rows.Open(limited) // within the transaction it might not be found
+		err = r.Rows.Open(limited) // inside the transaction, the row might not be found
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		err = r.notSeen(err)
@@ -240,8 +244,8 @@ func (r *JoinedRow) openAt(ctx context.Context, at *store.Store) (reserver.Row, 
 	return opened, err
 }
 
-// Advance makes later keys to or greater, in the open transaction if there is one. Advance to
-// 1 locks the row, as a draw does.
+// Advance makes later keys to or greater, in the open transaction if there is one. With
+// to = 1 it only locks the row, as a draw does.
 func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	g.EnsureStates(ctx)
 	if err := r.Open(ctx, g); err != nil {
@@ -258,13 +262,13 @@ func (r *JoinedRow) Advance(ctx context.Context, g *relation.Session, to int64) 
 	return rows.Advance(ctx, to)
 }
 
-// IsOnConnection is the method of [Follower].
+// IsOnConnection implements [Follower].
 func (r *JoinedRow) IsOnConnection() bool { return r.home == nil }
 
-// IsJoined is the method of [Follower].
+// IsJoined implements [Follower].
 func (r *JoinedRow) IsJoined() bool { return true }
 
-// KeysEnd is the method of [Follower].
+// KeysEnd implements [Follower].
 func (r *JoinedRow) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
 	rows, err := r.within(ctx, g)
 	if err != nil {
@@ -273,15 +277,16 @@ func (r *JoinedRow) KeysEnd(ctx context.Context, g *relation.Session) (int64, er
 	return rows.KeysEndNow(ctx)
 }
 
-// Suspect makes the next draw compare the row with the table. No number is reserved, but a
-// rollback returns the number in use to the row, which would give it again and again.
+// Suspect implements [Numbers]: the next draw compares the row with the table. No
+// number is reserved in advance, but a rollback returns a number that is in use to the
+// row, which would give it again and again.
 func (r *JoinedRow) Suspect() { r.opened.Store(0) }
 
-// Forget forgets how far the row has come.
+// Forget discards what is known about how far the row has counted.
 func (r *JoinedRow) Forget() {
 	r.proven.Forget()
 	r.opened.Store(0)
 }
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (r *JoinedRow) Close(context.Context) error { return nil }

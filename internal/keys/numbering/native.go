@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// EngineSequence gives the numbers of a sequence of the engine.
+// EngineSequence draws the numbers of a sequence of the engine.
 type EngineSequence struct {
 	Source *keysource.Sequence
 	Native native.Sequence
-	Own    *native.Reserver // on a connection of our own
+	Own    *native.Reserver // draws on a connection of keyfill's own
 }
 
-// at returns a Reserver of the sequence that does not wait for the transaction of g, which may
-// be nil. within reports whether it uses the connection of g.
+// at returns a Reserver of the sequence that does not wait for the transaction of g,
+// which may be nil. within reports whether it uses the connection of g.
 func (s *EngineSequence) at(ctx context.Context, g *relation.Session) (at *native.Reserver, within bool, err error) {
 	if !g.IsAltered() {
 		return s.Own, false, nil
@@ -42,7 +42,7 @@ func (s *EngineSequence) at(ctx context.Context, g *relation.Session) (at *nativ
 	return found.Way, found.Within, nil
 }
 
-// Reserve is the method of [Numbers].
+// Reserve implements [Numbers].
 func (s *EngineSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	at, within, err := s.at(ctx, g)
 	switch {
@@ -66,7 +66,7 @@ func (s *EngineSequence) Ask(ctx context.Context, g *relation.Session, f func(co
 	return relation.Apart(ctx, g, s.Native.Columns, func(ctx context.Context) error { return f(ctx, at) })
 }
 
-// inTransaction is a sequence whose reservations do not name their server.
+// inTransaction is a Reserver whose reservations do not name their server.
 type inTransaction struct{ *native.Reserver }
 
 func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Reservation, error) {
@@ -75,22 +75,22 @@ func (r inTransaction) Reserve(ctx context.Context, n, seen int64) (keysource.Re
 	return got, err
 }
 
-// Advance is the method of [Follower].
+// Advance implements [Follower].
 func (s *EngineSequence) Advance(ctx context.Context, _ *relation.Session, to int64) error {
 	return s.Source.Advance(ctx, to)
 }
 
-// IsOnConnection is the method of [Follower].
+// IsOnConnection implements [Follower].
 func (s *EngineSequence) IsOnConnection() bool { return false }
 
-// IsJoined is the method of [Follower].
+// IsJoined implements [Follower].
 func (s *EngineSequence) IsJoined() bool { return false }
 
-// KeysEnd is the method of [Follower].
+// KeysEnd implements [Follower].
 func (s *EngineSequence) KeysEnd(context.Context, *relation.Session) (int64, error) { return 0, nil }
 
-// Suspect is the method of [Numbers].
+// Suspect implements [Numbers].
 func (s *EngineSequence) Suspect() { s.Source.Suspect() }
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (s *EngineSequence) Close(ctx context.Context) error { return s.Source.Close(ctx) }

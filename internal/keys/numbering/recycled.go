@@ -10,17 +10,17 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Recycled gives the numbers of a series that the process leases. Numbers that it leaves
-// unused are given to another process.
+// Recycled draws the numbers of a series (a run of integers) that the process leases.
+// Numbers that it leaves unused are later given to another process.
 type Recycled struct {
 	Source *keysource.Recycled
-	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
+	Row    *ConnRow // set if the row is read on the connection of each statement; otherwise nil
 
-	Columns []store.Column // whose greatest key is read on a connection of our own; nil for none
-	opened  atomic.Bool    // it was read
+	Columns []store.Column // the columns whose greatest key is read on a connection of keyfill's own; nil if none is read
+	opened  atomic.Bool    // the greatest key was read
 }
 
-// reserveApart is Reserve on a connection of our own.
+// reserveApart does what Reserve does, on a connection of keyfill's own.
 func (r *Recycled) reserveApart(ctx context.Context, g *relation.Session, n int64) (first int64, err error) {
 	if len(r.Columns) == 0 || r.opened.Load() {
 		return r.Source.Reserve(ctx, n)
@@ -42,7 +42,7 @@ func (r *Recycled) reserveApart(ctx context.Context, g *relation.Session, n int6
 	return first, err
 }
 
-// Reserve is the method of [Numbers].
+// Reserve implements [Numbers].
 func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if r.Row == nil {
 		return r.reserveApart(ctx, g, n)
@@ -55,8 +55,9 @@ func (r *Recycled) Reserve(ctx context.Context, g *relation.Session, n int64) (i
 	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
 }
 
-// Advance makes later keys of the current series to or greater, and series that are opened
-// from now on lie above. Series of other processes stay as they are.
+// Advance makes later keys of the current series of integers to or greater, and makes
+// series that are opened from now on begin above to. The series of other processes are
+// not changed.
 func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	if r.Row == nil {
 		return r.Source.Advance(ctx, to)
@@ -69,29 +70,30 @@ func (r *Recycled) Advance(ctx context.Context, g *relation.Session, to int64) e
 	return err
 }
 
-// IsOnConnection is the method of [Follower].
+// IsOnConnection implements [Follower].
 func (r *Recycled) IsOnConnection() bool { return r.Row != nil }
 
-// IsJoined is the method of [Follower].
+// IsJoined implements [Follower].
 func (r *Recycled) IsJoined() bool { return false }
 
-// KeysEnd is the method of [Follower].
+// KeysEnd implements [Follower].
 func (r *Recycled) KeysEnd(context.Context, *relation.Session) (int64, error) { return 0, nil }
 
-// Suspect is the method of [Numbers].
+// Suspect implements [Numbers].
 func (r *Recycled) Suspect() {
 	r.opened.Store(false)
 	r.Source.Suspect()
 }
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (r *Recycled) Close(ctx context.Context) error { return leave(ctx, r.Source) }
 
-// OnOwnConn calls a function with a connection of our own to the application's database.
+// OnOwnConn calls a function with a connection of keyfill's own to the application's
+// database.
 type OnOwnConn func(context.Context, func(*relation.Session) error) error
 
-// GiveBack gives back the rest of the series that are counted on the statements' connections,
-// when the database is closed. If it fails, the leases expire.
+// GiveBack gives back the unused numbers of the series of integers that count on the
+// statements' connections, when the database is closed. If it fails, the leases expire.
 func GiveBack(ctx context.Context, all []*Recycled, onOwn OnOwnConn) {
 	if len(all) == 0 {
 		return

@@ -17,38 +17,41 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Scoped numbers the rows of a table within each parent. The number of parents is not bounded:
-// it remembers only which are in doubt, and how far some of them have come.
+// Scoped numbers the rows of a table separately within each parent, as the lines of
+// each order. There may be any number of parents, so it remembers only those in doubt,
+// and the last numbers of some.
 type Scoped struct {
 	ScopeRows
-	Joined *JoinedRow // its own row, which gives no number
+	Joined *JoinedRow // the row of the state itself, which gives no number
 
-	Remedy keysource.Remedy // for a parent whose row stands below its keys
+	Remedy keysource.Remedy // what to do if a parent's row stands below its keys
 	doubts doubtedParents
-	Proven relation.ProvenRows // the parents' rows
+	Proven relation.ProvenRows // the last numbers of the parents' rows that have committed
 }
 
-// ScopeRows names the rows of the parents.
+// ScopeRows finds the parents of rows by the values of their columns.
 type ScopeRows struct {
 	Scope   scope.Scope
 	Columns []ScopeColumn
 }
 
-// ErrNoParent is returned when numbers are asked for without rows, whose parents are
-// then not known.
+// ErrNoParent is returned when numbers are drawn without rows, so that the parents are
+// not known.
 var ErrNoParent = anchor.New("scope-column", "its keys are numbered within other columns of the row, so that there are none without a row: let the INSERT be filled")
 
-// ErrShared is returned for a state of several tables.
+// ErrShared is returned if a numbering within parents has a stored counter that serves
+// several tables.
 var ErrShared = anchor.New("scope-column", "a numbering within other columns belongs to one table: write its source in place, or give each table a source of its own")
 
-// parent is one parent of the rows of a statement.
+// parent is one parent of rows of a statement, such as an order whose lines are
+// inserted.
 type parent struct {
-	row    string // the name of its row in the store
+	row    string // the name of the parent's row in the store
 	values []any
-	places []int // the indexes of its rows in the statement
+	places []int // the indexes of the parent's rows in the statement
 }
 
-// Within is the method of [ParentNumbers].
+// Within implements [ParentNumbers].
 func (s *Scoped) Within(ctx context.Context, g *relation.Session, t *table.Table, i int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
@@ -63,8 +66,8 @@ func (s *Scoped) Within(ctx context.Context, g *relation.Session, t *table.Table
 	return numbered(parents, len(rows), func(p *parent) (int64, error) { return s.reserveFor(ctx, g, t, i, p) })
 }
 
-// numbered returns the numbers of n rows. reserve returns the first of as many numbers
-// of a parent as it has rows.
+// numbered returns the numbers of n rows. For each parent (such as an order), reserve
+// returns the first of as many numbers as the parent has rows.
 func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([]driver.Value, error) {
 	keys := make([]driver.Value, n)
 	for _, p := range parents {
@@ -79,8 +82,8 @@ func numbered(parents []*parent, n int, reserve func(*parent) (int64, error)) ([
 	return keys, nil
 }
 
-// errOutside is returned for a number of a parent outside of a transaction: it would not
-// be rolled back with its row.
+// errOutside is returned when a number within a parent (such as an order) is drawn
+// outside of a transaction: it would not be rolled back with its row.
 var errOutside = anchor.New("scope-column", "keys that are numbered within other columns are drawn in the transaction of their rows, and none is open: begin one")
 
 // parentsOf returns the parents of the rows, in the order in which every statement
@@ -109,19 +112,20 @@ func (s *ScopeRows) parentsOf(rows [][]driver.Value) ([]*parent, error) {
 	return all, nil
 }
 
-// Reserve fails with ErrNoParent: there are no rows.
+// Reserve fails with ErrNoParent, since it is not given rows.
 func (s *ScopeRows) Reserve(context.Context, *relation.Session, int64) (int64, error) {
 	return 0, ErrNoParent
 }
 
-// Suspect does nothing: a number that was found in use is one parent's, see
+// Suspect does nothing: a number that was found in use belongs to one parent, see
 // Scoped.SuspectWithin.
 func (s *ScopeRows) Suspect() {}
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (s *ScopeRows) Close(context.Context) error { return nil }
 
-// reserveFor returns the first of as many numbers of a parent as it has rows.
+// reserveFor reserves as many numbers of a parent (such as an order) as it has rows,
+// and returns the first.
 func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.Table, i int, p *parent) (first int64, err error) {
 	defer func() {
 		relation.DoubtRights(g, err)
@@ -147,7 +151,8 @@ func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.T
 	})
 	switch {
 	case behind:
-		// The numbering is compared again: what has raised it may be rolled back.
+		// The numbers are compared again next time: a rollback may undo what has raised the
+		// row.
 		relation.SiteOf(g.Tables, g, t, i).NoteSuspect(ctx)
 	case err == nil && s.Remedy != keysource.RemedyWarn:
 		s.doubts.remove(p.row)
@@ -155,8 +160,8 @@ func (s *Scoped) reserveFor(ctx context.Context, g *relation.Session, t *table.T
 	return first, err
 }
 
-// reserveProven reserves the numbers of a parent, and compares them with what is proven of its
-// row, as JoinedRow.back does.
+// reserveProven reserves the numbers of a parent (such as an order), and compares them
+// with the numbers of its row that have committed, as JoinedRow.back does.
 func (s *Scoped) reserveProven(ctx context.Context, g *relation.Session, rows *scope.Rows, p *parent) (int64, error) {
 	n := int64(len(p.places))
 	known := s.Proven.Of(p.row)
@@ -170,7 +175,7 @@ func (s *Scoped) reserveProven(ctx context.Context, g *relation.Session, rows *s
 	return got.First, err
 }
 
-// back is JoinedRow.back for the row of a parent.
+// back decides about numbers of a parent's row as JoinedRow.back does.
 func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows, p *parent, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	greatest, err := rows.Greatest(ctx, p.values)
 	if err != nil {
@@ -196,8 +201,9 @@ func (s *Scoped) back(ctx context.Context, g *relation.Session, rows *scope.Rows
 	return again, err
 }
 
-// SuspectWithin makes the next draw for each of the rows' parents compare with the
-// greatest number within that parent, since a number of one of them was in use.
+// SuspectWithin makes the next draw for the parent (such as an order) of each of these
+// rows compare its number with the greatest number within that parent, since a number
+// of one of them was in use.
 func (s *Scoped) SuspectWithin(rows [][]driver.Value) {
 	parents, err := s.parentsOf(rows)
 	if err != nil || s.Remedy == keysource.RemedyWarn {
@@ -208,13 +214,13 @@ func (s *Scoped) SuspectWithin(rows [][]driver.Value) {
 	}
 }
 
-// maxDoubts bounds the parents that are remembered. Each one that is forgotten may make
-// one more INSERT fail.
+// maxDoubts is the greatest number of parents in doubt that are remembered. For each
+// one that is forgotten, one more INSERT may fail.
 const maxDoubts = 1000
 
-// doubtedParents are the rows of parents in which a number was found in use.
+// doubtedParents remembers the rows of parents in which a number was found in use.
 type doubtedParents struct {
-	some atomic.Bool // rows is not empty
+	some atomic.Bool // the map is not empty
 
 	mu   sync.Mutex
 	rows map[string]bool

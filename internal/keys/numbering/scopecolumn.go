@@ -17,20 +17,21 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// ScopeColumn is a column within whose values rows are numbered. Two values that
-// the engine takes for the same have to have one numbering, and a value that the
-// engine stores as another one has to be refused: both would give a number twice.
+// ScopeColumn is a column within whose values rows are numbered. Two values that the
+// engine treats as equal must have the same numbering, and a value that the engine
+// stores as another value must be refused: otherwise a number could be given twice.
 type ScopeColumn struct {
 	Rule    policy.ScopeColumn
 	Dialect *dialect.Dialect
 	Found   *catalog.Column
 }
 
-// maxScopeText is the most bytes that a text may have: fewer than any type of text
-// holds.
+// maxScopeText is the greatest length of a text, in bytes: every text type can hold
+// that many.
 const maxScopeText = 250
 
-// NewScopeColumn checks a column as the catalog shows the table.
+// NewScopeColumn returns the ScopeColumn of a table, or an error if the column, as the
+// catalog describes it, cannot be used.
 func NewScopeColumn(d *dialect.Dialect, table *catalog.Table, rule policy.ScopeColumn) (ScopeColumn, error) {
 	found := table.Column(d, rule.Column)
 	c := ScopeColumn{Rule: rule, Dialect: d, Found: found}
@@ -63,15 +64,16 @@ func orNone(name string) string {
 	return name
 }
 
-// scopeRule says how an engine compares and stores the values of a scope's column.
+// scopeRule describes how an engine compares and stores the values of a scope's column.
 type scopeRule struct {
-	isBinary func(collation string) bool // texts are equal only where their bytes are
-	types    []string                    // of texts that are compared by the collation alone; nil for all
-	lenient  bool                        // without strict mode what does not fit is stored as something else
+	isBinary func(collation string) bool // texts with this collation are equal only if their bytes are
+	types    []string                    // the text types that are compared by the collation alone; nil means all
+	lenient  bool                        // without strict mode, a value that does not fit is stored as another value
 }
 
-// scopeRules are by family. PostgreSQL's citext is not compared by the collation alone, and a
-// domain's type is not known.
+// scopeRules holds the rule of each family of engines. PostgreSQL's citext is not
+// compared by the collation alone, and the catalog does not show the type below a
+// domain.
 var scopeRules = map[dialect.Family]scopeRule{
 	dialect.FamilyMySQL: {
 		isBinary: func(collation string) bool { return collation == "binary" || strings.HasSuffix(collation, "_bin") },
@@ -95,23 +97,23 @@ func (c *ScopeColumn) isText() bool {
 	return types == nil || slices.Contains(types, name)
 }
 
-// exactCollations are PostgreSQL's collations that are known to be deterministic, so that
-// texts are equal only where their bytes are: "Collation Support", section 24.2.2.4 of
-// the PostgreSQL 18 documentation. A collation that a user has made may be another kind,
-// whatever its name says.
+// exactCollations lists PostgreSQL's collations that are known to be deterministic, so
+// that texts are equal only if their bytes are: "Collation Support", section 24.2.2.4
+// of the PostgreSQL 18 documentation. A collation that a user has created may be of
+// another kind, whatever its name says.
 var exactCollations = []string{"default", "C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic", "pg_c_utf8"}
 
-// isBinary reports whether texts are equal in the column only where their bytes
-// are, but for spaces at the end, which are refused.
+// isBinary reports whether two texts in the column are equal only if their bytes are.
+// Spaces at the end may not count, but texts with such spaces are refused.
 func (c *ScopeColumn) isBinary() bool {
 	return scopeRules[c.Dialect.Family].isBinary(c.Found.Collation)
 }
 
-// Normal returns a value in the form that names the row of its parent: an int64, a uint64
-// above the greatest int64, or a string. No error shows the value.
+// Normal converts a value of the column to the form that names its parent's row: an
+// int64, a uint64 above the greatest int64, or a string. No error contains the value.
 func (c *ScopeColumn) Normal(v driver.Value) (any, error) {
 	if b, ok := v.([]byte); ok && c.Dialect.BytesAreText {
-		v = string(b) // elsewhere it is no text, but bytes
+		v = string(b) // on other engines a []byte is not text
 	}
 	var problem error
 	if c.Rule.Type == policy.ScopeText {
@@ -139,8 +141,8 @@ func (c *ScopeColumn) fail(format string, args ...any) error {
 	return anchor.Errorf("scope-column", "the scope's column %q: %s", c.Rule.Column, fmt.Sprintf(format, args...))
 }
 
-// integerOfScope returns the integer that a value is, or spells in decimal digits
-// and nothing else.
+// integerOfScope returns v if it is an integer, or the integer that v spells in decimal
+// digits and nothing else.
 func integerOfScope(v driver.Value) (any, bool) {
 	switch v := v.(type) {
 	case int64:
@@ -162,11 +164,12 @@ func integerOfScope(v driver.Value) (any, bool) {
 }
 
 // checkInteger refuses an integer that an engine may store as another number: on SQLite
-// one of more than 63 bits, on MySQL without strict mode one that does not fit.
+// an integer of more than 63 bits, on MySQL without strict mode one that does not fit
+// the column.
 func (c *ScopeColumn) checkInteger(v any) error {
 	bits := c.Found.Bits
 	if bits == 0 {
-		return nil // not known: there is no database
+		return nil // the size of the column is not known, since there is no database
 	}
 	fits := true
 	switch v := v.(type) {
@@ -189,8 +192,8 @@ func (c *ScopeColumn) checkInteger(v any) error {
 	return nil
 }
 
-// checkText refuses a text that an engine may store as another text, or take for equal
-// to one.
+// checkText refuses a text that an engine may store as another text, or treat as equal
+// to another one.
 func (c *ScopeColumn) checkText(text string) error {
 	switch {
 	case !utf8.ValidString(text), strings.ContainsRune(text, 0):

@@ -10,17 +10,17 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ScopedStandIn numbers the rows of a table within each parent, by a stand-in for the
-// row of each.
+// ScopedStandIn numbers the rows of a table separately within each parent (such as an
+// order), in tests without a database: a stand-in replaces the row of each parent.
 type ScopedStandIn struct {
 	ScopeRows
 	NewRow func(name string) keysource.Reserver
 
 	mu   sync.Mutex
-	Rows map[string]keysource.Reserver // by name, each made once
+	Rows map[string]keysource.Reserver // the stand-ins by the names of the rows
 }
 
-// Within is the method of [ParentNumbers].
+// Within implements [ParentNumbers].
 func (s *ScopedStandIn) Within(ctx context.Context, _ *relation.Session, _ *table.Table, _ int, rows [][]driver.Value) ([]driver.Value, error) {
 	parents, err := s.parentsOf(rows)
 	if err != nil {
@@ -32,7 +32,8 @@ func (s *ScopedStandIn) Within(ctx context.Context, _ *relation.Session, _ *tabl
 	})
 }
 
-// row returns the stand-in for the row of a name.
+// row returns the stand-in for the row called name. It creates the stand-in on first
+// use.
 func (s *ScopedStandIn) row(name string) keysource.Reserver {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,23 +13,25 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// BlockSequence gives the numbers of a row in a store, which are reserved block by block.
+// BlockSequence draws the numbers of a row in a store, which it reserves in blocks
+// (ranges of integers).
 type BlockSequence struct {
 	Source *keysource.Sequence
-	Row    *ConnRow // where the row lives on the connection of each statement; nil elsewhere
+	Row    *ConnRow // set if the row is read on the connection of each statement; otherwise nil
 
-	// Ends is the row on a connection of our own; nil if the row never has an end, or Row is
-	// set.
+	// Ends reads the row on a connection of keyfill's own; it is nil if the row never has
+	// an end, or if Row is set.
 	Ends statestore.EndingState
 
-	Upstream *upstream.Upstream // that the row gets blocks from; nil for none
+	Upstream *upstream.Upstream // the store from which the row gets blocks; nil if there is none
 
-	Full *FullServer // of a row in the application's own database; nil for others
+	Full *FullServer // for a row in the application's own database; nil for other rows
 
-	Columns []store.Column // whose greatest key the source may ask for
+	Columns []store.Column // the columns whose greatest key the source may read
 }
 
-// reserveApart reserves on a connection of our own: see [relation.Apart].
+// reserveApart reserves n integers on a connection of keyfill's own: see
+// [relation.Apart].
 func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequence, columns []store.Column, n int64) (first int64, err error) {
 	if n > 0 {
 		if first, ok := s.Take(n); ok {
@@ -43,8 +45,8 @@ func reserveApart(ctx context.Context, g *relation.Session, s *keysource.Sequenc
 	return first, err
 }
 
-// reserveApart reserves on a connection of our own, or on g's if the server has no connection
-// left for that.
+// reserveApart reserves n integers on a connection of keyfill's own, or on the
+// connection of g if the server accepts no more connections.
 func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if s.Full != nil && g != nil && n > 0 {
 		if first, ok := s.Source.Take(n); ok {
@@ -59,7 +61,7 @@ func (s *BlockSequence) reserveApart(ctx context.Context, g *relation.Session, n
 	return reserveApart(ctx, g, s.Source, s.Columns, n)
 }
 
-// Reserve is the method of [Numbers].
+// Reserve implements [Numbers].
 func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if s.Row == nil {
 		return s.reserveApart(ctx, g, n)
@@ -72,7 +74,7 @@ func (s *BlockSequence) Reserve(ctx context.Context, g *relation.Session, n int6
 	return first, relation.NoteGone(g, err, g.Tables.Rows.Ensure)
 }
 
-// Advance is the method of [Follower].
+// Advance implements [Follower].
 func (s *BlockSequence) Advance(ctx context.Context, g *relation.Session, to int64) error {
 	if s.Row == nil {
 		return s.Source.Advance(ctx, to)
@@ -85,13 +87,13 @@ func (s *BlockSequence) Advance(ctx context.Context, g *relation.Session, to int
 	return err
 }
 
-// IsOnConnection is the method of [Follower].
+// IsOnConnection implements [Follower].
 func (s *BlockSequence) IsOnConnection() bool { return s.Row != nil }
 
-// IsJoined is the method of [Follower].
+// IsJoined implements [Follower].
 func (s *BlockSequence) IsJoined() bool { return false }
 
-// KeysEnd is the method of [Follower].
+// KeysEnd implements [Follower].
 func (s *BlockSequence) KeysEnd(ctx context.Context, g *relation.Session) (int64, error) {
 	switch {
 	case s.Row != nil:
@@ -102,10 +104,10 @@ func (s *BlockSequence) KeysEnd(ctx context.Context, g *relation.Session) (int64
 	return 0, nil
 }
 
-// Suspect is the method of [Numbers].
+// Suspect implements [Numbers].
 func (s *BlockSequence) Suspect() { s.Source.Suspect() }
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (s *BlockSequence) Close(ctx context.Context) error {
 	err := s.Source.Close(ctx)
 	if s.Upstream != nil {
@@ -114,12 +116,12 @@ func (s *BlockSequence) Close(ctx context.Context) error {
 	return err
 }
 
-// IsElsewhere reports whether the connection's database is in memory and a table of the schema
-// is in another, attached one.
+// IsElsewhere reports whether the connection's database is in memory, but a table of
+// the schema is in another database, which is attached to it.
 func IsElsewhere(g *relation.Session, schema string) bool {
 	return g.InMemory && schema != "" && schema != "main" && schema != "temp"
 }
 
 // ErrElsewhere is returned for a table in a file that is attached to a database in
-// memory: each connection would number it for itself.
+// memory: each connection would number the table separately.
 var ErrElsewhere = anchor.New("other-table", "the table's file is attached to a database in memory, which keeps no state: give the source a store, or attach the other way")

@@ -10,13 +10,13 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// workers are the workers' numbers of the snowflakes without a store that are open in
-// this process. No number may be in a process twice, even for two databases: opened
-// under different names, they can be the same one.
+// workers holds the worker numbers of the snowflakes without a store that are open in
+// this process. A process may use each number only once, even for two databases: if
+// they were opened under different names, they can be the same database.
 var workers keysource.Workers
 
-// SharedSnowflakes are the snowflakes without a store of one registered name: the
-// databases that are opened through it share the source of a number.
+// SharedSnowflakes are the snowflakes without a store of one registered name. All
+// databases that are opened through that name share the snowflake of a worker number.
 type SharedSnowflakes struct {
 	mu  sync.Mutex
 	all map[int]*sharedFlake
@@ -31,8 +31,8 @@ type sharedFlake struct {
 // NewSharedSnowflakes returns an empty set.
 func NewSharedSnowflakes() *SharedSnowflakes { return &SharedSnowflakes{all: map[int]*sharedFlake{}} }
 
-// Take adds a user of the snowflake with the options' number, which is made if
-// there is none. It does no I/O.
+// Take adds a user to the snowflake with the options' worker number. If there is none,
+// Take makes it. It does no I/O.
 func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env) (number int, err error) {
 	if number, err = o.Number(); err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ func (f *SharedSnowflakes) Take(o keysource.SnowflakeOptions, env keysource.Env)
 	return number, nil
 }
 
-// Get returns the snowflake of the options' number, which Take has made.
+// Get returns the snowflake with the options' worker number, which Take has made.
 func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowflake, error) {
 	number, err := o.Number()
 	if err != nil {
@@ -73,7 +73,8 @@ func (f *SharedSnowflakes) Get(o keysource.SnowflakeOptions) (*keysource.Snowfla
 	return nil, statestore.ErrMountClosed
 }
 
-// Release removes a user of a snowflake; the last one closes it.
+// Release removes a user of the snowflake with a worker number. If it was the last one,
+// Release closes the snowflake.
 func (f *SharedSnowflakes) Release(ctx context.Context, number int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

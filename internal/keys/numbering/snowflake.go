@@ -9,18 +9,17 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Snowflake gives numbers made of the time and the number of a worker, or of another
-// spread.
+// Snowflake draws numbers that are made from the time and a worker number, or from
+// another number that distinguishes processes.
 type Snowflake struct {
 	Flake  Flake
-	Shared bool // other counters draw from the flake too, so that close leaves it open
+	Shared bool // other counters draw from Flake too, so Close leaves it open
 
-	// Floor makes the flake begin above the keys in the table; nil where that is not
-	// needed.
+	// Floor makes Flake begin above the keys in the table; nil if that is not needed.
 	Floor *Floor
 }
 
-// Flake is a snowflake, or one whose worker's number is leased.
+// Flake is a snowflake, or a snowflake whose worker number is leased.
 type Flake interface {
 	Reserve(ctx context.Context, n int64) (int64, error)
 	Drop()
@@ -32,7 +31,7 @@ var (
 	_ Flake = (*keysource.Leased)(nil)
 )
 
-// Reserve is the method of [Numbers].
+// Reserve implements [Numbers].
 func (s *Snowflake) Reserve(ctx context.Context, g *relation.Session, n int64) (int64, error) {
 	if err := s.Floor.raise(ctx, g); err != nil {
 		return 0, err
@@ -44,10 +43,10 @@ func (s *Snowflake) Reserve(ctx context.Context, g *relation.Session, n int64) (
 	return first, err
 }
 
-// Suspect is the method of [Numbers].
+// Suspect implements [Numbers].
 func (s *Snowflake) Suspect() { s.Flake.Drop() }
 
-// Close is the method of [Numbers].
+// Close implements [Numbers].
 func (s *Snowflake) Close(ctx context.Context) error {
 	if s.Shared {
 		return nil

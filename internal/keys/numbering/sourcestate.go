@@ -12,7 +12,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// SourceState has the fields of the public SourceStats, which describe them.
+// SourceState has the fields of the public type SourceStats, where they are described.
 type SourceState struct {
 	Source string
 	Kind   string
@@ -55,7 +55,8 @@ type SourceState struct {
 	UpstreamError string
 }
 
-// StateOf returns the state of the numbers of a source at a time.
+// StateOf returns the state of a source whose counter has the numbers n, at the time
+// now.
 func StateOf(source string, n Numbers, now time.Time) SourceState {
 	st := SourceState{Source: source, States: 1, Worker: -1}
 	switch n := n.(type) {
@@ -87,7 +88,8 @@ func (st *SourceState) ofSequence(from keysource.SequenceStats, now time.Time) {
 	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
-// ofUpstream sets the state of the store from which a sequence gets blocks.
+// ofUpstream sets the fields about the store from which a sequence gets blocks of
+// integers.
 func (st *SourceState) ofUpstream(u *upstream.Upstream) {
 	if u == nil {
 		return
@@ -124,8 +126,8 @@ func (st *SourceState) ofFlake(f Flake) {
 	st.failed(cmp.Or(from.Err, from.Fetching.Err))
 }
 
-// ofDraws sets the state of a numbering whose numbers are drawn in the transactions of
-// statements. last is its last number, 0 if there are several numberings.
+// ofDraws sets the fields of a source whose numbers are drawn in the transactions of
+// statements. last is the last number of its counter, 0 if it has several counters.
 func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
 	f := d.meter.Fetching(now, 0)
 	st.Fetched(f)
@@ -136,11 +138,11 @@ func (st *SourceState) ofDraws(d *draws, last int64, now time.Time) {
 		st.Next, st.Max, st.Remaining = next, last, max(last-next+1, 0)
 		st.exhaust(now)
 	case errors.Is(f.Err, keysource.ErrExhausted):
-		st.Max = last // it was used up before the first draw
+		st.Max = last // the numbers were used up before the first draw
 	}
 }
 
-// Fetched sets what is known of fetches.
+// Fetched sets the fields about fetches from a store.
 func (st *SourceState) Fetched(f keysource.Fetching) {
 	st.Fetches, st.FetchErrors, st.PerSecond = f.Fetches, f.Errors, f.PerSecond
 	st.LastFetch, st.SlowestFetch, st.FetchTime, st.LastFetchAt = f.Last, f.Slowest, f.Total, f.LastAt
@@ -159,7 +161,8 @@ func (st *SourceState) failed(err error) {
 	}
 }
 
-// exhaust sets when the numbers are used up, unless that is centuries away.
+// exhaust estimates when the numbers are used up, and sets Exhausted unless that is
+// centuries away.
 func (st *SourceState) exhaust(now time.Time) {
 	const most = 200 * 365 * 24 * time.Hour
 	if seconds := float64(st.Remaining) / st.PerSecond; st.PerSecond > 0 && seconds < most.Seconds() {
@@ -226,13 +229,13 @@ func (st *SourceState) addFetches(other SourceState) {
 	}
 }
 
-// faults are the errors of sources that are shown by their own texts, without details,
-// which may name a tenant's state.
+// faults lists the errors of sources that are shown without details: the details may
+// contain a tenant's name.
 var faults = []error{
 	keysource.ErrStoreBack, keysource.ErrStoreBehind, keysource.ErrExhausted, keysource.ErrWorkerTaken, keysource.ErrClock,
 }
 
-// shownFault returns what may be shown of the error of an attempt.
+// shownFault returns the part of an error that may be shown.
 func shownFault(err error) string {
 	for _, fault := range faults {
 		if errors.Is(err, fault) {
@@ -242,7 +245,7 @@ func shownFault(err error) string {
 	return report.ShownError(err)
 }
 
-// leaseOf returns how long a lease of the source lasts, 0 where it has none.
+// leaseOf returns how long a lease of the source lasts, 0 if the source has no leases.
 func leaseOf(s policy.Source) time.Duration {
 	if s.Kind == policy.KindRecycled {
 		return cmp.Or(s.Lease, keysource.DefaultLease)

@@ -9,21 +9,21 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Sums are the states of sources, by the name of the source.
+// Sums adds up the states of sources, by the name of the source.
 type Sums struct {
 	all    []SourceState
 	places map[string]int
-	shared map[sharedFlakeOf]SourceState // not in all yet: each counts once
+	shared map[sharedFlakeOf]SourceState // not in all yet, since each counts once
 	Now    time.Time
 }
 
-// sharedFlakeOf is a snowflake that several counters of a source share.
+// sharedFlakeOf identifies a snowflake that several counters of a source share.
 type sharedFlakeOf struct {
 	source string
 	flake  Flake
 }
 
-// NewSums returns sums of no source.
+// NewSums returns an empty Sums.
 func NewSums() *Sums {
 	return &Sums{places: map[string]int{}, shared: map[sharedFlakeOf]SourceState{}, Now: time.Now()}
 }
@@ -41,7 +41,8 @@ func (s *Sums) AddPolicy(p *policy.Policy) {
 	}
 }
 
-// place returns the sum of a source; a new one begins as the given state.
+// place returns the sum of a source. If there is none, it begins one with the given
+// state.
 func (s *Sums) place(begin SourceState) *SourceState {
 	at, known := s.places[begin.Source]
 	if !known {
@@ -52,15 +53,16 @@ func (s *Sums) place(begin SourceState) *SourceState {
 	return &s.all[at]
 }
 
-// Add adds a state to its source's sum. A source that the policy does not name has none.
+// Add adds a state to the sum of its source. It ignores a source that the policy does
+// not name.
 func (s *Sums) Add(one SourceState) {
 	if at, known := s.places[one.Source]; known {
 		s.all[at].Add(one)
 	}
 }
 
-// AddNumbers adds the state of the numbers of one counter. A snowflake that counters share is
-// added once, as it is in a database that is open.
+// AddNumbers adds the state of one counter's numbers. A snowflake that several counters
+// share is added once.
 func (s *Sums) AddNumbers(n Numbers, one SourceState) {
 	f, ok := n.(*Snowflake)
 	if !ok || !f.Shared {
@@ -72,8 +74,9 @@ func (s *Sums) AddNumbers(n Numbers, one SourceState) {
 	}
 }
 
-// Done returns the counts of a source and the times of its last actions, without its state.
-// The error of its last attempt is left out, since it can no longer be mended.
+// Done returns the counts of a source and the times of its last actions, without its
+// current state. The error of its last attempt is omitted, since the source is closed
+// and the cause can no longer be removed.
 func (st SourceState) Done() SourceState {
 	return SourceState{
 		Source: st.Source, Kind: st.Kind, Tables: st.Tables, Store: st.Store, Upstream: st.Upstream, Lease: st.Lease, Worker: st.Worker,
@@ -84,14 +87,15 @@ func (st SourceState) Done() SourceState {
 	}
 }
 
-// PastSources holds the counts of the sources of closed databases. The zero value is
+// PastSources holds the counts of the sources of closed databases. Its zero value is
 // empty. A PastSources is never changed.
 type PastSources struct {
 	all    []SourceState
-	flakes map[sharedFlakeOf]SourceState // which another database may draw from
+	flakes map[sharedFlakeOf]SourceState // from which another database may still draw
 }
 
-// Begin returns the sum of p without the shared snowflakes, and of the sources of a policy.
+// Begin returns Sums that have the sources of a policy and the counts of p, without the
+// shared snowflakes.
 func (p PastSources) Begin(of *policy.Policy) *Sums {
 	s := NewSums()
 	s.AddPolicy(of)
@@ -99,13 +103,13 @@ func (p PastSources) Begin(of *policy.Policy) *Sums {
 	return s
 }
 
-// End returns the counts of a sum that p has begun, to which the states of a closed database
-// were added.
+// End returns the counts in s, which p.Begin has returned, and to which the states of a
+// closed database were added.
 func (p PastSources) End(s *Sums) PastSources {
 	flakes := maps.Clone(p.flakes)
 	for of, one := range s.shared {
 		for old, past := range flakes {
-			// One worker's number belongs to one snowflake at a time: the other one is closed.
+			// A worker number belongs to one snowflake at a time, so the old one is closed.
 			if old.source == of.source && old.flake != of.flake && past.Worker == one.Worker {
 				s.Add(past)
 				delete(flakes, old)
@@ -123,7 +127,7 @@ func (p PastSources) End(s *Sums) PastSources {
 	return PastSources{all, flakes}
 }
 
-// Total returns the states of the sources.
+// Total returns the summed states of all sources.
 func (s *Sums) Total() []SourceState {
 	for _, one := range s.shared {
 		s.Add(one)

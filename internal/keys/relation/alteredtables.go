@@ -13,32 +13,33 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// AlteredTables holds what a transaction knows of tables after it has changed some, or
-// may have: see session/catalogchanges.go.
+// AlteredTables holds what a transaction knows about tables after it has changed some
+// tables, or may have changed some: see session/catalogchanges.go.
 type AlteredTables struct {
 	facts map[*table.Table]*table.Facts
-	at    uint64 // Altered.Times when facts were asked for
+	at    uint64 // the value of Altered.Times when facts were read
 
-	Sequences map[*keysource.Sequence]SequenceHere // of the engine
-	Reset     []*keysource.Sequence                // that were used after the transaction may have reset them
+	Sequences map[*keysource.Sequence]SequenceHere // the engine's own sequences
+	Reset     []*keysource.Sequence                // sequences that were used after the transaction may have reset them
 
-	schemas map[string]string // of names, by place and name: see ProvenNaming
-	plans   *plans.Cache      // that depend on these
+	schemas map[string]string // the schema that each name means, by place and name: see ProvenNaming
+	plans   *plans.Cache      // plans that depend on the facts and schemas above
 
-	// Created names the tables that the text about to be sent creates.
+	// Created lists the tables that the text about to be sent creates.
 	Created []string
 }
 
-// SequenceHere is the way to a sequence of the engine in a transaction: on a connection of
-// our own, or within the transaction itself where that has locked the sequence or one of
-// its tables.
+// SequenceHere says how a transaction draws from a sequence of the engine: on a
+// connection of keyfill's own, or within the transaction itself if that has locked the
+// sequence or one of its tables.
 type SequenceHere struct {
 	Way    *native.Reserver
 	Within bool
 }
 
-// Close forgets what is known in the transaction alone. It gives up reserved numbers of a
-// sequence that the transaction may have reset: other sessions may get them again.
+// Close discards what only this transaction knows. It gives up the reserved numbers of
+// a sequence that the transaction may have reset: other sessions may get the same
+// numbers again.
 func (a *AlteredTables) Close() {
 	for _, one := range a.Reset {
 		one.Suspect()
@@ -46,11 +47,12 @@ func (a *AlteredTables) Close() {
 	*a = AlteredTables{}
 }
 
-// IsAltered reports whether the tables of the connection's transaction may be seen
-// from there alone.
+// IsAltered reports whether the connection's transaction may have changed tables, so
+// that only its own connection sees them as they are.
 func (g *Session) IsAltered() bool { return g != nil && g.Altered.On && !g.Tables.Detached }
 
-// Here returns a without the answers from before the last change of a table.
+// Here returns a. If a table was changed since the last call, it first discards all
+// facts and plans.
 func (a *AlteredTables) Here(g *Session) *AlteredTables {
 	if a.at != g.Altered.Times || a.plans == nil {
 		clear(a.facts)
@@ -60,7 +62,8 @@ func (a *AlteredTables) Here(g *Session) *AlteredTables {
 	return a
 }
 
-// factsHere is Tables.Facts for a transaction that has changed tables.
+// factsHere returns the facts about a table, as Tables.Facts does, for a transaction
+// that has changed tables.
 func (g *Session) factsHere(ctx context.Context, t *table.Table) (*table.Facts, error) {
 	a := g.AlteredTables.Here(g)
 	if f := a.facts[t]; f != nil {
@@ -76,8 +79,8 @@ func (g *Session) factsHere(ctx context.Context, t *table.Table) (*table.Facts, 
 	return f, err
 }
 
-// factsMade returns the facts of a table that does not exist yet, but that the text creates
-// before its INSERT. It returns f for any other table.
+// factsMade returns the facts about a table that does not exist yet, but that the text
+// creates before its INSERT. For any other table it returns f.
 func (db *Tables) factsMade(ctx context.Context, g *Session, t *table.Table, f *table.Facts) (*table.Facts, error) {
 	if f.Unseen == nil || g == nil || !slices.Contains(g.AlteredTables.Created, t.Rule.Name) {
 		return f, nil
@@ -100,9 +103,10 @@ func (db *Tables) factsMade(ctx context.Context, g *Session, t *table.Table, f *
 	return &made, nil
 }
 
-// OpenHere opens the row of a state while tables are changed. It compares the row with
-// the keys in the table right away, since only this transaction sees them, and returns
-// the row without that check. Other connections share the row.
+// OpenHere opens the row of a state (a stored counter) in a transaction that has
+// changed tables. It compares the row with the keys in the table at once, since only
+// this transaction sees them, and returns the row without that check, because other
+// connections use the row too.
 func (g *Session) OpenHere(ctx context.Context, st statestore.StateStore, row sequence.Sequence, behind keysource.Remedy, ranked bool) (sequence.Sequence, error) {
 	opened := row
 	opened.At = store.Within(g.Tables.Dialect(), g.Own())

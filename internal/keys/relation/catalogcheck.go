@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// Facts returns the catalog's facts about a table. It asks the catalog where the facts
-// are not known. It fails where a column cannot hold its keys.
+// Facts returns the catalog's facts about a table. It queries the catalog if the facts
+// are not known. It returns an error if a column cannot hold its keys.
 func (db *Tables) Facts(ctx context.Context, g *Session, t *table.Table) (*table.Facts, error) {
 	if t.AsksCatalog && t.IsOfSession(db.Dialect()) {
 		return db.factsOfOwn(ctx, g, t)
@@ -63,12 +63,13 @@ func (db *Tables) Facts(ctx context.Context, g *Session, t *table.Table) (*table
 	return f, nil
 }
 
-// factsOnConnection is Tables.Facts on the statement's own connection, as on SQLite. The
-// answer comes at once, so a table that is missing or unfit is asked for each time. The facts
-// of a temporary table hold for no other connection.
+// factsOnConnection returns the same facts as Tables.Facts, from the statement's own
+// connection, as on SQLite. There the catalog answers at once, so a table that is
+// missing or unfit is queried each time. The facts about a temporary table are used on
+// this connection only.
 func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *table.Table) (*table.Facts, error) {
 	f, err := db.look(ctx, g, t, db.StoreWait)
-	askMemory(ctx, db, g) // after look, which takes the lock to write before anything is read
+	askMemory(ctx, db, g) // called after look, which takes the lock to write before anything is read
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,7 +83,8 @@ func (db *Tables) factsOnConnection(ctx context.Context, g *Session, t *table.Ta
 	return f, nil
 }
 
-// look asks the catalog for a table, for at most wait, and checks its key columns.
+// look queries the catalog about a table, waiting at most wait, and checks the key
+// columns.
 func (db *Tables) look(ctx context.Context, g *Session, t *table.Table, wait time.Duration) (*table.Facts, error) {
 	e := db.AnyEngine()
 	if err := db.LockBeforeRead(ctx, g, t, 0); err != nil {
@@ -113,11 +115,11 @@ func (db *Tables) look(ctx context.Context, g *Session, t *table.Table, wait tim
 	return f, nil
 }
 
-// meantWait bounds the wait for the names of other tables.
+// meantWait is how long to wait for the names of other tables.
 const meantWait = time.Second
 
-// meant adds the names that were likely meant to the error of a missing table. It asks for
-// none if the session may see other tables than a connection of our own.
+// meant adds similar names of existing tables to the error for a missing table. It adds
+// none if the session may see other tables than a connection of keyfill's own.
 func meant(ctx context.Context, db *Tables, g *Session, t *table.Table, missing error) error {
 	d := db.AnyEngine().Dialect
 	ctx, cancel := context.WithTimeout(ctx, meantWait)
@@ -139,15 +141,15 @@ func meant(ctx context.Context, db *Tables, g *Session, t *table.Table, missing 
 	return named
 }
 
-// CatalogTable asks the catalog for a table, and waits for the answer for store_wait at
-// most. On SQLite it asks on the statement's connection, since another connection could
-// wait for its transaction; elsewhere on a connection of our own, so that the
-// application's session is not changed.
+// CatalogTable queries the catalog about a table, and waits at most store_wait for the
+// answer. On SQLite it uses the statement's connection, since another connection could
+// wait for the statement's transaction. On other engines it uses a connection of
+// keyfill's own, so that the application's session is not changed.
 func (db *Tables) CatalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, name string) (*catalog.Table, error) {
 	return catalogTable(ctx, g, d, schema, name, db, db.StoreWait)
 }
 
-// catalogTable is Tables.CatalogTable with another wait.
+// catalogTable does what Tables.CatalogTable does, and waits at most wait.
 func catalogTable(ctx context.Context, g *Session, d *dialect.Dialect, schema, name string, db *Tables, wait time.Duration) (*catalog.Table, error) {
 	if db.StatesOnConnection() || g.IsAltered() {
 		return catalog.Read(ctx, d, catalog.Conn(g.Own()), schema, name)

@@ -1,4 +1,5 @@
-// Package relation says which relation of the database a configured table is: the [Tables]
-// of one database, and a [Session], a connection with the schema, the temporary tables and
-// the changes that decide what a name means on it. A [Site] is a key column there.
+// Package relation finds out which relation of the database a configured table is.
+// [Tables] are the configured tables of one database. A [Session] is a connection, with
+// the schema, the temporary tables and the changes that decide what a table's name
+// means on it. A [Site] is a key column on a connection.
 package relation

@@ -10,12 +10,12 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// errHeld says why a store may not have answered an INSERT in a transaction.
+// errHeld describes why a store may not have answered an INSERT in a transaction.
 var errHeld = anchor.New("held-connection", "its transaction keeps the connection that it waits for: allow two connections more than SetMaxOpenConns (docs/pool.md)")
 
-// LentConn returns the connection of g, to use while the server has none left for keyfill. It
-// returns nil if g is nil, or if a query there could be noticed, or answered differently than
-// on a connection of our own.
+// LentConn returns the connection of g, for a query when the server accepts no more
+// connections of keyfill. It returns nil if g is nil, or if a query on that connection
+// could have an effect or another result than on a connection of keyfill's own.
 func LentConn(g *Session) driver.Conn {
 	if g == nil || !session.IsAsOpened(&g.Conn) {
 		return nil
@@ -23,8 +23,8 @@ func LentConn(g *Session) driver.Conn {
 	return g.Own()
 }
 
-// Held adds another possible cause to the error of a store that has not answered, where
-// the statement's transaction keeps a connection of the same server.
+// Held adds a possible cause to the error of a store that has not answered: the
+// statement's transaction keeps a connection of the same server.
 func (g *Session) Held(err error) error {
 	if err == nil || g.Tx == session.Outside || g.Tables.StatesOnConnection() || !errors.Is(err, keysource.ErrStoreDown) {
 		return err

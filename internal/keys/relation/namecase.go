@@ -12,16 +12,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PlanByCase returns the plan of a query. Where the plan depends on whether the case of
-// tables' names counts, it asks the server once, and returns the engine to use from then
-// on.
+// PlanByCase returns the plan of a query. If the plan depends on whether the server
+// distinguishes upper and lower case in table names, PlanByCase asks the server once,
+// and returns the engine to use from then on.
 func (g *Session) PlanByCase(ctx context.Context, e *table.Engine, query string) (*table.Engine, *plans.Plan, error) {
 	p := e.Plan(query)
 	if g.Tables.Casing.Load() != session.CasingUnknown || g.Tables.ExactCandidates == nil || policy.Mode(g.Tables.Mode.Load()) == policy.ModeOff || !e.CaseMatters(p) {
 		return e, p, nil
 	}
 	if p.Reads()&effects.ReadsCount != 0 && p.Action != plans.Refuse {
-		return e, p.Withheld(rewrite.ErrPlace), nil // the question would change what it reads
+		return e, p.Withheld(rewrite.ErrPlace), nil // asking the server would change what the query reads
 	}
 	exact, err := catalog.Exact(ctx, catalog.Conn(g.Own()))
 	switch {

@@ -16,17 +16,18 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// keyfill follows in the texts of a session what a name without a schema means, and asks the
-// engine if a text may have changed it. That is no proof: a function can move the session
-// although no text says so, or make a temporary table, and the texts of a batch are sent
-// before the first of them has run. Therefore an INSERT whose keys depend on what its table's
-// name means can prove it in its own statement: the first key is an expression that fails if
-// the name means another table.
+// keyfill reads in the texts of a session what a table name without a schema means, and
+// asks the engine if a text may have changed that. This is no proof: a function can
+// change the search path or make a temporary table although no text says so, and the
+// texts of a batch are sent before the first of them has run. So an INSERT whose keys
+// depend on what its table's name means can prove it in its own statement: its first
+// key is an expression that fails if the name means another table.
 
-// ProvenNaming returns a plan of the query whose text proves what its bare names mean on the
-// connection, and the naming of that plan. It returns p and n if nothing has to be proven, or
-// can be. If asks is false, it proves only names whose schemas are known already. An error is
-// the driver's own, or a store's.
+// ProvenNaming returns a plan of the query whose text proves what its bare names (names
+// without a schema) mean on the connection, and the naming of that plan. It returns p
+// and n if nothing has to be proven, or nothing can be. If asks is false, it proves
+// only names whose schemas are known already. An error is the driver's own, or a
+// store's.
 func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan, asks bool) (*plans.Plan, table.Naming, error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || at == nil || len(p.Draws) == 0 && p.Action != plans.Refuse || p.Load || !g.Tables.PlaceMatters(e, query, p) {
@@ -73,14 +74,15 @@ func ProvenNaming(ctx context.Context, g *Session, e *table.Engine, n table.Nami
 			if err != nil {
 				return nil, n, g.Held(err)
 			}
-			asks = asks && found // a table that is not there proves nothing
+			asks = asks && found // a table that does not exist proves nothing
 		}
 	}
 }
 
-// AskNames asks what the bare names of a text mean that has no place for a proof, such as
-// COPY. It reports whether one means another table than was known, and forgets that table. An
-// error is the driver's own, or a store's.
+// AskNames asks the engine what the bare names (names without a schema) of a text mean,
+// for a text that cannot contain a proof, such as COPY. other reports that a name means
+// another table than was known; that knowledge is then discarded. An error is the
+// driver's own, or a store's.
 func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, query string, p *plans.Plan) (other bool, err error) {
 	at := g.Place.At
 	if e.Dialect.Place.Proof == nil || e.Dialect.Place.Proof.Asks == "" || at == nil || g.IsAltered() || !g.Tables.PlaceMatters(e, query, p) {
@@ -107,9 +109,9 @@ func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, 
 	return other, nil
 }
 
-// knowHome notes, if at is home, the schemas in which the tables of a plan were found when the
-// catalog was asked about their columns. It ignores errors: the next question that needs the
-// answer returns them.
+// knowHome records, if at is the place in which the database is opened, the schemas in
+// which the tables of a plan were found when the catalog was asked about their columns.
+// It ignores errors: the next query that needs the answer returns them.
 func knowHome(ctx context.Context, g *Session, at *session.Location, p *plans.Plan) {
 	if at != g.Tables.Places.Home.Load() || g.IsAltered() || g.Tables.StatesOnConnection() {
 		return
@@ -125,8 +127,8 @@ func knowHome(ctx context.Context, g *Session, at *session.Location, p *plans.Pl
 	}
 }
 
-// findProven looks for the schema of the table that a name means in a place, and reports
-// whether there is such a table.
+// findProven looks for the schema of the table that a name means in a place (a search
+// path or current schema), and reports whether the table exists.
 func findProven(ctx context.Context, g *Session, at *session.Location, name string) (bool, error) {
 	if !g.IsAltered() {
 		_, lasts, err := g.Tables.locate(ctx, g, at, name)
@@ -140,16 +142,17 @@ func findProven(ctx context.Context, g *Session, at *session.Location, name stri
 	return false, err
 }
 
-// provenNames is a naming whose targets prove what their bare names mean.
+// provenNames maps names to targets that prove what these names mean.
 type provenNames struct {
 	naming   table.Naming
 	dialect  *dialect.Dialect
 	schemaOf func(name string) string // empty if it is not known
-	targets  map[string]*plans.Target // by name, where the schema is known
+	targets  map[string]*plans.Target // by name, if the schema is known
 	unknown  []string                 // names whose schema is not known
 }
 
-// lookup is the rewriter's view of the policy.
+// lookup returns the target that a name of a text means, as the rewriting of the text
+// needs it.
 func (r *provenNames) lookup(schema, name string) *plans.Target {
 	found := r.naming.Lookup(schema, name)
 	if found == nil || schema != "" {
@@ -172,8 +175,8 @@ func (r *provenNames) lookup(schema, name string) *plans.Target {
 	return &t
 }
 
-// ProofOf returns the proof that a name means the table of the name in a schema, for keys
-// of a type.
+// ProofOf returns the proof that a bare name means the table in the given schema, for
+// keys of the SQL type typ.
 func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	proof := d.Place.Proof
 	in := proofNames(d, schema, name)
@@ -186,7 +189,7 @@ func ProofOf(d *dialect.Dialect, schema, name, typ string) plans.Proof {
 	return plans.Proof{Name: name, Schema: schema, Open: in.Replace(proof.Open), Shut: shut(typ), Counted: shut("bigint")}
 }
 
-// proofNames returns a replacer of the names in the parts of a dialect's proof.
+// proofNames returns a replacer that writes names into the parts of a dialect's proof.
 func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 	return strings.NewReplacer(
 		"{bare}", literal(d, name),
@@ -195,16 +198,17 @@ func proofNames(d *dialect.Dialect, schema, name string) *strings.Replacer {
 		"{said}", literal(d, saysOther(d, schema, name)))
 }
 
-// saysOther returns the part of the error that says that a name does not mean the table of the
-// name in a schema.
+// saysOther returns the part of the proof's error which says that a name does not mean
+// the table in the given schema.
 func saysOther(d *dialect.Dialect, schema, name string) string {
 	return strings.NewReplacer("{name}", name, "{table}", schema+"."+name).Replace(d.Place.Proof.Says)
 }
 
-// identifier returns a name in quotes.
+// identifier returns a name in double quotes.
 func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal returns a text as a literal that is the same whatever the session's settings are.
+// literal returns text as a literal that means the same under all settings of the
+// session.
 func literal(d *dialect.Dialect, text string) string {
 	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if d.Lexis.EscapeStrings && strings.Contains(text, `\`) {
@@ -213,7 +217,7 @@ func literal(d *dialect.Dialect, text string) string {
 	return quoted
 }
 
-// proofState is the result of trying a dialect's proof on a database.
+// proofState records whether a dialect's proof works on a database.
 type proofState int32
 
 const (
@@ -222,9 +226,9 @@ const (
 	proofFailing
 )
 
-// proofWorks reports whether the dialect's proof passes for the right table, and raises an
-// error for another: engines that imitate PostgreSQL may lack such names, or answer
-// differently. It is tried once, on a connection of our own.
+// proofWorks reports whether the dialect's proof succeeds for the right table and
+// raises an error for another one: engines that imitate PostgreSQL may lack its
+// functions, or answer differently. It is tried once, on a connection of keyfill's own.
 func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, error) {
 	db := g.Tables
 	if tried := proofState(db.asked.nameProof.Load()); tried != proofUntried {
@@ -266,8 +270,8 @@ func proofWorks(ctx context.Context, g *Session, d *dialect.Dialect) (bool, erro
 	return state == proofWorking, nil
 }
 
-// ShowsOther reports whether the error of a statement with a proof shows that a name does not
-// mean the table of the name in a schema, or that this table is not found.
+// ShowsOther reports whether the error of a statement with a proof shows that a name
+// does not mean the table in the given schema, or that this table does not exist.
 func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 	if err == nil || d.Place.Proof == nil {
 		return false
@@ -279,25 +283,26 @@ func ShowsOther(d *dialect.Dialect, err error, schema, name string) bool {
 	if !ok || !slices.Contains(d.Place.Proof.States, c.State) {
 		return false
 	}
-	// A table that is missing is named with its schema. The application's text may name other
-	// tables of the schema, and miss one of them.
+	// The error about a missing table names the table with its schema. The application's
+	// text may use other tables of the schema, one of which may be missing.
 	if c.State == missingTable {
 		return hasWord(err.Error(), schema+"."+name)
 	}
 	return name != schema && hasWord(err.Error(), schema)
 }
 
-// ShowsMissing reports whether an error says that a table is not there, on an engine whose
-// names are proven.
+// ShowsMissing reports whether an error says that a table does not exist, on an engine
+// on which names are proven.
 func ShowsMissing(d *dialect.Dialect, err error) bool {
 	c, ok := sqlcode.Of(err)
 	return ok && d.Place.Proof != nil && c.State == missingTable
 }
 
-// missingTable is PostgreSQL's SQLSTATE of a table that is not there.
+// missingTable is PostgreSQL's SQLSTATE for a table that does not exist.
 const missingTable = "42P01"
 
-// hasWord reports whether a word stands in a text between characters that names do not have.
+// hasWord reports whether word occurs in text between characters that are not part of a
+// name.
 func hasWord(text, word string) bool {
 	isPart := func(i int) bool {
 		return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= '0' && text[i] <= '9' || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z' || text[i] >= 0x80)

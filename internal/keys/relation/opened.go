@@ -9,14 +9,14 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// NoteOpened logs, once, what the database was opened with.
+// NoteOpened logs once with which policy and settings the database was opened.
 func NoteOpened(ctx context.Context, db *Tables) {
 	if db.logged.opened.Load() || !db.logged.opened.CompareAndSwap(false, true) {
 		return
 	}
 	e := db.AnyEngine()
 	name := e.Dialect.Name
-	if db.Engine.Load() == nil { // the mode off asks the server nothing
+	if db.Engine.Load() == nil { // in the mode off the server is asked nothing
 		name = ""
 		for _, one := range db.Candidates {
 			name += " or " + one.Dialect.Name

@@ -9,21 +9,23 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// ownLockWait is how long a query on a connection of our own may wait before a transaction of
-// PostgreSQL is asked whether the query waits for its locks: the server sees no deadlock.
+// ownLockWait is how long a query on a connection of keyfill's own may wait before
+// keyfill checks whether the query waits for the locks of the statement's transaction
+// on PostgreSQL: the server does not see that as a deadlock.
 const ownLockWait = time.Second
 
-// ErrOwnLocks is returned when the transaction holds the locks that a query has waited for.
-// From then on it counts as one that has changed tables, and the query has to be sent on its
-// connection.
+// ErrOwnLocks is returned when the transaction holds the locks that a query has waited
+// for. From then on the transaction counts as one that has changed tables, and the
+// query has to be sent on its connection.
 var ErrOwnLocks = anchor.New("held-connection", "the transaction has locked the table or its sequence: insert a row before that, or in a transaction of its own")
 
-// Apart runs f, which asks on a connection of our own for something about columns, and returns
-// its error. g may be nil. If f waits for the transaction of g, Apart cancels it and returns
-// ErrOwnLocks.
+// Apart calls f, which queries columns on a connection of keyfill's own, and returns
+// its error. If f waits for the transaction of g, Apart cancels f and returns
+// ErrOwnLocks. g may be nil.
 //
-// Most transactions that lock a table show it in their texts: see Altered. Apart finds the
-// locks of a function, or of a text that was sent on the driver's connection.
+// Most transactions that lock a table show that in their texts: see Altered. Apart
+// finds the locks that a function has taken, or a text that was sent on the driver's
+// connection.
 func Apart(ctx context.Context, g *Session, columns []store.Column, f func(context.Context) error) error {
 	if g == nil || g.Tx == session.Outside || g.IsAltered() || g.Tables.Detached {
 		return f(ctx)
@@ -43,7 +45,7 @@ func Apart(ctx context.Context, g *Session, columns []store.Column, f func(conte
 		return err
 	case <-timer.C:
 	}
-	// The caller's connection is at rest: f does not use it.
+	// The caller's connection is idle, since f does not use it.
 	locks, err := held.OwnLocks(ctx, columns)
 	if err != nil || !locks.Any() {
 		return <-done

@@ -9,9 +9,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// OpenStores opens the stores of the policy and checks their settings. It does no I/O. For an
-// [explain.Database] there is the application's database alone, and for an
-// [explain.NoDatabase] none.
+// OpenStores opens the stores of the policy and checks their settings. It does no I/O.
+// For an [explain.Database] it opens only the application's database, and for an
+// [explain.NoDatabase] nothing.
 func (db *Tables) OpenStores(cfg *policy.Config, own driver.Connector) (err error) {
 	switch own := own.(type) {
 	case explain.NoDatabase:
@@ -35,8 +35,10 @@ func (db *Tables) CloseStores() error {
 	return db.Stores.Close()
 }
 
-// OwnStore returns the application's database as a store, on connections of our own.
+// OwnStore returns the application's database as a store, with connections of keyfill's
+// own.
 func (db *Tables) OwnStore() (*store.Store, error) { return db.Stores.Get("") }
 
-// OwnConnector opens connections to the application's database as its driver does.
+// OwnConnector returns a connector that opens connections to the application's database
+// as its driver does.
 func (db *Tables) OwnConnector() driver.Connector { return db.Stores.Own }

@@ -8,19 +8,20 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// A session of SQL Server may have a table #t that no other session sees, and another session
-// its own table of that name. Its columns are asked for on the connection of the INSERT. Its
-// keys concern no other session: the state is not bound to it and not compared with it, as for
+// A session of SQL Server may have a table #t that no other session sees, and another
+// session may have its own table of that name. keyfill queries the columns of such a
+// table on the connection of the INSERT. Its keys concern no other session, so the
+// state (the stored counter) is neither bound to the table nor compared with it, as for
 // a table that the catalog does not show.
 
-// ownTables are the session's own tables whose columns were found fit.
+// ownTables records the session's own tables whose columns were checked.
 type ownTables struct {
 	fit   map[*table.Table]bool
-	since uint64 // what Since of the session's columns was then
+	since uint64 // the value of Columns.Since of the session at that time
 }
 
-// factsOfOwn is Facts for a table that only its session sees. If there is no such table, the
-// engine's error will say so.
+// factsOfOwn returns the facts about a table that only its session sees. If there is no
+// such table, the INSERT will fail with the engine's error.
 func (db *Tables) factsOfOwn(ctx context.Context, g *Session, t *table.Table) (*table.Facts, error) {
 	f := &table.Facts{Columns: make([]table.ColumnFacts, len(t.KeyColumns)), Unseen: &catalog.Error{
 		Table: t.Rule.Name, Err: catalog.ErrNoTable, Detail: "create it on the connection of the INSERT, since no other one sees it",
@@ -51,8 +52,9 @@ func (db *Tables) factsOfOwn(ctx context.Context, g *Session, t *table.Table) (*
 	return f, nil
 }
 
-// GateOf returns the gate of a table on the connection: its Gate, or the connection's own
-// gate for a table that only this connection sees. g may be nil.
+// GateOf returns the gate of a table (what is known from the catalog) on the
+// connection. For a table that only this connection sees, it is a gate of the
+// connection's own. g may be nil.
 func (g *Session) GateOf(t *table.Table) *table.Gate {
 	switch {
 	case g == nil:
@@ -75,7 +77,7 @@ func (g *Session) GateOf(t *table.Table) *table.Gate {
 	return t.Gate
 }
 
-// IsOwn reports whether each connection has a table of that name of its own.
+// IsOwn reports whether each connection has its own table of that name.
 func IsOwn(db *Tables, t *table.Table) bool {
 	return db.asked.memory.Load() == memoryOwn || t.Rule.Schema == "temp" && db.StatesOnConnection()
 }

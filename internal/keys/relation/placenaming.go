@@ -17,15 +17,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PlaceMatters reports whether the place of the session matters to the tables of a
-// plan: to their facts and states, or to which entry of the policy is theirs.
+// PlaceMatters reports whether the place of the session (its database, schema or search
+// path) matters to the tables of a plan: to their facts and states, or to which entry
+// of the policy applies to them.
 func (db *Tables) PlaceMatters(e *table.Engine, query string, p *plans.Plan) bool {
 	if !e.AsksPlace || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return false
 	}
 	switch {
 	case p.Action == plans.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
-		return false // it says itself what is stored
+		return false // the INSERT brings its own keys, and needs nothing more
 	case p.Action == plans.Pass:
 		return e.Policy.HasDefaultSchema() && e.MayMean(p, query)
 	}
@@ -34,7 +35,7 @@ func (db *Tables) PlaceMatters(e *table.Engine, query string, p *plans.Plan) boo
 	})
 }
 
-// mean reports whether holds is true of a table into which a plan may insert.
+// mean reports whether holds returns true for a table into which a plan may insert.
 func mean(p *plans.Plan, holds func(*table.Table) bool) bool {
 	for i := range p.Inserts {
 		if holds(table.Of(&p.Inserts[i])) {
@@ -48,8 +49,8 @@ func mean(p *plans.Plan, holds func(*table.Table) bool) bool {
 		slices.ContainsFunc(p.Refusal.Others, func(o *plans.Target) bool { return holds(o.Owner.(*table.Table)) })
 }
 
-// outside reports whether a database qualifies a table's name, on an engine whose sessions are
-// in one database of several.
+// outside reports whether a table's name is qualified by a database, on an engine whose
+// server has several databases.
 func outside(p *plans.Plan) bool {
 	for i := range p.Inserts {
 		if p.Inserts[i].Name.Database != "" && p.Dialect.Place.Database {
@@ -60,8 +61,8 @@ func outside(p *plans.Plan) bool {
 }
 
 // PlanByPlace returns the plan of a query for the tables that its names mean on the
-// connection, and the naming there. p is the plan of the text alone. An error is the
-// driver's own, or a store's.
+// connection, and the naming used for that. p is the plan for the text alone. An error
+// is the driver's own, or a store's.
 func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	plain := e.Names
 	if !g.Tables.PlaceMatters(e, query, p) {
@@ -94,8 +95,8 @@ func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string
 	return r.plan(ctx, g, query, p)
 }
 
-// moves reports whether a text of several statements may change the place before one of
-// its INSERTs.
+// moves reports whether a text of several statements may change the place (the
+// database, schema or search path) before one of its INSERTs.
 func moves(g *Session, p *plans.Plan, query string) bool {
 	if p.Statements < 2 || len(p.Inserts) == 0 {
 		return false
@@ -107,7 +108,8 @@ func moves(g *Session, p *plans.Plan, query string) bool {
 	return effects.MovesPlace(p.Dialect, query[:last], g.Place.Changed)
 }
 
-// elsewhere reports whether another database than the session's qualifies a table's name.
+// elsewhere reports whether a table's name is qualified by another database than the
+// session's.
 func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 	database, _, _ := strings.Cut(at.Answer, "\n")
 	for i := range p.Inserts {
@@ -118,12 +120,13 @@ func elsewhere(e *table.Engine, p *plans.Plan, at *session.Location) bool {
 	return false
 }
 
-// StateNeedsSchema reports whether a state of a table is named after a schema that the
-// text alone does not give.
+// StateNeedsSchema reports whether the name of a stored counter contains the table's
+// schema, and the text alone does not give it.
 func StateNeedsSchema(t *table.Table) bool { return t.Rule.Loose }
 
-// TableAtHome returns the table that a name of the policy file means where the database is
-// opened. t is the table by its name alone, and the result if no state depends on the place.
+// TableAtHome returns the table that a name in the policy file means with the schema or
+// search path that a connection has when the database is opened. t is the table by its name
+// alone; it is the result if no state (stored counter) depends on the schema.
 func (db *Tables) TableAtHome(ctx context.Context, t *table.Table) (*table.Table, error) {
 	e := db.AnyEngine()
 	if db.Detached || !t.Rule.Loose {
@@ -150,24 +153,25 @@ func (db *Tables) TableAtHome(ctx context.Context, t *table.Table) (*table.Table
 	return nil, table.ErrNotConfigured
 }
 
-// reading looks for the tables of a text in a place.
+// reading finds the tables that the names of a text mean in a place (a database, schema
+// or search path).
 type reading struct {
 	engine   *table.Engine
 	at, home *session.Location
 
-	altered bool              // the transaction has changed tables: a name may mean another one
-	now     map[wanted]string // the schemas of tables that are not there yet
-	missing []wanted          // names whose schemas have to be asked for
+	altered bool              // the transaction has changed tables, so a name may mean another table
+	now     map[wanted]string // the schemas of tables that do not exist yet
+	missing []wanted          // names whose schemas have to be queried
 }
 
-// wanted is a name without a schema in a place.
+// wanted is a name without a schema that is used in a place.
 type wanted struct {
 	place *session.Location
 	name  string
 }
 
-// plan returns the plan of a query at r.at, and caches it if every table that it names exists.
-// p is the plan of the text alone.
+// plan returns the plan of a query with the schema or search path r.at. It caches the plan if every table
+// that the query names exists. p is the plan for the text alone.
 func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	e := r.engine
 	n := table.Naming{Lookup: r.lookup, Key: r.at.Answer + "\x00" + string(rune(p.Dialect.Settings)) + doubtsOf(r.at, r.home) + "\x00at\x00"}
@@ -204,13 +208,14 @@ func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.P
 	}
 }
 
-// doubtsOf returns a part of a cache key that changes when a name was found to mean another
-// table in either place.
+// doubtsOf returns a part of a cache key that changes whenever a name was found to mean
+// another table than was known, in either place.
 func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }
 
-// lookup is the rewriter's view of the policy at r.at.
+// lookup returns the target that a name means with the schema or search path r.at, as
+// the rewriting of the text needs it.
 func (r *reading) lookup(schema, name string) *plans.Target {
 	e := r.engine
 	if !e.Policy.Anywhere(name) {
@@ -241,7 +246,7 @@ func (r *reading) lookup(schema, name string) *plans.Target {
 	return nil
 }
 
-// schema returns the schema of a table, and whether it is known.
+// schema returns the schema of the table that a name means, and whether it is known.
 func (r *reading) schema(w wanted) (string, bool) {
 	if d := r.engine.Dialect; !d.Place.Path && !d.Place.Database {
 		return d.FoldTable(w.place.Answer, true), true

@@ -8,40 +8,41 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// A numbering that belongs to transactions keeps no numbers, so that a rollback takes
-// nothing from it. It keeps only how far the commits that the driver has confirmed have
-// raised its rows: a row that stands lower later was set back, by an older copy of the
-// database or by a standby that lacks the last commits.
+// A counter whose numbers belong to transactions remembers no reserved numbers, since a
+// rollback returns them. It remembers only the next number of its rows after the
+// commits that the driver has confirmed. If a row has a lower number later, it was set
+// back: by an older copy of the database, or by a standby that lacks the last commits.
 //
-// A transaction that may have lost a part of what it did (session.Conn.Losses), or whose
-// Commit was not seen to succeed, proves nothing.
+// A transaction proves nothing if a part of its changes may have been undone
+// (session.Conn.Losses), or if its Commit was not seen to succeed.
 
-// ProvenRow is a row as a commit has left it.
+// ProvenRow is a row as a confirmed commit has left it.
 type ProvenRow struct {
-	Next        int64  // the lowest integer that was not reserved; 0 where nothing is proven
-	Incarnation string // of the row, empty if its table has none
+	Next        int64  // the lowest integer that was not reserved; 0 if nothing is known
+	Incarnation string // the random text that identifies the row; empty if its table has none
 }
 
-// ProvenRows are rows by their names. It is safe for concurrent use.
+// ProvenRows holds rows, as confirmed commits have left them, by their names. It is
+// safe for concurrent use.
 type ProvenRows struct {
 	mu   sync.Mutex
 	rows map[string]ProvenRow
 }
 
-// maxProven bounds the rows that are remembered of one numbering, which has one for each
-// parent. A row that is left out is compared with nothing.
+// maxProven is the greatest number of rows that are remembered for one numbering, which
+// may have a row for each parent. A row that is not remembered is not compared.
 const maxProven = 4096
 
-// Of returns what is known of a row. Call it before the row is read: then whatever is known
-// was committed before.
+// Of returns what is known about a row. Call it before the row is read: then everything
+// known was committed before.
 func (p *ProvenRows) Of(name string) ProvenRow {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rows[name]
 }
 
-// prove notes how a committed transaction has left a row. The driver may confirm commits in
-// another order than the transactions had the row in.
+// prove records how a committed transaction has left a row. The driver may confirm
+// commits in another order than the transactions changed the row.
 func (p *ProvenRows) prove(name string, row ProvenRow) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +62,7 @@ func (p *ProvenRows) prove(name string, row ProvenRow) {
 	p.rows[name] = row
 }
 
-// Forget forgets all rows.
+// Forget discards what is known about all rows.
 func (p *ProvenRows) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,14 +79,14 @@ type drawnRow struct {
 // Drawn are the rows from which the open transaction of a connection has drawn.
 type Drawn struct {
 	all    []drawnRow
-	losses uint64 // Losses of the session when they were drawn
-	sure   bool   // a successful Commit proves them
+	losses uint64 // the value of Session.Losses when the numbers were drawn
+	sure   bool   // a successful Commit proves these rows
 }
 
-// maxDrawn bounds the rows that are remembered of one transaction.
+// maxDrawn is the greatest number of rows that are remembered for one transaction.
 const maxDrawn = 1024
 
-// Note notes how the open transaction has left a row.
+// Note records how the open transaction has left a row.
 func (d *Drawn) Note(g *Session, of *ProvenRows, name string, row ProvenRow) {
 	if d.losses != g.Losses {
 		d.Forget()
@@ -102,19 +103,20 @@ func (d *Drawn) Note(g *Session, of *ProvenRows, name string, row ProvenRow) {
 	}
 }
 
-// Forget notes that the numbers which the open transaction has drawn may be undone.
+// Forget discards the rows: the numbers that the open transaction has drawn may be
+// returned by a rollback.
 func (d *Drawn) Forget() {
 	clear(d.all)
 	d.all, d.sure = d.all[:0], false
 }
 
-// BeforeCommit notes whether a Commit of the open transaction will prove its rows.
+// BeforeCommit records whether a Commit of the open transaction will prove its rows.
 func (d *Drawn) BeforeCommit(g *Session) {
 	d.sure = d.losses == g.Losses && g.Tx == session.Inside && !g.Unwrapped
 }
 
-// AfterCommit keeps the rows as proven if the driver has confirmed the Commit, which committed
-// says. It is called after each transaction.
+// AfterCommit records the rows as proven if the driver has confirmed the Commit;
+// committed reports whether it has. AfterCommit is called after each transaction.
 func (d *Drawn) AfterCommit(committed bool) {
 	if committed && d.sure {
 		for _, one := range d.all {
@@ -124,9 +126,9 @@ func (d *Drawn) AfterCommit(committed bool) {
 	d.Forget()
 }
 
-// IsOfCluster reports whether the connection is to a node of a Galera cluster, which may
-// not have applied yet what another node has committed: an older row says nothing there. A
-// transaction that was given old numbers fails at its Commit.
+// IsOfCluster reports whether the connection is to a node of a Galera cluster. The node
+// may not yet have applied what another node has committed, so an older row is no sign
+// of a fault. A transaction that was given old numbers fails at its Commit.
 func IsOfCluster(ctx context.Context, g *Session) bool {
 	query := g.Tables.Dialect().Cluster
 	if query == "" {
@@ -134,7 +136,7 @@ func IsOfCluster(ctx context.Context, g *Session) bool {
 	}
 	row, err := g.QueryRow(ctx, query, nil)
 	if err != nil {
-		return false // a server without Galera has no such variable
+		return false // a server without Galera does not have the variable
 	}
 	on, isNumber := session.IntegerOf(row[0])
 	return on == 1 || !isNumber && strings.EqualFold(session.TextOf(row[0]), "on")

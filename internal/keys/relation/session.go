@@ -5,33 +5,33 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// Session is a connection of the application with what is known of the tables as it sees
-// them: those that it alone sees, those that its transaction has changed, and keyfill's own.
-// Like a [session.Conn], it is used by one goroutine at a time.
+// Session is a connection of the application, with what is known about the tables that
+// it sees: tables that only it sees, tables that its transaction has changed, and
+// keyfill's own. Like a [session.Conn], it is used by one goroutine at a time.
 type Session struct {
 	session.Conn
 	Tables *Tables
 
-	// JoinedDraws counts the numbers that were asked for in its transactions.
+	// JoinedDraws counts the numbers that were drawn in its transactions.
 	JoinedDraws uint64
-	drawnIn     uint64 // Begins when the last of them was asked for
+	drawnIn     uint64 // the value of Begins at the last of these draws
 
-	memoryDetected bool   // DetectOwnMemory has run
-	ensured        bool   // keyfill's tables were there
-	ensuredAt      uint64 // gone of the tables then
+	memoryDetected bool   // DetectOwnMemory was called
+	ensured        bool   // keyfill's tables were found or created
+	ensuredAt      uint64 // the value of Tables.Gone at that time
 
-	gates         map[*table.Table]*table.Gate // of tables that it alone sees
+	gates         map[*table.Table]*table.Gate // the gates of tables that only this connection sees
 	temporary     table.TemporaryGates
 	own           ownTables
 	AlteredTables AlteredTables
 	Drawn         Drawn
 }
 
-// NoteJoinedDraw notes that a number is asked for in the transaction.
+// NoteJoinedDraw records that a number is drawn in the transaction.
 func (g *Session) NoteJoinedDraw() {
 	g.JoinedDraws++
 	g.drawnIn = g.Begins
 }
 
-// HasDrawn reports whether a number was asked for in the transaction.
+// HasDrawn reports whether a number was drawn in the transaction.
 func (g *Session) HasDrawn() bool { return g.drawnIn == g.Begins }

@@ -19,13 +19,13 @@ import (
 // Site is a key column of a configured table, as a connection sees it.
 type Site struct {
 	Tables *Tables
-	On     *Session // nil where states have connections of their own
+	On     *Session // nil if the states have connections of their own
 	Table  *table.Table
-	Index  int // of the key
+	Index  int // the index of the key column
 	Key    *table.Column
 }
 
-// SiteOf returns the site of the key column of index i. on may be nil where states have
+// SiteOf returns the Site of key column i. on may be nil if the stored counters have
 // connections of their own.
 func SiteOf(db *Tables, on *Session, t *table.Table, i int) Site {
 	return Site{Tables: db, On: on, Table: t, Index: i, Key: &t.KeyColumns[i]}
@@ -35,7 +35,8 @@ func SiteOf(db *Tables, on *Session, t *table.Table, i int) Site {
 // on a tenant, nor on the table that a glob has matched.
 func (s Site) Source() string { return table.SourceName(s.Table.Rule.Entry, &s.Key.Rule) }
 
-// Env returns the environment for the source of the column: its waits are noted and logged.
+// Env returns the environment for the source of the column, which records and logs how
+// long INSERTs wait.
 func (s Site) Env() keysource.Env {
 	env := s.Tables.Env
 	db, table, column, source := s.Tables, s.Table.Table, s.Key.Name, s.Source()
@@ -52,13 +53,14 @@ func (s Site) Env() keysource.Env {
 	return env
 }
 
-// Watch returns the watch of a store for the source of the column.
+// Watch returns what watches whether the store called name answers, for the source of
+// the column.
 func (s Site) Watch(name string) statestore.SourceWatch {
 	return s.Tables.watches.Of(s.Tables.Log, name, s.Source())
 }
 
 // Leases returns the log of the leases of the column's source. size is the size of a
-// series, 0 for the default one.
+// series (a leased run of integers), 0 for the default one.
 func (s Site) Leases(size int64, lease time.Duration) *statestore.LeaseLog {
 	source := s.Source()
 	l := &statestore.LeaseLog{Log: s.Tables.Log, Source: source, Lease: cmp.Or(lease, keysource.DefaultLease), Lost: s.Tables.Losses.Of(source)}
@@ -68,7 +70,8 @@ func (s Site) Leases(size int64, lease time.Duration) *statestore.LeaseLog {
 	return l
 }
 
-// States returns the store with the state of a source, whose answers are logged.
+// States returns the store that keeps the state of a source (its stored counter). The
+// store's answers are watched and logged.
 func (s Site) States(src policy.Source) (statestore.StateStore, error) {
 	at, err := s.Tables.Stores.States(src.Store)
 	if err != nil {
@@ -81,8 +84,9 @@ func (s Site) States(src policy.Source) (statestore.StateStore, error) {
 	return statestore.WatchedStore{StateStore: at, Watch: s.Watch(src.Store), Leases: leases}, nil
 }
 
-// Columns returns the facts about the key's table, and the columns that the state of the
-// key serves, this one first. It leaves out columns whose tables are not there.
+// Columns returns the facts about the key's table, and the columns that the stored
+// counter of the key serves, this one first. It omits columns whose tables do not
+// exist.
 func (s Site) Columns(ctx context.Context) (*table.Facts, []store.Column, error) {
 	own, err := s.Tables.Facts(ctx, s.On, s.Table)
 	if err != nil {
@@ -113,8 +117,9 @@ func (s Site) Columns(ctx context.Context) (*table.Facts, []store.Column, error)
 	return own, columns, nil
 }
 
-// FollowsUntold reports whether the source of the column, for which [table.MayFollow] is true,
-// follows the keys that INSERTs bring.
+// FollowsUntold reports whether the column's counter is raised above the keys that
+// INSERTs bring although the policy does not say so. [table.MayFollow] must be true for
+// the source.
 func (s Site) FollowsUntold(ctx context.Context) bool {
 	src, d := s.Key.Rule.Source, s.Tables.AnyEngine().Dialect
 	if table.FollowsUntold(src, d, false) {
@@ -132,7 +137,8 @@ func (s Site) NoteSuspect(ctx context.Context) {
 	}
 }
 
-// NoteNoKey notes in the store's watch that a statement got no key, if err is the store's.
+// NoteNoKey records in the watch of the store that a statement got no key, if err is an
+// error of the store.
 func (s Site) NoteNoKey(ctx context.Context, err error) {
 	if s.Key.Source == nil && report.CauseOfNoKey(err) == report.CauseStore {
 		s.Watch(s.Key.Rule.Source.Store).NoKey(ctx)
@@ -152,8 +158,8 @@ func (s Site) NoteUnfit(ctx context.Context, problem error) {
 	}
 }
 
-// LogNearEnd logs, once a minute for each source, that most numbers of a state are used. A
-// source may have a state for each tenant.
+// LogNearEnd logs, once a minute for each source, that most numbers of a state (stored
+// counter) are used. A source may have a state for each tenant.
 func (s Site) LogNearEnd(ctx context.Context, last int64, remedy string) {
 	if count := s.Tables.Paced.NearEnds.Of(s.Source()).Note(); count > 0 {
 		s.Tables.Log.Write(ctx, report.MessageNearEnd, s.Table.Table, s.Key.Name, last, remedy, count)

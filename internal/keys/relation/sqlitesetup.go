@@ -12,12 +12,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// RowNeeds says which of keyfill's tables a database needs, if states are kept on the
-// connection of each statement.
+// RowNeeds says which of keyfill's tables a database needs, if the states (the stored
+// counters) are read on the connection of each statement.
 type RowNeeds struct {
-	any    bool // there are such sequences
-	Ensure bool // the tables are to be created
-	claims bool // there are sources elsewhere, which claim their columns
+	any    bool // there are sources with such states
+	Ensure bool // keyfill may create the tables
+	claims bool // sources with states in other stores claim their columns
 }
 
 func (db *Tables) needs() RowNeeds {
@@ -35,9 +35,9 @@ func (db *Tables) needs() RowNeeds {
 }
 
 // SetUpSQLite prepares a new connection to SQLite, while no transaction is open on it:
-// it finds out whether the database is the connection's own, and creates the tables of
-// states. With a mode that fills nothing the first key does both. A failure is left to
-// the first key, which fails again with an error.
+// it finds out whether the connection has a database of its own (in memory), and
+// creates keyfill's tables. In a mode in which nothing is filled, the first key does
+// both. Errors are ignored: the first key tries again and returns the error.
 func (g *Session) SetUpSQLite(ctx context.Context) {
 	if policy.Mode(g.Tables.Mode.Load()) != policy.ModeFill {
 		return
@@ -46,7 +46,8 @@ func (g *Session) SetUpSQLite(ctx context.Context) {
 	g.EnsureStates(ctx)
 }
 
-// DetectOwnMemory finds out once whether the database is the connection's own.
+// DetectOwnMemory finds out, once, whether the connection has a database of its own (in
+// memory).
 func (g *Session) DetectOwnMemory(ctx context.Context) {
 	if !g.Tables.Rows.any || g.memoryDetected {
 		return
@@ -55,7 +56,8 @@ func (g *Session) DetectOwnMemory(ctx context.Context) {
 	g.InMemory = inMemory(ctx, catalog.Conn(g.Own()))
 }
 
-// EnsureStates creates the tables of states once for a connection.
+// EnsureStates creates keyfill's tables if the policy allows it, once for each
+// connection.
 func (g *Session) EnsureStates(ctx context.Context) {
 	gone := g.Tables.Gone.Load()
 	if !g.Tables.Rows.Ensure && !g.Tables.Rows.claims || g.ensured && g.ensuredAt == gone || g.Tx != session.Outside {
@@ -75,8 +77,8 @@ func (g *Session) EnsureStates(ctx context.Context) {
 	g.ensured = true
 }
 
-// EnsureStatesAgain creates the tables of states if they were dropped since they were looked
-// for, and reports whether it has.
+// EnsureStatesAgain creates keyfill's tables if they were dropped since they were last
+// found, and reports whether it has created them.
 func (g *Session) EnsureStatesAgain(ctx context.Context) bool {
 	if !g.Tables.Rows.Ensure || g.Tx != session.Outside || schema.Of(store.On(g.Tables.Candidates[0].Dialect, g.Own())).IsThere(ctx) {
 		return false
@@ -86,8 +88,8 @@ func (g *Session) EnsureStatesAgain(ctx context.Context) bool {
 	return g.ensured
 }
 
-// inMemory reports whether a database of SQLite has no file: then only this
-// connection sees it, or those that share its cache.
+// inMemory reports whether a database of SQLite has no file: then only this connection
+// sees it, or the connections that share its cache.
 func inMemory(ctx context.Context, q catalog.Querier) bool {
 	rows, err := q.Rows(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 	if err != nil || len(rows) != 1 {
@@ -104,8 +106,9 @@ func inMemory(ctx context.Context, q catalog.Querier) bool {
 	return false
 }
 
-// memoryState is what is known of SQLite's database: not asked, shared by all connections, or
-// one for each connection, as the DSN says (in memory, or with an empty name).
+// memoryState records what is known about SQLite's database: it was not asked yet, all
+// connections share one database, or each has its own, as the DSN says (in memory, or
+// with an empty name).
 type memoryState = int32
 
 const (
@@ -114,8 +117,9 @@ const (
 	memoryOwn
 )
 
-// askMemory finds out once for all connections whether each has a database of its own. It
-// takes a cache that several connections share for such a database.
+// askMemory finds out, once for all connections, whether each connection has a database
+// of its own. If several connections share a database in memory through their cache, it
+// also reports that each has its own.
 func askMemory(ctx context.Context, db *Tables, g *Session) {
 	switch {
 	case db.asked.memory.Load() != memoryUnasked || g == nil || !db.StatesOnConnection():
@@ -128,12 +132,13 @@ func askMemory(ctx context.Context, db *Tables, g *Session) {
 
 // LockBeforeRead takes SQLite's lock to write before something is read inside a
 // transaction, by a statement that changes nothing in the table of the INSERT. A
-// transaction that has read before does not wait for another connection that writes, and
-// fails when one has written since: errors SQLITE_BUSY and SQLITE_BUSY_SNAPSHOT,
-// https://www.sqlite.org/rescode.html.
+// transaction that has read before it writes does not wait for another connection that
+// writes, and fails if one has written since: errors SQLITE_BUSY and
+// SQLITE_BUSY_SNAPSHOT, https://www.sqlite.org/rescode.html.
 //
-// Where the statement fails, as on a view, the next one shows whether the INSERT fails
-// too. An error that may have ended the transaction is returned.
+// If the statement fails, as on a view, the error is ignored, since the next statement
+// shows whether the INSERT fails too. An error that may have ended the transaction is
+// returned.
 func (db *Tables) LockBeforeRead(ctx context.Context, g *Session, t *table.Table, i int) error {
 	if !db.StatesOnConnection() || g.Tx == session.Outside {
 		return nil
@@ -142,5 +147,5 @@ func (db *Tables) LockBeforeRead(ctx context.Context, g *Session, t *table.Table
 	return keycolumn.Of(store.Within(db.Candidates[0].Dialect, g.Own()), column).LockFirst(ctx)
 }
 
-// IsInMemory reports whether a database of SQLite is in no file.
+// IsInMemory reports whether a database of SQLite has no file.
 func IsInMemory(ctx context.Context, q catalog.Querier) bool { return inMemory(ctx, q) }

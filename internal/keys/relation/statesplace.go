@@ -10,15 +10,17 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// AskPlaceEarly asks a new connection for its place if a later query would change what a
-// statement can read, such as ROW_COUNT(). If the query fails, it is sent again later.
+// AskPlaceEarly asks a new connection for its place (its schema or search path) if a
+// later query would change what a statement can read, such as ROW_COUNT(). If the query
+// fails, it is sent again later.
 func (g *Session) AskPlaceEarly(ctx context.Context) {
 	if e := g.Tables.Engine.Load(); e != nil && e.Dialect.Place.Early && e.UsesPlace {
 		g.Place.First, _ = g.PlaceNow(ctx)
 	}
 }
 
-// home returns the place in which the database is opened.
+// home returns the place (the schema or search path) that a connection has when the
+// database is opened.
 func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, error) {
 	p := &db.Places
 	if home := p.Home.Load(); home != nil {
@@ -42,8 +44,9 @@ func (db *Tables) home(ctx context.Context, g *Session) (*session.Location, erro
 	return p.KeepHome(where), nil
 }
 
-// locate returns the schema of the table that a name without a schema means in a place,
-// and whether the answer lasts: a table that is not there may be created.
+// locate returns the schema of the table that a name without a schema means in a place
+// (a schema or search path), and whether the answer stays valid: a table that does not
+// exist may be created later.
 func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, name string) (schema string, lasts bool, err error) {
 	if schema = at.SchemaOf(name); schema != "" && !g.IsAltered() {
 		return schema, true, nil
@@ -56,7 +59,7 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	}
 	if g.IsAltered() {
 		schema, _, err = catalog.Locate(ctx, db.Dialect(), q, at.Answer, name)
-		return schema, false, err // it may be rolled back
+		return schema, false, err // a rollback may undo the change of the table
 	}
 	var found string
 	var stays bool
@@ -70,11 +73,12 @@ func (db *Tables) locate(ctx context.Context, g *Session, at *session.Location, 
 	return found, stays && found != "" && at.Keep(name, found), nil
 }
 
-// emptyPath is the answer of a PostgreSQL session whose search path has no schema.
+// emptyPath is what a PostgreSQL session with an empty search path returns for its
+// place.
 const emptyPath = "{}"
 
-// statesIn returns the schema of the tables with the states, which is where the
-// database is opened.
+// statesIn returns the schema of keyfill's tables, which is in the search path that a
+// connection has when the database is opened.
 func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
 	p := &db.Places
 	if schema := p.States.Load(); schema != nil {
@@ -102,14 +106,14 @@ func (db *Tables) statesIn(ctx context.Context, g *Session) (string, error) {
 	return schema, err
 }
 
-// ErrKeyTable is returned when the session is in another schema, and would find another
-// key table or procedure, or none.
+// ErrKeyTable is returned when the session is in another schema, where it would find
+// another key table or procedure, or none.
 var ErrKeyTable = anchor.New("key-table", "its key table or procedure is not found in the connection's schema: write schema.table into table:, or leave out via: procedure")
 
-// States returns the tables of states as the open transaction of the connection sees
-// them, whose statements prove that it is open. own says that the numbering is in one of
-// these tables. away says that the session would find other tables, or none, without their
-// schema.
+// States returns a store with keyfill's tables as the open transaction of the
+// connection sees them; its statements prove that the transaction is open. own reports
+// that the counter is in one of these tables. away reports that the session would find
+// other tables, or none, without the schema's name.
 func (g *Session) States(ctx context.Context, own bool) (st *store.Store, away bool, err error) {
 	db := g.Tables
 	d := db.Dialect()

@@ -18,17 +18,18 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Tables are the configured tables of one database: what the policy and the catalog say of
-// them, the stores of their states, and what was done with INSERTs into them.
+// Tables are the configured tables of one database: what the policy and the catalog say
+// about them, the stores of their states (the stored counters), and the counts of
+// INSERTs into them.
 type Tables struct {
 	*session.Server
-	ExactCandidates []*table.Engine              // the same where the case of tables' names counts
-	Candidates      []*table.Engine              // the possible engines: one, or MySQL's and MariaDB's
-	Engine          atomic.Pointer[table.Engine] // nil until it is known which of the two it is
+	ExactCandidates []*table.Engine              // the same for a server that distinguishes the case of table names
+	Candidates      []*table.Engine              // the possible engines: one, or both MySQL and MariaDB
+	Engine          atomic.Pointer[table.Engine] // nil until it is known which of the two engines the server is
 	Log             report.Log
 
-	Env     keysource.Env      // with which sources are made
-	Stores  *statestore.Stores // nil before Open
+	Env     keysource.Env      // the environment with which sources are made
+	Stores  *statestore.Stores // nil before OpenStores
 	watches statestore.StoreWatches
 	Losses  statestore.LeaseLosses
 	Paced   report.PacedLines
@@ -40,38 +41,38 @@ type Tables struct {
 	Tally report.Tally
 	Rows  RowNeeds
 
-	Explains bool // statements are explained, and none is executed
+	Explains bool // statements are only explained, and none is executed
 	asked    answers
 
-	Gone   atomic.Uint64 // counts how often keyfill's tables were found gone
+	Gone   atomic.Uint64 // counts how often keyfill's tables were found missing
 	logged loggedOnce
 }
 
-// answers are what the database has answered to questions that it is asked once.
+// answers are the answers of the database to questions that it is asked once.
 type answers struct {
 	memory    atomic.Int32 // a memoryState
 	nameProof atomic.Int32 // a proofState
 	roles     roles
 }
 
-// loggedOnce says which log lines were written that a database gets once.
+// loggedOnce records which lines were logged that each database gets only once.
 type loggedOnce struct {
-	opened    atomic.Bool // the line about the opening
-	unmatched atomic.Bool // the line about entries that no INSERT has matched
+	opened    atomic.Bool // the opening of the database was logged
+	unmatched atomic.Bool // policy entries that no INSERT has matched were logged
 }
 
-// defaultStoreWait is the wait of a policy without store_wait.
+// defaultStoreWait is used if the policy has no store_wait.
 const defaultStoreWait = 10 * time.Second
 
-// NewTables returns the tables of a database, which speaks one of the dialects. It
-// does no I/O. It keeps the policy, which must not be changed.
+// NewTables returns the configured tables of a database whose dialect is one of
+// dialects. It does no I/O. It keeps the policy, which must not be changed.
 func NewTables(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect) (*Tables, error) {
 	db := &Tables{
 		Log: report.Log{Logger: a.Logger}, config: a.Policy,
 		Env:       keysource.Env{Now: a.Now, Rand: a.Rand, StoreWait: a.Policy.StoreWait},
 		StoreWait: cmp.Or(a.Policy.StoreWait, defaultStoreWait),
 	}
-	db.Mode.Store(uint32(a.Policy.Mode)) // so that off asks the server nothing
+	db.Mode.Store(uint32(a.Policy.Mode)) // in the mode off the server is asked nothing
 	stateless, columns := table.NewStatelessSources(db.Env), new(atomic.Int64)
 	for _, one := range dialects {
 		e, err := table.NewEngine(a, one, stateless, columns)
@@ -88,7 +89,7 @@ func NewTables(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect
 		db.ExactCandidates = append(db.ExactCandidates, e)
 	}
 	for i, e := range db.Candidates {
-		dialects[i] = e.Dialect // with the policy's settings
+		dialects[i] = e.Dialect // the dialect with the settings that the policy gives
 	}
 	db.Server = session.NewServer(facts, dialects)
 	db.Detached = a.Reservers != nil
@@ -99,8 +100,8 @@ func NewTables(a table.Options, facts drivers.Facts, dialects []*dialect.Dialect
 	return db, nil
 }
 
-// ModeOf returns the mode for a table. An explanation says what is filled, whatever the
-// mode.
+// ModeOf returns the mode for a table. An explanation shows what would be filled, so
+// its mode is always fill.
 func (db *Tables) ModeOf(t *table.Table) policy.Mode {
 	if db.Explains {
 		return policy.ModeFill
@@ -108,7 +109,7 @@ func (db *Tables) ModeOf(t *table.Table) policy.Mode {
 	return policy.MoreCautious(t.Mode, policy.Mode(db.Mode.Load()))
 }
 
-// AskEngine returns the engine. For a driver that speaks to MySQL and MariaDB it asks the
+// AskEngine returns the engine. If the driver is for MySQL and MariaDB, it asks the
 // server once which of the two it is.
 func (g *Session) AskEngine(ctx context.Context) (*table.Engine, error) {
 	if e := g.Tables.Engine.Load(); e != nil {
@@ -125,7 +126,8 @@ func (g *Session) AskEngine(ctx context.Context) (*table.Engine, error) {
 	return g.Tables.AnyEngine(), nil
 }
 
-// AnyEngine returns the engine; while it may be MySQL or MariaDB, one of the two.
+// AnyEngine returns the engine. While it is not known whether that is MySQL or MariaDB,
+// it returns either of them.
 func (db *Tables) AnyEngine() *table.Engine {
 	if e := db.Engine.Load(); e != nil {
 		return e
@@ -149,11 +151,11 @@ func (db *Tables) TransactionEffect(query string, what words.Concern) effects.Tr
 	return effect
 }
 
-// Config returns the policy that the tables are made of, which must not be changed.
+// Config returns the policy from which the tables were made. It must not be changed.
 func (db *Tables) Config() *policy.Config { return db.config }
 
-// EngineFor returns the engine for a dialect; exact says that the server compares the names of
-// tables as they are written.
+// EngineFor returns the engine for a dialect. exact reports that the server
+// distinguishes the case of table names.
 func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *table.Engine {
 	engines := db.Candidates
 	if exact && db.ExactCandidates != nil {
@@ -167,13 +169,13 @@ func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *table.Engine {
 	return engines[0]
 }
 
-// HasStandIn reports whether keys come from a stand-in for stores, and no database is
-// asked for anything.
+// HasStandIn reports whether keys come from a stand-in for stores, as in a test, so
+// that no database is asked for anything.
 func (db *Tables) HasStandIn() bool { return db.Detached }
 
-// Markless reports whether a snowflake has no store. Either the policy says so, or states
-// are kept on the statements' connections: there a transaction may undo a mark, which
-// then reserves no time.
+// Markless reports whether a snowflake has no stored mark (the time that is reserved
+// for its worker). Either the policy says so, or states are read on the statements'
+// connections: there a rollback may undo a mark, which then reserves nothing.
 func (db *Tables) Markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// NoteEvery is the number of keys or passed statements after which the plain way of a statement
-// asks again whether enough INSERTs have come for [NoteInserts].
+// NoteEvery is the number of keys or passed statements after which the fast path of a
+// statement checks again whether enough INSERTs have come for [NoteInserts].
 const NoteEvery = 64
 
-// enoughInserts is the number of INSERTs after which an entry of the policy that none has
-// matched is likely to have a typo.
+// enoughInserts is the number of INSERTs after which a policy entry that none of them
+// has matched probably has a typo.
 const enoughInserts = 1000
 
-// NoteInserts logs, once, the entries of the policy that none of the first thousand
-// INSERTs has matched. Where the tables are too many to be remembered it is not known
-// which entries were matched, and nothing is logged.
+// NoteInserts logs, once, the policy entries that none of the first thousand INSERTs
+// has matched. It logs nothing if there are more tables than are remembered, since it
+// is not known then which entries were matched.
 func NoteInserts(ctx context.Context, db *Tables) {
 	if db.logged.unmatched.Load() || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return
@@ -27,7 +27,7 @@ func NoteInserts(ctx context.Context, db *Tables) {
 	for _, t := range tables {
 		sum += t.Filled + t.Kept
 		for c := range report.CauseCanceled {
-			sum += t.FailedBy[c] // of INSERTs that were not sent
+			sum += t.FailedBy[c] // INSERTs that were not sent
 		}
 		for _, n := range t.Refused {
 			sum += n

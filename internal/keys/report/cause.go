@@ -10,11 +10,11 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// Cause is why an INSERT stored no key, or why that is not known. The public Cause describes
-// the words.
+// Cause is why an INSERT stored no key, or why its outcome is not known. The public
+// type Cause describes the words.
 type Cause uint8
 
-// The causes. CauseCanceled and later ones are causes of filled INSERTs too.
+// The causes. From CauseCanceled on, they are also causes for INSERTs that got a key.
 const (
 	CauseStore Cause = iota
 	CauseStoreBack
@@ -43,7 +43,7 @@ var causeWords = [numCauses]string{
 
 func (c Cause) String() string { return causeWords[c] }
 
-// causes maps the errors of sources to causes. The first error that fits counts.
+// causes maps errors of sources to causes. The first error that matches counts.
 var causes = []struct {
 	err   error
 	cause Cause
@@ -60,7 +60,7 @@ var causes = []struct {
 	{context.DeadlineExceeded, CauseCanceled},
 }
 
-// CauseOfNoKey returns why an INSERT got no key.
+// CauseOfNoKey returns the cause for which an INSERT got no key.
 func CauseOfNoKey(err error) Cause {
 	for _, c := range causes {
 		if errors.Is(err, c.err) {
@@ -73,9 +73,10 @@ func CauseOfNoKey(err error) Cause {
 	return CauseOther
 }
 
-// Stopped returns the error of a statement of keyfill's own on the application's connection.
-// If a time limit or a cancel has stopped the statement, the error says that it was keyfill's:
-// the caller would look at the INSERT, which was not sent.
+// Stopped returns the error of a statement that keyfill itself has sent on the
+// application's connection. If a time limit or a cancel has stopped the statement, the
+// returned error says that the statement was keyfill's: otherwise the caller would look
+// for a fault of the INSERT, which was not sent.
 func Stopped(err error) error {
 	if Ours(err) || !IsStopped(err) {
 		return err
@@ -83,14 +84,15 @@ func Stopped(err error) error {
 	return anchor.Lastf("contention", "keyfill: its own statement before the INSERT was stopped by a time limit or a cancel: raise the limit, or look for a lock: %w", err)
 }
 
-// IsStopped reports whether the engine has stopped a statement: the codes are of
-// query_canceled (PostgreSQL), max_statement_time (MariaDB) and max_execution_time (MySQL).
+// IsStopped reports whether the engine has stopped a statement because of a time limit
+// or a cancel: the codes are query_canceled (PostgreSQL), and those for
+// max_statement_time (MariaDB) and max_execution_time (MySQL).
 func IsStopped(err error) bool {
 	c, answered := sqlcode.Of(err)
 	return answered && (c.State == "57014" || c.Number == 1969 || c.Number == 3024)
 }
 
-// Ours reports whether an error is about the state of a source.
+// Ours reports whether an error is about the state of a source (its stored counter).
 func Ours(err error) bool {
 	var row *store.Error
 	if errors.As(err, &row) {

@@ -5,23 +5,24 @@ import (
 )
 
 // InTurn calls functions one after the other, in the order in which they were added. It
-// holds no lock meanwhile: they write lines of the log, and the program's handler may
-// itself send an INSERT whose key leads here again. It is safe for concurrent use, and its
-// zero value is empty.
+// holds no lock during the calls: the functions write lines of the log, and the
+// program's log handler may itself send an INSERT whose key adds a function here. It is
+// safe for concurrent use, and its zero value is empty.
 type InTurn struct {
 	mu      sync.Mutex
 	waiting []func()
-	busy    bool // a goroutine is calling them
+	busy    bool // a goroutine is calling the functions
 }
 
-// Add runs f after all functions that were added before.
+// Add adds f, which Run calls after all functions that were added before.
 func (t *InTurn) Add(f func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.waiting = append(t.waiting, f)
 }
 
-// Run calls the waiting functions, unless another goroutine does so, which then calls all.
+// Run calls the added functions, unless another goroutine is in Run, which then calls
+// all of them.
 func (t *InTurn) Run() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,23 +5,24 @@ import (
 	"log/slog"
 )
 
-// Message is one kind of line in the log. Its text and the names of its attributes do not
-// change, so that alerts can rest on them. No line holds a key, an argument, a DSN, a
-// value of WithValue or the text of a query, but that a finding says what "keyfill
-// check" prints: it may name a state by such a value.
+// Message is one kind of line in the log. Its text and the names of its attributes do
+// not change, so that alerts can rely on them. No line contains a key, an argument, a
+// DSN, a value of WithValue or the text of a query, with one exception: a finding
+// repeats what "keyfill check" prints, which may be the name of a state that contains
+// such a value.
 type Message struct {
 	Level      slog.Level
 	Text       string
-	Attributes []string // in their order; one without a value is left out
+	Attributes []string // in order; an attribute without a value is omitted
 }
 
 // The messages, which docs/monitoring.md lists.
 var (
 	// MessageOpened is logged once for each database, at the first connection: before that
-	// the engine may not be known, and the program may not have set its logger.
+	// the engine may not be known, and the program may not have set its logger yet.
 	MessageOpened = Message{slog.LevelInfo, "keyfill: opened",
 		[]string{"policy", "hash", "dialect", "tables", "sources", "mode"}}
-	// MessageStoreDown is logged again as an error once an INSERT gets no key.
+	// MessageStoreDown is logged again, as an error, when an INSERT gets no key.
 	MessageStoreDown = Message{slog.LevelWarn, "keyfill: store down",
 		[]string{"store", "source", "error"}}
 	MessageStoreBack = Message{slog.LevelInfo, "keyfill: store back",
@@ -54,12 +55,12 @@ var (
 		[]string{"table", "action", "mode", "reason", "remedy", "offset", "shape", "count"}}
 	MessageNotRaised = Message{slog.LevelWarn, "keyfill: a numbering could not be raised above a key that was brought",
 		[]string{"table", "column"}}
-	// MessageSessionRead is logged for the first, the 10th, the 100th … statement.
+	// MessageSessionRead is logged for the first, the 10th, the 100th … such statement.
 	MessageSessionRead = Message{slog.LevelWarn, "keyfill: the session was asked for a number that keyfill has made",
 		[]string{"table", "column", "read", "count"}}
 	MessageUnchecked = Message{slog.LevelWarn, "keyfill: the policy could not be compared with the database",
 		[]string{"error"}}
-	// MessageFinding has the level of its finding: error, warn or info.
+	// MessageFinding is logged with the level of the finding: error, warn or info.
 	MessageFinding = Message{slog.LevelWarn, "keyfill: check",
 		[]string{"finding", "rule", "table", "column", "line", "remedy"}}
 )
@@ -74,18 +75,18 @@ func Messages() []Message {
 	}
 }
 
-// Log is the log of a database. It is safe for concurrent use.
+// Log is the log of one database. It is safe for concurrent use.
 type Log struct {
-	Logger *slog.Logger // nil: slog's default logger, which the program may set at any time
+	Logger *slog.Logger // nil means slog's default logger, which the program may set at any time
 }
 
-// Write logs a message with the values of its attributes, in their order. A nil leaves an
-// attribute out.
+// Write logs a message with the values of its attributes, in their order. It omits an
+// attribute whose value is nil.
 func (l Log) Write(ctx context.Context, m Message, values ...any) {
 	l.WriteAt(ctx, m.Level, m, values...)
 }
 
-// WriteAt is Write with another level.
+// WriteAt logs a message as Write does, at another level.
 func (l Log) WriteAt(ctx context.Context, level slog.Level, m Message, values ...any) {
 	logger := l.Logger
 	if logger == nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// ShownError returns the part of a store's error that may be shown: the text of keyfill's own
-// error, and the answer of the engine, the network or the operating system. A driver's text
-// may hold the DSN, and an engine's the name of a state, which may hold a tenant's name. So
-// may a text of keyfill's that is composed of others.
+// ShownError returns the part of a store's error that may be shown: the text of
+// keyfill's own error, and the answer of the engine, the network or the operating
+// system. It omits the rest: a driver's text may contain the DSN, and an engine's text
+// the name of a state, which may contain a tenant's name. A text of keyfill's that is
+// composed of other texts may contain these too.
 func ShownError(err error) string {
 	own, section := anchor.Known(err)
 	cause := shownCause(err)
@@ -27,8 +28,8 @@ func ShownError(err error) string {
 	return anchor.Mark(own+": "+cause, section)
 }
 
-// shownCause returns what caused a store's error, empty if that is not known, or may not be
-// shown.
+// shownCause returns the cause of a store's error; it is empty if the cause is not
+// known or must not be shown.
 func shownCause(err error) string {
 	var connecting *sqlcode.ConnectError
 	code, hasCode := sqlcode.Of(err)

@@ -13,36 +13,37 @@ import (
 type Tally struct {
 	Passed atomic.Uint64
 	// SessionReads counts statements that were sent although they ask the session for a
-	// number which keyfill has made.
+	// number that keyfill has made.
 	SessionReads atomic.Uint64
 	mu           sync.Mutex
-	tables       map[string]*TableTally // by name; tables after the first MaxTables share ""
+	tables       map[string]*TableTally // by the table's name; after the first MaxTables, all tables share ""
 }
 
 // TableTally counts the outcomes of INSERTs into one table.
 //
-// The filled statements are counted by outcome, and summed up when the counts are read: each
-// counter only grows, and so does every sum of them, whenever it is read.
+// Filled statements are counted by outcome, and summed up when the counts are read.
+// Since each counter only grows, every sum of them only grows too, whenever it is read.
 type TableTally struct {
-	entry string // of the policy; empty if the tables after the first MaxTables share t
+	entry string // the policy's entry; empty if t is shared by the tables after the first MaxTables
 
 	Keys, Kept, Withheld atomic.Uint64
 	suspects             atomic.Uint64
-	suspectAt            atomic.Int64 // when the last one was found, in nanoseconds of the Unix time
+	suspectAt            atomic.Int64 // when the last suspect was found, in nanoseconds of the Unix time
 
-	// Ended counts the filled statements whose outcome was known at once. Begun counts the
-	// others, and Late their outcomes. WouldFill counts those that were sent as they came.
+	// Ended counts the filled statements whose outcome was known at once. Begun counts all
+	// other filled statements, and Late counts their outcomes. WouldFill counts statements
+	// that would be filled but were sent as they came.
 	Ended, Late      Outcomes
 	Begun, WouldFill atomic.Uint64
 
-	// Single counts the filled statements that stored their only key, which are in none of
-	// the others: two counters cost twice what one does.
+	// Single counts the filled statements with one key that was stored. They are in none
+	// of the other counters, since two counters cost twice as much as one.
 	Single atomic.Uint64
 
-	noKey [numCauses]atomic.Uint64 // INSERTs that were not sent
+	noKey [numCauses]atomic.Uint64 // counts the INSERTs that got no key and were not sent, by cause
 
-	// noKeyAt is the time of the last of them whose cause is a source's, in nanoseconds of the
-	// Unix time, and keysThen how many keys had been added then.
+	// noKeyAt is the time of the last INSERT that got no key because of its source, in
+	// nanoseconds of the Unix time; keysThen is how many keys had been added by then.
 	noKeyAt  atomic.Int64
 	keysThen atomic.Uint64
 
@@ -53,16 +54,18 @@ type TableTally struct {
 // Outcomes counts filled statements by outcome.
 type Outcomes struct {
 	Stored, LeftOut atomic.Uint64
-	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // from CauseCanceled on
+	failed, unknown [numCauses - CauseCanceled]atomic.Uint64 // by cause, from CauseCanceled on
 }
 
-// AddFailed counts n statements that stored no key. The cause is CauseCanceled or a later one.
+// AddFailed counts n statements that stored no key. The cause must be CauseCanceled or
+// a later one.
 func (o *Outcomes) AddFailed(c Cause, n uint64) { o.failed[c-CauseCanceled].Add(n) }
 
-// AddUnknown counts n statements of unknown outcome. The cause is as for AddFailed.
+// AddUnknown counts n statements of unknown outcome. The cause must be CauseCanceled or
+// a later one.
 func (o *Outcomes) AddUnknown(c Cause, n uint64) { o.unknown[c-CauseCanceled].Add(n) }
 
-// addTo adds the counts to t.
+// addTo adds the counts to t, and returns how many statements it has added.
 func (o *Outcomes) addTo(t *TableCounts) (all uint64) {
 	before := t.Stored + t.LeftOut + t.Failed + t.Unknown
 	t.Stored += o.Stored.Load()
@@ -74,7 +77,7 @@ func (o *Outcomes) addTo(t *TableCounts) (all uint64) {
 	return t.Stored + t.LeftOut + t.Failed + t.Unknown - before
 }
 
-// count adds a counter to the counts by cause, and returns what it has counted.
+// count adds the value of a counter to the counts by cause, and returns that value.
 func count(by *map[Cause]uint64, c Cause, counter *atomic.Uint64) uint64 {
 	n := counter.Load()
 	if n > 0 {
@@ -86,7 +89,7 @@ func count(by *map[Cause]uint64, c Cause, counter *atomic.Uint64) uint64 {
 	return n
 }
 
-// TableCounts are the counts of one table at one time.
+// TableCounts are the counts of one table at one moment.
 type TableCounts struct {
 	Entry                                  string
 	Filled, Keys, Kept, Withheld, Suspects uint64
@@ -97,7 +100,8 @@ type TableCounts struct {
 	KeysSince                              uint64
 }
 
-// Of returns the counts of a table, which stand under the name that the policy matched.
+// Of returns the counts of a table, which are kept under the name that the policy has
+// matched.
 func (c *Tally) Of(name, entry string) *TableTally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +129,7 @@ func (t *TableTally) Refuse(r rewrite.Reason) {
 	t.refused[r]++
 }
 
-// AddNoKey counts an INSERT that got no key, and was not sent.
+// AddNoKey counts an INSERT that got no key and was not sent.
 func (t *TableTally) AddNoKey(c Cause) {
 	if c < CauseCanceled {
 		t.keysThen.Store(t.Keys.Load() + t.Single.Load())
@@ -134,7 +138,7 @@ func (t *TableTally) AddNoKey(c Cause) {
 	t.noKey[c].Add(1)
 }
 
-// AddSuspect counts a key that the table had already.
+// AddSuspect counts a key that was found in the table already.
 func (t *TableTally) AddSuspect() {
 	t.suspectAt.Store(time.Now().UnixNano())
 	t.suspects.Add(1)
@@ -160,7 +164,8 @@ func (t *TableTally) counts() TableCounts {
 		Withheld: t.Withheld.Load(), Suspects: t.suspects.Load(),
 		SuspectAt: TimeOf(t.suspectAt.Load()), NoKeyAt: TimeOf(t.noKeyAt.Load()),
 	}
-	// What is late was begun before: so read, there is never more late than begun.
+	// Read Late before Begun: each late outcome was counted in Begun before, so Late is
+	// never greater.
 	t.Late.addTo(&counted)
 	single := t.Single.Load()
 	counted.Keys += single
@@ -175,11 +180,12 @@ func (t *TableTally) counts() TableCounts {
 	return counted
 }
 
-// MaxTables bounds the tables that are remembered. Beyond it, which globs can reach, a table
-// is made anew for each query text.
+// MaxTables is the greatest number of tables that are remembered. Beyond it, which
+// globs can reach, the data of a table is made anew for each query text.
 const MaxTables = 10000
 
-// TimeOf returns the time of nanoseconds of the Unix time, the zero Time for 0.
+// TimeOf converts nanoseconds of the Unix time to a Time; it returns the zero Time for
+// 0.
 func TimeOf(nanos int64) time.Time {
 	if nanos == 0 {
 		return time.Time{}

@@ -6,37 +6,38 @@ import (
 	"time"
 )
 
-// LongWait is the shortest wait of an INSERT for its store that is logged. A round trip to a
-// store takes a millisecond or a few, and the first connection some ten: people and timeouts
-// notice a wait of a hundred.
+// LongWait is the shortest time for which an INSERT waits for its store that is logged.
+// A round trip to a store takes one or a few milliseconds, and the first connection
+// about ten; people and timeouts notice a wait of a hundred.
 const LongWait = 100 * time.Millisecond
 
-// linePause is the shortest time between two lines of one kind about one source, whatever
-// tables and tenants it has.
+// linePause is the shortest time between two lines of one kind about one source,
+// however many tables and tenants it has.
 const linePause = time.Minute
 
-// Paced counts events of a source, over all its states, so that one line in a while reports
-// them together. It is safe for concurrent use.
+// Paced counts events of a source, over all its states, so that one line of the log can
+// report several of them together. It is safe for concurrent use.
 type Paced struct {
 	mu    sync.Mutex
 	Said  time.Time
-	count int // since then
+	count int // the number of events since Said
 }
 
-// PacedLines are the lines that the log of a database has at most once a minute about one
-// source.
+// PacedLines counts the events for those lines that are logged at most once a minute
+// about one source.
 type PacedLines struct{ Waits, Suspects, Unfits, NearEnds, Behinds, Rivals PacedLine }
 
-// PacedLine is one kind of these lines.
-type PacedLine struct{ all sync.Map } // of *paced, by the name of the source
+// PacedLine counts the events for one kind of line.
+type PacedLine struct{ all sync.Map } // maps the name of a source to its *Paced
 
-// Of returns the count of a source.
+// Of returns the counter of events of a source.
 func (l *PacedLine) Of(source string) *Paced {
 	one, _ := l.all.LoadOrStore(source, new(Paced))
 	return one.(*Paced)
 }
 
-// Note counts one event. It returns how many to log now, 0 for none.
+// Note counts one event. It returns how many events to report in a line now, 0 if no
+// line is due.
 func (p *Paced) Note() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,7 +50,8 @@ func (p *Paced) Note() int {
 	return count
 }
 
-// Waits are the waits of one INSERT for blocks. A nil one notes nothing.
+// Waits counts how often and how long one INSERT has waited for blocks (reserved ranges
+// of integers). A nil Waits records nothing.
 type Waits struct {
 	Blocks int
 	For    time.Duration
@@ -57,26 +59,26 @@ type Waits struct {
 
 type waitsKey struct{}
 
-// WithWaits returns a context under which w notes the waits. It is used by one goroutine
-// at a time.
+// WithWaits returns a context whose waits are added to w. One goroutine at a time may
+// use it.
 func WithWaits(ctx context.Context, w *Waits) context.Context {
 	return context.WithValue(ctx, waitsKey{}, w)
 }
 
-// WaitsOf returns the Waits of a context, nil where there are none.
+// WaitsOf returns the Waits of a context, nil if it has none.
 func WaitsOf(ctx context.Context) *Waits {
 	w, _ := ctx.Value(waitsKey{}).(*Waits)
 	return w
 }
 
-// Since notes a wait that has begun at a time.
+// Since adds a wait that began at the given time.
 func (w *Waits) Since(began time.Time) {
 	if w != nil {
 		w.Add(time.Since(began))
 	}
 }
 
-// Add notes a wait.
+// Add adds a wait of the given length.
 func (w *Waits) Add(d time.Duration) {
 	if w != nil {
 		w.Blocks++

@@ -1,4 +1,4 @@
-// Package statestore opens the stores in which the states of sources are kept: the
-// application's own database and the entries of the policy's stores. It watches whether they
-// answer, and logs the leases that they give.
+// Package statestore opens the stores that keep the states of sources (the stored
+// counters): the application's own database, and the stores that the policy names. It
+// watches whether they answer, and logs the leases that they give.
 package statestore

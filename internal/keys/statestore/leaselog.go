@@ -11,25 +11,25 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// LeaseLog logs the leases of one source: of workers' numbers, or of series. It is safe
-// for concurrent use.
+// LeaseLog logs when a source gets or loses a lease: of a worker number, or of a series
+// (a run of integers). It is safe for concurrent use.
 type LeaseLog struct {
 	Log    report.Log
 	Source string
-	Size   int64 // of a series; 0 where a worker's number is leased
+	Size   int64 // the size of a series; 0 if a worker number is leased
 	Lease  time.Duration
-	Lost   *Losses // the leases of the source that were lost
+	Lost   *Losses // counts the leases that the source has lost
 
 	lines report.InTurn
 	mu    sync.Mutex
-	held  int64 // the first integer of the series that was taken last; 0 where none is held
+	held  int64 // the first integer of the series that was taken last; 0 if none is held
 }
 
-// Losses counts the leases of a source that other processes had taken. It is safe for
-// concurrent use.
+// Losses counts the leases of a source that were lost to other processes. It is safe
+// for concurrent use.
 type Losses struct {
 	Count atomic.Uint64
-	Last  atomic.Int64 // in nanoseconds of the Unix time
+	Last  atomic.Int64 // the time of the last loss, in nanoseconds of the Unix time
 }
 
 func (l *Losses) add() {
@@ -37,16 +37,17 @@ func (l *Losses) add() {
 	l.Count.Add(1)
 }
 
-// LeaseLosses are the losses of a database, by the name of the source.
+// LeaseLosses holds the [Losses] of a database, by the name of the source.
 type LeaseLosses struct{ All sync.Map }
 
-// Of returns the losses of a source.
+// Of returns the Losses of a source.
 func (l *LeaseLosses) Of(source string) *Losses {
 	one, _ := l.All.LoadOrStore(source, new(Losses))
 	return one.(*Losses)
 }
 
-// number returns the worker's number of a series, or the series' own.
+// number returns the worker number that a series of integers stands for, or else the
+// series' own number; the other result is nil.
 func (l *LeaseLog) number(first int64) (worker, series any) {
 	if l.Size == 0 {
 		return first - 1, nil
@@ -54,7 +55,8 @@ func (l *LeaseLog) number(first int64) (worker, series any) {
 	return nil, (first-1)/l.Size + 1
 }
 
-// Has notes that the source has a lease, or with 0 that it has none.
+// Has records that the source has the lease of the series of integers that begins at
+// first; 0 means that it has none.
 func (l *LeaseLog) Has(ctx context.Context, first int64) {
 	l.mu.Lock()
 	if before := l.held; first > 0 && first != before {
@@ -68,7 +70,8 @@ func (l *LeaseLog) Has(ctx context.Context, first int64) {
 	l.lines.Run()
 }
 
-// Ended notes that a lease was lost or given back.
+// Ended records that the lease of the series of integers that begins at first was lost
+// or given back; m is the message to log.
 func (l *LeaseLog) Ended(ctx context.Context, m report.Message, first int64) {
 	l.mu.Lock()
 	if first == l.held {
@@ -79,7 +82,7 @@ func (l *LeaseLog) Ended(ctx context.Context, m report.Message, first int64) {
 	l.lines.Run()
 }
 
-// ends adds the line about the end of a lease.
+// ends adds the line about a lease that has ended.
 func (l *LeaseLog) ends(ctx context.Context, m report.Message, first int64) {
 	if m.Text == report.MessageLeaseLost.Text {
 		l.Lost.add()
@@ -88,11 +91,11 @@ func (l *LeaseLog) ends(ctx context.Context, m report.Message, first int64) {
 	l.lines.Add(func() { l.Log.Write(ctx, m, l.Source, worker, series) })
 }
 
-// HeldLines are notes for a LeaseLog. They wait for the end of a transaction, which may undo
-// the changes that they report.
+// HeldLines holds back calls of a LeaseLog until a transaction has committed, since a
+// rollback would undo what they report.
 type HeldLines struct {
 	Of    *LeaseLog
-	now   bool // they do not wait
+	now   bool // calls are made at once, and not held back
 	notes []func(context.Context)
 }
 
@@ -104,7 +107,7 @@ func (h *HeldLines) add(ctx context.Context, note func(context.Context)) {
 	h.notes = append(h.notes, note)
 }
 
-// Flush makes the notes.
+// Flush makes the calls that were held back.
 func (h *HeldLines) Flush(ctx context.Context) {
 	for _, note := range h.notes {
 		note(ctx)
@@ -112,11 +115,11 @@ func (h *HeldLines) Flush(ctx context.Context) {
 	h.notes = nil
 }
 
-// WatchedSeries are series whose leases are logged.
+// WatchedSeries is a [keysource.SeriesStore] whose leases are logged.
 type WatchedSeries struct {
 	keysource.SeriesStore
 	Told  *HeldLines
-	watch *SourceWatch // of the store; nil on the statements' connections
+	watch *SourceWatch // watches the store; nil for series on the statements' connections
 }
 
 func (s WatchedSeries) note(ctx context.Context, err error) {
@@ -125,17 +128,18 @@ func (s WatchedSeries) note(ctx context.Context, err error) {
 	}
 }
 
-// has notes what the source has, after a call that has succeeded.
+// has logs, after a successful call, that the source has the lease of the series one; a
+// zero one means that it has none.
 func (s WatchedSeries) has(ctx context.Context, one keysource.Series) {
 	s.Told.add(ctx, func(ctx context.Context) { s.Told.Of.Has(ctx, one.First) })
 }
 
-// ended notes that a lease has ended.
+// ended records that a lease has ended.
 func (s WatchedSeries) ended(ctx context.Context, m report.Message, one keysource.Series) {
 	s.Told.add(ctx, func(ctx context.Context) { s.Told.Of.Ended(ctx, m, one.First) })
 }
 
-// Own is the method of [keysource.SeriesStore]. It logs what happens to the lease.
+// Own implements [keysource.SeriesStore]. It logs what happens to the lease.
 func (s WatchedSeries) Own(ctx context.Context) (keysource.Series, error) {
 	own, err := s.SeriesStore.Own(ctx)
 	if s.note(ctx, err); err == nil {
@@ -144,7 +148,7 @@ func (s WatchedSeries) Own(ctx context.Context) (keysource.Series, error) {
 	return own, err
 }
 
-// Move is the method of [keysource.SeriesStore]. It logs what happens to the lease.
+// Move implements [keysource.SeriesStore]. It logs what happens to the lease.
 func (s WatchedSeries) Move(ctx context.Context, one keysource.Series, to int64) (keysource.Series, bool, error) {
 	now, moved, err := s.SeriesStore.Move(ctx, one, to)
 	if s.note(ctx, err); err == nil && !moved && !now.Own {
@@ -153,7 +157,7 @@ func (s WatchedSeries) Move(ctx context.Context, one keysource.Series, to int64)
 	return now, moved, err
 }
 
-// TakeOver is the method of [keysource.SeriesStore]. It logs what happens to the lease.
+// TakeOver implements [keysource.SeriesStore]. It logs what happens to the lease.
 func (s WatchedSeries) TakeOver(ctx context.Context, n int64) (keysource.Series, error) {
 	taken, err := s.SeriesStore.TakeOver(ctx, n)
 	if s.note(ctx, err); err == nil && taken.First > 0 {
@@ -162,7 +166,7 @@ func (s WatchedSeries) TakeOver(ctx context.Context, n int64) (keysource.Series,
 	return taken, err
 }
 
-// Open is the method of [keysource.SeriesStore]. It logs what happens to the lease.
+// Open implements [keysource.SeriesStore]. It logs what happens to the lease.
 func (s WatchedSeries) Open(ctx context.Context, seen int64) (keysource.Series, error) {
 	made, err := s.SeriesStore.Open(ctx, seen)
 	if s.note(ctx, err); err == nil && made.First >= seen {
@@ -171,7 +175,7 @@ func (s WatchedSeries) Open(ctx context.Context, seen int64) (keysource.Series, 
 	return made, err
 }
 
-// GiveUp is the method of [keysource.SeriesStore]. It logs what happens to the lease.
+// GiveUp implements [keysource.SeriesStore]. It logs what happens to the lease.
 func (s WatchedSeries) GiveUp(ctx context.Context, one keysource.Series, to int64) error {
 	err := s.SeriesStore.GiveUp(ctx, one, to)
 	if s.note(ctx, err); err == nil {
@@ -180,7 +184,7 @@ func (s WatchedSeries) GiveUp(ctx context.Context, one keysource.Series, to int6
 	return err
 }
 
-// watchedSeriesState are such series in a store.
+// watchedSeriesState is a [SeriesState] in a store whose leases are logged.
 type watchedSeriesState struct {
 	WatchedSeries
 	rows SeriesState

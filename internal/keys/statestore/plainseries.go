@@ -7,7 +7,8 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// plainSeries are the series of one owner in a store without SQL.
+// plainSeries holds the series (leased runs of integers) of one owner in a store
+// without SQL.
 type plainSeries struct {
 	*plainState
 	in keysource.SeriesStore

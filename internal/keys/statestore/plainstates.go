@@ -17,15 +17,17 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// plainStates are states in a store without SQL. What such a store cannot know, the
-// greatest key of a column, is asked of the application's database here.
+// plainStates keeps states (stored counters) in a store without SQL. Such a store
+// cannot know the greatest key of a column, which is therefore read in the
+// application's database.
 type plainStates struct{ at keysource.Store }
 
-// errPlain refuses options that need a database: tables and procedures that keep a
-// state, and an engine's counter, which has to be asked whenever a state is opened.
+// errPlain is returned for options that need a database: tables and procedures that
+// keep a state, and the engine's own counter, which has to be queried whenever a state
+// is opened.
 var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
 
-// errGone says that a state is missing although this process has used it.
+// errGone is returned if a state is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
@@ -49,9 +51,9 @@ func (p plainStates) Marker(w worker.Worker) MarkState {
 	return &plainMark{b, p.at.Marker(b.state, w.Number, w.Owner)}
 }
 
-// OpenSeen reserves one integer above the greatest key, and returns an error if the store
-// stands below that key, unless the row's OnBehind raises the store or ignores that. Above
-// the greatest integer there is no other: no remedy can raise the store further.
+// OpenSeen reserves one integer, and returns an error if the store stands at or below
+// the greatest key, unless the row's OnBehind raises the store or ignores that. It does
+// not raise the store above the greatest possible integer.
 func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error {
 	numbers, err := p.Numbers(row)
 	if err != nil {
@@ -74,7 +76,7 @@ func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error 
 	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
 }
 
-// state returns the state of a row.
+// state returns the state for a row of options.
 func (p plainStates) state(row sequence.Sequence, parameters string) *plainState {
 	b := &plainState{at: p.at, row: row}
 	b.state = keysource.State{
@@ -88,14 +90,15 @@ func lastOf(row sequence.Sequence) int64 {
 	return min(cmp.Or(row.Bounds.Max, math.MaxInt64), math.MaxInt64-1)
 }
 
-// plainState is a state that is bound to its columns at its first use.
+// plainState is a state (a stored counter) that is bound to its columns when it is
+// first used.
 type plainState struct {
 	at    keysource.Store
 	row   sequence.Sequence
 	state keysource.State
 
 	bound atomic.Bool // the state is bound to the columns of row
-	used  atomic.Bool // the state was there
+	used  atomic.Bool // the state was found or made
 }
 
 // Bind binds the state to one more column.
@@ -119,11 +122,11 @@ func (s *plainState) use(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// make is use for a call that makes the state if it is missing.
+// make does what use does, for a call that makes the state if it is missing.
 func (s *plainState) make(ctx context.Context, do func() error) error {
 	err := s.use(ctx, do)
 	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {
-		// Another process may have made it, and used it, since it was looked for.
+		// Another process may have made and used the state since this one has looked for it.
 		err = do()
 	}
 	if err == nil {
@@ -132,7 +135,8 @@ func (s *plainState) make(ctx context.Context, do func() error) error {
 	return err
 }
 
-// begin is [keysource.State].First.
+// begin returns the first integer of a state that has to be made: see
+// [keysource.State].First.
 func (s *plainState) begin(ctx context.Context) (int64, error) {
 	if s.used.Load() {
 		return 0, errGone
@@ -140,7 +144,7 @@ func (s *plainState) begin(ctx context.Context) (int64, error) {
 	return reserver.First(ctx, s.row)
 }
 
-// plainNumbers is the state of a sequence in a store without SQL.
+// plainNumbers reserves the integers of a sequence in a store without SQL.
 type plainNumbers struct {
 	*plainState
 	in keysource.Reserver
@@ -162,7 +166,7 @@ func (s *plainNumbers) MaxKey(ctx context.Context) (int64, error) {
 	return reserver.GreatestKey(ctx, s.row, 1, math.MaxInt64)
 }
 
-// plainMark is the mark of a worker in a store without SQL.
+// plainMark raises the mark of a worker in a store without SQL.
 type plainMark struct {
 	*plainState
 	in keysource.Marker

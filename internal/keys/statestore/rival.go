@@ -6,20 +6,21 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/report"
 )
 
-// NumberedMark is the mark of a worker whose number comes from the policy, the environment or
-// the host. It logs that another process has the number too: the mark is then above all that
-// this one has called for. No key comes twice for it, but the two share the time in which keys
-// can be made, and requests of both wait.
+// NumberedMark is the mark of a worker (until when it has reserved the time for its
+// keys) whose number comes from the policy, the environment or the host. It logs that
+// another process has the same number: the mark is then above everything that this
+// process has asked for. No key is given twice, but the two processes share the time
+// for keys, and requests of both have to wait.
 type NumberedMark struct {
 	MarkState
 	Log    report.Log
 	Source string
 	Worker int64
 	Rivals *report.Paced
-	asked  int64 // the highest that the mark was called for; the source makes one call at a time
+	asked  int64 // the highest mark that was asked for; the source makes one call at a time
 }
 
-// Mark is the method of [keysource.Marker].
+// Mark implements [keysource.Marker].
 func (m *NumberedMark) Mark(ctx context.Context, until int64) (int64, error) {
 	asked := m.asked
 	m.asked = max(asked, until)

@@ -11,46 +11,48 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// StateStore keeps the states of sources that do not count on the connection of each
-// statement: in tables of a database ([TableStates]), or in a store without SQL
-// ([plainStates]). Its methods do no I/O but OpenSeen.
+// StateStore keeps the states of sources (the stored counters) that do not count on the
+// connection of each statement: in tables of a database ([TableStates]), or in a store
+// without SQL ([plainStates]). Only the method OpenSeen does I/O.
 type StateStore interface {
-	// Numbers returns the state of a sequence.
+	// Numbers returns what reserves the integers of a sequence.
 	Numbers(row sequence.Sequence) (NumberState, error)
 
-	// Series returns the series of one owner.
+	// Series returns what takes and uses the series (leased runs of integers) of one
+	// owner.
 	Series(o series.Options) SeriesState
 
-	// Marker returns the mark of a worker.
+	// Marker returns what raises the mark of a worker (until when it has reserved the time
+	// for its keys).
 	Marker(w worker.Worker) MarkState
 
-	// OpenSeen makes sure that the state of a sequence can be used, and compares it
-	// with the greatest key as row.At sees that.
+	// OpenSeen makes sure that the stored counter of a sequence can be used, and compares
+	// it with the greatest key in the database of row.At.
 	OpenSeen(ctx context.Context, row sequence.Sequence) error
 }
 
-// binder is a state that more columns can be bound to.
+// binder is a stored counter that can be bound to more columns.
 type binder interface {
 	Bind(ctx context.Context, c store.Column) error
 }
 
-// NumberState is the state of a source of integers.
+// NumberState reserves the integers of a sequence from its stored counter.
 type NumberState interface {
 	keysource.Reserver
 	binder
 	MaxKey(ctx context.Context) (int64, error)
 }
 
-// EndingState is a state whose row may leave the integers from some number on to another
-// state.
+// EndingState is a state (stored counter) whose row may leave the integers from some
+// number on to another state.
 type EndingState interface {
-	// KeysEnd returns the integer from which keys are not the state's, as far as that is
-	// known, and KeysEndNow as the row says now; 0 for none.
+	// KeysEnd returns the integer from which on keys belong to another state, as far as
+	// that is known; 0 if there is none. KeysEndNow reads the row first.
 	KeysEnd() int64
 	KeysEndNow(ctx context.Context) (int64, error)
 }
 
-// EndingOf returns a state that may have an end, nil for any other.
+// EndingOf returns s as an EndingState if it may have an end, else nil.
 func EndingOf(s NumberState) EndingState {
 	if watched, ok := s.(WatchedNumbers); ok {
 		s = watched.NumberState
@@ -59,34 +61,34 @@ func EndingOf(s NumberState) EndingState {
 	return ending
 }
 
-// SeriesState is the state of a recycled source.
+// SeriesState takes and uses the series (leased runs of integers) of a recycled source.
 type SeriesState interface {
 	keysource.SeriesStore
 	binder
 	MaxKey(ctx context.Context, from, to int64) (int64, error)
 }
 
-// MarkState is the state of a snowflake.
+// MarkState raises the mark of a snowflake's worker.
 type MarkState interface {
 	keysource.Marker
 	binder
 }
 
-// TableStates are states in the tables of a database.
+// TableStates keeps states in keyfill's tables of a database.
 type TableStates struct{ At *store.Store }
 
-// Numbers is the method of [StateStore].
+// Numbers implements [StateStore].
 func (t TableStates) Numbers(row sequence.Sequence) (NumberState, error) {
 	return reserver.New(t.At, row), nil
 }
 
-// Series is the method of [StateStore].
+// Series implements [StateStore].
 func (t TableStates) Series(o series.Options) SeriesState { return series.New(t.At, o) }
 
-// Marker is the method of [StateStore].
+// Marker implements [StateStore].
 func (t TableStates) Marker(w worker.Worker) MarkState { return worker.New(t.At, w) }
 
-// OpenSeen is the method of [StateStore].
+// OpenSeen implements [StateStore].
 func (t TableStates) OpenSeen(ctx context.Context, row sequence.Sequence) error {
 	_, err := reserver.Open(ctx, t.At, row)
 	return err

@@ -25,18 +25,18 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Stores are the databases with the states of one database's sources: the application's
-// own database, and the stores that the policy names. Each is connected at its first
-// use, by connections that are not the application's.
+// Stores are the stores that keep the stored counters for one database: the database
+// itself, and the stores that the policy names. Each is connected on first use, by
+// connections that do not belong to the application.
 type Stores struct {
-	Own        driver.Connector        // the application's, below keyfill
-	dialect    *dialect.Dialect        // of the application's database, or of one of its family
-	Now        func() *dialect.Dialect // the same, as far as it is known now; nil: as above
+	Own        driver.Connector        // connects to the application's database, without keyfill in between
+	dialect    *dialect.Dialect        // the dialect of the application's database, or another of its family
+	Now        func() *dialect.Dialect // returns the same dialect, as far as it is known now; nil if dialect is right
 	configured map[string]ConfiguredStore
-	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil: they are not counted
+	Drops      *atomic.Uint64 // counts the texts of the application that drop something; nil if they are not counted
 
 	mu     sync.Mutex
-	opened map[string]*openStore // by name, "" for the own one
+	opened map[string]*openStore // by name; "" is the application's database
 	closed bool
 }
 
@@ -45,16 +45,16 @@ type openStore struct {
 	*store.Store
 	db *sql.DB
 
-	isOwn atomic.Pointer[bool] // nil: not known
+	isOwn atomic.Pointer[bool] // nil if that is not known
 }
 
 // ConfiguredStore is a store that the policy names: a database, or a store without
 // SQL.
 type ConfiguredStore struct {
-	Connector driver.Connector // made for it
+	Connector driver.Connector // made for this store only
 	dialect   *dialect.Dialect
 
-	Plain keysource.Store // nil for a database
+	Plain keysource.Store // the store if it is one without SQL; nil for a database
 }
 
 // Close closes the connections of the store.
@@ -71,19 +71,20 @@ func (c ConfiguredStore) Close() error {
 // ErrMountClosed is returned when the database was closed while a key was drawn.
 var ErrMountClosed = anchor.New("closed", "the database is closed")
 
-// NewOwnStore returns the application's database alone, without the stores of a policy.
+// NewOwnStore returns the application's database as the only store.
 func NewOwnStore(d *dialect.Dialect, own driver.Connector) *Stores {
 	return &Stores{Own: own, dialect: d, configured: map[string]ConfiguredStore{}, opened: map[string]*openStore{}}
 }
 
-// NewStores checks, without I/O, that the drivers are registered and known, that the
-// variables with the DSNs are set, and that the drivers can read the DSNs.
+// NewStores returns the stores of a policy. It checks, without I/O, that the drivers
+// are registered and known, that the variables with the DSNs are set, and that the
+// drivers can parse the DSNs.
 func NewStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*Stores, error) {
 	s := NewOwnStore(d, own)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Stores)) {
 		c, err := OpenConfigured(cfg.Stores[name])
 		if err != nil {
-			_ = s.Close() // the connectors of the others
+			_ = s.Close() // closes the connectors of the other stores
 			return nil, fmt.Errorf("keyfill: store %q: %w", name, err)
 		}
 		s.configured[name] = c
@@ -91,8 +92,8 @@ func NewStores(cfg *policy.Config, d *dialect.Dialect, own driver.Connector) (*S
 	return s, nil
 }
 
-// Get returns a store by its name in the policy, "" for the application's
-// database. It does no I/O.
+// Get returns a store by its name in the policy; "" is the application's database. It
+// does no I/O.
 func (s *Stores) Get(name string) (*store.Store, error) {
 	o, err := s.open(name)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Stores) Get(name string) (*store.Store, error) {
 	return o.Store, nil
 }
 
-// States returns where the states of sources are by the name of a store in the
-// policy, "" for the application's database. It does no I/O.
+// States returns what keeps states in the store with this name in the policy; "" is the
+// application's database. It does no I/O.
 func (s *Stores) States(name string) (StateStore, error) {
 	s.mu.Lock()
 	plain, closed := s.configured[name].Plain, s.closed
@@ -120,8 +121,8 @@ func (s *Stores) States(name string) (StateStore, error) {
 	return TableStates{at}, nil
 }
 
-// IsOwn reports whether a store that the policy names is the application's own database. An
-// error says that this is not known.
+// IsOwn reports whether a store that the policy names is the application's own
+// database. It returns an error if it cannot find out.
 func (s *Stores) IsOwn(ctx context.Context, name string) (bool, error) {
 	s.mu.Lock()
 	at, named := s.configured[name]
@@ -184,8 +185,8 @@ func (s *Stores) open(name string) (*openStore, error) {
 	return o, nil
 }
 
-// OpenConfigured opens a store that the policy names. Its errors leave out the driver's,
-// which may repeat the DSN.
+// OpenConfigured opens a store that the policy names. Its errors omit the driver's
+// text, which may repeat the DSN.
 func OpenConfigured(c policy.Store) (ConfiguredStore, error) {
 	none := ConfiguredStore{}
 	if !slices.Contains(sql.Drivers(), c.Driver) {
@@ -222,7 +223,7 @@ func OpenConfigured(c policy.Store) (ConfiguredStore, error) {
 	case !known:
 		return none, anchor.Errorf("driver", "the driver of package %q is not known", cmp.Or(drivers.PackagePath(d), "(none: another wrapper's)"))
 	case facts.Family:
-		// MySQL and MariaDB take the same statements of a store.
+		// A store sends the same statements to MySQL and MariaDB.
 		facts.Dialect = dialect.MySQL()
 	}
 	opened := ConfiguredStore{dialect: facts.Dialect}
@@ -230,17 +231,17 @@ func OpenConfigured(c policy.Store) (ConfiguredStore, error) {
 		return none, refused
 	}
 	if !facts.ReadsDSN(opened.Connector, dsn) {
-		_ = opened.Close() // what was refused is the error
+		_ = opened.Close() // the error to report is that the DSN was refused
 		return none, refused
 	}
 	return opened, nil
 }
 
-// openEndpoints opens a store whose servers the policy names.
+// openEndpoints opens a store for which the policy lists servers instead of a DSN.
 func openEndpoints(name string, e keysource.Endpoints) (ConfiguredStore, error) {
 	none := ConfiguredStore{}
 	var d driver.Driver
-	if opened, err := sql.Open(name, ""); err == nil { // a driver of databases may want a DSN
+	if opened, err := sql.Open(name, ""); err == nil { // a driver of databases may refuse the empty DSN
 		d = opened.Driver()
 		if err := opened.Close(); err != nil {
 			return none, anchor.Errorf("driver", "driver %q cannot be closed", name)
@@ -267,8 +268,8 @@ func (s *Stores) Close() error {
 	s.closed = true
 	var errs []error
 	for _, o := range s.opened {
-		// A connection that has outlived its server says so when it is closed. It
-		// is not the application's, and holds nothing that could be lost.
+		// A connection that has outlived its server fails when it is closed. It does not
+		// belong to the application, and nothing on it can be lost.
 		_ = o.db.Close()
 	}
 	for _, c := range s.configured {
@@ -279,9 +280,9 @@ func (s *Stores) Close() error {
 	return errors.Join(errs...)
 }
 
-// OpenStore returns the connector and the dialect of a store that the policy names; nil if it
-// is no database of SQL. It does no I/O. Errors of its driver are left out: they may repeat
-// the DSN.
+// OpenStore returns the connector and the dialect of a store that the policy names;
+// both are nil if it is a store without SQL. It does no I/O. Its errors omit the
+// driver's text, which may repeat the DSN.
 func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
 	opened, err := OpenConfigured(c)
 	if err == nil && opened.Plain != nil {
@@ -290,9 +291,9 @@ func OpenStore(c policy.Store) (driver.Connector, *dialect.Dialect, error) {
 	return opened.Connector, opened.dialect, err
 }
 
-// ReachStore asks a store that the policy names and that is no database of SQL whether it
-// would take a change, and makes none. asked is false if its driver cannot ask that. The error
-// may be shown.
+// ReachStore asks a store without SQL whether it would accept a change, and changes
+// nothing. asked is false if its driver cannot find that out, or if the store is a
+// database. The error may be shown.
 func ReachStore(ctx context.Context, c policy.Store) (asked bool, err error) {
 	opened, err := OpenConfigured(c)
 	if err != nil || opened.Plain == nil {

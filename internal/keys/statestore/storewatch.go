@@ -16,23 +16,25 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// ownStore stands in the log for the application's database, which has no name in the
-// policy.
+// ownStore is the name of the application's database in the log, since the policy has
+// no name for it.
 const ownStore = "the application's database"
 
-// FailuresBeforeDown is how many attempts in a row a store has to fail before it is called
-// down: a connection that broke while it was idle fails one, and the next one mends that
-// 50 milliseconds later.
+// FailuresBeforeDown is how many attempts in a row a store must fail before it is
+// logged as down: a connection that broke while it was idle fails one attempt, and the
+// next attempt succeeds 50 milliseconds later.
 const FailuresBeforeDown = 2
 
-// StoreWatches watch the stores of a database, by their names in the policy.
+// StoreWatches holds what watches the stores of a database, by their names in the
+// policy.
 type StoreWatches struct {
 	mu  sync.Mutex
 	all map[string]*storeWatch
 }
 
-// storeWatch logs once that a store does not answer, once more when an INSERT gets no key for
-// that reason, and that the store is back. It is safe for concurrent use.
+// storeWatch logs once that a store does not answer, once more when an INSERT gets no
+// key for that reason, and once that the store answers again. It is safe for concurrent
+// use.
 type storeWatch struct {
 	log  report.Log
 	name string
@@ -40,12 +42,12 @@ type storeWatch struct {
 	lines   report.InTurn
 	failing atomic.Bool // the last attempt has failed
 	mu      sync.Mutex
-	count   int       // attempts that have failed since the last answer
-	since   time.Time // when the first of them ended
-	said    string    // the part of the last one's error that may be shown
-	noKeys  bool      // an INSERT has got no key since then
-	told    bool      // the log said that the store is down
-	worse   bool      // the log said so as an error
+	count   int       // attempts that have failed since the store last answered
+	since   time.Time // when the first of these attempts ended
+	said    string    // the part of the last attempt's error that may be shown
+	noKeys  bool      // an INSERT got no key since then
+	told    bool      // it was logged that the store is down
+	worse   bool      // it was logged as an error, and not only as a warning
 }
 
 // SourceWatch is a storeWatch for one source.
@@ -54,7 +56,7 @@ type SourceWatch struct {
 	source string
 }
 
-// Of returns the watch of a store for a source.
+// Of returns the watch of a store, for a source that uses the store.
 func (w *StoreWatches) Of(log report.Log, name, source string) SourceWatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,11 +74,11 @@ func (w *StoreWatches) Of(log report.Log, name, source string) SourceWatch {
 	return SourceWatch{one, source}
 }
 
-// Note notes how an attempt has ended.
+// Note records the result of an attempt to use the store.
 func (w SourceWatch) Note(ctx context.Context, err error) {
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return // it was given up
+		return // the caller has cancelled the attempt
 	case err != nil && !isStoreAnswer(err):
 		w.failed(ctx, err)
 	case w.failing.Load():
@@ -84,9 +86,9 @@ func (w SourceWatch) Note(ctx context.Context, err error) {
 	}
 }
 
-// isStoreAnswer reports whether an error is the answer of a store that works.
+// isStoreAnswer reports whether an error shows that the store works.
 func isStoreAnswer(err error) bool {
-	var upstream *upstream.Error // another store's failure
+	var upstream *upstream.Error // another store has failed
 	return errors.Is(err, keysource.ErrExhausted) || errors.As(err, &upstream) ||
 		errors.Is(err, keysource.ErrStoreState) && !errors.Is(err, keysource.ErrStoreRefused)
 }
@@ -103,7 +105,7 @@ func (w SourceWatch) failed(ctx context.Context, err error) {
 	w.lines.Run()
 }
 
-// NoKey notes that an INSERT has got no key, since its store does not answer.
+// NoKey records that an INSERT got no key because its store does not answer.
 func (w SourceWatch) NoKey(ctx context.Context) {
 	if !w.failing.Load() {
 		return
@@ -115,8 +117,8 @@ func (w SourceWatch) NoKey(ctx context.Context) {
 	w.lines.Run()
 }
 
-// tell logs that the store is down: as a warning while INSERTs have keys in hand, and as an
-// error once one has got none. w.mu must be held.
+// tell logs that the store is down: as a warning while INSERTs still have reserved
+// keys, and as an error after an INSERT got none. The caller holds w.mu.
 func (w SourceWatch) tell(ctx context.Context) {
 	level := report.MessageStoreDown.Level
 	switch {
@@ -141,14 +143,14 @@ func (w SourceWatch) answered(ctx context.Context) {
 	w.lines.Run()
 }
 
-// WatchedStore is a StateStore whose answers are watched.
+// WatchedStore is a StateStore that records whether the store answers.
 type WatchedStore struct {
 	StateStore
 	Watch  SourceWatch
 	Leases *LeaseLog
 }
 
-// Numbers is the method of [StateStore], whose result is watched.
+// Numbers implements [StateStore]; calls of the result are watched.
 func (s WatchedStore) Numbers(row sequence.Sequence) (NumberState, error) {
 	state, err := s.StateStore.Numbers(row)
 	if err != nil {
@@ -157,31 +159,31 @@ func (s WatchedStore) Numbers(row sequence.Sequence) (NumberState, error) {
 	return WatchedNumbers{state, s.Watch}, nil
 }
 
-// Series is the method of [StateStore], whose result is watched.
+// Series implements [StateStore]; calls of the result are watched.
 func (s WatchedStore) Series(o series.Options) SeriesState {
 	rows := s.StateStore.Series(o)
 	return watchedSeriesState{WatchedSeries{rows, &HeldLines{Of: s.Leases, now: true}, &s.Watch}, rows}
 }
 
-// Marker is the method of [StateStore], whose result is watched.
+// Marker implements [StateStore]; calls of the result are watched.
 func (s WatchedStore) Marker(w worker.Worker) MarkState {
 	return watchedMark{s.StateStore.Marker(w), s.Watch}
 }
 
-// WatchedNumbers is the state of a sequence whose store is watched.
+// WatchedNumbers is a NumberState that records whether its store answers.
 type WatchedNumbers struct {
 	NumberState
 	Watch SourceWatch
 }
 
-// Reserve is the method of [keysource.Reserver].
+// Reserve implements [keysource.Reserver].
 func (n WatchedNumbers) Reserve(ctx context.Context, count, seen int64) (keysource.Reservation, error) {
 	got, err := n.NumberState.Reserve(ctx, count, seen)
 	n.Watch.Note(ctx, err)
 	return got, err
 }
 
-// watchedMark is the mark of a worker whose store is watched.
+// watchedMark is a MarkState that records whether its store answers.
 type watchedMark struct {
 	MarkState
 	watch SourceWatch

@@ -15,23 +15,25 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// AskCatalog asks the catalog by q, on a connection of our own, or by lent if the server has
-// no connection left for that. lent may be nil. If neither is possible, it asks again until
-// wait is over, which is the policy's store_wait. It formats the driver's error: a
-// driver.ErrBadConn would make database/sql throw away the application's connection. The
-// caller may read what ask has set if the error is nil.
+// AskCatalog queries the catalog through q, on a connection of keyfill's own, or on
+// lent if the server accepts no more connections. lent may be nil. If neither works, it
+// tries again until wait (the policy's store_wait) is over. It formats the driver's
+// error into a new one, since a driver.ErrBadConn would make database/sql throw away
+// the application's connection. If the error is nil, the caller may read what ask has
+// set.
 func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q catalog.Querier, lent driver.Conn, ask func(context.Context, catalog.Querier) error) error {
 	limited, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	var answered error // the server's last answer, which says more than that the time is up
+	var answered error // the server's last answer, which says more than that the time is over
 	for pause := firstCatalogPause; ; pause = min(2*pause, longestCatalogPause) {
 		err := Within(limited, func(ctx context.Context) error { return ask(ctx, q) })
 		if lent != nil && IsFull(err) {
-			// A driver may close a connection whose context has ended: wait ends no question here.
+			// A driver may close a connection whose context has ended, so this query is not
+			// limited by wait.
 			if err := ask(ctx, catalog.Conn(lent)); err == nil || errors.Is(err, catalog.ErrNoTable) {
 				return err
 			}
-			lent = nil // it is asked once
+			lent = nil // ask on this connection only once
 		}
 		switch class := sqlcode.ClassOf(d, err); {
 		case err == nil, errors.Is(err, catalog.ErrNoTable):
@@ -50,24 +52,25 @@ func AskCatalog(ctx context.Context, d *dialect.Dialect, wait time.Duration, q c
 	}
 }
 
-// IsFull reports whether a server has refused a connection because of a limit of connections.
+// IsFull reports whether a server has refused a connection because it accepts no more
+// of them.
 func IsFull(err error) bool {
 	var connecting *sqlcode.ConnectError
 	return errors.As(err, &connecting) && connecting.Code.Limit == sqlcode.LimitConnection
 }
 
-// errSharedSession says that the server does answer.
+// errSharedSession is returned although the server answers.
 var errSharedSession = anchor.New("store-down", "a pooler gave the session statements of other clients: let the driver prepare none, as docs/pool.md says")
 
-// sharedSession is the answer of a session that a pooler gives to several clients. For the
-// caller the store is down.
+// sharedSession is the error of a session that a pooler gives to several clients. The
+// caller treats it as a store that is down.
 type sharedSession struct{ answer error }
 
 func (e *sharedSession) Error() string { return errSharedSession.Error() + ": " + e.answer.Error() }
 
 func (e *sharedSession) Unwrap() []error { return []error{errSharedSession, keysource.ErrStoreDown} }
 
-// notRead returns the error of a catalog that has given no answer in time.
+// notRead returns the error for a catalog that has not answered in time.
 func notRead(cause error) error {
 	if code, ok := sqlcode.Of(cause); ok && code.State == duplicatePrepared {
 		return &sharedSession{cause}
@@ -75,9 +78,9 @@ func notRead(cause error) error {
 	return fmt.Errorf("%w: the catalog cannot be read: %v", keysource.ErrStoreDown, cause)
 }
 
-// Within calls ask, and returns soon after ctx ends even if ask does not: lib/pq waits for the
-// server's answer to its cancel request, which a pooler that has no connection left may give
-// after minutes.
+// Within calls ask, and returns soon after ctx ends even if ask does not: lib/pq waits
+// until the server answers its cancel request, and a pooler without free connections
+// may answer that after minutes.
 func Within(ctx context.Context, ask func(context.Context) error) error {
 	done := make(chan error, 1)
 	go func() { done <- ask(ctx) }()
@@ -87,7 +90,7 @@ func Within(ctx context.Context, ask func(context.Context) error) error {
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-done: // what the server has answered says more
+	case err := <-done: // the server's answer says more than the context's error
 		return err
 	case <-time.After(answerGrace):
 		return ctx.Err()
@@ -98,17 +101,18 @@ func Within(ctx context.Context, ask func(context.Context) error) error {
 // documentation, appendix A.
 const duplicatePrepared = "42P05"
 
-// answerGrace is how long Within waits for an answer after ctx has ended: a driver that has
-// noticed gives it at once.
+// answerGrace is how long Within waits for an answer after ctx has ended: a driver that
+// has noticed the end answers at once.
 const answerGrace = 200 * time.Millisecond
 
-// The pauses before the catalog is asked again.
+// The pauses before the catalog is queried again.
 const (
 	firstCatalogPause   = 2 * time.Millisecond
 	longestCatalogPause = 200 * time.Millisecond
 )
 
-// isPausing waits, and reports whether the context has not ended meanwhile.
+// isPausing waits for the pause, and reports whether the context has not ended
+// meanwhile.
 func isPausing(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

@@ -20,39 +20,40 @@ import (
 )
 
 // Engine is a policy in one dialect: the compiled policy, the plans of queries and the
-// sources of keys. It knows neither connections nor modes.
+// sources of keys. It knows nothing of connections or modes.
 type Engine struct {
 	Dialect     *dialect.Dialect
-	certain     bool // the policy says which settings the sessions have
+	certain     bool // the policy says which settings all sessions have
 	detached    bool // keys come from stand-ins for stores: see [session.Server]
 	Policy      *policy.Policy
 	NewError    errorMaker
 	stateless   *StatelessSources
 	Cache       *plans.Cache
-	ListedPlans *plans.Cache // plans whose columns a connection was asked for
+	ListedPlans *plans.Cache // plans of INSERTs without a column list, made with the table's columns
 
-	Names     Naming // by the text alone
-	AsksPlace bool   // the place of a session can be asked
-	UsesPlace bool   // and matters to some table
+	Names     Naming // what names mean by the text alone
+	AsksPlace bool   // a session can be asked for its place (its schema or search path)
+	UsesPlace bool   // a session can be asked, and the place matters to some table
 
 	mu      sync.Mutex
-	tables  map[string]*Table // by schema and table, NUL between; nil values are not kept
+	tables  map[string]*Table // by schema and table, with a NUL between them; has no nil values
 	columns *atomic.Int64     // the greatest ID of a Column, over all engines of the database
 }
 
-// These many plans are kept: enough for every statement of a large program, in little
-// memory.
+// The cache of plans is large enough for every statement of a large program, and needs
+// little memory.
 const (
 	CacheEntries = 4096
 	CacheBytes   = 16 << 20
 
-	// Few INSERTs have no column list.
+	// Few INSERTs have no column list, so these plans get a smaller cache.
 	listedEntries = CacheEntries / 8
 	listedBytes   = CacheBytes / 8
 )
 
-// NewEngine returns the engine of a dialect, or the error of a policy that does not suit it.
-// columns is the greatest ID of a Column, over all engines of the database.
+// NewEngine returns the engine of a dialect, or an error if the policy does not suit
+// the dialect. columns counts the Columns of all engines of the database, to number
+// them.
 func NewEngine(a Options, d *dialect.Dialect, s *StatelessSources, columns *atomic.Int64) (*Engine, error) {
 	p, err := a.Policy.Compile(d)
 	if err != nil {
@@ -87,7 +88,8 @@ func (e *Engine) Plan(query string) *plans.Plan {
 	return p
 }
 
-// read makes the plan of a query, under all settings of the session that are in question.
+// read makes the plan of a query. If settings of the session that change its meaning
+// are not known, the plan covers all of them.
 func (e *Engine) read(lookup plans.Lookup, query string) *plans.Plan {
 	if e.certain {
 		return compile.Query(e.Dialect, lookup, query)
@@ -95,9 +97,9 @@ func (e *Engine) read(lookup plans.Lookup, query string) *plans.Plan {
 	return compile.Readings(e.Dialect, lookup, query)
 }
 
-// PlanOn returns the plan of a query for a version of the engine, which may have functions
-// that make UUIDs for the rows of a query; for two zeros, the newest version, which has
-// each of them. An execution asks its server.
+// PlanOn returns the plan of a query for a version of the engine, which may have
+// functions that make UUIDs for the rows of a query. Two zeros mean the newest version,
+// which has all of these functions. An execution asks its server for the version.
 func (e *Engine) PlanOn(query string, version [2]int) *plans.Plan {
 	p := e.Plan(query)
 	refused := p.Action == plans.Refuse && (errors.Is(p.Refusal, rewrite.ErrSelect) || errors.Is(p.Refusal, rewrite.ErrSelectValues))
@@ -120,7 +122,7 @@ func (e *Engine) PlanOn(query string, version [2]int) *plans.Plan {
 	}, query)
 }
 
-// IsBefore reports whether a version is known, and older than another one.
+// IsBefore reports whether a version is known and older than major.minor.
 func IsBefore(version [2]int, major, minor int) bool {
 	return version != [2]int{} && (version[0] < major || version[0] == major && version[1] < minor)
 }
@@ -133,7 +135,8 @@ func (e *Engine) TransactionEffect(query string) effects.Transaction {
 	return effects.TransactionOfAny(e.Dialect, query)
 }
 
-// lookup is the rewriter's view of the policy.
+// lookup returns the target that a name means, as the rewriting of the text needs it;
+// nil if the table is not configured.
 func (e *Engine) lookup(schema, name string) *plans.Target {
 	if t := e.table(schema, name); t != nil {
 		return &t.Target
@@ -141,8 +144,8 @@ func (e *Engine) lookup(schema, name string) *plans.Target {
 	return nil
 }
 
-// table returns a table by its folded names; nil when it is not configured or
-// the engine makes its keys.
+// table returns the table with these folded names; nil if it is not configured, or if
+// the engine itself makes its keys.
 func (e *Engine) table(schema, name string) *Table {
 	key := schema + "\x00" + name
 	e.mu.Lock()
@@ -157,7 +160,7 @@ func (e *Engine) table(schema, name string) *Table {
 	return e.keep(key, rule)
 }
 
-// TableAt returns a table by where it was found, as table does.
+// TableAt returns the table that was found at f, as the method table does.
 func (e *Engine) TableAt(f policy.Found, name string) *Table {
 	key := f.Schema + "\x00" + name + "\x00" + strconv.FormatBool(f.Bare) + strconv.FormatBool(f.Home)
 	e.mu.Lock()
@@ -172,7 +175,8 @@ func (e *Engine) TableAt(f policy.Found, name string) *Table {
 	return e.keep(key, rule)
 }
 
-// keep makes the table of a rule, and remembers it while there is room.
+// keep makes the table of a rule, and remembers it unless MaxTables are remembered
+// already.
 func (e *Engine) keep(key string, rule *policy.Rule) *Table {
 	t := e.newTable(rule)
 	if len(e.tables) < report.MaxTables {
@@ -196,7 +200,7 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		key.text = policy.Stateful(k.Source) && (!k.Integer || k.Layout != "")
 		if !policy.Stateful(k.Source) {
 			key.Source = e.stateless.get(k)
-			// A ULID is text but for the layout of 16 bytes.
+			// A ULID is text, except in the layout of 16 bytes.
 			key.text = key.Source.Traits().Text && k.Layout != dialect.SequentialAsBinary
 		}
 		session := k.LastInsertID == policy.LastInsertIDSession
@@ -204,7 +208,8 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 		for _, c := range k.Scope {
 			scope = append(scope, c.Column)
 		}
-		// A number within a parent finds no row, unless the file says so.
+		// A number within a parent does not identify a row, so LastInsertId does not return
+		// it unless the policy says so.
 		told := scope == nil || k.SaysLastInsertID
 		if session = session && told; session || told && k.LastInsertID == policy.LastInsertIDResult {
 			t.LastIDKey = i
@@ -230,13 +235,13 @@ func (e *Engine) newTable(rule *policy.Rule) *Table {
 // ErrNotConfigured is returned for a table that the policy does not fill.
 var ErrNotConfigured = anchor.New("not-configured", "the policy does not fill the table: configure it, or check the name")
 
-// TableNamed returns a table by its name as in the policy file.
+// TableNamed returns a table by its name as it is written in the policy file.
 func (e *Engine) TableNamed(name string) (*Table, error) {
 	schema, bare, err := e.Policy.ParseName(name)
 	if err != nil {
 		var p *policy.Error
 		if errors.As(err, &p) {
-			// The caller says which table it is about.
+			// The caller's error already names the table.
 			err = anchor.New("not-configured", "the name "+p.Msg)
 		}
 		return nil, err
@@ -248,7 +253,8 @@ func (e *Engine) TableNamed(name string) (*Table, error) {
 	return t, nil
 }
 
-// filled returns the names of the tables that the policy fills, as it has them.
+// filled returns the names of the tables that the policy fills, as they are written in
+// it.
 func (e *Engine) filled() []string {
 	var names []string
 	for _, entry := range e.Policy.Entries() {
@@ -277,10 +283,12 @@ func fillOn(f policy.Fill) plans.FillOn {
 	return on
 }
 
-// At returns the configured table of a place; nil where the policy does not fill it.
+// At returns the configured table that was found at f; nil if the policy does not fill
+// it.
 func (e *Engine) At(f policy.Found, name string) *Table { return e.TableAt(f, name) }
 
-// OfSource returns an error about a source with the first table and column that use it.
+// OfSource wraps an error about a source with the first table and column that use the
+// source.
 func (e *Engine) OfSource(src policy.Source, err error) error {
 	for _, entry := range e.Policy.Entries() {
 		for _, k := range entry.Rule.Keys {

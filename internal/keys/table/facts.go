@@ -10,83 +10,84 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Facts are the catalog's facts about a table that matter for its keys.
+// Facts are the facts about a table in the catalog that matter for its keys.
 type Facts struct {
-	Columns []ColumnFacts // as the table's keys
+	Columns []ColumnFacts // in the order of the table's keys
 
-	// LastIDUnread says that no trigger and no default of the table reads
-	// LAST_INSERT_ID() at an INSERT.
+	// LastIDUnread reports that no trigger and no default of the table reads
+	// LAST_INSERT_ID() during an INSERT.
 	LastIDUnread bool
 
-	// NumbersOther says that the engine numbers another column of the table, whose
-	// number LastInsertId then is.
+	// NumbersOther reports that the engine numbers another column of the table, so that
+	// LastInsertId returns that column's number.
 	NumbersOther bool
 
-	// OwnConflicts says that the table itself may leave out or replace rows that
-	// clash, whatever the statement says.
+	// OwnConflicts reports that the table's definition may make the engine skip or replace
+	// conflicting rows, whatever the statement says.
 	OwnConflicts bool
 
-	// HasCounter says that one of Columns has an own counter.
+	// HasCounter reports that one of Columns has an own counter in the engine.
 	HasCounter bool
 
 	Rows *RowFacts
 
-	Schema string // of the table, as the catalog names it
+	Schema string // the schema of the table, as the catalog names it
 
-	// Unseen is the catalog's error for a table that is a temporary one, or not there
-	// yet; nil where the catalog shows the table.
+	// Unseen is the catalog's error for a table that is temporary or does not exist yet;
+	// nil if the catalog shows the table.
 	Unseen error
 
-	// Made says that the table is not there yet, but the text of the INSERT creates it.
+	// Made reports that the table does not exist yet, but the text of the INSERT creates
+	// it.
 	Made bool
 }
 
-// IsUnseen reports whether the catalog does not show the table, and the text of the INSERT
-// does not create it.
+// IsUnseen reports whether the catalog does not show the table and the text of the
+// INSERT does not create it.
 func (f *Facts) IsUnseen() bool { return f.Unseen != nil && !f.Made }
 
 // ColumnFacts are the catalog's facts about a key column.
 type ColumnFacts struct {
-	Schema, Table, Column string // as they are stored; Table is empty if it was not found
+	Schema, Table, Column string // as they are stored; Table is empty if the catalog does not show it
 
-	Leads  bool // it is the first of an index
-	Alone  bool // a unique index covers this column alone
-	Counts bool // the engine has a counter of its own for it, which follows explicit keys
-	live   bool // the engine numbers it too, in whatever way
-	Ranked bool // keys are integers, and an index finds the greatest
+	Leads  bool // an index begins with the column
+	Alone  bool // a unique index is on this column alone
+	Counts bool // the engine has its own counter for it, which follows explicit keys
+	live   bool // the engine numbers the column too, in some way
+	Ranked bool // keys are integers, and an index finds the greatest one
 
-	unindexed bool // keys are integers of a table, and no index finds the greatest
-	RowID     bool // SQLite: it is the rowid
+	unindexed bool // keys are integers of a table, but no index finds the greatest one
+	RowID     bool // the column is SQLite's rowid
 
-	// Numbers says that the engine gives a row whose key is NULL a number of its own, above
-	// all keys.
+	// Numbers reports that the engine gives a row whose key is NULL a number of its own,
+	// above all keys.
 	Numbers bool
 
-	OthersNumber bool // the engine numbers rows of it in some way: they are not keyfill's
-	Triggered    bool // something of the user's may run at an INSERT into its table
+	OthersNumber bool // the engine numbers rows of it in some way, with numbers that are not keyfill's
+	Triggered    bool // a trigger or other code of the user may run during an INSERT into the table
 
-	// TakesFirst says that the engine numbers the column's rows from a number that a
-	// statement is given, and that a rollback undoes them.
+	// TakesFirst reports that the engine can number the column's rows from a number that
+	// is given to a statement, and that a rollback undoes this.
 	TakesFirst bool
 
-	Unique []string // as duplicate-key errors name the unique indexes that it leads
+	Unique []string // the unique indexes that begin with the column, as duplicate-key errors name them
 
-	// Counter is the column's own sequence; nil where it has none, or where something of
-	// the user's runs at an INSERT.
+	// Counter is the column's own sequence; nil if it has none, or if code of the user
+	// runs during an INSERT.
 	Counter *OwnCounter
 }
 
-// OwnCounter is the sequence that would number a column if keyfill did not, and that the
-// engine would remember then.
+// OwnCounter is the sequence that would number a column if keyfill did not. The session
+// would then remember its last number.
 type OwnCounter struct {
 	Table, Sequence []string // the parts of their names, as they are compared
 	Column          string
 
-	// Alone says that no other default of the table draws a number.
+	// Alone reports that no other default of the table draws a number.
 	Alone bool
 }
 
-// CounterOf returns the own counter of a column.
+// CounterOf returns the OwnCounter of a column, nil if it has none.
 func CounterOf(d *dialect.Dialect, t *catalog.Table, c *catalog.Column) *OwnCounter {
 	if t.View || t.InsertTriggers != catalog.No || t.KeyTriggers == catalog.Yes || c.Generated || c.Identity == "" || c.IdentityAlways {
 		return nil
@@ -108,7 +109,7 @@ func CounterOf(d *dialect.Dialect, t *catalog.Table, c *catalog.Column) *OwnCoun
 }
 
 // ReadsNoLastID reports whether no trigger and no default of a table reads
-// LAST_INSERT_ID() at an INSERT.
+// LAST_INSERT_ID() during an INSERT.
 func ReadsNoLastID(t *catalog.Table) bool {
 	return !t.View && t.InsertTriggers == catalog.No &&
 		!slices.ContainsFunc(t.Columns, func(c catalog.Column) bool { return c.LastKeyDefault })
@@ -133,7 +134,8 @@ func FactsOfColumn(t *catalog.Table, c *catalog.Column) ColumnFacts {
 	}
 }
 
-// Home returns the column's table as the catalog names it, empty if it was not found.
+// Home returns the column's table as the catalog names it; it is empty if the catalog
+// does not show the table.
 func (f *ColumnFacts) Home() string {
 	if f.Table == "" {
 		return ""
@@ -141,9 +143,9 @@ func (f *ColumnFacts) Home() string {
 	return f.Schema + "." + f.Table
 }
 
-// StoreColumn returns the column as a store names it. A column that the catalog does not
-// show has the folded name of the policy. elsewhere says that the store cannot see the
-// table.
+// StoreColumn returns the column as a store names it. If the catalog does not show the
+// column, its names are those in the policy, folded. elsewhere reports that the store
+// cannot see the table.
 func (f *ColumnFacts) StoreColumn(r *policy.Rule, k *Column, elsewhere bool) store.Column {
 	c := store.Column{Schema: f.Schema, Table: f.Table, Name: f.Column, Unranked: !f.Ranked || elsewhere, Unindexed: f.unindexed && !elsewhere, Counted: f.Counts, Live: f.live}
 	if c.Table == "" {

@@ -8,19 +8,19 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// MayFollow reports whether a source may follow the keys that INSERTs bring although its
-// follow_explicit is not set: see [FollowsUntold].
+// MayFollow reports whether a source may be raised above the keys that INSERTs bring
+// although its follow_explicit is not set: see [FollowsUntold].
 func MayFollow(src policy.Source, d *dialect.Dialect) bool {
 	return FollowsUntold(src, d, src.Exclusive || src.Below > 0 || d.LastRowID)
 }
 
-// FollowsUntold reports whether a source follows the keys that INSERTs bring although its
-// follow_explicit is not set. numbers says that the engine numbers a row of the column whose
-// key is NULL.
+// FollowsUntold reports whether a source is raised above the keys that INSERTs bring
+// although its follow_explicit is not set. numbers reports that the engine itself
+// numbers a row of the column whose key is NULL.
 //
-// A number that a rollback returns may come again as an explicit key, since a program has kept
-// it. The row of a numbering goes back so if it belongs to the transactions of the INSERTs, or
-// is on the connection of each statement.
+// A program may keep a number after a rollback has returned it, and bring it later as
+// an explicit key. A rollback returns numbers if the row of the counter belongs to the
+// transactions of the INSERTs, or is on the connection of each statement.
 func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
 	switch {
 	case src.Kind != policy.KindSequence && src.Kind != policy.KindRecycled, src.Scope != nil, src.Via == policy.ViaProcedure:
@@ -31,9 +31,10 @@ func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
 	return src.Table == nil && (numbers || d.OneWriter && src.Store == "")
 }
 
-// OnBehind returns the remedy for a numbering that stands below its table's keys. It is
-// advance by default if a process that ends between an INSERT that brings a key and the raise
-// may leave it so; a raise in the INSERT's own transaction stays with it.
+// OnBehind returns what happens if the next number of a counter is not above its
+// table's keys. The default is advance if a process that ends after an INSERT that
+// brings a key, and before the counter is raised, may leave it so. If the raise is in
+// the INSERT's own transaction, the two cannot be separated.
 func OnBehind(src policy.Source, d *dialect.Dialect, numbers bool) keysource.Remedy {
 	if src.Transaction != policy.TransactionJoined && FollowsUntold(src, d, numbers) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)

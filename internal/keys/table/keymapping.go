@@ -11,26 +11,29 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Some kinds make their keys of the numbers of a counter: a sequence or, for composite, a
-// snowflake. They have the counter's blocks, store and faults.
+// Sources of some kinds make their keys from the numbers of a counter: from a sequence
+// or, for composite, from a snowflake. They have the blocks of integers, the store and
+// the faults of that counter.
 
-// shapeOf returns a mapping that makes keys of the same form as every state of the key
-// column. It is nil where numbers are keys.
+// shapeOf returns a mapping whose keys have the same form for every state of the key
+// column (every stored counter). It is nil if the numbers themselves are the keys.
 func shapeOf(k policy.RuleKey) keysource.Mapping {
-	// The mapping of a scatter depends on the state's name, which may not be known yet.
+	// The mapping of a scatter depends on the state's name, which may not be known yet;
+	// any name gives the same form.
 	shape, err := k.Source.Mapping(cmp.Or(k.State, "state"), k.MaxBits)
 	if err != nil {
-		// Compile has made sure that it can be made.
+		// Compile has checked that the mapping can be made.
 		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
 	}
 	return shape
 }
 
-// IsAdjacent reports whether the keys of one INSERT are consecutive, so that they follow from
-// the first one.
+// IsAdjacent reports whether the keys of one INSERT are consecutive, so that all follow
+// from the first one.
 func (k *Column) IsAdjacent() bool { return k.Shape == nil && len(k.Rule.Scope) == 0 }
 
-// StateValues returns the names of the values that distinguish the states of a key.
+// StateValues returns the names of the values (such as a tenant) that distinguish the
+// stored counters of a key.
 func (k *Column) StateValues() []string {
 	if spread := k.Rule.Source.Spread; spread != "" {
 		return append(k.Rule.Values[:len(k.Rule.Values):len(k.Rule.Values)], spread)
@@ -38,11 +41,11 @@ func (k *Column) StateValues() []string {
 	return k.Rule.Values
 }
 
-// WarnAt returns the number from which most of the numbers up to last are used.
+// WarnAt returns the number from which on most of the numbers up to last are used.
 func WarnAt(last int64) int64 { return int64(float64(last) * keysource.WarnShare) }
 
-// Bounded returns the mapping of a state, nil where numbers are keys, and the greatest
-// number of its counter.
+// Bounded returns the mapping of a stored counter, nil if the numbers themselves are
+// the keys, and the greatest number of its counter.
 func (k *Column) Bounded(state string) (keysource.Mapping, int64, error) {
 	mapping, err := k.Rule.Source.Mapping(state, k.Rule.MaxBits)
 	if err != nil || mapping == nil {
@@ -51,14 +54,14 @@ func (k *Column) Bounded(state string) (keysource.Mapping, int64, error) {
 	return mapping, min(mapping.Last(), GreatestNumber), nil
 }
 
-// MapTo configures row to count for a mapping.
+// MapTo changes row so that it counts numbers for a mapping.
 func MapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping) {
 	if mapping == nil {
 		return
 	}
 	row.Parameters, row.Fresh = mapping.Parameters(), true
 	if c, ok := mapping.(*keysource.Coprime); ok {
-		// The policy's start of a coprime is not one of its numbers.
+		// For a coprime, the policy's start is not one of the counter's numbers.
 		row.Made.Start = 0
 		if src.Table != nil {
 			row.Codec = residues{c}
@@ -66,8 +69,9 @@ func MapTo(row *sequence.Sequence, src policy.Source, mapping keysource.Mapping)
 	}
 }
 
-// residues reads and writes the key table of another program that steps by a coprime: it
-// holds the last key that was made, where keyfill keeps the next number.
+// residues converts the values in the key table of another program that steps by a
+// coprime: the table holds the last key that was made, and keyfill needs the next
+// number.
 type residues struct{ steps *keysource.Coprime }
 
 func (r residues) Residue(next int64) int64 { return r.steps.Residue(next) }
@@ -80,7 +84,8 @@ func (r residues) NextOf(residue int64) (int64, error) {
 	return next, nil
 }
 
-// errResidue is returned for a key table that steps by another coprime.
+// errResidue is returned if the value in a key table of the application is not a key
+// that the policy's coprime (a source that steps through all numbers) could have made.
 var errResidue = fmt.Errorf("%w: its last key does not have the length and alphabet of the policy", keysource.ErrStoreState)
 
 // Example returns the keys of the numbers from 1 to n.
@@ -101,14 +106,14 @@ func (k *Column) FromOne(mapping keysource.Mapping) keysource.Mapping {
 	return ticksFromOne{c, int64(spread)}
 }
 
-// ticksFromOne is the mapping of a composite for numbers that count from 1: each is
-// another millisecond of one spread.
+// ticksFromOne maps the numbers from 1 to the keys of a composite: each number stands
+// for another millisecond, with the same spread.
 type ticksFromOne struct {
 	*keysource.Composite
 	spread int64
 }
 
-// Key returns the key of a number.
+// Key returns the key for a number.
 func (m ticksFromOne) Key(number int64, l dialect.Layout) driver.Value {
 	bits := m.Bits()
 	return m.Composite.Key(number<<(bits.Worker+bits.Sequence)|m.spread<<bits.Sequence, l)

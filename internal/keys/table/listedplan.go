@@ -9,19 +9,19 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// SameColumns reports whether two plans of one query read it alike, of the same tables,
-// and write the same column lists, so that the arguments of one fit the text of the
-// other.
+// SameColumns reports whether two plans of one query have the same dialect, the same
+// tables and the same column lists, so that the arguments of one plan fit the text of
+// the other.
 func SameColumns(a, b *plans.Plan) bool {
 	return a == b || a.Dialect == b.Dialect && slices.EqualFunc(a.Inserts, b.Inserts, func(a, b plans.Insert) bool {
 		return a.Target.Owner == b.Target.Owner && slices.Equal(a.Target.Columns, b.Target.Columns)
 	})
 }
 
-// ListedPlan returns the plan of a query for a table with these columns, in the
-// engine's dialect under the settings of a session.
+// ListedPlan returns the plan of a query for a table that has these columns, in the
+// engine's dialect with the settings of a session.
 func (e *Engine) ListedPlan(n Naming, d *dialect.Dialect, query string, target *plans.Target, columns []string) *plans.Plan {
-	// No name has a NUL in it, and none is empty.
+	// The parts are separated by NULs: no name contains a NUL, and no name is empty.
 	key := n.Key + string(rune(d.Settings)) + strings.Join(columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.ListedPlans.Get(key); ok {
 		return p
@@ -31,10 +31,11 @@ func (e *Engine) ListedPlan(n Naming, d *dialect.Dialect, query string, target *
 	return e.planFor(key, n, d, query, &known)
 }
 
-// SolePlan returns the plan of a query for a table that has no unique index but on a key
+// SolePlan returns the plan of a query for a table whose only unique index is on key k
 // alone.
 func (e *Engine) SolePlan(n Naming, d *dialect.Dialect, query string, target *plans.Target, k int) *plans.Plan {
-	// No column list begins with a NUL.
+	// The NUL before the columns distinguishes the key from one of ListedPlan: no column
+	// list begins with a NUL.
 	key := n.Key + string(rune(d.Settings)) + "\x00" + strings.Join(target.Columns, "\x00") + "\x00\x00" + query
 	if p, ok := e.ListedPlans.Get(key); ok {
 		return p
@@ -45,8 +46,8 @@ func (e *Engine) SolePlan(n Naming, d *dialect.Dialect, query string, target *pl
 	return e.planFor(key, n, d, query, &known)
 }
 
-// planFor makes the plan of a query for a table of which more is known than the policy says,
-// and keeps it.
+// planFor makes and caches the plan of a query for a table about which more is known
+// than the policy says.
 func (e *Engine) planFor(key string, n Naming, d *dialect.Dialect, query string, known *plans.Target) *plans.Plan {
 	p := compile.Query(d, func(schema, name string) *plans.Target {
 		found := n.Lookup(schema, name)

@@ -10,21 +10,21 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/words"
 )
 
-// Naming says which configured table a name of a text means.
+// Naming determines which configured table a name in a text means.
 type Naming struct {
 	Lookup plans.Lookup
 
-	// Key separates plans of this naming from others in a cache; empty if the text alone says
-	// what names mean.
+	// Key separates plans of this naming from others in a cache; it is empty if the text
+	// alone determines what names mean.
 	Key string
 
-	// Now is the schemas of tables in a transaction that has changed some, by name, as
-	// far as they were asked for.
+	// Now holds the schemas of tables, by name, in a transaction that has changed tables,
+	// as far as they were queried.
 	Now map[string]string
 }
 
-// KeyOfNow returns a part of a cache key that separates plans by the schemas that tables have
-// in a transaction.
+// KeyOfNow returns a part of a cache key that separates plans by the schemas which
+// tables have in a transaction.
 func KeyOfNow(now map[string]string) string {
 	var b strings.Builder
 	b.WriteString("now\x00")
@@ -34,11 +34,11 @@ func KeyOfNow(now map[string]string) string {
 	return b.String()
 }
 
-// anyTable stands for a table that is configured in some schema.
+// anyTable is the target of every name that is configured in some schema.
 var anyTable = &plans.Target{Table: "?", Keys: []plans.Key{{Column: "?"}}}
 
-// MayMean reports whether a text that is passed may insert into a configured table in
-// another place.
+// MayMean reports whether a text that is passed unchanged may insert into a configured
+// table if the session has another schema.
 func (e *Engine) MayMean(p *plans.Plan, query string) bool {
 	key := string(rune(p.Dialect.Settings)) + "\x00any\x00" + query
 	any, ok := e.ListedPlans.Get(key)
@@ -54,15 +54,15 @@ func (e *Engine) MayMean(p *plans.Plan, query string) bool {
 	return any.Action != plans.Pass
 }
 
-// Passes reports whether a query is passed whatever the settings of the session and
-// its place are.
+// Passes reports whether a query is passed unchanged whatever the settings and the
+// schema of the session are.
 func (e *Engine) Passes(query string) bool {
 	p := e.Plan(query)
 	return p.Action == plans.Pass && !p.Ambiguous() && !(e.Policy.HasDefaultSchema() && e.MayMean(p, query))
 }
 
-// CaseMatters reports whether the names of a plan may mean other tables where their case
-// counts.
+// CaseMatters reports whether the names of a plan may mean other tables on a server
+// that distinguishes upper and lower case.
 func (e *Engine) CaseMatters(p *plans.Plan) bool {
 	if p.Action == plans.Pass {
 		return false
@@ -78,8 +78,8 @@ func (e *Engine) CaseMatters(p *plans.Plan) bool {
 	return false
 }
 
-// PassesAtSight reports whether the first words of a query show that it is passed. If they do
-// not, ask Passes.
+// PassesAtSight reports whether the first words of a query show that it is passed
+// unchanged. If it returns false, ask Passes.
 func (e *Engine) PassesAtSight(query string) bool {
 	name, ok := words.SoleTable(e.Dialect, query)
 	if !ok {

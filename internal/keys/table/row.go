@@ -9,33 +9,35 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Row returns the row of a key's state, which serves columns, the key's own first. For a
-// snowflake, whose state is no such row, only the columns are used.
+// Row returns the row of a key's state (its stored counter), which serves columns, the
+// key's own column first. For a snowflake, whose state is no such row, only the columns
+// are used.
 func (k *Column) Row(state string, facts *Facts, columns []store.Column) sequence.Sequence {
 	src := k.Rule.Source
 	row := sequence.Sequence{
 		Name: state, Columns: columns, Made: sequence.MadeRow{Start: src.Start}, Bounds: sequence.Bounds{Max: k.Limit(), Below: src.Below, StartAt: src.StartAt, Skip: Skipped(src)}, Exclusive: src.Exclusive,
-		// The form of the row must not depend on how many tables the policy has for
-		// the state just now.
+		// The form of the row must not depend on how many tables now use the stored counter
+		// in the policy.
 		Shared: k.Rule.Shared || !k.Rule.Own && src.StartAt == 0 || OfWorkers(src),
-		// A row is bound to the table as it is found.
+		// The row is bound to a table, so it is made only if the table is known.
 		Create: src.CreateRow() && (facts.Unseen == nil || facts.Made || k.Rule.Shared),
 	}
 	if facts.Made {
-		row.Made.Start = cmp.Or(row.Made.Start, 1) // it is empty
+		row.Made.Start = cmp.Or(row.Made.Start, 1) // the table is empty
 	}
 	if src.Upstream != "" {
 		row.Parameters = upstream.Parameters
 	}
 	keep(&row, src)
 	if row.Shared && facts.Unseen != nil && !facts.Made {
-		// A temporary table's keys concern no other session.
+		// The keys of a temporary table concern no other session, so its column is omitted.
 		row.Columns = columns[1:]
 	}
 	return row
 }
 
-// keep sets where the row of a source's state is, and how it is changed.
+// keep sets which table has the row of a source's stored counter, and how the row is
+// changed.
 func keep(row *sequence.Sequence, src policy.Source) {
 	if src.Lock == policy.LockOptimistic {
 		row.Lock = sequence.LockOptimistic

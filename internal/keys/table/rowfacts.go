@@ -9,21 +9,22 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// RowFacts are facts about a table's rows: whether a query for a key shows if its row was
-// stored.
+// RowFacts are facts about a table's rows: whether a query for a key shows if its row
+// was stored.
 type RowFacts struct {
-	Shown bool // a query by the table's name shows every row that was stored by it
-	Stays bool // no trigger changes, moves or leaves out a row
+	Shown bool // a query of the table shows every row that was inserted into it
+	Stays bool // no trigger changes, moves or skips a row
 
-	// Triggered says that the catalog shows a trigger or rule that may do so.
+	// Triggered reports that the catalog shows a trigger or rule that may change, move or
+	// skip a row.
 	Triggered bool
 
-	// Unfit says, for each key, why the engine refuses such keys in its column; nil if it
-	// takes them, as far as the catalog shows.
+	// Unfit holds, for each key, the error for which the engine refuses such keys in the
+	// column; nil if it accepts them, as far as the catalog shows.
 	Unfit []error
 
-	Columns []string // of the keys, as the catalog names them; empty if it has none
-	Leads   []bool   // an index begins with the column
+	Columns []string // the key columns, as the catalog names them; empty for one it does not have
+	Leads   []bool   // for each key, whether an index begins with the column
 	unique  []catalog.UniqueIndex
 }
 
@@ -42,7 +43,8 @@ func NewRowFacts(d *dialect.Dialect, t *Table, found *catalog.Table) *RowFacts {
 	return f
 }
 
-// unfit returns why the engine refuses keys of a column; nil where it takes them.
+// unfit returns the error for which the engine refuses the keys of a column; nil if it
+// accepts them.
 func unfit(d *dialect.Dialect, found *catalog.Table, key catalog.Key) error {
 	for _, err := range found.Problems(d, key) {
 		var e *catalog.Error
@@ -53,12 +55,12 @@ func unfit(d *dialect.Dialect, found *catalog.Table, key catalog.Key) error {
 	return nil
 }
 
-// IsUnfit reports whether a column does not take its keys.
+// IsUnfit reports whether a column refuses its keys.
 func (f *RowFacts) IsUnfit() bool {
 	return slices.ContainsFunc(f.Unfit, func(err error) bool { return err != nil })
 }
 
-// Column returns the name of a key's column; empty if it is not known.
+// Column returns the name of a key's column; it is empty if the name is not known.
 func (f *RowFacts) Column(key int) string {
 	if key >= len(f.Columns) {
 		return ""
@@ -66,9 +68,9 @@ func (f *RowFacts) Column(key int) string {
 	return f.Columns[key]
 }
 
-// OtherUnique returns the columns of the table's unique index besides the indexes on the
-// key alone. It reports false unless there is exactly one such index, without the key,
-// and all of its columns are known.
+// OtherUnique returns the columns of the only unique index that the table has besides
+// the indexes on the key alone. ok is false unless there is exactly one such index, it
+// does not contain the key, and all of its columns are known.
 func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 	for _, index := range f.unique {
 		if slices.Equal(index.Columns, f.Columns[key:key+1]) {
@@ -82,8 +84,8 @@ func (f *RowFacts) OtherUnique(key int) (columns []string, ok bool) {
 	return columns, columns != nil
 }
 
-// IsSole reports whether each unique index of the table is one on the key, alone or with
-// columns that it is numbered within.
+// IsSole reports whether each unique index of the table consists of the key, alone or
+// with columns within which it is numbered.
 func (f *RowFacts) IsSole(key int, scope []string) bool {
 	if f == nil || f.Column(key) == "" {
 		return false

@@ -8,8 +8,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// SessionReads returns the places of a text that ask the session for a number which keyfill
-// may have made instead of the engine, each as it is spelled and once.
+// SessionReads returns the parts of a text that ask the session for a number which
+// keyfill may have made instead of the engine, such as LAST_INSERT_ID(). Each part is
+// returned once, as it is spelled.
 func (e *Engine) SessionReads(query string) (reads []string) {
 	if !effects.MayReadSession(e.Dialect, query) {
 		return nil
@@ -24,8 +25,9 @@ func (e *Engine) SessionReads(query string) (reads []string) {
 	return reads
 }
 
-// mayMake reports whether the policy may make the number that is asked for. PostgreSQL names a
-// sequence table_column_seq, which says whose it is. Elsewhere any may be meant.
+// mayMake reports whether a policy entry may make the number that is asked for. On
+// PostgreSQL the name of a sequence is table_column_seq, which shows the column. On
+// other engines any entry may be meant.
 func (e *Engine) mayMake(r effects.SessionRead) bool {
 	p := e.Policy
 	switch {
@@ -44,7 +46,7 @@ func (e *Engine) mayMake(r effects.SessionRead) bool {
 	return false
 }
 
-// ruleOf returns the rule of a table, nil for none.
+// ruleOf returns the rule of the policy for a table, nil if there is none.
 func ruleOf(p *policy.Policy, name []string) *policy.Rule {
 	schema := ""
 	if len(name) > 1 {
@@ -53,7 +55,8 @@ func ruleOf(p *policy.Policy, name []string) *policy.Rule {
 	return p.Match(schema, name[len(name)-1])
 }
 
-// makesInteger reports whether a rule makes integers for a column; "" is any.
+// makesInteger reports whether a rule makes integers for a column; an empty column
+// means any column.
 func makesInteger(rule *policy.Rule, column string) bool {
 	return rule != nil && !rule.Identity && slices.ContainsFunc(rule.Keys, func(k policy.RuleKey) bool {
 		return k.Integer && (column == "" || column == k.Column)

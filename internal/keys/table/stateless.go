@@ -8,22 +8,24 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// StatelessSources holds the sources without a state of one database. Key columns whose
-// sources have equal settings share one source: their keys ascend together, and a glob that
-// matches many tables does not add sources. It is safe for concurrent use.
+// StatelessSources holds the sources of one database that have no stored state, such as
+// UUIDs. Key columns whose sources have equal settings share one source: their keys
+// ascend together, and a glob that matches many tables does not add sources. It is safe
+// for concurrent use.
 type StatelessSources struct {
 	env keysource.Env
 	mu  sync.Mutex
 	all map[policy.Source]keysource.Source
 }
 
-// NewStatelessSources returns sources that are made when they are first asked for.
+// NewStatelessSources returns an empty set. Its sources are made when they are first
+// used.
 func NewStatelessSources(env keysource.Env) *StatelessSources {
 	return &StatelessSources{env: env, all: map[policy.Source]keysource.Source{}}
 }
 
-// get returns the source of a key column whose kind has no state, and makes it first where
-// there is none.
+// get returns the source of a key column whose kind has no stored state. It makes the
+// source on first use.
 func (s *StatelessSources) get(k policy.RuleKey) keysource.Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,7 +34,7 @@ func (s *StatelessSources) get(k policy.RuleKey) keysource.Source {
 	}
 	src, err := policy.NewSource(k.Source, s.env)
 	if err != nil {
-		// Compile has made sure that it can be made.
+		// Compile has checked that the source can be made.
 		panic(fmt.Sprintf("keyfill: source %q: %v", k.State, err))
 	}
 	s.all[k.Source] = src

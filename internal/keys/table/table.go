@@ -28,40 +28,41 @@ type Table struct {
 	KeyColumns []Column
 	NewError   errorMaker
 
-	// AsksCatalog says that the catalog is asked before the first fill, through Gate.
+	// AsksCatalog reports that the catalog is queried before the first fill, through Gate.
 	AsksCatalog bool
 	Gate        *Gate
 
 	// tally counts INSERTs into the table; nil before the first.
 	tally atomic.Pointer[report.TableTally]
 
-	// LastIDKey is the index of the key that LastInsertId gives, -1 when the
-	// driver's own answer stays.
+	// LastIDKey is the index of the key that LastInsertId returns, -1 if it returns the
+	// driver's own answer.
 	LastIDKey int
 }
 
-// Column is a key column and where its keys come from.
+// Column is a key column, with the source of its keys.
 type Column struct {
-	ID     int64 // distinguishes it from the database's other key columns; 0 for a table that is not remembered
+	ID     int64 // distinguishes the column from the database's other key columns; 0 if its table is not remembered
 	Rule   policy.RuleKey
 	Name   string
 	Layout dialect.Layout
-	Source keysource.Source // nil where the kind has a state: see Drawing.Counter
-	text   bool             // keys are text of an alphabet of their own, or decimal
+	Source keysource.Source // nil for a source with a stored state: see Drawing.Counter
+	text   bool             // keys are text with an alphabet of their own, or decimal text
 
 	InTransaction bool // keys belong to the transaction of their INSERT
-	OnConnection  bool // keys of a state are drawn on the connection of their INSERT
+	OnConnection  bool // keys are drawn on the connection of their INSERT
 
-	// Shape maps the numbers of a counter to keys; nil where the numbers are the keys,
-	// or the source has no counter.
+	// Shape maps the numbers of a counter to keys; nil if the numbers are the keys, or the
+	// source has no counter.
 	Shape keysource.Mapping
 }
 
 // IsInteger reports whether keys are sent as integers.
 func (k *Column) IsInteger() bool { return k.Rule.Integer && k.Layout == "" }
 
-// sqlType returns the type that a key is cast to in a query: the engine assigns it to every
-// column that takes the keys. PostgreSQL assigns uuid to text too, but not text to uuid.
+// sqlType returns the type to which a query casts a key: the engine accepts it for
+// every column that takes the keys. PostgreSQL assigns uuid to text too, but not text
+// to uuid.
 func (k *Column) sqlType() string {
 	switch {
 	case k.text:
@@ -74,8 +75,8 @@ func (k *Column) sqlType() string {
 	return "uuid"
 }
 
-// TallyIn returns the counts of INSERTs into the table, which it remembers, so that no lock is
-// taken. c is the Tally of its database.
+// TallyIn returns the counts of INSERTs into the table. It remembers them, so that
+// later calls need no lock. c is the Tally of the table's database.
 func (t *Table) TallyIn(c *report.Tally) *report.TableTally {
 	if counts := t.tally.Load(); counts != nil {
 		return counts
@@ -88,9 +89,9 @@ func (t *Table) TallyIn(c *report.Tally) *report.TableTally {
 // Of returns the table of an INSERT of a plan.
 func Of(in *plans.Insert) *Table { return in.Target.Owner.(*Table) }
 
-// KeyError returns the error of a key that could not be made. An error of the driver on the
-// statement's own connection is returned unchanged, unless the engine has stopped the
-// statement.
+// KeyError returns the error for a key that could not be made. An error of the driver
+// on the statement's own connection is returned unchanged, unless the engine has
+// stopped the statement.
 func (t *Table) KeyError(i int, err error) error {
 	if sqlcode.Answered(err) && !report.Ours(err) && !report.IsStopped(err) {
 		return err
@@ -98,7 +99,8 @@ func (t *Table) KeyError(i int, err error) error {
 	return t.NewError(t.Table, t.KeyColumns[i].Name, -1, report.Stopped(err))
 }
 
-// EndOfKeys returns the first day on which a key column of the table gets no keys.
+// EndOfKeys returns the first day on which some key column of the table can get no more
+// keys; it is empty if there is none.
 func (t *Table) EndOfKeys() string {
 	first := ""
 	for i := range t.KeyColumns {
@@ -112,8 +114,8 @@ func (t *Table) EndOfKeys() string {
 	return first
 }
 
-// Reported returns a key as it was bound, or as the engine gave it back, in the
-// type that a Recorder shows.
+// Reported converts a key, as it was bound or as the engine returned it, to the type
+// that a Recorder shows.
 func (k *Column) Reported(v driver.Value) any {
 	switch v := v.(type) {
 	case uuid.UUID:
@@ -140,7 +142,7 @@ func (k *Column) Reported(v driver.Value) any {
 		}
 		return k.Reported(string(v))
 	case uint64:
-		// go-sql-driver gives it for a column that is unsigned.
+		// go-sql-driver/mysql returns a uint64 for an unsigned column.
 		if v <= math.MaxInt64 {
 			return int64(v)
 		}
@@ -149,7 +151,7 @@ func (k *Column) Reported(v driver.Value) any {
 }
 
 // Dummies returns n values for an INSERT that stores nothing, such as an EXPLAIN: 0, or
-// the layout's zero.
+// the zero value of the layout.
 func (k *Column) Dummies(n int) []driver.Value {
 	keys := make([]driver.Value, n)
 	for i := range keys {
@@ -165,10 +167,12 @@ func (k *Column) Dummies(n int) []driver.Value {
 	return keys
 }
 
-// dummyText is the length of a dummy text key in characters, which is a ULID's.
+// dummyText is the length of a dummy text key in characters, which is the length of a
+// ULID.
 const dummyText = 26
 
-// EngineFunction returns the engine's function for keys of a column's kind and layout.
+// EngineFunction returns the engine's own function that makes keys of the column's kind
+// and layout.
 func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 	if k.Layout != dialect.SequentialAsString {
 		return dialect.Function{}
@@ -182,8 +186,8 @@ func (k *Column) EngineFunction(d *dialect.Dialect) dialect.Function {
 	return dialect.Function{}
 }
 
-// tail returns the expression by which the engine makes keys for the rows of a query from a
-// prefix of theirs; empty if the source has none.
+// tail returns the expression by which the engine makes the keys for the rows of a
+// query from a prefix that keyfill gives; it is empty if the source has no such prefix.
 func (k *Column) tail(d *dialect.Dialect) string {
 	if _, ok := k.Source.(keysource.RowSource); !ok {
 		return ""
@@ -191,10 +195,10 @@ func (k *Column) tail(d *dialect.Dialect) string {
 	return d.Numbering.Tails.Of(k.Layout, k.text)
 }
 
-// GapFree reports whether the numbers of the rows are to have no gaps.
+// GapFree reports whether the numbers of the rows must have no gaps.
 func (k *Column) GapFree() bool { return k.Rule.Source.Transaction == policy.TransactionJoined }
 
-// Limit returns the greatest key.
+// Limit returns the greatest integer key of the column.
 func (k *Column) Limit() int64 {
 	limit := min(int64(math.MaxInt64)>>(63-cmp.Or(k.Rule.MaxBits, 63)), GreatestNumber)
 	if below := k.Rule.Source.Below; below > 0 {
@@ -203,24 +207,25 @@ func (k *Column) Limit() int64 {
 	return limit
 }
 
-// Gives reports whether a key could be one of the source's own.
+// Gives reports whether a key that an INSERT brings could also come from the column's
+// source.
 func (k *Column) Gives(key int64) bool {
 	return key >= 1 && key < k.Limit() && !Skipped(k.Rule.Source).Has(key)
 }
 
-// Skipped returns the integers that the source does not give.
+// Skipped returns the range of integers that the column's source does not give.
 func (k *Column) Skipped() store.Range { return Skipped(k.Rule.Source) }
 
-// Skipped returns the integers that a source does not give.
+// Skipped returns the range of integers that a source does not give.
 func Skipped(src policy.Source) store.Range {
 	return store.Range{First: src.SkipRange.First, Last: src.SkipRange.Last}
 }
 
-// GreatestNumber is the greatest number that a store gives. The store keeps the next
+// GreatestNumber is the greatest number that a store gives: the store keeps the next
 // number, which has to fit an int64 too.
 const GreatestNumber = math.MaxInt64 - 1
 
-// Check returns an error where a column cannot take its keys.
+// Check returns an error if a column of the table cannot hold its keys.
 func (t *Table) Check(d *dialect.Dialect, found *catalog.Table) error {
 	for i := range t.KeyColumns {
 		k := &t.KeyColumns[i]
@@ -231,8 +236,8 @@ func (t *Table) Check(d *dialect.Dialect, found *catalog.Table) error {
 	return nil
 }
 
-// Worker returns the error of a snowflake's number that cannot be found here: its
-// variable is not set, or the host's name does not end in it.
+// Worker returns an error if the worker number of a snowflake cannot be determined in
+// this process: its variable is not set, or the host's name does not end in a number.
 func (k *Column) Worker() error {
 	src := k.Rule.Source
 	if !OfWorkers(src) || src.Spread != "" || src.WorkerLease > 0 {
@@ -249,8 +254,8 @@ func (t *Table) IsOfSession(d *dialect.Dialect) bool {
 	return d.Grammar.SessionNames != "" && strings.HasPrefix(name, "#") && !strings.HasPrefix(name, "##")
 }
 
-// SourceName returns the name under which the states of a key column's source are
-// summed: there are no more of them than the policy has sources.
+// SourceName returns the name under which the stored counters of a key column's source
+// are added up in statistics. There are no more names than the policy has sources.
 func SourceName(entry string, k *policy.RuleKey) string {
 	if k.Own {
 		return entry + "." + k.Column
@@ -258,8 +263,8 @@ func SourceName(entry string, k *policy.RuleKey) string {
 	return cmp.Or(k.Source.Name, k.State)
 }
 
-// detach notes what holds of a table without a database: its catalog is not asked, and
-// no trigger changes a row.
+// detach sets what is known about a table without a database: its catalog is not
+// queried, and no trigger changes a row.
 func (t *Table) detach() {
 	rows := &RowFacts{Stays: true}
 	t.AsksCatalog = false

@@ -7,15 +7,16 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// valueKey is the key of a value that WithValue puts into a context.
+// valueKey is the context key of a value that WithValue has set.
 type valueKey struct{ name string }
 
-// WithValue returns a context that holds the value of a name in the names of states.
+// WithValue returns a context with the value that replaces {name} in the names of
+// states.
 func WithValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }
 
-// ValuesOf returns what WithValue has put into ctx.
+// ValuesOf returns a function for the values that WithValue has set in ctx.
 func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := ctx.Value(valueKey{name}).(string)
@@ -23,7 +24,8 @@ func ValuesOf(ctx context.Context) func(name string) (string, bool) {
 	}
 }
 
-// SpreadIn returns the number with which keys begin: the context's value of this name.
+// SpreadIn returns the number with which keys begin, which is the context's value with
+// this name.
 func SpreadIn(ctx context.Context, name string) (int, error) {
 	text, ok := ValuesOf(ctx)(name)
 	if !ok {

@@ -13,7 +13,8 @@ const UUIDLength = 36
 // ulidLength is the length of a ULID as text in characters.
 const ulidLength = 26
 
-// Wanted returns what the catalog must say of the column.
+// Wanted returns what the catalog must say about the column, so that it can hold its
+// keys.
 func (k *Column) Wanted() catalog.Key {
 	length := k.width()
 	if k.Shape == nil && k.Layout == dialect.SequentialAsString && !k.Rule.Integer {
@@ -46,11 +47,11 @@ func (k *Column) bits() int {
 	return k.Rule.MaxBits
 }
 
-// pseudorandomBits is how many bits the keys of a pseudorandom have.
+// pseudorandomBits is the greatest number of bits in the keys of a pseudorandom source.
 const pseudorandomBits = 31
 
-// width returns the length in characters of the longest key of a kind with an alphabet of
-// its own; 0 where it is not known.
+// width returns the length in characters of the longest key, for a kind whose keys have
+// an alphabet of their own; 0 for other kinds.
 func (k *Column) width() int {
 	switch shape := k.Shape.(type) {
 	case *keysource.Coprime:
@@ -61,7 +62,7 @@ func (k *Column) width() int {
 	return 0
 }
 
-// cased reports whether two keys may differ by the case of a letter alone.
+// cased reports whether two keys may differ only by the case of a letter.
 func (k *Column) cased() bool {
 	c, ok := k.Shape.(*keysource.Coprime)
 	return ok && c.CaseMatters()
