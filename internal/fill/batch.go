@@ -18,17 +18,17 @@ import (
 )
 
 // A batch is several texts that are sent together, as pgx sends them: the first answer
-// comes after the last text, and the connection takes nothing else in between. All that
-// there is to ask is asked before or after the batch. The engine stores all of a batch,
-// or nothing, unless one of its texts ends a transaction.
+// comes after the last text, and in between the connection accepts nothing else. So
+// everything that has to be queried is queried before or after the batch. The engine
+// stores all of a batch or nothing, unless one of its texts ends a transaction.
 
-// Batch is the texts of one batch. Like its connection, it belongs to one goroutine.
+// Batch holds the texts of one batch. Like its connection, it is used by one goroutine.
 type Batch struct {
 	conn     *Conn
 	queued   []queuedText
-	controls bool                // a text of the batch begins or ends a transaction, or goes back in one
-	forgets  bool                // at some text the server may forget prepared statements
-	brought  execution.Following // by the texts so far
+	controls bool                // a text of the batch begins or ends a transaction, or rolls back to a savepoint
+	forgets  bool                // after some text the server may have discarded prepared statements
+	brought  execution.Following // the explicit keys of the texts so far, above which counters are raised
 	front    execution.Front
 }
 
@@ -37,18 +37,18 @@ type queuedText struct {
 	query   string
 	concern words.Concern
 	effect  effects.Transaction
-	x       *execution.Execution // nil where the text gets no keys, and brings none that are followed
-	event   execution.Event      // the event of the text then
-	read    bool                 // its answer was read, as result or as rows
+	x       *execution.Execution // nil if the text gets no keys, and brings none above which a counter is raised
+	event   execution.Event      // what to count and report if x is nil
+	read    bool                 // the answer to the text was read, as result or as rows
 	result  driver.Result
 	rows    bool
 }
 
-// NewBatch returns a batch without texts. The queries are all texts that will be added,
-// as the application has written them.
+// NewBatch returns a batch without texts. queries are all texts that will be added to
+// it, as the application has written them.
 func (c *Conn) NewBatch(queries []string) *Batch {
 	b := &Batch{conn: c}
-	c.Numbers.Last = nil // the texts are not read for it
+	c.Numbers.Last = nil // the texts of a batch are not searched for reads of that number
 	for _, query := range queries {
 		concern, _, _ := c.DB.Seen.See(query, nil)
 		b.controls = b.controls || concern&words.ConcernsTransaction != 0
@@ -56,9 +56,9 @@ func (c *Conn) NewBatch(queries []string) *Batch {
 	return b
 }
 
-// Add decides a text, draws its keys, and returns the text and arguments to send. An
-// error concerns this text; nothing of the batch may be sent then, and the caller passes
-// the error to Finish.
+// Add decides how a text is treated, draws its keys, and returns the text and the
+// arguments to send. An error is about this text; nothing of the batch may be sent
+// then, and the caller passes the error to Finish.
 func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue) (string, []driver.NamedValue, error) {
 	c := b.conn
 	concern, passes, counts := c.Passes(query)
@@ -90,7 +90,7 @@ func (b *Batch) Add(ctx context.Context, query string, args []driver.NamedValue)
 	return query, args, nil
 }
 
-// add adds a text that is decided.
+// add adds a text whose treatment is decided.
 func (b *Batch) add(q queuedText) {
 	b.queued = append(b.queued, q)
 	b.passes(&q)
@@ -98,8 +98,8 @@ func (b *Batch) add(q queuedText) {
 }
 
 // admit refuses an execution that cannot get its keys before the batch is sent, and
-// raises the numberings above the keys that the texts before it bring. A nil batch admits
-// everything: the text is sent alone.
+// raises the counters above the keys that earlier texts of the batch bring. A nil batch
+// admits everything, since the text is sent alone.
 func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil
@@ -123,11 +123,11 @@ func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	return b.brought.RaiseSoFar(ctx)
 }
 
-// admitJoined refuses keys that belong to the transaction of their INSERT, unless one is
-// open that the batch does not end.
+// admitJoined refuses keys that belong to the transaction of their INSERT, unless a
+// transaction is open that no text of the batch ends.
 func (b *Batch) admitJoined(ctx context.Context, x *execution.Execution) error {
 	if executor.JoiningOf(b.conn.DB.Tables, x.Plan, x.Holes).Latest {
-		// The INSERTs before it are not stored yet.
+		// The INSERTs earlier in the batch are not stored yet.
 		return b.together(x.Plan, "the greatest key is not known before the batch is executed")
 	}
 	if b.controls {
@@ -140,15 +140,15 @@ func (b *Batch) admitJoined(ctx context.Context, x *execution.Execution) error {
 	return err
 }
 
-// together is the refusal of a text that has to be sent alone.
+// together returns the refusal of a text that cannot be sent in a batch.
 func (b *Batch) together(p *plans.Plan, detail string) error {
 	r := p.Refused(rewrite.ErrTogether)
 	r.Detail = detail
 	return r
 }
 
-// Sent notes the keys of a batch that is about to be sent, in the order of its texts:
-// whether they were stored may be known in another one.
+// Sent records the keys of a batch that is about to be sent, in the order of its texts.
+// Whether they were stored may become known in another order.
 func (b *Batch) Sent() {
 	for i := range b.queued {
 		x := b.queued[i].x
@@ -158,13 +158,14 @@ func (b *Batch) Sent() {
 	}
 }
 
-// NoteResult notes the answer of a text that was executed without rows. i is its index
-// in the batch. The error of a text is the batch's: see Finish.
+// NoteResult records the result of a text that returned no rows. i is its index in the
+// batch. The error of a text is the error of the whole batch: see Finish.
 func (b *Batch) NoteResult(i int, res driver.Result) {
 	b.queued[i].read, b.queued[i].result = true, res
 }
 
-// Watch returns the rows of a text, whose keys are noted as the caller reads them.
+// Watch returns the rows of text i, and records the keys in them as the caller reads
+// the rows.
 func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows {
 	q := &b.queued[i]
 	q.read, q.rows = true, true
@@ -174,7 +175,8 @@ func (b *Batch) Watch(ctx context.Context, i int, rows driver.Rows) driver.Rows 
 	return outcome.Observe(ctx, q.x, rows)
 }
 
-// errNotSent ends the transaction of drawn keys after a batch that was not sent.
+// errNotSent is the error with which the transactions of drawn keys end if the batch is
+// not sent.
 var errNotSent = anchor.New("transaction-ended", "keyfill: the batch was not sent: send it again")
 
 // Abandon gives up the keys of a batch that is not sent.
@@ -187,11 +189,11 @@ func (b *Batch) Abandon(ctx context.Context) {
 	}
 }
 
-// Finish ends the batch, when the connection is free again. The error is the batch's:
-// nothing of it is stored then, unless a text of it has ended a transaction. Finish
-// returns the error of a statement that has done something else than it was sent for. If
-// a tracer panics, the texts after it are ended and counted all the same, without a call
-// to a tracer.
+// Finish ends the batch, after the connection has become free again. failed is the
+// error of the batch: then nothing of it is stored, unless one of its texts has ended a
+// transaction. Finish returns an error if a statement has done something else than it
+// was sent for. If a tracer panics, the texts after it are still finished and counted,
+// without calls to tracers.
 func (b *Batch) Finish(ctx context.Context, failed error) error {
 	var first error
 	rest := b.queued
@@ -205,7 +207,7 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 			if x := rest[i].x; x != nil {
 				x.Trace.To = nil
 			}
-			_ = b.finish(ctx, &rest[i], failed) // the panic goes on
+			_ = b.finish(ctx, &rest[i], failed) // the panic continues
 		}
 	}()
 	for len(rest) > 0 {
@@ -218,12 +220,13 @@ func (b *Batch) Finish(ctx context.Context, failed error) error {
 	return first
 }
 
-// Proves reports whether a text of the batch proves the meaning of its table's name.
+// Proves reports whether a text of the batch proves what its table's name means.
 func (b *Batch) Proves() bool {
 	return slices.ContainsFunc(b.queued, func(q queuedText) bool { return q.x != nil && executor.Proves(q.x) && q.x.Plan.ProvesName() })
 }
 
-// Meant returns an error of the batch, or the error of a failed proof.
+// Meant returns err, or, if err shows that a proof in the batch has failed, an error
+// that says so.
 func (b *Batch) Meant(err error) error {
 	for i := range b.queued {
 		if x := b.queued[i].x; x != nil {
@@ -233,7 +236,7 @@ func (b *Batch) Meant(err error) error {
 	return err
 }
 
-// finish ends one text.
+// finish finishes one text of the batch.
 func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	c := b.conn
 	c.NoteRan(q.effect, q.concern, failed)
@@ -263,7 +266,7 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 		outcome.Account{X: x}.Count(nil, err)
 		outcome.NoteSent(x, err)
 		if !q.rows || err != nil {
-			outcome.Record(x, err) // as unknown if there is no error: the caller has not read the answer
+			outcome.Record(x, err) // recorded as unknown if there is no error: the caller has not read the answer
 		}
 		return err
 	}
@@ -274,8 +277,8 @@ func (b *Batch) finish(ctx context.Context, q *queuedText, failed error) error {
 	return err
 }
 
-// finishFailed ends a text of a batch that has failed. A text that has ended a
-// transaction may have stored the texts before it.
+// finishFailed finishes one text of a batch that has failed. If a text has ended a
+// transaction, the texts before it may be stored.
 func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 	x := q.x
 	_ = executor.Leave(ctx, x, failed)
@@ -289,7 +292,7 @@ func (b *Batch) finishFailed(ctx context.Context, q *queuedText, failed error) {
 		outcome.DoubtNames(x, failed)
 		outcome.Account{X: x}.CountAs(func(*plans.Insert) outcome.Verdict { return outcome.Verdict{Failed: true, Cause: report.CauseText} })
 		outcome.Record(x, nil)
-		outcome.Suspect(ctx, x, failed) // which may be stored, and is not to be sent again
+		outcome.Suspect(ctx, x, failed) // the rows may be stored, and must not be sent again
 		return
 	}
 	outcome.Failed(ctx, x, failed)

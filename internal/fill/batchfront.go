@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// passes notes a text of the batch, after which the next one runs.
+// passes records what a text of the batch may change before the next text runs.
 func (b *Batch) passes(q *queuedText) {
 	d, f := b.conn.DB.Dialect(), &b.front
 	left := effects.Leaves(d, q.query)
@@ -20,7 +20,7 @@ func (b *Batch) passes(q *queuedText) {
 		return
 	case q.effect != effects.TxUnchanged && !moves:
 		f.Begun = q.effect == effects.TxBegins || f.Begun && q.effect != effects.TxEnds
-		return // which ends or begins a transaction, and no more
+		return // the text begins or ends a transaction, and does nothing else
 	}
 	if moves {
 		f.Place, f.Path = true, nil
@@ -33,8 +33,8 @@ func (b *Batch) passes(q *queuedText) {
 	}
 }
 
-// forget drops the answers that were asked for, or derived, while the texts were added:
-// they are true of the session before the batch, or after it.
+// forget discards the answers about the session that were queried, or derived, while
+// the texts were added: they are true before the batch, but perhaps not after it.
 func (b *Batch) forget() {
 	if b.front.Place || b.front.Columns || b.front.Settings {
 		for i := range b.queued {
@@ -43,8 +43,8 @@ func (b *Batch) forget() {
 	}
 }
 
-// follow has the next text decided in the search path that an earlier text of the batch
-// sets, as the engine reads it.
+// follow makes the next text be decided in the search path that an earlier text of the
+// batch sets, as the engine interprets that path.
 func (b *Batch) follow(ctx context.Context) error {
 	if b.front.Path == nil || b.conn.DB.Detached {
 		return nil

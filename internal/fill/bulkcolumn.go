@@ -19,26 +19,26 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// go-mssqldb finds the columns of a bulk load by their exact names, and writes a
-// value by its column's type: it takes nothing but 16 bytes, as they are stored,
-// for a uniqueidentifier, and writes the digits of an integer as they are into
-// an nvarchar, of two bytes a character (v1.11.2, Bulk.makeParam). With INSERT
-// the server converts the values; here it is done before they are sent.
+// go-mssqldb finds the columns of a bulk load by their exact names, and writes a value
+// by its column's type: for a uniqueidentifier it accepts only 16 bytes, as they are
+// stored, and the digits of an integer it writes unchanged into an nvarchar, which has
+// two bytes a character (v1.11.2, Bulk.makeParam). For an INSERT the server converts
+// the values; for a bulk load they are converted here.
 
 // bulkColumn is a column of a table as the driver describes it.
 type bulkColumn struct {
 	name string
-	kind string // of a key's type, in capital letters; empty if it is not known
-	// precision of a key's DECIMAL without decimal places; 0 for others.
+	kind string // the type of a key column, in capital letters; empty if it is not known
+	// precision of a key column of type DECIMAL without decimal places; 0 for others.
 	precision int64
 }
 
-// keyForm returns a key as the driver writes it; false where it has no such
-// form.
+// keyForm converts a key to what the driver can write; it returns false if that is not
+// possible.
 type keyForm func(key driver.Value) (driver.Value, bool)
 
-// columns asks for the columns of the table where the driver needs them, and
-// settles how they are called and how the keys are sent.
+// columns queries the columns of the table if the driver needs them, and determines
+// their names and how the keys are converted.
 func (l *bulkLoad) columns(ctx context.Context) error {
 	in := &l.plan.Inserts[0]
 	if in.Name.BulkTable == "" {
@@ -79,7 +79,7 @@ func (l *bulkLoad) columns(ctx context.Context) error {
 	return nil
 }
 
-// unwritten is the refusal of a load whose driver does not write a key.
+// unwritten returns the refusal of a load whose driver cannot write a key.
 func (l *bulkLoad) unwritten(key int, why string) error {
 	r := l.plan.Refused(rewrite.ErrBulk)
 	r.Column = table.Of(&l.plan.Inserts[0]).KeyColumns[key].Name
@@ -87,9 +87,9 @@ func (l *bulkLoad) unwritten(key int, why string) error {
 	return r
 }
 
-// bulkColumns asks for the columns of a table by its name in SQL, as the driver
-// does when the load begins. Only the types of keys are asked for: there are
-// some at which the driver panics.
+// bulkColumns queries the columns of a table, by its name in SQL, as the driver does
+// when the load begins. It asks for the types of key columns only, since for some types
+// the driver panics.
 func bulkColumns(ctx context.Context, conn *execution.Conn, table string, isKey func(name string) bool) (columns []bulkColumn, err error) {
 	stmt, err := conn.PrepareContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
 	if err != nil {
@@ -114,7 +114,7 @@ func bulkColumns(ctx context.Context, conn *execution.Conn, table string, isKey 
 		}
 		columns = append(columns, c)
 	}
-	// Read to the end: closed before that, the driver would cancel the query.
+	// Read all rows: if they were closed before, the driver would cancel the query.
 	for err == nil {
 		err = rows.Next(make([]driver.Value, len(columns)))
 	}
@@ -124,7 +124,8 @@ func bulkColumns(ctx context.Context, conn *execution.Conn, table string, isKey 
 	return columns, err
 }
 
-// formOf returns the form of keys for a column, nil where they have none.
+// formOf returns the conversion of keys for a column, nil if the column cannot hold
+// keys.
 func formOf(c bulkColumn) keyForm {
 	switch c.kind {
 	case "BINARY", "VARBINARY":
@@ -143,7 +144,7 @@ func formOf(c bulkColumn) keyForm {
 	case "TINYINT":
 		return upTo(math.MaxUint8)
 	case "DECIMAL":
-		const digits = 19 // of the greatest integer
+		const digits = 19 // the greatest integer has 19 digits
 		switch {
 		case c.precision >= digits:
 			return upTo(math.MaxInt64)
@@ -154,13 +155,14 @@ func formOf(c bulkColumn) keyForm {
 	return nil
 }
 
-// guidKind is the type whose bytes the driver may turn around: the DSN says
-// "guid conversion".
+// guidKind is the type for which the driver may reorder the bytes: the DSN says "guid
+// conversion".
 const guidKind = "UNIQUEIDENTIFIER"
 
-// guidForm returns the form for a uniqueidentifier: the bytes that the server stores for
-// the text of a key; a key of 16 bytes is stored as it is. It reads a known value to see
-// whether the driver reorders the bytes; nil if that value does not show it.
+// guidForm returns the conversion for a uniqueidentifier: the bytes that the server
+// stores for the text of a key; a key of 16 bytes is stored as it is. guidForm reads a
+// known value to find out whether the driver reorders the bytes; it returns nil if the
+// value does not show that.
 func guidForm(ctx context.Context, conn *execution.Conn) (keyForm, error) {
 	known := uuid.UUID{0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}
 	rows, err := catalog.Conn(conn.Own()).Rows(ctx, "SELECT CAST('"+known.String()+"' AS uniqueidentifier)")
@@ -211,8 +213,8 @@ func asText(key driver.Value) (driver.Value, bool) {
 	return s, ok
 }
 
-// upTo returns the form of integers up to a limit: the driver would cut off the digits
-// beyond the column's size.
+// upTo returns the conversion of integers up to a limit. Of a greater integer, the
+// driver would cut off the digits that do not fit the column.
 func upTo(limit int64) keyForm {
 	return func(key driver.Value) (driver.Value, bool) {
 		n, ok := key.(int64)
@@ -225,7 +227,7 @@ func upTo(limit int64) keyForm {
 	}
 }
 
-// formed returns the keys of each draw as the driver writes them.
+// formed returns the keys of each draw, converted to what the driver can write.
 func (l *bulkLoad) formed(ctx context.Context, keys [][]driver.Value) ([][]driver.Value, error) {
 	if l.forms == nil {
 		return keys, nil

@@ -17,14 +17,14 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A bulk load is a prepared statement whose executions are rows: COPY … FROM
-// STDIN of lib/pq and INSERTBULK of go-mssqldb. Each execution brings the values
-// of one row, to which its keys are added; one without arguments ends the load.
-// In between the connection takes nothing else, so that all there is to ask on
-// it is asked before.
+// A bulk load is a prepared statement whose executions are rows: COPY … FROM STDIN of
+// lib/pq and INSERTBULK of go-mssqldb. Each execution brings the values of one row, to
+// which its keys are added; an execution without arguments ends the load. In between
+// the connection accepts nothing else, so everything that has to be queried is queried
+// before.
 
-// loadDirectly decides a bulk load that is not prepared: its rows come from
-// elsewhere, if there are any.
+// loadDirectly decides how a bulk load is treated that is executed without being
+// prepared: its rows do not come from executions, if it has rows.
 func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p *plans.Plan) (execution.Event, error) {
 	if p.Action == plans.Keep {
 		return execution.Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}, nil
@@ -35,17 +35,17 @@ func loadDirectly(ctx context.Context, query string, s *execution.Statistics, p 
 // bulkLoad is a prepared bulk load.
 type bulkLoad struct {
 	*statement
-	forms []keyForm // by key: as the driver writes it; nil where it is sent as it is
-	rows  int       // that the driver has taken
+	forms []keyForm // converts each key for the driver; nil if keys are sent as they are
+	rows  int       // how many rows the driver has accepted
 
-	filled int // of those that were filled since the load began
+	filled int // how many of these rows were filled since the load began
 
-	broken error // the driver's last, if that is no answer of the engine
+	broken error // the last error of the driver that is not an answer of the engine
 
 	last  *execution.Execution
-	trace *execution.Tracer // of its last row; nil if no tracer is set
+	trace *execution.Tracer // the tracer of the last row; nil if no tracer is set
 
-	follows execution.Following // of its rows
+	follows execution.Following // the explicit keys of the rows, above which counters are raised
 
 	noted loadedKeys
 }
@@ -58,12 +58,13 @@ var (
 )
 
 // ask queries the facts that the load needs: about the table, about its columns if the
-// driver writes values by their types, and about the states of its keys.
+// driver writes values by their types, and about the states of its keys (the stored
+// counters).
 func (l *bulkLoad) ask(ctx context.Context) error {
 	c := l.conn
 	for _, d := range l.plan.Draws {
 		if table.Of(&l.plan.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
-			// The connection takes nothing else while the load lasts.
+			// The connection accepts nothing else during the load, so no key can be drawn on it.
 			return l.plan.Refused(rewrite.ErrBulk)
 		}
 	}
@@ -116,7 +117,7 @@ func (l *bulkLoad) ExecContext(ctx context.Context, args []driver.NamedValue) (d
 	return res, nil
 }
 
-// row makes the execution of one row.
+// row returns the execution for one row, with its keys.
 func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	db := l.conn.DB
 	h, err := bind.FindHoles(l.plan, args)
@@ -147,7 +148,7 @@ func (l *bulkLoad) row(ctx context.Context, args []driver.NamedValue) (*executio
 	return x, nil
 }
 
-// note records the keys of a row: whether they are stored is known at the end of
+// note records the keys of a row. Whether they are stored becomes known at the end of
 // the load.
 func (l *bulkLoad) note(x *execution.Execution) {
 	if x.Holes.Any() {
@@ -172,8 +173,8 @@ func (l *bulkLoad) note(x *execution.Execution) {
 	}
 }
 
-// finish ends the load. The load is stored as a whole or not at all. Where the engine
-// counts fewer rows than were sent, it has left some out.
+// finish ends the load, which is stored as a whole or not at all. If the engine counts
+// fewer rows than were sent, it has skipped some.
 func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	res, err := session.ExecStmt(ctx, l.Stmt, nil)
 	if err != nil {
@@ -194,7 +195,8 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	return res, nil
 }
 
-// Close ends a load that was not ended otherwise, as far as the driver does.
+// Close closes the load. If the load was not ended before, its outcome is what the
+// driver makes of that.
 func (l *bulkLoad) Close() error {
 	err := l.Stmt.Close()
 	if err != nil {
@@ -221,8 +223,8 @@ func (l *bulkLoad) countLate(v outcome.Verdict) {
 }
 
 // failed handles an error of the driver. An error of the engine ends the whole load,
-// whichever row it is about. After another error the load may go on, or the connection is
-// broken and it is not known what the engine has stored.
+// whichever row it is about. After any other error the load may go on, or the
+// connection is broken and what the engine has stored is not known.
 func (l *bulkLoad) failed(ctx context.Context, err error) {
 	l.follows = execution.Following{}
 	if !sqlcode.Answered(err) {
@@ -243,17 +245,17 @@ func (l *bulkLoad) failed(ctx context.Context, err error) {
 	}
 }
 
-// Exec is ExecContext for callers without a context.
+// Exec executes as ExecContext does, for callers without a context.
 func (l *bulkLoad) Exec(args []driver.Value) (driver.Result, error) {
 	return l.ExecContext(context.Background(), session.NamedValues(args))
 }
 
-// QueryContext gives the driver's own answer: a load gives no rows.
+// QueryContext returns the driver's own answer, since a load returns no rows.
 func (l *bulkLoad) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
 	return session.QueryStmt(ctx, l.Stmt, args)
 }
 
-// Query is QueryContext for callers without a context.
+// Query queries as QueryContext does, for callers without a context.
 func (l *bulkLoad) Query(args []driver.Value) (driver.Rows, error) {
 	return l.QueryContext(context.Background(), session.NamedValues(args))
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// BeginTx begins a transaction, for an attempt where the context has one.
+// BeginTx begins a transaction. If the context has an [execution.Attempt], the
+// transaction is recorded in it.
 func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	a := execution.AttemptOf(ctx)
 	if a == nil {
 		return c.Conn.BeginTx(ctx, opts)
 	}
-	a.DB, a.Other = c.DB, c.DB.Detached // where stores are stood in for, the engine is asked nothing
+	a.DB, a.Other = c.DB, c.DB.Detached // with stand-ins for stores, as in a test, the engine is asked nothing
 	if !a.Other {
 		at, err := c.PlaceNow(ctx)
 		if a.Other = err != nil; err == nil {
@@ -32,15 +33,15 @@ func (c *Conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 	return tx, err
 }
 
-// Conn is the connection below the interceptor.
+// Conn is a connection of keyfill, below the interceptor of the driver's calls.
 type Conn struct{ execution.Conn }
 
-// Begin begins a transaction for a caller that knows no contexts.
+// Begin begins a transaction for a caller without a context.
 func (c *Conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// Close closes the connection, and counts the rows that the caller has left open.
+// Close closes the connection, and counts the rows that the caller has not closed.
 func (c *Conn) Close() error {
 	for len(c.Unread) > 0 {
 		outcome.CountUnread(c.Unread[0], func(*plans.Insert) outcome.Verdict { return outcome.Verdict{Cause: report.CauseUnended} })
@@ -48,8 +49,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// ResetSession is called before the connection is used again: parked executions belong to
-// a caller that has given it back.
+// ResetSession is called before the pool gives the connection to another caller. It
+// discards parked executions, which belong to the last caller.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Parked.Clear()
 	c.Recorded.Clear()

@@ -13,15 +13,15 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// What Keys and Reserve answer where a program cannot have the keys beforehand: package
-// keyfill describes each under the same name.
+// The errors of Keys and Reserve when a program cannot get keys before its INSERT.
+// Package keyfill describes each under the same name.
 var (
 	ErrJoined    = anchor.Last("beforehand", "keyfill: the keys are drawn in the transaction of their INSERT, not before it: send the INSERT without a key")
 	ErrOwnMemory = anchor.Last("beforehand", "keyfill: no connection but the application's own sees a database in memory: let its INSERTs draw the keys, or use a file")
 	ErrNoNumbers = anchor.Last("beforehand", "keyfill: the source makes no consecutive integers: ask for Keys")
 )
 
-// Connect opens a connection of the driver, and asks it for the facts that its use needs.
+// Connect opens a connection of the driver, and queries the facts that its use needs.
 func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn, error) {
 	c := new(Conn)
 	if err := retry.Connect(ctx, &c.Conn, &db.Database, parent); err != nil {
@@ -30,8 +30,8 @@ func (db *Database) Connect(ctx context.Context, parent driver.Connector) (*Conn
 	return c, nil
 }
 
-// KeysFor returns n new keys for the first key column of a table, which is named as in
-// the policy.
+// KeysFor returns n new keys for the first key column of a table, whose name is written
+// as in the policy.
 func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.Value, error) {
 	var made []driver.Value
 	err := db.forTable(ctx, name, func(_ *table.Table, dr keys.Drawing) error {
@@ -42,21 +42,22 @@ func (db *Database) KeysFor(ctx context.Context, name string, n int) ([]driver.V
 	return made, err
 }
 
-// KeyColumnOf returns the first key column of a table, which is named as in the policy,
-// and whether its keys can be had at any moment: by KeysFor, also while the caller has a
-// transaction open. The column is empty for a table that the policy does not fill.
+// KeyColumnOf returns the first key column of a table, whose name is written as in the
+// policy. anytime reports whether KeysFor can return its keys at any moment, also while
+// the caller has a transaction open. The column is empty if the policy does not fill
+// the table.
 func (db *Database) KeyColumnOf(name string) (column string, anytime bool) {
 	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {
 		return "", false
 	}
 	k := &t.KeyColumns[0]
-	waits := k.Source == nil && k.OnConnection // for the transactions that write, on SQLite
+	waits := k.Source == nil && k.OnConnection // on SQLite, drawing keys waits for transactions that write
 	return k.Name, db.ModeOf(t) == policy.ModeFill && k.Rule.Fill.Has(policy.FillMissing) && !k.InTransaction && !waits
 }
 
 // ReserveFor returns the first of n consecutive integers for the first key column of a
-// table, which is named as in the policy.
+// table, whose name is written as in the policy.
 func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, error) {
 	var first int64
 	err := db.forTable(ctx, name, func(t *table.Table, dr keys.Drawing) error {
@@ -70,11 +71,11 @@ func (db *Database) ReserveFor(ctx context.Context, name string, n int) (int64, 
 	return first, err
 }
 
-// forTable calls f for a table of a name, with a connection where its source
-// needs one.
+// forTable calls f for the table with this name, with a connection if the source of its
+// keys needs one.
 func (db *Database) forTable(ctx context.Context, name string, f func(*table.Table, keys.Drawing) error) error {
-	// Names, layouts and states are alike in MySQL and MariaDB; the requirements on a
-	// column are not.
+	// If the engine may be MySQL or MariaDB, either will do: names, layouts and states are
+	// the same, and only the requirements on a column differ.
 	t, err := db.AnyEngine().TableNamed(name)
 	if err != nil {
 		return db.AnyEngine().NewError(name, "", -1, err)
@@ -97,12 +98,12 @@ func (db *Database) forTable(ctx context.Context, name string, f func(*table.Tab
 	return nil
 }
 
-// WithOwnSession calls f with the session of a connection of its own.
+// WithOwnSession calls f with the session of a new connection of keyfill's own.
 func (db *Database) WithOwnSession(ctx context.Context, f func(*relation.Session) error) error {
 	return db.withOwnConn(ctx, func(c *keys.Conn) error { return f(&c.Session) })
 }
 
-// withOwnConn calls f with a connection of its own.
+// withOwnConn calls f with a new connection of keyfill's own.
 func (db *Database) withOwnConn(ctx context.Context, f func(*keys.Conn) error) error {
 	c := new(execution.Conn)
 	err := retry.Connect(ctx, c, &db.Database, db.OwnConnector())

@@ -11,15 +11,16 @@ import (
 	"github.com/keyfill/keyfill/internal/keys"
 )
 
-// Database is keyfill at work on one database, and the ways in.
+// Database fills keys for the statements of one database. Its methods are what package
+// keyfill calls.
 type Database struct{ execution.Database }
 
-// errNumbersPlaceholders is returned when the driver numbers placeholders after keyfill
-// has changed the text.
+// errNumbersPlaceholders is returned if the driver numbers placeholders itself, after
+// keyfill has changed the text.
 var errNumbersPlaceholders = anchor.Last("driver", `keyfill: the driver "mssql" of go-mssqldb numbers placeholders by itself: open the database as "sqlserver", and write @p1, @p2 … for ? and $1`)
 
-// NewDatabase returns what works for one database. It does no I/O. It keeps the policy,
-// which must not be changed.
+// NewDatabase returns the Database for one database. It does no I/O. It keeps the
+// policy, which must not be changed.
 func NewDatabase(a execution.Options, d driver.Driver) (*Database, error) {
 	cfg := a.Policy
 	facts, known := drivers.Of(d)

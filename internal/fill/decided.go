@@ -10,20 +10,22 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// unprepared is both for a text that could not be prepared, since its name is looked up there.
+// unprepared returns the error of a text that could not be prepared. If it shows that a
+// table's name means another table, unprepared discards what was known about that name.
 func unprepared(c *execution.Conn, p *plans.Plan, err error) error {
 	x := &execution.Execution{Conn: c, Plan: p}
 	outcome.DoubtNames(x, err)
 	return outcome.Meant(x, err)
 }
 
-// maxDecisions is how often a statement is decided: the first proof may show that the
-// session is in another place, and the second that the name means another table there than
-// when it was last looked for.
+// maxDecisions is how often the treatment of a statement is decided: the first proof
+// may show that the session has another search path or schema, and the second that the
+// name means another table there than when it was last looked up.
 const maxDecisions = 3
 
-// decided calls a function that decides and sends a statement, until no proof shows that
-// its table's name means another table than was thought.
+// decided calls once, which decides how a statement is treated and sends it. It calls
+// once again while a proof shows that the table's name means another table than was
+// assumed.
 func decided[T any](c *execution.Conn, once func() (T, error)) (T, error) {
 	for n := 1; ; n++ {
 		answer, err := once()
@@ -33,9 +35,9 @@ func decided[T any](c *execution.Conn, once func() (T, error)) (T, error) {
 	}
 }
 
-// decidesAgain reports whether a statement that has ended in err is decided once more: the
-// name of its table meant another one, or one that is gone, and no transaction has failed
-// with it.
+// decidesAgain reports whether the treatment of a statement that has failed with err is
+// decided once more: the name of its table meant another table, or a table that is
+// gone, and the error has not aborted a transaction.
 func decidesAgain(c *execution.Conn, err error) bool {
 	if err == nil || c.Tx != session.Outside && c.DB.Dialect().ErrorsAbort {
 		return false

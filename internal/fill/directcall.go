@@ -20,18 +20,18 @@ type directCall struct {
 	query string
 	args  []driver.NamedValue
 	by    session.Route
-	batch *Batch // that the text is one of; nil where it is sent alone
+	batch *Batch // the batch to which the text belongs; nil if it is sent alone
 
-	parts []string // the statements of the text, where it is decided to execute each alone
+	parts []string // the statements of the text, if each of them is executed alone
 }
 
-// Exec executes the text, and again where its table's name has turned out to mean
+// Exec executes the text, and executes it again if its table's name turns out to mean
 // another table.
 func (d *directCall) Exec(ctx context.Context) (driver.Result, error) {
 	return decided(&d.conn.Conn, func() (driver.Result, error) { return d.execOnce(ctx) })
 }
 
-// execOnce executes the text.
+// execOnce executes the text once.
 func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 	c := d.conn
 	x, e, err := d.decide(ctx)
@@ -59,12 +59,12 @@ func (d *directCall) execOnce(ctx context.Context) (driver.Result, error) {
 	return res, err
 }
 
-// queryRows is exec where the text gives rows.
+// queryRows executes the text as Exec does, and returns its rows.
 func (d *directCall) queryRows(ctx context.Context) (driver.Rows, error) {
 	return decided(&d.conn.Conn, func() (driver.Rows, error) { return d.queryOnce(ctx) })
 }
 
-// queryOnce executes the text where it gives rows.
+// queryOnce executes the text once, and returns its rows.
 func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 	c := d.conn
 	x, e, err := d.decide(ctx)
@@ -88,8 +88,9 @@ func (d *directCall) queryOnce(ctx context.Context) (driver.Rows, error) {
 	return outcome.Queried(ctx, x, rows, err)
 }
 
-// decide decides the text and draws its keys. The execution is nil if the text is sent
-// unchanged, or in parts; the event is what to count then, once the driver has taken it.
+// decide decides how the text is treated, and draws its keys. The execution is nil if
+// the text is sent unchanged or in parts; the event is what to count when the driver
+// has accepted the text.
 func (d *directCall) decide(ctx context.Context) (*execution.Execution, execution.Event, error) {
 	c, db := d.conn, d.conn.DB
 	p, e, err := c.Decide(ctx, d.query, false)
@@ -110,15 +111,15 @@ func (d *directCall) decide(ctx context.Context) (*execution.Execution, executio
 		!(d.by == session.ByQuery && db.Driver.CachesQueries)
 	c.Brings.Note(p, d.query, d.args)
 	if !inline && (!c.Can(d.by) || len(d.args) > 0 && p.Statements == 1 && c.Skips[d.by].IsExpected()) {
-		// Keys are drawn when database/sql comes back with the prepared
-		// statement. Several statements are tried each time: a driver that takes
-		// them may not prepare them.
+		// Keys are drawn when database/sql comes back with the prepared statement. A text of
+		// several statements is tried directly each time, since a driver that accepts such a
+		// text may be unable to prepare it.
 		return nil, execution.Event{}, driver.ErrSkip
 	}
 	h, err := holesOf(p, d.args)
 	if db.Driver.Family && errors.Is(err, rewrite.ErrArguments) {
-		// go-sql-driver leaves the counting to database/sql, which does it
-		// when it has prepared the statement.
+		// go-sql-driver/mysql leaves the counting of arguments to database/sql, which does it
+		// after it has prepared the statement.
 		return nil, execution.Event{}, driver.ErrSkip
 	}
 	if err == nil && h.Any() && !p.NeedsParts() {
@@ -171,9 +172,9 @@ func (d *directCall) fill(ctx context.Context, p *plans.Plan, h bind.Holes, inli
 	return x, execution.Event{}, nil
 }
 
-// keep returns the execution of a text that gets no keys, and brings keys that are
-// followed; nil if it brings none. A text without an execution counts as the given event;
-// a refusal gets an event of its own.
+// keep returns the execution of a text that gets no keys but brings keys above which a
+// counter is raised; nil if it brings none. A text without an execution is counted as
+// the event e; a refusal has an event of its own.
 func (d *directCall) keep(ctx context.Context, p *plans.Plan, h bind.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// Passes returns what a query concerns, whether it is passed to the driver unchanged, and
-// whether it is counted then.
+// Passes returns what a query may concern (an INSERT, a transaction …), whether it is
+// passed to the driver unchanged, and whether it is counted then.
 func (c *Conn) Passes(query string) (concern words.Concern, pass, counts bool) {
 	if c.Numbers.Last != nil && effects.EndsSession(c.DB.Dialect(), query) {
 		c.Numbers.Last = nil
@@ -32,7 +32,8 @@ func (c *Conn) Passes(query string) (concern words.Concern, pass, counts bool) {
 	return concern, false, false
 }
 
-// ExecPassed executes a text that Passes has just said to go to the driver.
+// ExecPassed executes a text for which Passes has returned that it goes to the driver
+// unchanged.
 func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
@@ -53,14 +54,14 @@ func (c *Conn) ExecPassed(ctx context.Context, query string, args []driver.Named
 	return res, err
 }
 
-// noteRead notes an execution, after which the driver may want the text to be prepared.
+// noteRead records the text of an execution if the driver wants it to be prepared.
 func noteRead(s *execution.SessionNumbers, query string, err error) {
 	if s.Direct = ""; err == driver.ErrSkip {
 		s.Direct = query
 	}
 }
 
-// QueryPassed is ExecPassed for a text that gives rows.
+// QueryPassed executes such a text as ExecPassed does, and returns its rows.
 func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
@@ -81,7 +82,7 @@ func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.Name
 	return rows, err
 }
 
-// PreparePassed prepares such a text.
+// PreparePassed prepares a text that goes to the driver unchanged.
 func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, error) {
 	c.Numbers.Prepared(query)
 	if c.Attempt != nil {
@@ -93,8 +94,9 @@ func (c *Conn) PreparePassed(ctx context.Context, query string) (driver.Stmt, er
 	return c.PrepareContext(ctx, query)
 }
 
-// CountPassed counts an unchanged INSERT after the driver has answered, with an error or
-// without. One that database/sql sends again is counted then.
+// CountPassed counts an INSERT that was sent unchanged, after the driver has answered
+// with err or without an error. If database/sql will send the INSERT again, it is
+// counted then.
 func (c *Conn) CountPassed(ctx context.Context, err error) {
 	if execution.IsUntaken(err) {
 		return
@@ -105,8 +107,7 @@ func (c *Conn) CountPassed(ctx context.Context, err error) {
 	execution.WatchOf(ctx).Tracer.Event(execution.Event{Action: plans.Pass}, err)
 }
 
-// ExecText executes a text that may be an INSERT, or begin or end a
-// transaction.
+// ExecText executes a text that may be an INSERT, or may begin or end a transaction.
 func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Result, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
@@ -130,7 +131,7 @@ func (c *Conn) ExecText(ctx context.Context, query string, args []driver.NamedVa
 	return res, err
 }
 
-// QueryText is ExecText for a text that gives rows.
+// QueryText executes a text as ExecText does, and returns its rows.
 func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedValue, concern words.Concern) (driver.Rows, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {
@@ -154,7 +155,7 @@ func (c *Conn) QueryText(ctx context.Context, query string, args []driver.NamedV
 	return rows, err
 }
 
-// PrepareText prepares a text that may be an INSERT, or begin or end a transaction
+// PrepareText prepares a text that may be an INSERT, or may begin or end a transaction
 // when it is executed.
 func (c *Conn) PrepareText(ctx context.Context, query string, concern words.Concern) (driver.Stmt, error) {
 	if stmt, done, err := preparePlain(ctx, &c.Conn, c.Seen); done {
@@ -173,7 +174,7 @@ func (c *Conn) PrepareText(ctx context.Context, query string, concern words.Conc
 	}
 	effect := c.DB.TransactionEffect(query, concern)
 	if c.DB.Dialect().Family == dialect.FamilySQLite && effect != effects.TxUnchanged && strings.Contains(strings.TrimRight(query, "; \t\r\n"), ";") {
-		effect = effects.TxUnknown // some drivers for SQLite prepare the first statement alone
+		effect = effects.TxUnknown // some drivers for SQLite prepare only the first statement of a text
 	}
 	return c.FollowStmt(stmt, effect, concern), nil
 }

@@ -4,21 +4,21 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/execution"
 )
 
-// loadedKeys holds where the keys of a bulk load stand in the recorders, until it is
-// known whether they were stored.
+// loadedKeys holds the positions of a bulk load's keys in the recorders, until it is
+// known whether the keys were stored.
 type loadedKeys struct {
 	runs   []loadedRun
 	newest map[*execution.Recorder]int // for each recorder, the index of its last run
 }
 
-// loadedRun is keys of the load in one recorder: n from at on.
+// loadedRun is a run of n keys of the load in one recorder, from index at on.
 type loadedRun struct {
 	recorder *execution.Recorder
 	at, n    int
 }
 
-// add adds n keys. The keys of a load stand one after the other in its recorders,
-// unless others come in between.
+// add adds n keys. In a recorder, the keys of a load follow one another, unless other
+// keys were recorded in between.
 func (k *loadedKeys) add(from execution.Note, n int) {
 	if i, ok := k.newest[from.Recorder]; ok {
 		if run := &k.runs[i]; run.at+run.n == from.At {
@@ -33,7 +33,7 @@ func (k *loadedKeys) add(from execution.Note, n int) {
 	k.runs = append(k.runs, loadedRun{from.Recorder, from.At, n})
 }
 
-// settle notes the outcome of the keys.
+// settle sets the outcome of all keys in the recorders.
 func (k *loadedKeys) settle(o execution.Outcome) {
 	for _, run := range k.runs {
 		run.recorder.Set(run.at, run.n, o)

@@ -7,10 +7,11 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// modeVariable sets the mode of every database when it is opened.
+// modeVariable is the environment variable that sets the mode of every database when it
+// is opened.
 const modeVariable = "KEYFILL_MODE"
 
-// ModeFromEnvironment sets the mode that $KEYFILL_MODE names; without the variable the
+// ModeFromEnvironment sets the mode that $KEYFILL_MODE names. Without the variable, the
 // policy's mode stays.
 func (db *Database) ModeFromEnvironment() error {
 	name, ok := os.LookupEnv(modeVariable)

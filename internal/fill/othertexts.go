@@ -9,15 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// otherTexts are the driver's statements for the texts that a prepared statement has in
-// places where its session is not now: the proof in a text depends on the place.
+// otherTexts holds the driver's statements for other texts of a prepared statement: the
+// text contains a proof of what names mean, which depends on the session's schema or
+// search path.
 type otherTexts map[string]driver.Stmt
 
-// maxOtherTexts bounds the driver's statements that are kept.
+// maxOtherTexts is the greatest number of the driver's statements that are kept.
 const maxOtherTexts = 16
 
-// preparedText returns the text that is prepared for a plan. Without an engine there is
-// nothing to prove.
+// preparedText returns the text that is prepared for a plan. Without a database, as in
+// a test, it contains no proof.
 func preparedText(c *execution.Conn, p *plans.Plan, session bool) string {
 	if c.DB.Detached {
 		return bind.Text(p, session)
@@ -25,8 +26,8 @@ func preparedText(c *execution.Conn, p *plans.Plan, session bool) string {
 	return bind.ProvenText(p, session)
 }
 
-// turnTo makes the driver's statement for another text of a prepared statement the one
-// that is executed.
+// turnTo makes the driver's statement for another text of a prepared statement the
+// current one.
 func turnTo(ctx context.Context, s *statement, to string) error {
 	from := preparedText(s.conn, s.plan, s.session)
 	if s.asItIs {
@@ -53,8 +54,8 @@ func turnTo(ctx context.Context, s *statement, to string) error {
 	return s.others.shrink()
 }
 
-// otherwise returns the driver's statement for another text of a prepared statement: the
-// text depends on whether an execution fills a key.
+// otherwise returns the driver's statement for another text of a prepared statement,
+// since the text depends on whether an execution fills a key.
 func otherwise(ctx context.Context, s *statement, text string) (driver.Stmt, error) {
 	if stmt := s.others[text]; stmt != nil {
 		return stmt, nil
@@ -73,7 +74,7 @@ func otherwise(ctx context.Context, s *statement, text string) (driver.Stmt, err
 	return stmt, nil
 }
 
-// shrink closes the statements that are too many.
+// shrink closes statements until at most maxOtherTexts are left.
 func (o otherTexts) shrink() error {
 	for text, stmt := range o {
 		if len(o) <= maxOtherTexts {

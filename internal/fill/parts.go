@@ -11,16 +11,16 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// The rows of a query cannot be counted before the text that holds it runs: another
-// statement of the text may create its tables, or change them. SQLite compiles one statement
-// at a time, and its drivers loop over the text. Here keyfill runs that loop, so that it
-// plans each statement, and counts each query, directly before it executes it. The text
-// changes transactions and settings as it does without keyfill, and if a statement fails,
-// the statements before it stay.
+// The rows of a query cannot be counted before the text that contains it runs, if
+// another statement of the text creates its tables or changes them. SQLite compiles one
+// statement at a time, and its drivers loop over the text. For such a text keyfill runs
+// that loop itself: it plans each statement, and counts each query, just before it
+// executes the statement. Transactions and settings change as they do without keyfill,
+// and if a statement fails, the effects of the statements before it stay.
 
-// divide decides that the text of a plan is executed in parts, unless one of them would
-// be refused when sent alone. A part that returns rows, or that has to be prepared, is
-// refused: drivers differ in how much of it they would execute.
+// divide decides that the text of a plan is executed in parts, unless a part would be
+// refused when sent alone. A part that returns rows, or that has to be prepared, is
+// refused, since drivers differ in how much of such a text they execute.
 func (d *directCall) divide(ctx context.Context, p *plans.Plan) (*execution.Execution, execution.Event, error) {
 	var refusal error
 	if d.by != session.ByExec || !d.conn.Can(d.by) {
@@ -37,8 +37,8 @@ func (d *directCall) divide(ctx context.Context, p *plans.Plan) (*execution.Exec
 	return nil, e, err
 }
 
-// execParts executes the statements of a text, each as a text of its own. It returns the
-// result of the last one, as drivers do.
+// execParts executes each statement of the text separately. It returns the result of
+// the last one, as drivers do.
 func (d *directCall) execParts(ctx context.Context) (res driver.Result, err error) {
 	c := d.conn
 	for _, text := range d.parts {

@@ -11,9 +11,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// holesOf is [bind.FindHoles] for arguments of which the driver may take the
-// first for an option of its own: the places of the others, and of the key, are
-// not those that the text says then.
+// holesOf returns the holes (the places for keys) as [bind.FindHoles] does. It refuses
+// arguments whose first value the driver may treat as an option: the other arguments
+// would then have other positions than the text says.
 func holesOf(p *plans.Plan, args []driver.NamedValue) (bind.Holes, error) {
 	if len(args) > 0 && isOption(args[0].Value) {
 		return bind.Holes{}, p.Refused(rewrite.ErrOption)
@@ -21,12 +21,11 @@ func holesOf(p *plans.Plan, args []driver.NamedValue) (bind.Holes, error) {
 	return bind.FindHoles(p, args)
 }
 
-// pgxOptions are types of pgx whose values are options where they come first;
-// besides there are all those that rewrite the query (pgx v5, Conn.Query and
-// QueryRewriter).
+// pgxOptions lists the types of pgx whose values are options if they come first. All
+// types that rewrite the query are options too (pgx v5, Conn.Query and QueryRewriter).
 var pgxOptions = map[string]bool{"QueryExecMode": true, "QueryResultFormats": true, "QueryResultFormatsByOID": true}
 
-// isOption reports whether an argument in the first place is an option.
+// isOption reports whether an argument in the first position is an option.
 func isOption(v driver.Value) bool {
 	if driver.IsValue(v) {
 		return false

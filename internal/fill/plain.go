@@ -19,8 +19,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// plainOn returns the plain executor of a text on the connection, nil where the text
-// has to be decided there.
+// plainOn returns the fast path ([execution.Plain]) for a text on the connection, nil
+// if the treatment of the text has to be decided there.
 func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *execution.Plain {
 	if s == nil {
 		return nil
@@ -42,21 +42,21 @@ func plainOn(ctx context.Context, s *execution.SeenText, c *execution.Conn) *exe
 	return f.Plain
 }
 
-// suitsPlain reports whether the plain executor may run: the transaction has changed no
-// tables and is not one that is made again, the table's facts are known, and no caller
-// records keys or traces.
+// suitsPlain reports whether the fast path may be used: the transaction has changed no
+// tables and is not one that is repeated after errors, the table's facts are known, and
+// no caller records keys or traces.
 func suitsPlain(ctx context.Context, p *execution.Plain, c *execution.Conn) bool {
 	return !c.Altered.On && c.Attempt == nil && execution.FactsOf(c, p.Table) != nil && !execution.IsWatched(ctx)
 }
 
 // ExpectsSkip reports whether the driver will probably answer driver.ErrSkip to a text
-// that Passes has just looked at, and that has a plain executor: database/sql then
-// prepares the text at once, and keys are drawn when the statement is executed.
+// that Passes has just looked at and that has a fast path. database/sql then prepares
+// the text at once, and keys are drawn when the statement is executed.
 func (c *Conn) ExpectsSkip(ctx context.Context, by session.Route, args int) bool {
 	return args > 0 && c.Skips[by].Any() && c.Can(by) && plainOn(ctx, c.Seen, &c.Conn) != nil && c.Skips[by].IsExpected()
 }
 
-// plainRun is one execution of a plain executor.
+// plainRun is one execution of a text by the fast path ([execution.Plain]).
 type plainRun struct {
 	*execution.Plain
 	conn    *execution.Conn
@@ -65,13 +65,13 @@ type plainRun struct {
 	sent    []driver.NamedValue
 	holes   bind.Holes
 	facts   *table.Facts
-	session bool // the first key goes as LAST_INSERT_ID(key)
+	session bool // the first key is sent as LAST_INSERT_ID(key)
 	first   driver.Value
-	keys    []driver.Value // where there are more than the first
+	keys    []driver.Value // set if there is more than one key
 }
 
-// draw gives the execution its keys. It reports false where the arguments do not
-// suit the text.
+// draw draws the keys and adds them to the arguments. It returns false if the arguments
+// do not fit the text.
 func (r *plainRun) draw(ctx context.Context) (suits bool, err error) {
 	c := r.conn
 	if len(r.args) > 0 && !driver.IsValue(r.args[0].Value) && isOption(r.args[0].Value) {
@@ -110,13 +110,14 @@ func textFor(p *execution.Plain, asSession bool) *execution.BoundText {
 	return &p.Bound[0]
 }
 
-// isOfSession reports whether the first key goes as LAST_INSERT_ID(key).
+// isOfSession reports whether the first key is sent as LAST_INSERT_ID(key).
 func isOfSession(p *execution.Plain, f *table.Facts) bool {
 	return p.Session && f.LastIDUnread && !f.NumbersOther &&
 		(p.Table.LastIDKey < 0 || p.In.Rows == 1 || p.Table.KeyColumns[p.Table.LastIDKey].IsAdjacent())
 }
 
-// execution returns the run as an execution, for the tasks that a run does not do.
+// execution returns the run as an [execution.Execution], for everything that the fast
+// path does not do itself.
 func (r *plainRun) execution() *execution.Execution {
 	drawn := r.keys
 	if drawn == nil {
@@ -129,8 +130,8 @@ func (r *plainRun) execution() *execution.Execution {
 	return x
 }
 
-// execPlain executes a text by its plain executor. It reports false where the text is
-// to be decided; nothing was done then.
+// execPlain executes a text by the fast path. done is false if the treatment of the
+// text has to be decided; then nothing was done.
 func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (res driver.Result, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || !c.Execs {
@@ -158,7 +159,7 @@ func execPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, ar
 	return res, true, err
 }
 
-// executed finishes an Exec.
+// executed finishes an Exec: it returns the result, and counts the INSERT.
 func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (driver.Result, error) {
 	if err == nil {
 		if answer, affected := r.answer(res); answer != nil {
@@ -173,18 +174,18 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// noteNumber is [outcome.noteNumber] for the run.
+// noteNumber records the number of the run, as [outcome.noteNumber] does.
 func (r *plainRun) noteNumber() {
 	if r.facts.Columns[r.Key].Counter != nil {
 		r.conn.Numbers.Note(r.Plan, r.facts)
 	}
 }
 
-// notAsked stands for a number of affected rows that was not asked for.
+// notAsked is the number of affected rows if it was not asked for.
 const notAsked = math.MinInt64
 
-// answer returns the result of an execution that has succeeded, nil where the result
-// has to be looked at more closely, and how many rows the driver says were affected.
+// answer returns the result of a successful execution, and how many rows were affected
+// according to the driver. The result is nil if it has to be examined more closely.
 func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int64) {
 	t := r.Table
 	tells := t.LastIDKey >= 0 && !r.session && !r.facts.NumbersOther
@@ -205,8 +206,8 @@ func (r *plainRun) answer(res driver.Result) (answer driver.Result, affected int
 	return outcome.WithSeveral(outcome.OwnResult{Result: res, Key: id}), affected
 }
 
-// count counts an execution that has succeeded. affected is as answer returns it. Most
-// statements store one row that has one key, and are counted by one counter.
+// count counts a successful execution. affected is what answer has returned. Most
+// statements store one row with one key, and are counted by a single counter.
 func (r *plainRun) count(res driver.Result, affected int64) {
 	if affected == notAsked {
 		var err error
@@ -223,8 +224,8 @@ func (r *plainRun) count(res driver.Result, affected int64) {
 	r.countOther(res, affected)
 }
 
-// countOther is count for any statement. Where each row is counted that was sent, and none
-// can have been left out or replaced, all keys are stored.
+// countOther counts any successful statement. If every row that was sent is counted,
+// and none can have been skipped or replaced, all keys are stored.
 func (r *plainRun) countOther(res driver.Result, affected int64) {
 	t := r.counts()
 	if r.In.Upsert.Conflict == plans.ConflictError && !r.facts.OwnConflicts && affected == int64(r.In.Rows) {
@@ -237,7 +238,7 @@ func (r *plainRun) countOther(res driver.Result, affected int64) {
 	x.Release(nil)
 }
 
-// tableTally returns the counts of the table.
+// tableTally returns the counts of INSERTs into the table.
 func (r *plainRun) tableTally() *report.TableTally {
 	t := r.Tally.Load()
 	if t == nil {
@@ -247,7 +248,8 @@ func (r *plainRun) tableTally() *report.TableTally {
 	return t
 }
 
-// counts returns the counts of the table, and adds the keys to them.
+// counts returns the counts of INSERTs into the table, after it has added the keys to
+// them.
 func (r *plainRun) counts() *report.TableTally {
 	t := r.tableTally()
 	n := uint64(r.holes.Counts[0])
@@ -257,7 +259,7 @@ func (r *plainRun) counts() *report.TableTally {
 	return t
 }
 
-// queryPlain is execPlain for a text that gives rows.
+// queryPlain does what execPlain does, for a text that returns rows.
 func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, args []driver.NamedValue) (rows driver.Rows, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || !c.Queries {
@@ -285,9 +287,9 @@ func queryPlain(ctx context.Context, c *execution.Conn, s *execution.SeenText, a
 	return rows, true, err
 }
 
-// queried finishes a Query.
+// queried finishes a Query: it returns the rows, and counts the INSERT.
 func (r *plainRun) queried(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	if err == nil && r.Table.KeyColumns[r.Key].Source != nil { // of a key that is no number of a sequence
+	if err == nil && r.Table.KeyColumns[r.Key].Source != nil { // the key is not a number of a counter
 		t := r.counts()
 		t.Ended.AddUnknown(report.CauseRows, 1)
 		return rows, nil

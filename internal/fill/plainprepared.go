@@ -8,12 +8,12 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 )
 
-// preparePlain prepares a text that has a plain executor. It reports false where the
-// text is to be decided; nothing was done then.
+// preparePlain prepares a text that has a fast path ([execution.Plain]). done is false
+// if the treatment of the text has to be decided; then nothing was done.
 func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText) (stmt driver.Stmt, done bool, err error) {
 	p := plainOn(ctx, s, c)
 	if p == nil || c.Parked.AnyInline() || s.Plain.Load().Home != nil && s.Engine.Dialect.Place.Tables != "" {
-		return nil, false, nil // or the text has to prove its meaning whenever it is executed
+		return nil, false, nil // or the text has to prove what its names mean at each execution
 	}
 	c.AlteredTables.Created = nil
 	asSession := isOfSession(p, execution.FactsOf(c, p.Table))
@@ -33,9 +33,9 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 	return stmt, true, err
 }
 
-// run returns a run of a prepared statement, and false if the execution is to be decided;
-// nothing was done then. An execution that was parked for the statement is executed
-// first.
+// run returns a run of the fast path for a prepared statement. suits is false if the
+// treatment of the execution has to be decided; then nothing was done. That is the case
+// while executions are parked, which have to be executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
 	if s.plain == nil || c.Parked.Any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !suitsPlain(ctx, s.plain, c) {

@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newPlain returns the plain executor of a plan, nil where another one is needed. The
-// answer depends on the plan and the policy alone.
+// newPlain returns the fast path for a plan, nil if the plan needs another executor.
+// The result depends only on the plan and the policy.
 func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	if p.Action != plans.Fill || p.AtExecution || p.Load || p.Ambiguous() || p.TooMany() || p.Placeholders() == 0 ||
 		p.Statements != 1 || len(p.Inserts) != 1 || len(p.Draws) != 1 || !p.Alone() || p.Counts() || p.ProvesOpen() || p.ByFunction() {
@@ -27,7 +27,7 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 	}
 	for j := range t.KeyColumns {
 		if bind.ExplicitKeys(p, nil, bind.Holes{}, 0, j).Any() {
-			return nil // which may raise a numbering
+			return nil // the text may raise a counter
 		}
 	}
 	if executor.Miscounts(tables, p) || k.Source == nil && executor.MayLeaveOut(p) {
@@ -37,15 +37,15 @@ func newPlain(tables *relation.Tables, p *plans.Plan) *execution.Plain {
 		IsOne: in.Rows == 1 && in.Upsert.Conflict == plans.ConflictError}
 }
 
-// newPlainText returns the plain executor of a text. One without plain means that the
-// text has none. known is false while this cannot be decided yet.
+// newPlainText returns the fast path for a text. If its field Plain is nil, the text
+// has none. known is false if that cannot be decided yet.
 func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *execution.PlainText, known bool) {
 	p := e.Plan(query)
 	if tables.Casing.Load() == session.CasingUnknown && tables.ExactCandidates != nil && e.CaseMatters(p) {
 		return nil, false
 	}
 	if e != tables.Engine.Load() {
-		return nil, false // it has just been found out how the case of names counts
+		return nil, false // it was just found out whether the server distinguishes the case of names
 	}
 	one := newPlain(tables, p)
 	if one == nil {
@@ -62,7 +62,7 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	}
 	switch {
 	case one.In.Name.Database != "", e.Policy.Schemas(), relation.StateNeedsSchema(t):
-		return new(execution.PlainText), true // its plan depends on the place
+		return new(execution.PlainText), true // the plan depends on the session's schema or search path
 	case !e.UsesPlace || !t.AsksCatalog:
 		return f, true
 	}
@@ -72,7 +72,8 @@ func newPlainText(tables *relation.Tables, e *table.Engine, query string) (f *ex
 	return f, true
 }
 
-// knownHome returns the place that the database is opened in, nil before it was asked.
+// knownHome returns the place (the schema or search path) in which the database was
+// opened, nil if it was not queried yet.
 func knownHome(tables *relation.Tables) *session.Location {
 	if tables.StatesOnConnection() {
 		return tables.Places.Of("")

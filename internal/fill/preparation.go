@@ -14,13 +14,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// preparation prepares a text with an INSERT.
+// preparation prepares a text that contains an INSERT.
 type preparation struct {
 	conn  *execution.Conn
 	query string
 }
 
-// prepare returns the prepared statement: the driver's own where it gets no keys.
+// prepare returns the prepared statement; it is the driver's own if it gets no keys.
 func (r *preparation) prepare(ctx context.Context) (driver.Stmt, error) {
 	return decided(r.conn, func() (driver.Stmt, error) { return r.prepareOnce(ctx) })
 }
@@ -62,7 +62,7 @@ func (r *preparation) prepareOnce(ctx context.Context) (driver.Stmt, error) {
 	return r.bound(ctx, s)
 }
 
-// bound prepares a statement whose keys are arguments.
+// bound prepares a statement whose keys are sent as arguments.
 func (r *preparation) bound(ctx context.Context, s *statement) (driver.Stmt, error) {
 	c, p := r.conn, s.plan
 	if p.NeedsParts() {
@@ -104,7 +104,7 @@ func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, e
 	return r.asItIs(ctx, e)
 }
 
-// kept prepares a statement whose text may bring keys that are followed.
+// kept prepares a statement whose text may bring keys above which a counter is raised.
 func (r *preparation) kept(ctx context.Context, p *plans.Plan, e execution.Event) (driver.Stmt, error) {
 	follows, err := executor.NewFollowing(ctx, r.conn, p, nil, bind.Holes{})
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *preparation) kept(ctx context.Context, p *plans.Plan, e execution.Event
 	return s.orError(err)
 }
 
-// asItIs prepares the application's own text.
+// asItIs prepares the application's own text, unchanged.
 func (r *preparation) asItIs(ctx context.Context, e execution.Event) (driver.Stmt, error) {
 	r.conn.Numbers.Prepared(r.query)
 	r.conn.Attempt.NoteOther(r.query)
@@ -129,8 +129,8 @@ func (r *preparation) asItIs(ctx context.Context, e execution.Event) (driver.Stm
 	return stmt, err
 }
 
-// load prepares a bulk load. Where the driver does not take rows as executions, one that
-// lacks a key is refused.
+// load prepares a bulk load. If the driver does not accept rows as executions, a load
+// without keys is refused.
 func (r *preparation) load(ctx context.Context, p *plans.Plan) (driver.Stmt, error) {
 	c := r.conn
 	c.Numbers.Last = nil
@@ -155,7 +155,7 @@ func (r *preparation) load(ctx context.Context, p *plans.Plan) (driver.Stmt, err
 		return nil, err
 	}
 	if stmt.NumInput() >= 0 {
-		// It is a statement like others, with no place for a row.
+		// The driver has prepared an ordinary statement, which accepts no rows.
 		_ = stmt.Close()
 		return r.withoutRows(ctx, p)
 	}
@@ -163,8 +163,8 @@ func (r *preparation) load(ctx context.Context, p *plans.Plan) (driver.Stmt, err
 	return l, nil
 }
 
-// withoutRows prepares a bulk load whose rows do not come as executions: it is kept when
-// it brings its keys, else refused.
+// withoutRows prepares a bulk load whose rows are not executions. It is sent unchanged
+// if it brings its keys, and otherwise refused.
 func (r *preparation) withoutRows(ctx context.Context, p *plans.Plan) (driver.Stmt, error) {
 	e, err := loadDirectly(ctx, r.query, &r.conn.DB.Stats, p)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// begin makes the execution of the statement with these arguments: the one that
-// was parked for it, or a new one. It is nil where the application's own text is executed.
+// begin returns the execution of the statement with these arguments, with its keys: the
+// one that was parked for it, or a new one. It is nil if the application's own text is
+// executed.
 func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	c := s.conn
 	if err := s.move(ctx); err != nil || s.asItIs {
@@ -32,7 +33,7 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 			return nil, err
 		}
 		if converts {
-			s.literal = true // until the session converts no more
+			s.literal = true // until the session no longer converts them
 			return s.again(ctx, args)
 		}
 	}
@@ -42,8 +43,8 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 		if x != nil && execution.EqualArgs(x.Args, args) && executor.Resume(ctx, x, args) {
 			return x, nil
 		}
-		// Another caller of the same transaction prepared the text in between,
-		// or executes it again: its keys may go out once.
+		// Another caller of the same transaction has prepared the text in between, or
+		// executes it again. Keys must be sent only once.
 		if s.plan.TooMany() {
 			return s.again(ctx, args)
 		}
@@ -69,14 +70,15 @@ func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execu
 	return s.fill(ctx, x)
 }
 
-// bindsBytes reports whether a plan has keys that are bytes.
+// bindsBytes reports whether a key of the plan consists of bytes.
 func bindsBytes(p *plans.Plan) bool {
 	return slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
 		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary
 	})
 }
 
-// beginKept is begin for a text that brings keys which are followed.
+// beginKept does what begin does, for a text that brings keys above which a counter is
+// raised.
 func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	x := s.execution(ctx, args, bind.Holes{})
 	x.Form.Kept = true
@@ -87,9 +89,9 @@ func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*e
 	return s.fill(ctx, x)
 }
 
-// fill gives an execution its keys, and raises the numberings that follow the keys that
-// it brings. If an execution that brings all of its keys is refused, and the policy lets
-// it be sent unchanged, it is sent without the raise.
+// fill draws the keys of an execution, and raises the counters that follow the keys
+// which it brings. If an execution that brings all of its keys is refused, and the
+// policy lets it be sent unchanged, it is sent without the raise.
 func (s *statement) fill(ctx context.Context, x *execution.Execution) (*execution.Execution, error) {
 	err := executor.Fill(ctx, x)
 	switch {
@@ -110,8 +112,8 @@ func (s *statement) fill(ctx context.Context, x *execution.Execution) (*executio
 	return x, nil
 }
 
-// move makes the plan anew where the session has gone to another place since it was
-// made, and the engine takes the table from there.
+// move makes the plan again if the session's schema or search path has changed since it
+// was made, and the engine looks up the table there.
 func (s *statement) move(ctx context.Context) error {
 	if s.found.at == nil {
 		return nil
@@ -152,21 +154,22 @@ func (s *statement) move(ctx context.Context) error {
 	return nil
 }
 
-// found is the place in which the names of a statement's plan have a meaning.
+// found is the place (the schema or search path) for which the names in a statement's
+// plan were looked up.
 type found struct {
 	at        *session.Location
-	doubts    int64 // how often the meaning that was found there had turned out to be wrong
-	temporary int   // how often a temporary table's name was noted on the connection
+	doubts    int64 // how often a meaning of a name there had turned out to be wrong
+	temporary int   // how often the name of a temporary table was recorded for the connection
 }
 
-// foundIn returns what names mean something by in a place.
+// foundIn returns the present state of a place, to be compared later.
 func foundIn(c *execution.Conn, at *session.Location) found {
 	return found{at, at.Doubts(), c.Temporary.Times}
 }
 
-// isElsewhere reports whether the names of the statement may mean other tables in a place
-// than those that it was made for. While its table gets no keys, each execution is decided
-// again.
+// isElsewhere reports whether the statement's names may mean other tables in a place
+// than when its plan was made. It also returns true while the statement's table gets no
+// keys, so that each execution is decided again.
 func isElsewhere(s *statement, at *session.Location) bool {
 	return s.found != foundIn(s.conn, at) || s.asItIs
 }
@@ -178,8 +181,8 @@ func (s *statement) execution(ctx context.Context, args []driver.NamedValue, h b
 	return x
 }
 
-// again draws keys for one more execution of a text that has room for literals
-// only, and prepares it with them.
+// again draws keys for one more execution of a text that can have keys only as
+// literals, and prepares the text with them.
 func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	h, err := holesOf(s.plan, args)
 	if err != nil {
@@ -200,7 +203,7 @@ func (s *statement) again(ctx context.Context, args []driver.NamedValue) (*execu
 	return x, nil
 }
 
-// replace prepares another text instead of the statement's.
+// replace prepares another text, and closes the statement that was prepared before.
 func (s *statement) replace(ctx context.Context, text string) error {
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {
@@ -211,9 +214,9 @@ func (s *statement) replace(ctx context.Context, text string) error {
 	return old.Close()
 }
 
-// of returns the driver's statement for an execution. One whose keys are literals is
-// prepared anew where it has got others than it was prepared with. Where every key is
-// the caller's own, no transaction has to be open.
+// of returns the driver's statement for an execution. If the keys are literals, and
+// other ones than in the prepared text, the text is prepared again. If the caller
+// brings every key, the statement need not prove that a transaction is open.
 func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt, error) {
 	if x.Form.FromFirst {
 		return s.numberedFrom(ctx, x.Outgoing.Text)
@@ -238,8 +241,8 @@ func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt
 	return s.unproven, nil
 }
 
-// numberedFrom prepares a text with its first number in it, instead of the last such
-// text.
+// numberedFrom prepares a text that contains its first number, and closes the last such
+// statement.
 func (s *statement) numberedFrom(ctx context.Context, text string) (driver.Stmt, error) {
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

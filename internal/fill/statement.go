@@ -19,48 +19,49 @@ import (
 
 // statement is a prepared statement whose executions get keys.
 type statement struct {
-	driver.Stmt // the driver's, of the changed text
+	driver.Stmt // the driver's statement, with the changed text
 	conn        *execution.Conn
 	plan        *plans.Plan
 	query       string
-	sends       bool // executions that fill a key have the text with LAST_INSERT_ID(key)
+	sends       bool // executions that fill a key use the text with LAST_INSERT_ID(key)
 	session     bool // the driver's statement has that text
 
-	// literal reports whether the text has the keys of one execution as literals, because
-	// database/sql prepares what the driver would not execute directly; text is that
-	// text, and once is that execution until it has run.
+	// literal reports whether the text contains the keys of one execution as literals,
+	// because database/sql has to prepare what the driver would not execute directly. text
+	// is that text, and once is that execution until it has run.
 	literal bool
 	text    string
 	once    *execution.Execution
 
-	// plain executes it where its key needs nothing of the transaction; nil elsewhere.
+	// plain executes the statement by the fast path, if its key needs nothing of the
+	// transaction; otherwise it is nil.
 	plain *execution.Plain
 
-	// found is the place in which the names had a meaning when the plan was made, if they
-	// may mean other tables when it is executed; otherwise it has no place.
+	// found is the place (the schema or search path) for which the plan was made, if the
+	// names may mean other tables when the statement is executed; otherwise found.at is
+	// nil.
 	found found
 
-	others otherTexts // for other places
+	others otherTexts // for other schemas or search paths of the session
 
-	// asItIs reports whether the application's own text is executed, since the table that
-	// its name means in the session's present place gets no keys.
+	// asItIs reports whether the application's own text is executed, because the table
+	// that its name means in the session's present schema gets no keys.
 	asItIs bool
 
-	// unproven is the driver's statement for the text without the proof that a
-	// transaction is open, for executions that draw no key of theirs; nil until there is
-	// one.
+	// unproven is the driver's statement for the text without the proof that a transaction
+	// is open, for executions that draw no key; nil until it is needed.
 	unproven driver.Stmt
 
-	// numbered is the driver's of the text that the engine numbered rows of last; nil
-	// until there is one. See engineNumbered.
+	// numbered is the driver's statement for the last text whose rows the engine has
+	// numbered; nil until there is one. See engineNumbered.
 	numbered driver.Stmt
 
-	// kept reports whether the text is the application's own, which brings keys that are
-	// followed.
+	// kept reports whether the text is the application's own, and brings keys above which
+	// a counter is raised.
 	kept bool
 
-	// dry reports whether the text is the application's own: an execution is only decided
-	// and counted.
+	// dry reports whether the text is the application's own because of a dry run: an
+	// execution is only decided and counted.
 	dry bool
 }
 
@@ -72,7 +73,7 @@ var (
 	_ driver.ColumnConverter   = (*statement)(nil)
 )
 
-// orError returns the statement, or the error that its preparation ended in.
+// orError returns the statement, or err if the preparation has failed with it.
 func (s *statement) orError(err error) (driver.Stmt, error) {
 	if err != nil {
 		return nil, err
@@ -80,8 +81,8 @@ func (s *statement) orError(err error) (driver.Stmt, error) {
 	return s, nil
 }
 
-// NumInput returns the number of the caller's arguments, so that database/sql
-// counts them as without us.
+// NumInput returns the number of the caller's arguments, so that database/sql checks
+// that number as it does without keyfill.
 func (s *statement) NumInput() int {
 	n := s.Stmt.NumInput()
 	if n < 0 || isOwnText(s) {
@@ -90,11 +91,11 @@ func (s *statement) NumInput() int {
 	return n - bind.Added(s.plan, s.session)
 }
 
-// isOwnText reports whether the driver's statement takes the arguments of the application
-// and no others.
+// isOwnText reports whether the driver's statement needs exactly the arguments of the
+// application.
 func isOwnText(s *statement) bool { return s.literal || s.dry || s.kept || s.asItIs }
 
-// Close closes the driver's statements.
+// Close closes all statements of the driver.
 func (s *statement) Close() error {
 	err := s.Stmt.Close()
 	for _, more := range append(slices.Collect(maps.Values(s.others)), s.unproven, s.numbered) {
@@ -206,7 +207,7 @@ func (s *statement) SendQuery(ctx context.Context, x *execution.Execution) (driv
 	return rows, err
 }
 
-// dryRun decides an execution, counts it and logs the decision.
+// dryRun decides how an execution would be treated, counts it and logs the decision.
 func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	db := s.conn.DB
 	h, err := holesOf(s.plan, args)
@@ -221,18 +222,19 @@ func (s *statement) dryRun(ctx context.Context, args []driver.NamedValue) {
 	}
 }
 
-// Exec is ExecContext for callers without a context.
+// Exec executes as ExecContext does, for callers without a context.
 func (s *statement) Exec(args []driver.Value) (driver.Result, error) {
 	return s.ExecContext(context.Background(), session.NamedValues(args))
 }
 
-// Query is QueryContext for callers without a context.
+// Query queries as QueryContext does, for callers without a context.
 func (s *statement) Query(args []driver.Value) (driver.Rows, error) {
 	return s.QueryContext(context.Background(), session.NamedValues(args))
 }
 
-// CheckNamedValue asks the checker that database/sql would ask: the driver's statement,
-// else its connection. After driver.ErrSkip it goes on with ColumnConverter.
+// CheckNamedValue calls the checker that database/sql would call: the driver's
+// statement, or else its connection. If that returns driver.ErrSkip, database/sql goes
+// on with ColumnConverter.
 func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 	c, ok := s.Stmt.(driver.NamedValueChecker)
 	if !ok {
@@ -245,8 +247,8 @@ func (s *statement) CheckNamedValue(nv *driver.NamedValue) error {
 	return err
 }
 
-// ColumnConverter is asked by the caller's index of an argument, the driver's
-// statement by the index that it travels at.
+// ColumnConverter returns the driver's converter for an argument. index is the caller's
+// index; the driver is asked for the index at which the argument is sent.
 func (s *statement) ColumnConverter(index int) driver.ValueConverter {
 	if c, ok := s.Stmt.(driver.ColumnConverter); ok {
 		return c.ColumnConverter(s.final(index))
@@ -254,7 +256,7 @@ func (s *statement) ColumnConverter(index int) driver.ValueConverter {
 	return driver.DefaultParameterConverter
 }
 
-// final returns the index at which the caller's argument travels.
+// final returns the index at which the caller's argument is sent.
 func (s *statement) final(index int) int {
 	if isOwnText(s) {
 		return index

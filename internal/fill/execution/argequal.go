@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// equalValues compares two arguments of the basic types of a driver, among
-// which go-sql-driver counts uint64 and json.RawMessage, and of other types that are
-// numbers, texts or bytes; any other type may not be comparable, and equals nothing.
+// equalValues reports whether two arguments are equal, if they have a basic type of a
+// driver (go-sql-driver/mysql also accepts uint64 and json.RawMessage), or another type
+// of numbers, texts or bytes. Values of any other type may not be comparable, and are
+// never equal.
 func equalValues(x, y driver.Value) bool {
 	switch x := x.(type) {
 	case nil:
@@ -43,8 +44,9 @@ func equalValues(x, y driver.Value) bool {
 	return reflect.TypeOf(x) == reflect.TypeOf(y) && isPlainValue(reflect.TypeOf(x)) && x == y
 }
 
-// isPlainValue reports whether values of a type are numbers, texts or bytes that Go compares
-// without looking elsewhere: a driver such as pgx takes an int or a [16]byte as it is.
+// isPlainValue reports whether a type consists of numbers, texts or bytes without
+// pointers, so that Go compares the whole value. A driver such as pgx accepts an int or
+// a [16]byte as it is.
 func isPlainValue(t reflect.Type) bool {
 	switch k := t.Kind(); {
 	case reflect.Bool <= k && k <= reflect.Float64 && k != reflect.Uintptr, k == reflect.String:

@@ -5,15 +5,17 @@ import (
 	"time"
 )
 
-// AsidePatience is how long a statement that has succeeded waits for the queries about
-// its rows.
+// AsidePatience is how long a statement that has succeeded waits for queries about its
+// rows.
 const AsidePatience = 10 * time.Second
 
-// Aside returns the context of questions about a statement that has succeeded: a
-// caller whose time is up just then is not to lose the connection for them.
+// Aside returns a context for queries about a statement that has succeeded: if the
+// caller's context ends just then, the queries still run, and the connection is not
+// lost.
 func Aside(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), AsidePatience)
 }
 
-// AskedAgain is after how long a table whose rows could not be read is asked again.
+// AskedAgain is how long to wait before a table is queried again whose rows could not
+// be read.
 const AskedAgain = time.Minute

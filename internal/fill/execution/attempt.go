@@ -11,24 +11,24 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Attempt is one attempt of a transaction that is made again after an error: the
-// statements that were sent in it, and the keys of the attempts before. Its connection
+// Attempt is one attempt of a transaction that is repeated after an error: it holds the
+// statements that were sent in it, and the keys of earlier attempts. The connection
 // writes to it while the transaction is open.
 type Attempt struct {
-	DB     *Database    // nil where the transaction was not begun on a connection of keyfill's
-	before []*Execution // of the attempts before, whose keys were not handed over yet
-	filled int          // executions that were to get keys so far
+	DB     *Database    // nil if the transaction was not begun on a connection of keyfill's
+	before []*Execution // executions of earlier attempts whose keys were not given to a repetition yet
+	filled int          // how many executions in this attempt were to get keys so far
 
-	Sent  []*Execution // that got keys which a retry may have, in their order
-	Keyed []*Execution // of these, those that have succeeded
-	Other bool         // something else may be stored, or keys do not prove which rows are stored
+	Sent  []*Execution // executions that got keys which a repetition may use, in order
+	Keyed []*Execution // the executions in Sent that have succeeded
+	Other bool         // another statement may have stored something, or the keys do not prove which rows are stored
 
-	Ends   uint64 // session.Conn.Ends when the transaction has begun
-	Saved  bool   // it has begun with a savepoint, which exists until the transaction ends
-	Parts  bool   // it has ended before its end, so that a part may be stored
-	undone bool   // the server has answered the COMMIT, and has not stored anything
-	Place  string // where the session was then: see [session.Location]
-	Number string // of the transaction, as the engine numbers it; empty if not known
+	Ends   uint64 // the value of session.Conn.Ends when the transaction began
+	Saved  bool   // the transaction began with a savepoint, which exists until it ends
+	Parts  bool   // the transaction ended before the Commit, so a part of it may be stored
+	undone bool   // the server has answered the COMMIT, but has stored nothing
+	Place  string // the place (schema or search path) of the session when the transaction began: see [session.Location]
+	Number string // the engine's number for the transaction; empty if it is not known
 
 	State atomic.Uint32
 }
@@ -38,22 +38,23 @@ const (
 	attemptOpen       uint32 = iota
 	AttemptRolledBack        // no COMMIT was sent
 	AttemptCommitting        // the COMMIT was sent
-	AttemptCommitted         // and has succeeded
+	AttemptCommitted         // the COMMIT has succeeded
 )
 
-// MaxSent bounds the executions of one attempt whose keys are kept.
+// MaxSent is the greatest number of executions of one attempt whose keys are kept.
 const MaxSent = 10_000
 
-// AttemptKey is the key of a context that holds the attempt of its transaction.
+// AttemptKey is the context key for the Attempt of a transaction.
 type AttemptKey struct{}
 
-// AttemptOf returns the attempt that a transaction is begun for, nil for most.
+// AttemptOf returns the Attempt for which a transaction is begun, nil for most
+// transactions.
 func AttemptOf(ctx context.Context) *Attempt {
 	a, _ := ctx.Value(AttemptKey{}).(*Attempt)
 	return a
 }
 
-// NextAttempt returns the attempt after another one, which has stored nothing. a may be
+// NextAttempt returns the Attempt that follows a, which has stored nothing. a may be
 // nil.
 func NextAttempt(a *Attempt) *Attempt {
 	if a == nil {
@@ -65,9 +66,10 @@ func NextAttempt(a *Attempt) *Attempt {
 // AttemptSavepoint is the name of keyfill's savepoint, which no application uses.
 const AttemptSavepoint = "keyfill_attempt"
 
-// Retry gives an execution the keys of the same statement in an attempt before, and
-// reports whether there are some: of one with the same text and equal arguments, else of
-// the one that stood at the same place, if its text and its rows are the same.
+// Retry gives an execution the keys that the same statement had in an earlier attempt,
+// and reports whether there were any. It prefers a statement with the same text and
+// equal arguments; otherwise it uses the one at the same position, if its text and its
+// rows are the same.
 func (a *Attempt) Retry(x *Execution) bool {
 	if a == nil {
 		return false
@@ -90,7 +92,7 @@ func (a *Attempt) Retry(x *Execution) bool {
 	return handOver(b, x)
 }
 
-// NoteOther notes a text that is sent, or prepared, unchanged. a may be nil.
+// NoteOther records that a text is sent, or prepared, unchanged. a may be nil.
 func (a *Attempt) NoteOther(query string) {
 	if a != nil && !session.IsRead(a.DB.Dialect(), query) {
 		a.Other = true
@@ -110,7 +112,8 @@ const (
 
 func (n *numbered) IsTold() bool { return n.told.Load() == numbersTold }
 
-// Ask asks once, outside of a transaction: an error inside would end it.
+// Ask queries that once, outside of a transaction: an error inside would abort the
+// transaction.
 func (n *numbered) Ask(ctx context.Context, c *Conn) {
 	t := &c.DB.Dialect().Transactions
 	if t.Number == "" || n.told.Load() != numbersUnknown || c.Tx != session.Outside {
@@ -127,9 +130,10 @@ func (n *numbered) Ask(ctx context.Context, c *Conn) {
 	n.told.Store(told)
 }
 
-// BeforeEnd notes whether a text has ended the transaction before. Not each text that may
-// have done so has, such as DDL that has failed, and joined keys leave it unknown after a
-// deadlock.
+// BeforeEnd records whether a text has ended the transaction before its Commit or
+// Rollback. Some texts that could end it do not, such as DDL that fails, and with
+// joined keys (drawn in the transaction) that is not known after a deadlock. So
+// BeforeEnd asks the engine whether the savepoint still exists.
 func (a *Attempt) BeforeEnd(ctx context.Context, c *Conn) {
 	a.Parts = c.Ends != a.Ends && c.Tx != session.Unknown
 	if a.Parts && a.Saved {
@@ -140,12 +144,12 @@ func (a *Attempt) BeforeEnd(ctx context.Context, c *Conn) {
 	}
 }
 
-// AfterEnd notes the driver's answer to the Commit or Rollback. A transaction that a Commit
-// has left open is rolled back: SQLite leaves it so where the database is busy.
+// AfterEnd records the driver's answer to the Commit or Rollback. A transaction that a
+// Commit has left open is rolled back: SQLite leaves it open if the database is busy.
 //
 // PostgreSQL answers ROLLBACK to the COMMIT of a transaction in which a statement has
-// failed, of which drivers make errors of their own. A connection that is in use after
-// such an error has read the answer.
+// failed, and drivers turn that into errors of their own. If the connection can still
+// be used after such an error, it has read the answer.
 func (a *Attempt) AfterEnd(ctx context.Context, c *Conn, commits bool, err error) {
 	aborts := c.DB.Dialect().ErrorsAbort
 	switch {
@@ -163,7 +167,7 @@ func (a *Attempt) AfterEnd(ctx context.Context, c *Conn, commits bool, err error
 	}
 }
 
-// IsUndone reports whether the error of a COMMIT is the engine's word that it has stored
+// IsUndone reports whether the error of a COMMIT means that the engine has stored
 // nothing.
 func (a *Attempt) IsUndone(err error) bool {
 	if a.undone {
@@ -177,13 +181,13 @@ func (a *Attempt) IsUndone(err error) bool {
 	return d.ErrorsAbort || class.Transient() || class.Final() || class == dialect.ErrorDuplicate
 }
 
-// IsTransient reports whether a transaction that met an error of the engine may succeed
-// when it is made again.
+// IsTransient reports whether a transaction that has met an error of the engine may
+// succeed when it is repeated.
 func (a *Attempt) IsTransient(err error) bool {
 	return sqlcode.ClassOf(a.DB.Dialect(), err).Transient()
 }
 
-// FateOf returns the question whether a transaction has committed.
+// FateOf returns the query whether a transaction has committed.
 func FateOf(t *dialect.Transactions, number string) string {
 	return strings.Replace(t.Fate, "%", number, 1)
 }

@@ -10,16 +10,18 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// A statement is sent again, by database/sql on another connection when a driver returns
-// driver.ErrBadConn, and by the program after an error such as a deadlock. Under a
-// recorder the second attempt gets the keys of the first, if it is surely the same
-// statement and the end of the first attempt cannot have given its keys back.
+// A statement may be sent again: by database/sql, on another connection, when a driver
+// returns driver.ErrBadConn, and by the program after an error such as a deadlock.
+// Under a recorder the second attempt gets the keys of the first attempt, if it is
+// certainly the same statement and no rollback of the first attempt can have returned
+// its keys.
 
-// MaxLost bounds the executions that a recorder keeps for a retry.
+// MaxLost is the greatest number of executions that a recorder keeps for a repetition.
 const MaxLost = 1000
 
-// Lose keeps an execution that has stored nothing, or that ended in driver.ErrBadConn,
-// for its retry. Without a recorder nothing is kept.
+// Lose keeps an execution that has stored nothing, or that failed with
+// driver.ErrBadConn, so that its repetition gets its keys. It does nothing without a
+// recorder.
 func (r *Recorder) Lose(x *Execution) {
 	if r == nil || !x.IsRepeatable() {
 		return
@@ -34,8 +36,8 @@ func (r *Recorder) Lose(x *Execution) {
 	r.lost = append(r.lost, x)
 }
 
-// Retry gives an execution the keys of a lost one of the same statement, and reports
-// whether there was one. They are handed over once.
+// Retry gives an execution the keys of a kept execution of the same statement, and
+// reports whether there was one. Keys are given to one repetition only.
 func (r *Recorder) Retry(x *Execution) bool {
 	if r == nil || !x.IsRepeatable() {
 		return false
@@ -56,21 +58,22 @@ func (r *Recorder) Retry(x *Execution) bool {
 	return false
 }
 
-// IsRepeatable reports whether a retry of the execution may have its keys: they were
-// drawn for it, no transaction can give them back, and their number is in the text.
+// IsRepeatable reports whether a repetition of the execution may use its keys: they
+// were drawn for it, no rollback can return them, and the text determines how many
+// there are.
 func (x *Execution) IsRepeatable() bool {
 	return !x.Form.Kept && !x.Form.Joined && !x.Plan.Counts() && x.isAutonomous() && !x.Follows.IsBefore(x.Plan)
 }
 
-// isSameText reports whether two executions are of the same text, and draw the same keys
-// for it. The arguments are not compared.
+// isSameText reports whether two executions have the same text and draw the same keys
+// for it. It does not compare the arguments.
 func isSameText(x, y *Execution) bool {
 	return x.Conn.DB == y.Conn.DB && x.Query == y.Query && x.Drawn.Values == y.Drawn.Values &&
 		table.SameColumns(x.Plan, y.Plan) && x.Holes.Equal(y.Holes)
 }
 
-// handOver gives the keys of an execution to its retry. It reports false where another one
-// has them already.
+// handOver gives the keys of an execution to its repetition. It returns false if
+// another repetition has got them already.
 func handOver(from, to *Execution) bool {
 	if !from.Handed.CompareAndSwap(false, true) {
 		return false
@@ -82,8 +85,8 @@ func handOver(from, to *Execution) bool {
 	return true
 }
 
-// OwnArgs returns a copy of arguments, which belong to the program once the statement has
-// been sent.
+// OwnArgs returns a copy of the arguments, since the originals belong to the program
+// after the statement has been sent.
 func OwnArgs(args []driver.NamedValue) []driver.NamedValue {
 	args = slices.Clone(args)
 	for i := range args {
@@ -97,7 +100,7 @@ func OwnArgs(args []driver.NamedValue) []driver.NamedValue {
 	return args
 }
 
-// isAutonomous reports whether no transaction can give the keys back.
+// isAutonomous reports whether no rollback can return the keys.
 func (x *Execution) isAutonomous() bool {
 	for _, d := range x.Plan.Draws {
 		k := &table.Of(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key]
@@ -108,8 +111,9 @@ func (x *Execution) isAutonomous() bool {
 	return true
 }
 
-// IsBadConn reports whether database/sql will try again.
+// IsBadConn reports whether database/sql will try again on another connection.
 func IsBadConn(err error) bool { return errors.Is(err, driver.ErrBadConn) }
 
-// IsUntaken reports whether database/sql comes with a statement again that has ended in err.
+// IsUntaken reports whether database/sql will send a statement again that has failed
+// with err.
 func IsUntaken(err error) bool { return err == driver.ErrSkip || IsBadConn(err) }

@@ -7,15 +7,15 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// bringing records whether the executions of a text, whose arguments decide it, bring its
-// keys. A text that is prepared before that is known is prepared for executions like the
-// last one.
+// bringing records whether executions of a text bring its keys, if their arguments
+// decide that. A text that is prepared before the arguments are known is prepared for
+// executions like the last one.
 type bringing struct {
 	query  string
 	filled bool
 }
 
-// Note notes whether the arguments of an execution bring its keys.
+// Note records whether the arguments of an execution bring its keys.
 func (b *bringing) Note(p *plans.Plan, query string, args []driver.NamedValue) {
 	if !p.AtExecution || !p.Session() {
 		return
@@ -24,7 +24,8 @@ func (b *bringing) Note(p *plans.Plan, query string, args []driver.NamedValue) {
 	*b = bringing{query, err == nil && h.Any()}
 }
 
-// Fills reports whether the next execution of a text probably fills a key.
+// Fills reports whether the next execution of a text will probably be filled with a
+// key.
 func (b *bringing) Fills(p *plans.Plan, query string) bool {
 	return !p.AtExecution || p.Action == plans.Fill || b.query == query && b.filled
 }

@@ -12,39 +12,40 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Conn is the state of a connection: its session, the keys that are drawn on it, and
+// Conn is the state of a connection: its session, the counters that are used on it, and
 // the executions that keyfill keeps for it.
 //
-// A text comes in by Passes. One that passes goes on by ExecPassed, QueryPassed or
-// PreparePassed, any other by ExecText, QueryText or PrepareText.
+// Passes looks at each text first. A text that is passed unchanged goes on to
+// ExecPassed, QueryPassed or PreparePassed, any other text to ExecText, QueryText or
+// PrepareText.
 type Conn struct {
 	keys.Conn
 	DB *Database
 
 	Parked   parked
-	spare    *Execution // an ended execution for reuse, or nil
-	Seen     *SeenText  // of the text that is about to be executed or prepared; nil where nothing is remembered
+	spare    *Execution // a finished execution for reuse, or nil
+	Seen     *SeenText  // the facts about the text that is about to be executed or prepared; nil if it is not remembered
 	KeyRoom  [1]driver.Value
-	Unread   []*Execution // that are counted when their rows have ended
+	Unread   []*Execution // executions that are counted when the caller has read their rows
 	Recorded Recorded
-	Attempt  *Attempt // whose transaction is open; nil for most
-	Front    *Front   // of the batch to which a text is being added; nil elsewhere
-	Brings   bringing // of the last such execution
+	Attempt  *Attempt // the attempt whose transaction is open; nil for most transactions
+	Front    *Front   // of the batch to which a text is being added; nil outside of batches
+	Brings   bringing // whether the last execution that could bring keys did
 
 	Numbers SessionNumbers
 
-	// LogsRows reports that the server was asked, and has no log of statements for
-	// replicas.
+	// LogsRows reports that the server was asked, and does not log statements (instead of
+	// rows) for replicas.
 	LogsRows bool
 }
 
-// Wrap makes c the connection conn of the driver.
+// Wrap makes c use the driver's connection conn.
 func (c *Conn) Wrap(conn driver.Conn, db *Database) {
 	c.DB, c.Parked.conn, c.Numbers.conn = db, c, c
 	c.Conn.Open(conn, db.Sources)
 }
 
-// Connect is [fill.Database.Connect] for c.
+// Connect does what [fill.Database.Connect] does, for c.
 func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connector) error {
 	conn, err := parent.Connect(ctx)
 	if err != nil {
@@ -52,9 +53,9 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 	}
 	c.Wrap(conn, db)
 	if db.Engine.Load() == nil && policy.Mode(db.Mode.Load()) != policy.ModeOff {
-		// On a connection that was not used yet: later the question would change
-		// what ROW_COUNT() and FOUND_ROWS() say. Without an answer it is asked
-		// again when it matters.
+		// Ask on a new connection: later the query would change what ROW_COUNT() and
+		// FOUND_ROWS() return. If there is no answer, the server is asked again when it
+		// matters.
 		_, _ = c.AskEngine(ctx)
 	}
 	c.SetUpSQLite(ctx)
@@ -65,8 +66,9 @@ func (c *Conn) Connect(ctx context.Context, db *Database, parent driver.Connecto
 	return nil
 }
 
-// SendsLastInsertID queries the facts about the tables of a plan, and reports whether an
-// execution that fills a key has the text with LAST_INSERT_ID(key).
+// SendsLastInsertID queries the facts about the tables of a plan, and reports whether
+// an execution that fills a key is sent with the text in which the key is
+// LAST_INSERT_ID(key).
 func (c *Conn) SendsLastInsertID(ctx context.Context, p *plans.Plan) (bool, error) {
 	quiet := true
 	for i := range p.Inserts {
@@ -81,25 +83,25 @@ func (c *Conn) SendsLastInsertID(ctx context.Context, p *plans.Plan) (bool, erro
 	return p.Session() && quiet, nil
 }
 
-// PreparesFirst reports whether a driver may want a statement with arguments to be
-// prepared.
+// PreparesFirst reports whether the driver may want a statement with this number of
+// arguments to be prepared first.
 func (c *Conn) PreparesFirst(by session.Route, args int) bool {
 	return args > 0 && !c.DB.Driver.Executes || !c.Can(by)
 }
 
-// After a deadlock, or a failed serialization, a program rolls its transaction back and
-// sends all of it again. If a transaction has surely stored nothing, its executions under
-// a recorder are parked for that, as failed executions are.
+// After a deadlock, or a failed serialization, a program rolls back its transaction and
+// sends all of it again. If a transaction has certainly stored nothing, its executions
+// under a recorder are kept for that, as failed executions are.
 
-// Recorded are the executions under recorders that were sent in the transaction that is
-// open on a connection, in their order.
+// Recorded holds the executions under recorders that were sent in the open transaction
+// of a connection, in order.
 type Recorded struct {
 	Executions []*Execution
-	Ends       uint64 // session.Conn.Ends since the first of them
-	Whole      bool   // no event but the Commit or Rollback of now can have stored them
+	Ends       uint64 // the value of session.Conn.Ends when the first of them was sent
+	Whole      bool   // nothing except the present Commit or Rollback can have stored them
 }
 
-// Clear forgets all of them.
+// Clear removes all executions.
 func (o *Recorded) Clear() {
 	clear(o.Executions)
 	o.Executions = o.Executions[:0]

@@ -5,8 +5,8 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// Database is keyfill at work on one database: its engine, settings and sources, the
-// texts that were seen, and the counts of their outcomes.
+// Database holds what keyfill knows about one database: its engine, settings and
+// sources, the texts that were seen, and the counts of outcomes.
 type Database struct {
 	*keys.Sources
 

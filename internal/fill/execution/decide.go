@@ -12,15 +12,15 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Decide returns the plan of a statement that may get keys, or may bring some that are
-// followed. It is nil if the statement is sent unchanged, which then counts as the event.
-// prepares reports whether the plan is one of a prepared statement.
+// Decide returns the plan of a statement that may get keys, or may bring keys above
+// which a counter is raised. The plan is nil if the statement is sent unchanged; it is
+// counted as the event then. prepares reports whether the statement is prepared.
 func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*plans.Plan, Event, error) {
 	db := c.DB
 	engine := db.Engine.Load()
 	if engine == nil {
 		if policy.Mode(db.Mode.Load()) == policy.ModeOff {
-			// Off asks the server nothing.
+			// In the mode off the server is asked nothing.
 			return nil, Event{}, nil
 		}
 		var err error
@@ -64,9 +64,9 @@ func isIndifferent(engines []*table.Engine, query string) bool {
 	return true
 }
 
-// Settle reports whether a statement whose holes are known is filled. If not, it returns
-// what the statement counts as: kept because no place takes a key, or withheld because of
-// the mode.
+// Settle reports whether a statement is filled whose holes (the places for keys) are
+// known. If not, it returns the event as which the statement is counted: kept because
+// no place needs a key, or sent unchanged because of the mode.
 func Settle(tables *relation.Tables, p *plans.Plan, h bind.Holes) (e Event, fills bool) {
 	mode := Cautious(tables, p)
 	if mode == policy.ModeFill && (h.Any() || p.ByFunction()) {

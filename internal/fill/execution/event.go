@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Event is one statement to count and to report.
+// Event describes one statement, to be counted and reported.
 type Event struct {
-	Counts   bool // false: there is nothing to count
+	Counts   bool // false means that nothing is counted
 	Table    string
 	Owner    *table.Table
 	Action   plans.Action
@@ -24,15 +24,15 @@ type Event struct {
 	Offset   int
 	Mode     policy.Mode
 	Withheld bool
-	Rest     []Event // of the other INSERTs of the text
+	Rest     []Event // the events of the other INSERTs in the text
 
-	// worked is the plan of an INSERT that is kept for an expression in a key's
-	// place, which an option of the driver may change.
+	// Worked is the plan of an INSERT that is kept because an expression stands where the
+	// key belongs. An option of the driver may change that expression.
 	Worked *plans.Plan
 }
 
-// Events returns the event of a text: filled if it takes keys, else kept. The event is
-// about the first INSERT, and its rest about the others. rows is as for keys.Draw.
+// Events returns the event of a text: Fill if it takes keys, else Keep. It is about the
+// first INSERT, and its Rest about the other INSERTs. rows is as for keys.Draw.
 func Events(p *plans.Plan, h bind.Holes, rows map[int]int64) Event {
 	first := Event{Counts: true, Table: p.Inserts[0].Target.Table, Owner: table.Of(&p.Inserts[0]), Action: plans.Keep}
 	for i := range p.Inserts[1:] {
@@ -68,7 +68,7 @@ func Events(p *plans.Plan, h bind.Holes, rows map[int]int64) Event {
 }
 
 // Withheld returns the event of a text that is sent unchanged because of a mode, or
-// because it takes no key.
+// because it needs no key.
 func Withheld(p *plans.Plan, h bind.Holes, mode policy.Mode) Event {
 	first := Events(p, h, nil)
 	first.withhold(mode)
@@ -84,7 +84,7 @@ func (e *Event) withhold(mode policy.Mode) {
 	}
 }
 
-// addAlone counts the event of the first INSERT of the text, which got no key.
+// addAlone counts the event of the first INSERT in the text, which got no key.
 func (e *Event) addAlone(c *report.Tally) {
 	if e.Action == plans.Pass {
 		c.Passed.Add(1)
@@ -104,7 +104,7 @@ func (e *Event) addAlone(c *report.Tally) {
 	}
 }
 
-// CauseOf returns the cause of a driver's error.
+// CauseOf returns the cause to report for an error of the driver.
 func CauseOf(err error) report.Cause {
 	switch {
 	case sqlcode.Answered(err):

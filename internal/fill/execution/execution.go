@@ -11,7 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// HasNumbers reports whether the execution has keys that a duplicate may be about.
+// HasNumbers reports whether the execution has keys from a counter, about which a
+// duplicate-key error may be.
 func (x *Execution) HasNumbers() bool {
 	for i, d := range x.Plan.Draws {
 		if x.Holes.Counts[i] > 0 && table.Of(&x.Plan.Inserts[d.Insert]).KeyColumns[d.Key].Source == nil {
@@ -21,30 +22,30 @@ func (x *Execution) HasNumbers() bool {
 	return false
 }
 
-// OwnConflicts reports whether the table may leave out or replace rows although the
-// statement does not ask for it.
+// OwnConflicts reports whether the table's definition may make the engine skip or
+// replace rows, although the statement does not ask for that.
 func (x *Execution) OwnConflicts() bool {
 	f := FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0]))
 	return f != nil && f.OwnConflicts
 }
 
 // Execution is one logical execution of a statement that gets keys, or that brings keys
-// which are followed: the call, the keys, and the text and arguments to send. The keys
-// are drawn once for it, whatever detour database/sql takes. Its executor draws them and
-// sends it.
+// above which a counter is raised: it holds the call, the keys, and the text and
+// arguments to send. The keys are drawn once for it, however often database/sql sends
+// it. Its executor draws them and sends it.
 type Execution struct {
 	Conn  *Conn
 	Plan  *plans.Plan
-	Query string              // as the application sent it
-	Args  []driver.NamedValue // as the application sent them
+	Query string              // the text as the application sent it
+	Args  []driver.NamedValue // the arguments as the application sent them
 	Holes bind.Holes
 	Drawn Drawn
 
 	Form Form
 
-	Handed  atomic.Bool // its keys were given to its retry
-	ordinal int         // among the executions of its attempt, from 1
-	Refused *Event      // of a kept statement, sent although nothing could be raised
+	Handed  atomic.Bool // its keys were given to its repetition
+	ordinal int         // its position among the executions of its attempt, from 1
+	Refused *Event      // for a kept statement that was sent although no counter could be raised
 
 	How       Executor
 	Follows   Following
@@ -55,42 +56,42 @@ type Execution struct {
 	Outgoing Outgoing
 }
 
-// Form says how the keys are sent.
+// Form says how the statement and its keys are sent.
 type Form struct {
-	Inline    bool // keys are literals in the text
-	Session   bool // it has the text with LAST_INSERT_ID(key)
-	Kept      bool // it brings all its keys, and is sent unchanged
-	Joined    bool // it has a transactional executor
-	FromFirst bool // the engine numbers its rows from the first key: see engineNumbered
-	Batched   bool // it is sent with others, whose Batch ends it
+	Inline    bool // the keys are literals in the text
+	Session   bool // the key is sent as LAST_INSERT_ID(key)
+	Kept      bool // the statement brings all its keys, and is sent unchanged
+	Joined    bool // the keys are drawn in its transaction
+	FromFirst bool // the engine numbers the rows from the first key on: see engineNumbered
+	Batched   bool // the statement is sent in a batch, which finishes it
 }
 
 // Drawn holds the keys of an execution.
 type Drawn struct {
 	Keys   [][]driver.Value
 	Room   keys.Room
-	Rows   map[int]int64 // by index of the INSERT … SELECT: the rows to draw keys for
-	Values string        // of the states' {value:x}; empty without such values
+	Rows   map[int]int64 // how many keys to draw for each INSERT … SELECT, by its index
+	Values string        // the values that {value:x} has in the names of states; may be empty
 }
 
-// Outgoing is what is sent.
+// Outgoing is the text and the arguments that are sent.
 type Outgoing struct {
 	Text string // the text to send
 	Sent []driver.NamedValue
 }
 
-// fate holds the known facts about the rows of an execution that was sent.
+// fate is what is known about the rows of an execution that was sent.
 type fate struct {
-	Rows    []Outcome // of the plan's places; nil if the engine was not asked
-	Changed int64     // the key of a stored row for LastInsertId: see answer.settle
+	Rows    []Outcome // the outcome of each row in the plan; nil if the engine was not asked
+	Changed int64     // the key of a stored row, for LastInsertId: see answer.settle
 	Asked   bool      // the executor has asked already, before it ended the transaction
-	Undone  bool      // the draw was rolled back, and so were the rows
-	Unfit   bool      // a column does not take its keys: see noteUnfit
-	Gone    error     // the transaction has ended since the statement succeeded
+	Undone  bool      // a rollback has returned the keys, and removed the rows
+	Unfit   bool      // a column refuses its keys: see noteUnfit
+	Gone    error     // the error if the transaction has ended since the statement succeeded
 }
 
-// NewExecution returns an execution without keys. It reuses the memory of the last one
-// that was released.
+// NewExecution returns an execution without keys. It reuses the memory of the execution
+// that was released last.
 func (c *Conn) NewExecution(ctx context.Context, p *plans.Plan, query string, args []driver.NamedValue, h bind.Holes) *Execution {
 	x := c.EmptyExecution()
 	x.Conn, x.Plan, x.Query, x.Args, x.Holes = c, p, query, args, h
@@ -99,13 +100,14 @@ func (c *Conn) NewExecution(ctx context.Context, p *plans.Plan, query string, ar
 	return x
 }
 
-// Watch notes the recorder and the tracer of a context.
+// Watch gives the execution the recorder and the tracer of the context.
 func (x *Execution) Watch(ctx context.Context) {
 	w := WatchOf(ctx)
 	x.Recording.Recorder, x.Trace.To = w.recorder, w.Tracer
 }
 
-// EmptyExecution returns an execution without an executor, which is an autonomous one.
+// EmptyExecution returns an execution whose executor is not set; autonomous is used
+// then.
 func (c *Conn) EmptyExecution() *Execution {
 	x := c.spare
 	if c.spare = nil; x == nil {
@@ -114,8 +116,8 @@ func (c *Conn) EmptyExecution() *Execution {
 	return x
 }
 
-// Release takes back an execution that nothing refers to any more: one whose keys
-// are not recorded, and that has not failed.
+// Release makes an execution available for reuse. Nothing may refer to it: it must not
+// have failed, and its keys must not be recorded.
 func (x *Execution) Release(err error) {
 	if c := x.Conn; err == nil && x.Recording.Recorder == nil && c.Attempt == nil {
 		*x = Execution{}
@@ -123,8 +125,8 @@ func (x *Execution) Release(err error) {
 	}
 }
 
-// ValuesFor returns what names the states of a plan's keys besides the policy:
-// two executions with other values draw from other states.
+// ValuesFor returns the values in the context that are part of the names of states: two
+// executions with different values draw from different states (stored counters).
 func ValuesFor(ctx context.Context, p *plans.Plan) string {
 	values := ""
 	for _, d := range p.Draws {
@@ -137,26 +139,27 @@ func ValuesFor(ctx context.Context, p *plans.Plan) string {
 	return values
 }
 
-// Prepares reports whether database/sql shall prepare the text, execute and close it: the
-// driver would keep a statement for a text that is never sent again.
+// Prepares reports whether database/sql must prepare, execute and close the text:
+// otherwise the driver would cache a statement for a text that is never sent again.
 func (x *Execution) Prepares() bool {
 	return x.Form.Inline && len(x.Args) > 0 && x.Conn.DB.Driver.CachesQueries && !x.Form.Joined && !x.Form.FromFirst
 }
 
 // Executor sends the statement of an execution that has its keys, and ends the
-// transaction or savepoint that was begun for them. There are five: autonomous, skipping,
-// insertSelect, engineNumbered and transactional. A prepared statement sends through the
+// transaction or savepoint that was begun for the keys. There are five: autonomous,
+// skipping, insertSelect, engineNumbered and transactional. Prepared statements use the
 // same ones. A [Plain] INSERT and a [fill.bulkLoad] need none.
 type Executor interface {
-	// exec executes the statement through the sender, once or again.
+	// Exec executes the statement through via, once or several times.
 	Exec(ctx context.Context, via Sender) (driver.Result, error)
 
-	// query is exec for a statement that gives rows.
+	// Query executes the statement as Exec does, and returns its rows.
 	Query(ctx context.Context, via Sender) (driver.Rows, error)
 }
 
-// Sender sends the text and the arguments that an execution has now: a [executor.Direct] sends them
-// to the driver's connection, a [fill.statement] to the driver's statement.
+// Sender sends the text and the arguments that an execution has at that moment: an
+// [executor.Direct] sends them to the driver's connection, a [fill.statement] to the
+// driver's prepared statement.
 type Sender interface {
 	SendExec(ctx context.Context, x *Execution) (driver.Result, error)
 	SendQuery(ctx context.Context, x *Execution) (driver.Rows, error)

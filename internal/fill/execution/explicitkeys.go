@@ -10,17 +10,18 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// Brought holds the keys that an execution brings for a column that is followed.
+// Brought holds the explicit keys that an execution brings for a column, and the
+// counter that is raised above them.
 type Brought struct {
 	Table    *table.Table
 	Key      int
 	Numbers  numbering.Follower
 	Explicit plans.Explicit
-	Told     bool  // the policy says follow_explicit
-	Raised   int64 // the key above which a bulk load, or later rows, have raised it already
+	Told     bool  // the policy sets follow_explicit
+	Raised   int64 // the key above which the counter was raised already, by a bulk load or for later rows
 }
 
-// Raise makes later keys greater than one that was brought.
+// Raise makes later keys greater than key, which an INSERT has brought.
 func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	if !b.Table.KeyColumns[b.Key].Gives(key) {
 		return nil
@@ -28,57 +29,57 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	return b.Numbers.Advance(ctx, &c.Session, key+1)
 }
 
-// A sequence that follows explicit keys is raised above those that an INSERT brings,
-// as AUTO_INCREMENT is: when the INSERT has succeeded, once for a statement, and before
-// the caller sees the answer. An INSERT that fails moves nothing, whatever its key, but
-// where rows after that key go on above it: see mixed.
+// A counter that follows explicit keys is raised above the keys that an INSERT brings,
+// as AUTO_INCREMENT is: after the INSERT has succeeded, once for a statement, and
+// before the caller gets the answer. An INSERT that fails raises nothing, whatever its
+// key is, except if later rows of it are numbered above that key: see mixed.
 //
-// Between the INSERT and the raise others may draw the key that was brought, as they
-// may when they hold it in a block: theirs is a duplicate-key error. A process that
-// compares the numbering with the table in between finds it too low, and so does one
-// that starts after this one was killed there: such a source has on_behind: advance
-// unless its policy says otherwise.
+// Between the INSERT and the raise another process may draw the key that was brought,
+// or may hold it in a block already: it gets a duplicate-key error then. A process that
+// compares the counter with the table in that time finds the counter too low, and so
+// does a process that starts after this one was killed then: such a source has
+// on_behind: advance, unless its policy says otherwise.
 //
-// A numbering that belongs to the transactions of its INSERTs is raised before the
-// INSERT, in one transaction with it. Every draw locks the row of the numbering first and
-// then the row of the table; an INSERT that locked them in the other order could deadlock
-// with a draw. Where the INSERT fails, the raise goes back with it, to a savepoint or
-// with a transaction of ours.
+// A counter whose numbers belong to the transactions of its INSERTs is raised before
+// the INSERT, in the same transaction. Every draw locks first the row of the counter
+// and then the row of the table; an INSERT that locked them in the other order could
+// deadlock with a draw. If the INSERT fails, the raise is rolled back too, to a
+// savepoint or with a transaction that keyfill has begun.
 
-// Following holds the numberings that an execution raises above the keys that it brings.
+// Following holds the counters that are raised above the keys that an execution brings.
 type Following struct {
 	Conn   *Conn
-	After  []Brought // raised after the statement, and after its transaction if it is ours
-	Before []Brought // raised in its transaction, before it
-	Stored []Brought // raised there after the INSERT, above the keys it stored
-	Apart  bool      // no numbering is raised before: see isBefore
+	After  []Brought // raised after the statement, and after its transaction if keyfill has begun that
+	Before []Brought // raised before the statement, in its transaction
+	Stored []Brought // raised in the transaction after the INSERT, above the keys that were stored
+	Apart  bool      // no counter is raised before the statement: see IsBefore
 }
 
-// Any reports whether something is raised after the statement.
+// Any reports whether a counter is raised after the statement.
 func (f *Following) Any() bool { return len(f.After) > 0 }
 
-// IsBefore reports whether the numberings that belong to transactions are raised in the
-// transaction of the INSERT; else they are raised after it, in a transaction of their
-// own.
+// IsBefore reports whether counters whose numbers belong to transactions are raised in
+// the transaction of the INSERT. If not, they are raised after it, in a separate
+// transaction.
 func (f *Following) IsBefore(p *plans.Plan) bool {
 	return !f.Apart && slices.ContainsFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() }) &&
 		f.Conn.Tx != session.Unknown && p.Statements == 1
 }
 
-// IsUntold reports whether no numbering is followed because the policy says follow_explicit.
-// An INSERT that brings its keys does not fail then because none can be raised.
+// IsUntold reports whether the policy sets follow_explicit for none of these columns.
+// An INSERT that brings its keys then does not fail if a counter cannot be raised.
 func (f *Following) IsUntold() bool {
 	return !slices.ContainsFunc(slices.Concat(f.Before, f.After), func(b Brought) bool { return b.Told })
 }
 
-// LeaveJoined forgets the numberings that belong to transactions.
+// LeaveJoined removes the counters whose numbers belong to transactions.
 func (f *Following) LeaveJoined() {
 	f.Before, f.Stored = nil, nil
 	f.After = slices.DeleteFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() })
 }
 
-// Of returns the keys that are brought for a column whose numbering is raised separately,
-// nil if there are none.
+// Of returns the keys that are brought for a column whose counter is raised outside of
+// the transaction, nil if there are none.
 func (f *Following) Of(t *table.Table, key int) *Brought {
 	for i := range f.After {
 		if b := &f.After[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
@@ -88,7 +89,7 @@ func (f *Following) Of(t *table.Table, key int) *Brought {
 	return nil
 }
 
-// Add adds the keys that a row of a bulk load brings.
+// Add adds the keys that one row of a bulk load brings.
 func (f *Following) Add(row Following) {
 	f.Conn = row.Conn
 	for _, b := range row.After {
@@ -101,10 +102,10 @@ func (f *Following) Add(row Following) {
 	}
 }
 
-// RaiseSoFar raises the numberings above the keys that the rows of a bulk load have
-// brought, for a row that gets a key: the key would equal one of theirs, and fail the
-// whole load. A key that the engine alone can read is guessed here, since the connection
-// takes no question while the load lasts.
+// RaiseSoFar raises the counters above the keys that the rows of a bulk load have
+// brought so far, before a row gets a key: otherwise that key could equal one of them,
+// and the whole load would fail. A key that only the engine could determine is guessed,
+// since the connection accepts no query during the load.
 func (f *Following) RaiseSoFar(ctx context.Context) error {
 	for i := range f.After {
 		b := &f.After[i]
@@ -120,9 +121,9 @@ func (f *Following) RaiseSoFar(ctx context.Context) error {
 	return nil
 }
 
-// RaiseBefore raises the numberings of the execution's transaction before its INSERT.
-// One that is raised after the INSERT is locked here where the engine does that, since
-// every draw locks it first.
+// RaiseBefore raises the counters of the execution's transaction before its INSERT. A
+// counter that is raised after the INSERT is only locked here, if the engine does that,
+// since every draw locks it first.
 func (f *Following) RaiseBefore(ctx context.Context) error {
 	for i := range f.Before {
 		b := &f.Before[i]
@@ -138,7 +139,7 @@ func (f *Following) RaiseBefore(ctx context.Context) error {
 	return nil
 }
 
-// isStored reports whether a numbering is raised after the INSERT.
+// isStored reports whether a counter is raised after the INSERT, in its transaction.
 func (f *Following) isStored(b *Brought) bool {
 	return slices.ContainsFunc(f.Stored, func(o Brought) bool { return o.Numbers == b.Numbers && o.Table == b.Table && o.Key == b.Key })
 }

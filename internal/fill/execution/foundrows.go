@@ -9,16 +9,15 @@ import (
 	"github.com/keyfill/keyfill/internal/store/schema"
 )
 
-// FoundRows knows whether the server counts rows that an upsert has left as they are:
-// CLIENT_FOUND_ROWS of the connections, which all have the same flags. It is safe for
-// concurrent use.
+// FoundRows finds out whether the server counts rows that an upsert has not changed:
+// all connections have the same flag CLIENT_FOUND_ROWS. It is safe for concurrent use.
 type FoundRows struct {
 	Tables *relation.Tables
 	known  atomic.Uint32
-	again  atomic.Int64 // when it is asked again, in nanoseconds
+	again  atomic.Int64 // when to ask again, in nanoseconds of the Unix time
 }
 
-// The values of foundRows.known; 0 where it is not known.
+// The values of FoundRows.known; 0 if it is not known.
 const (
 	foundCounts uint32 = iota + 1
 	foundNot
@@ -27,8 +26,9 @@ const (
 // FoundPatience is how long a statement waits for the answer.
 const FoundPatience = 2 * time.Second
 
-// Counts reports whether the server may count rows that an upsert has left as they are.
-// It is asked once, on a connection of our own. Without an answer it may.
+// Counts reports whether the server may count rows that an upsert has not changed. The
+// server is asked once, on a connection of keyfill's own. Without an answer, Counts
+// returns true.
 func (f *FoundRows) Counts() bool {
 	switch f.known.Load() {
 	case foundCounts:

@@ -8,23 +8,24 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// maxParked bounds the executions that a long transaction can leave in memory because
-// their arguments equal none when they come back.
+// maxParked is the greatest number of parked executions: a long transaction would
+// otherwise keep those that are never taken, because their arguments are not equal to
+// themselves.
 const maxParked = 64
 
-// parked holds the executions of a connection whose driver answered driver.ErrSkip, for
-// the Prepare and the execution of the same text that database/sql sends next on this
-// connection. The oldest stands first.
+// parked holds the executions of a connection whose driver has answered driver.ErrSkip.
+// database/sql next prepares and executes the same text on this connection, and the
+// execution is taken then. The oldest comes first.
 type parked struct {
 	conn       *Conn
 	executions []*Execution
-	undos      uint64 // Undos of the connection when they were last looked through
+	undos      uint64 // the value of Undos of the connection when the executions were last checked
 }
 
-// Park adds an execution.
+// Park adds an execution, unless it has no keys to keep.
 func (p *parked) Park(x *Execution) {
 	if x.Form.Joined || x.Form.Kept {
-		return // its transaction is ours, or it has nothing to keep
+		return // keyfill rolls back its transaction, or it has no keys
 	}
 	p.dropUndone()
 	if len(p.executions) == maxParked {
@@ -33,14 +34,14 @@ func (p *parked) Park(x *Execution) {
 	p.executions = append(p.executions, x)
 }
 
-// Clear forgets all of them.
+// Clear removes all executions.
 func (p *parked) Clear() {
 	clear(p.executions)
 	p.executions = p.executions[:0]
 }
 
-// dropUndone gives up the parked keys that were reserved on this connection where a
-// transaction may have given them back since.
+// dropUndone removes parked executions whose keys were reserved on this connection, if
+// a rollback may have returned the keys since.
 func (p *parked) dropUndone() {
 	if p.undos != p.conn.Undos {
 		p.executions = slices.DeleteFunc(p.executions, func(x *Execution) bool { return !x.isAutonomous() })
@@ -48,17 +49,17 @@ func (p *parked) dropUndone() {
 	}
 }
 
-// Any reports whether there are some.
+// Any reports whether executions are parked.
 func (p *parked) Any() bool { return len(p.executions) > 0 }
 
-// AnyInline reports whether the keys of some are literals.
+// AnyInline reports whether an execution is parked whose keys are literals in its text.
 func (p *parked) AnyInline() bool {
 	return slices.ContainsFunc(p.executions, func(x *Execution) bool { return x.Form.Inline })
 }
 
-// TakeInline removes and returns the oldest execution of a text whose keys are literals:
-// they have to be in the text that is prepared. It returns nil if there is no such
-// execution.
+// TakeInline removes and returns the oldest execution of a text whose keys are
+// literals, since they have to be in the text that is prepared. It returns nil if there
+// is none.
 func (p *parked) TakeInline(query string, plan *plans.Plan) *Execution {
 	return p.take(func(x *Execution) bool {
 		return x.Form.Inline && x.Query == query && table.SameColumns(x.Plan, plan)
@@ -66,7 +67,7 @@ func (p *parked) TakeInline(query string, plan *plans.Plan) *Execution {
 }
 
 // TakeBound removes and returns the oldest execution of a prepared text with equal
-// arguments. It returns nil if there is no such execution.
+// arguments. It returns nil if there is none.
 func (p *parked) TakeBound(query string, plan *plans.Plan, args []driver.NamedValue, values string) *Execution {
 	return p.take(func(x *Execution) bool {
 		return !x.Form.Inline && x.Query == query && x.Drawn.Values == values && table.SameColumns(x.Plan, plan) && EqualArgs(x.Args, args)
@@ -84,8 +85,8 @@ func (p *parked) take(suits func(*Execution) bool) *Execution {
 	return x
 }
 
-// Lose hands the executions of a text that could not be prepared, under a recorder, to
-// the retry.
+// Lose keeps the executions of a text that could not be prepared in their recorder r,
+// so that a repetition gets their keys.
 func (p *parked) Lose(query string, r *Recorder) {
 	p.dropUndone()
 	p.executions = slices.DeleteFunc(p.executions, func(x *Execution) bool {
@@ -97,8 +98,8 @@ func (p *parked) Lose(query string, r *Recorder) {
 	})
 }
 
-// EqualArgs compares arguments by the driver's basic types and other plain ones, []byte by
-// content. A value of any other type equals none.
+// EqualArgs reports whether arguments are equal, of the driver's basic types and other
+// plain ones; []byte is compared by content. A value of any other type is never equal.
 func EqualArgs(a, b []driver.NamedValue) bool {
 	return slices.EqualFunc(a, b, func(x, y driver.NamedValue) bool {
 		if x.Name != y.Name || x.Ordinal != y.Ordinal {

@@ -16,9 +16,9 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PlanOn returns the plan of a query on a connection, by its text and the state of the
-// connection. prepares reports whether it is the plan of a prepared statement, which may
-// be executed when the session has moved.
+// PlanOn returns the plan of a query on a connection, from the text and the state of
+// the connection. prepares reports whether the statement is prepared: it may be
+// executed after the session has changed its schema or search path.
 func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepares bool) (*plans.Plan, error) {
 	e, p, err := c.PlanByCase(ctx, e, query)
 	if err != nil {
@@ -70,18 +70,17 @@ func PlanOn(ctx context.Context, c *Conn, e *table.Engine, query string, prepare
 	return on.besideRules(ctx, p)
 }
 
-// planner makes the plan of a query on a connection from the plan of the text.
+// planner makes the plan of a query on a connection from the plan for the text alone.
 type planner struct {
 	conn   *Conn
 	engine *table.Engine
 	query  string
-	naming table.Naming // what the names of tables mean in the connection's place
+	naming table.Naming // what the names of tables mean with the connection's schema or search path
 }
 
-// settled returns the plan under the settings of the connection's session. It is
-// the refusal where they cannot be asked for, and the plan that there is where
-// that does not matter: with mode off, and with stand-ins for the database. An
-// error is the driver's own.
+// settled returns the plan under the settings of the connection's session. If they
+// cannot be queried, it returns a refusal, or p if they do not matter: in the mode off,
+// and with stand-ins for the database. An error is the driver's own.
 func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	if !p.Ambiguous() || on.conn.DB.Detached {
 		return p, nil
@@ -94,14 +93,14 @@ func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, err
 	case mode == policy.ModeOff:
 		return p, nil
 	case !on.conn.Settings.Asked && p.ReadsAny()&effects.ReadsCount != 0:
-		return p.Unsettled(), nil // the question would change the answer that the statement reads
+		return p.Unsettled(), nil // querying the settings would change what the statement reads
 	case on.conn.Front.maySet():
-		return p.Unsettled(), nil // the later settings are not known yet
+		return p.Unsettled(), nil // the settings at that time are not known yet
 	}
 	set, known, err := on.conn.SettingsNow(ctx, p.Dialect.Setting)
 	switch {
 	case err != nil && mode == policy.ModeDryRun:
-		return p, nil // the engine itself reports the fault
+		return p, nil // the engine itself will report the fault
 	case err != nil:
 		return nil, err
 	case !known:
@@ -110,11 +109,11 @@ func (on *planner) settled(ctx context.Context, p *plans.Plan) (*plans.Plan, err
 	return p.Under(set), nil
 }
 
-// listed returns the plan of a query that was refused because its only INSERT
-// has no column list, with the table's columns. It is the plan that there is
-// where they may not be asked for, or the table is not found: with mode off,
-// and for a text that asks for the number of rows that the statement before it
-// changed. An error is the driver's own.
+// listed returns the plan with the table's columns, for a query that was refused
+// because its only INSERT has no column list. It returns p if the columns must not be
+// queried or the table is not found: in the mode off, and for a text that reads the
+// number of rows which the statement before it has changed. An error is the driver's
+// own.
 func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	in := Unlisted(p)
 	if in == nil || on.conn.DB.Detached || p.Reads()&effects.ReadsCount != 0 || on.conn.Front.mayAlter() {
@@ -134,7 +133,7 @@ func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, erro
 		columns, err = catalog.Implied(ctx, on.engine.Dialect, catalog.Conn(on.conn.Own()),
 			catalog.Name{Schema: t.Rule.Schema, Table: t.Rule.Name, Text: in.Name.Unlisted})
 		if err != nil && mode == policy.ModeDryRun {
-			return p, nil // the engine itself reports the fault
+			return p, nil // the engine itself will report the fault
 		}
 		if err != nil || columns == nil {
 			return p, err
@@ -144,9 +143,10 @@ func (on *planner) listed(ctx context.Context, p *plans.Plan) (*plans.Plan, erro
 	return on.engine.ListedPlan(on.naming, p.Dialect, on.query, in.Target, columns), nil
 }
 
-// besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE: without that
-// clause where it can be about a key without gaps alone, since the table has no other unique
-// index. It is the plan that there is where that is not known.
+// besideSoleKey returns the plan of an INSERT with ON DUPLICATE KEY UPDATE. If the
+// table has no unique index except on a key without gaps, no row can be skipped, and
+// the plan ignores that clause. Otherwise, or if the indexes are not known,
+// besideSoleKey returns p.
 func (on *planner) besideSoleKey(ctx context.Context, p *plans.Plan) *plans.Plan {
 	if p.Action != plans.Fill || len(p.Inserts) != 1 || !p.Dialect.Grammar.OnDuplicateKey || p.Inserts[0].Upsert.Conflict != plans.ConflictUpdate || on.conn.DB.Detached {
 		return p
@@ -158,14 +158,14 @@ func (on *planner) besideSoleKey(ctx context.Context, p *plans.Plan) *plans.Plan
 		return p
 	}
 	if f, err := on.conn.DB.Facts(ctx, &on.conn.Session, t); err != nil || !f.Rows.IsSole(k, target.Keys[k].Scope) {
-		return p // it is refused, since a row may be left out
+		return p // the INSERT is refused then, since a row may be skipped
 	}
 	return on.engine.SolePlan(on.naming, p.Dialect, on.query, target, k)
 }
 
 // Unlisted returns the INSERT of a plan that was refused only because it has no column
-// list; nil if the plan has other statements, which may change the columns. A name of
-// three parts may be of another database, whose catalog is not asked.
+// list. It returns nil if the text has other statements, which may change the columns.
+// A name of three parts may be in another database, whose catalog is not queried.
 func Unlisted(p *plans.Plan) *plans.Insert {
 	if p.Action != plans.Refuse || p.Refusal.Reason != rewrite.ErrNoColumnList || p.Statements != 1 || len(p.Inserts) != 1 {
 		return nil
@@ -177,9 +177,9 @@ func Unlisted(p *plans.Plan) *plans.Insert {
 	return in
 }
 
-// besideTemporary returns the plan of a query on a connection that has temporary tables:
-// p, unless a table that it takes for a configured one is a temporary one, or may
-// be one when the INSERT runs. An error is the driver's own.
+// besideTemporary returns the plan of a query on a connection that has temporary
+// tables. The plan is p, unless a table that p treats as a configured table is
+// temporary, or may be temporary when the INSERT runs. An error is the driver's own.
 func (on *planner) besideTemporary(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	names := &on.conn.Temporary
 	if p.Action == plans.Pass && !names.Every || on.conn.DB.Detached || policy.Mode(on.conn.DB.Mode.Load()) == policy.ModeOff {
@@ -226,7 +226,8 @@ func (on *planner) besideTemporary(ctx context.Context, p *plans.Plan) (*plans.P
 	}
 	beside := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, on.query, standing)
 	if text := on.conn.Front.inFrontOf(on.query); text != on.query {
-		// They have not run yet, and are compiled as the statements of one text.
+		// These texts have not run yet, so they are compiled together with the query, as one
+		// text.
 		behind := compile.QueryWithTemporary(p.Dialect, on.naming.Lookup, text, standing)
 		switch {
 		case behind.Action == plans.Pass:

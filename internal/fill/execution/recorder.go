@@ -5,58 +5,58 @@ import (
 	"sync"
 )
 
-// Outcome is whether a row was stored.
+// Outcome is what is known about whether a row was stored.
 type Outcome uint8
 
 const (
-	// OutcomeUnknown means that the engine does not report it.
+	// OutcomeUnknown means that the engine does not report whether the row was stored.
 	OutcomeUnknown Outcome = iota
-	// OutcomeStored means that the row is in the table with its key, as far as its
-	// transaction commits.
+	// OutcomeStored means that the row is in the table with its key, if its transaction
+	// commits.
 	OutcomeStored
-	// OutcomeNotStored means that no row got the key.
+	// OutcomeNotStored means that no row has the key.
 	OutcomeNotStored
 )
 
-// RecordedKey is one key that was sent, and the outcome of its row.
+// RecordedKey is one key that was sent, with the outcome of its row.
 type RecordedKey struct {
 	Table   string // in the case in which the engine compares names
 	Column  string
-	Row     int // of its statement, from 0
+	Row     int // the index of the row in its statement, from 0
 	Key     any // a uuid.UUID, a string or an int64
 	Outcome Outcome
 }
 
 // Recorder holds the keys that were recorded under a context, and the executions that
-// wait for their retry. It is safe for concurrent use. Its zero value is empty.
+// are kept for a repetition. It is safe for concurrent use. Its zero value is empty.
 type Recorder struct {
 	parent *Recorder
 	mu     sync.Mutex
 	keys   []RecordedKey
-	lost   []*Execution // that wait for their retry: see badconnretry.go
+	lost   []*Execution // executions that are kept for a repetition: see badconnretry.go
 }
 
-// recording holds where the keys of an execution are recorded.
+// recording says where the keys of an execution are recorded.
 type recording struct {
-	Recorder *Recorder // the innermost; nil if none is set
-	Notes    []Note    // where the keys stand in the recorders; nil before they do
+	Recorder *Recorder // the innermost recorder; nil if none is set
+	Notes    []Note    // the positions of the keys in the recorders; nil before they are recorded
 }
 
-// Note holds where the keys of an execution stand in a Recorder.
+// Note is the position of an execution's keys in a Recorder.
 type Note struct {
 	Recorder *Recorder
 	At       int
 }
 
-// WithRecorder returns a context under which r notes the keys, and the Recorders of
-// ctx as well.
+// WithRecorder returns a context whose keys are recorded in r and in the Recorders of
+// ctx.
 func WithRecorder(ctx context.Context, r *Recorder) context.Context {
 	w := WatchOf(ctx)
 	r.parent, w.recorder = w.recorder, r
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
-// RecorderOf returns the Recorder of a context, nil without one.
+// RecorderOf returns the innermost Recorder of a context, nil if it has none.
 func RecorderOf(ctx context.Context) *Recorder { return WatchOf(ctx).recorder }
 
 // All returns a copy of the recorded keys.
@@ -66,7 +66,7 @@ func (r *Recorder) All() []RecordedKey {
 	return append([]RecordedKey(nil), r.keys...)
 }
 
-// Set changes the outcome of n keys that begin at an index.
+// Set sets the outcome of n recorded keys from index at on.
 func (r *Recorder) Set(at, n int, o Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,9 +75,9 @@ func (r *Recorder) Set(at, n int, o Outcome) {
 	}
 }
 
-// Write puts the keys of an execution into the recorders: after the others
-// the first time, then in their own place, so that a statement that was sent
-// twice is recorded once.
+// Write writes the keys of an execution to the recorders. The first time it appends
+// them; later it overwrites them, so that a statement that was sent twice is recorded
+// once.
 func (rec *recording) Write(keys []RecordedKey) {
 	if rec.Notes == nil {
 		for r := rec.Recorder; r != nil; r = r.parent {

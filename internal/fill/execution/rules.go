@@ -12,12 +12,13 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// PostgreSQL applies the rules of a table to the text of an INSERT before it runs. A rule
-// that reads NEW gets the INSERT's query, which runs again after its rows are
-// stored, or the expressions of the only row of VALUES, which may not be sets there.
+// PostgreSQL applies the rules of a table to the text of an INSERT before it runs. A
+// rule that reads NEW gets the query of the INSERT, which runs again after its rows are
+// stored, or the expressions of the only row of VALUES, which must not return sets
+// there.
 
-// besideRules returns the plan of a query: p, unless a row of VALUES would be filled as a
-// query and a rule would write something else for that, or a row constructor of the row
+// besideRules returns the plan of a query. The plan is p, unless p fills a row of
+// VALUES as a query and a rule would then write something else, or a row constructor
 // would lose the type of its column. An error is the driver's own.
 func (on *planner) besideRules(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	if p.Action != plans.Fill || on.conn.DB.Detached {
@@ -36,7 +37,7 @@ func (on *planner) besideRules(ctx context.Context, p *plans.Plan) (*plans.Plan,
 		reason, detail, err := on.setRefused(ctx, t, in.Query)
 		switch {
 		case err != nil && mode == policy.ModeDryRun:
-			return p, nil // the engine itself reports the fault
+			return p, nil // the engine itself will report the fault
 		case err != nil:
 			return nil, err
 		case reason != "":
@@ -49,8 +50,8 @@ func (on *planner) besideRules(ctx context.Context, p *plans.Plan) (*plans.Plan,
 	return p, nil
 }
 
-// setRefused returns why the only row of VALUES cannot be filled as the query that is
-// given, and the detail that prevents it; both are empty if it can.
+// setRefused returns the reason for which the only row of VALUES cannot be filled as
+// the query q, and the detail that prevents it; both are empty if it can be filled.
 func (on *planner) setRefused(ctx context.Context, t *table.Table, q *plans.Query) (reason rewrite.Reason, detail string, err error) {
 	if err := on.conn.DB.LockBeforeRead(ctx, &on.conn.Session, t, 0); err != nil {
 		return "", "", err

@@ -15,53 +15,54 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// Plain executes an INSERT whose only key needs nothing of the transaction, which is
-// what most statements are: the key is drawn, bound and sent. An execution is made
-// when the driver answers with driver.ErrSkip or an error, and when a caller asks
-// which rows were stored.
+// Plain executes an INSERT whose only key needs nothing of the transaction, as most
+// statements do: the key is drawn, bound and sent. An [Execution] is made only if the
+// driver answers with driver.ErrSkip or an error, or if a caller asks which rows were
+// stored.
 type Plain struct {
 	Plan  *plans.Plan
 	In    *plans.Insert
 	Table *table.Table
-	Key   int // the index of the key column among the table's
+	Key   int // the index of the key column in Table.KeyColumns
 
-	// bound are the text that is sent, and the text that is sent with the first key as
-	// LAST_INSERT_ID(key). A statement that is prepared has no use for them.
+	// Bound holds the text to send, and the text in which the first key is
+	// LAST_INSERT_ID(key). A prepared statement does not use them.
 	Bound   [2]BoundText
-	Session bool // the text allows LAST_INSERT_ID(key)
-	Sets    bool // a value may be a set: see storedMore
-	IsOne   bool // it is one row, which is stored where the statement succeeds
+	Session bool // the text may be sent with LAST_INSERT_ID(key)
+	Sets    bool // a value may return a set of rows: see storedMore
+	IsOne   bool // the text has one row, which is stored if the statement succeeds
 
-	Tally atomic.Pointer[report.TableTally] // of the table; nil before the first execution
+	Tally atomic.Pointer[report.TableTally] // the counts of the table; nil before the first execution
 }
 
 // BoundText is a text with a placeholder for its key.
 type BoundText struct {
 	Text   string
-	Leaves bool // it leaves the known state of the session unchanged: see [session.IsQuiet]
+	Leaves bool // the text does not change what is known about the session: see [session.IsQuiet]
 }
 
-// FactsOf returns the catalog's facts about a table, as far as they are true of a
-// connection; nil before it was asked.
+// FactsOf returns the catalog's facts about a table as a connection sees it; nil before
+// the catalog was asked.
 func FactsOf(c *Conn, t *table.Table) *table.Facts {
 	if !t.AsksCatalog {
-		return t.Gate.Facts.Load() // the policy's alone, for any connection
+		return t.Gate.Facts.Load() // only the policy's facts, which are the same on all connections
 	}
 	return c.GateOf(t).Facts.Load()
 }
 
-// PlainText is the plain executor of a repeated text. It is used while its connection
-// knows nothing that gives the text another meaning.
+// PlainText executes a repeated text as a [Plain] INSERT. It is used while nothing
+// known about the connection gives the text another meaning.
 type PlainText struct {
 	*Plain
-	Home *session.Location // where the session has to be; nil where its place does not matter
+	Home *session.Location // the place (schema or search path) in which the session has to be; nil if that does not matter
 }
 
-// SeenTexts caches facts about repeated texts, so that these are not searched for words
+// SeenTexts caches facts about repeated texts, so that they are not searched for words
 // each time. It is safe for concurrent use, and has no lock.
 //
-// A text has one slot, by its hash, and enters it when it comes twice before
-// another text of the slot: a stream of texts that come only once drives out none.
+// A text has one slot, by its hash. It is stored there when it comes twice without
+// another text of the slot in between: a stream of texts that come only once displaces
+// none.
 type SeenTexts struct {
 	tables *relation.Tables
 	seed   maphash.Seed
@@ -70,38 +71,39 @@ type SeenTexts struct {
 
 type seenSlot struct {
 	text atomic.Pointer[SeenText]
-	last atomic.Uint64 // the hash of the text that came last and was not there
+	last atomic.Uint64 // the hash of the last text that came and was not stored here
 }
 
-// SeenText holds the facts about a text that depend only on the text, the engine and the
-// policy.
+// SeenText holds the facts about a text that depend only on the text, the engine and
+// the policy.
 type SeenText struct {
 	Query   string
 	Engine  *table.Engine
 	Concern words.Concern
-	passed  bool // it has an INSERT, and is passed on a connection that knows nothing else
+	passed  bool // the text has an INSERT, and is passed unchanged on a connection about which nothing special is known
 
-	Leaves bool // it leaves the known state of the session unchanged: see [session.IsQuiet]
+	Leaves bool // the text does not change what is known about the session: see [session.IsQuiet]
 
-	Plain atomic.Pointer[PlainText] // what executes it, once that is known
+	Plain atomic.Pointer[PlainText] // executes the text, once it is known how
 }
 
-// longestSeen bounds the texts that are remembered: 4 MB in all.
+// longestSeen is the greatest length of a remembered text: all texts together take at
+// most 4 MB.
 const longestSeen = 4096
 
-// NewSeenTexts returns the texts that were seen of a database: none.
+// NewSeenTexts returns an empty cache for a database.
 func NewSeenTexts(tables *relation.Tables) *SeenTexts {
 	return &SeenTexts{tables: tables, seed: maphash.MakeSeed()}
 }
 
-// See returns what a query concerns, whether it is an INSERT that is passed on a
-// connection that knows nothing else, and the facts that are remembered of it, or nil. A
-// text that is the last one of its connection again is known without its hash; last may
-// be nil.
+// See returns what a query concerns, whether it is an INSERT that is passed unchanged
+// on a connection about which nothing special is known, and the remembered facts about
+// it, or nil. last is the last text of the connection, or nil: if the query is the same
+// text again, it is found without its hash.
 func (s *SeenTexts) See(query string, last *SeenText) (concern words.Concern, passed bool, known *SeenText) {
 	e := s.tables.Engine.Load()
 	if e == nil {
-		// The last one of a family runs comments that the first one takes for comments.
+		// The last candidate (MariaDB) executes comments that the first one (MySQL) ignores.
 		return concernOf(s.tables.Candidates[len(s.tables.Candidates)-1].Dialect, query), false, nil
 	}
 	if last != nil && last.Engine == e && last.Query == query {
@@ -122,7 +124,8 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern words.Concern, pa
 		slot.last.Store(hash)
 		return concern, passed, nil
 	}
-	// The caller's string may be a piece of a large one, or memory that changes.
+	// Copy the query: the caller's string may be a part of a large one, or memory that
+	// changes.
 	t := &SeenText{Query: strings.Clone(query), Engine: e, Concern: concern}
 	t.passed = passed || concern == words.ConcernsInsert && e.Passes(t.Query)
 	t.Leaves = session.IsQuiet(e.Dialect, t.Query)
@@ -130,8 +133,8 @@ func (s *SeenTexts) See(query string, last *SeenText) (concern words.Concern, pa
 	return concern, t.passed, t
 }
 
-// concernOf returns what a query concerns, and of names only where it may really give a
-// table another one.
+// concernOf returns what a query concerns. It reports that names are concerned only if
+// the query may really rename a table.
 func concernOf(d *dialect.Dialect, query string) words.Concern {
 	concern := words.Concerns(d, query)
 	if concern&words.ConcernsNames != 0 && !effects.Renames(d, query) {

@@ -15,17 +15,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A UUID for each row of an INSERT … SELECT can be made by the engine alone, by a
-// function that makes the kind of the policy. Which ones a server has depends on
-// its version, which is asked for when such a statement comes.
+// Only the engine can make a UUID for each row of an INSERT … SELECT, by a function
+// that makes the policy's kind of UUID. Which functions a server has depends on its
+// version, which is queried when such a statement comes.
 
-// byServerUUID returns the plan of an INSERT … SELECT whose UUIDs keyfill would make, or
-// could not make, with the server's functions for its keys. It is the plan that there
-// is where the server has none. An error is the driver's own.
+// byServerUUID returns the plan of an INSERT … SELECT that gets UUIDs: if the server
+// has functions for them, the plan uses these functions. Otherwise the plan is p. An
+// error is the driver's own.
 func (on *planner) byServerUUID(ctx context.Context, p *plans.Plan) (*plans.Plan, error) {
 	refused := p.Action == plans.Refuse && (p.Refusal.Reason == rewrite.ErrSelect || p.Refusal.Reason == rewrite.ErrSelectValues)
 	if !refused && !p.Tails() || !on.hasFunctions(p) || on.conn.DB.Detached ||
-		p.Reads()&effects.ReadsCount != 0 { // which the question would change
+		p.Reads()&effects.ReadsCount != 0 { // the query for the version would change what the statement reads
 		return p, nil
 	}
 	made := map[*plans.Target]*plans.Target{}
@@ -33,7 +33,7 @@ func (on *planner) byServerUUID(ctx context.Context, p *plans.Plan) (*plans.Plan
 	for i := range p.Inserts {
 		target, t := p.Inserts[i].Target, table.Of(&p.Inserts[i])
 		if on.conn.DB.ModeOf(t) != policy.ModeFill {
-			return p, nil // a dry run asks the server nothing for it, and calls it refused
+			return p, nil // a dry run does not query the server for this, and reports a refusal
 		}
 		if made[target] != nil {
 			continue
@@ -63,8 +63,8 @@ func (on *planner) byServerUUID(ctx context.Context, p *plans.Plan) (*plans.Plan
 	return p, nil
 }
 
-// hasFunctions reports whether a version of the engine has a function for a key of the
-// plan.
+// hasFunctions reports whether some version of the engine has a function for a key of
+// the plan.
 func (on *planner) hasFunctions(p *plans.Plan) bool {
 	return slices.ContainsFunc(p.Targets(), func(target *plans.Target) bool {
 		columns := target.Owner.(*table.Table).KeyColumns
@@ -72,8 +72,8 @@ func (on *planner) hasFunctions(p *plans.Plan) bool {
 	})
 }
 
-// withFunctions returns a table's target with the functions that the server has for
-// its keys.
+// withFunctions returns a copy of a table's target that uses the functions which the
+// server has for its keys.
 func (on *planner) withFunctions(ctx context.Context, target *plans.Target, t *table.Table) (*plans.Target, error) {
 	made := *target
 	made.Keys = append([]plans.Key(nil), target.Keys...)
@@ -93,7 +93,7 @@ func (on *planner) withFunctions(ctx context.Context, target *plans.Target, t *t
 	return &made, nil
 }
 
-// serverHas reports whether the server's version has a function. It is asked for
+// serverHas reports whether the server's version has a function. It queries the version
 // once.
 func (on *planner) serverHas(ctx context.Context, f dialect.Function) (bool, error) {
 	version := on.conn.DB.ServerVersion.Load()
@@ -106,7 +106,7 @@ func (on *planner) serverHas(ctx context.Context, f dialect.Function) (bool, err
 		text = strings.TrimPrefix(text, "PostgreSQL ")
 		var read int
 		if version[0], version[1], read = dbconn.MajorMinor(text); read == 0 {
-			return false, nil // a server that says something else
+			return false, nil // the text of the version is of another form
 		}
 		on.conn.DB.ServerVersion.Store(version)
 	}

@@ -13,44 +13,45 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// The engine remembers for a session which number it has given last: lastval(), currval
-// and their like ask for it. It does not know a number that keyfill has made, and answers
-// with the number of another row. Such a read is an error, before it is sent, where all
-// of this holds: the last INSERT before it on this connection got an integer from
-// keyfill, the column has a sequence of its own, which the engine would have asked, and
-// nothing else that was sent since may have asked another one. A text that keyfill does
-// not understand counts as one that may.
+// The engine remembers, for each session, the number that it has given last: lastval(),
+// currval and similar functions return it. The engine does not know a number that
+// keyfill has made, and returns the number of another row. Before such a read is sent,
+// keyfill returns an error if all of this is true: the last INSERT before it on this
+// connection got an integer from keyfill, the column has a sequence of its own, from
+// which the engine would have drawn, and no statement sent since may have drawn from
+// another one. A text that keyfill does not understand counts as one that may have.
 
-// sessionNumber is a number that the engine would remember if it had made it.
+// sessionNumber is a number that the engine would remember if it had made the number
+// itself.
 type sessionNumber struct {
 	table   *table.Table
 	key     int
 	counter *table.OwnCounter
-	Pooled  bool // the connection was given back since
+	Pooled  bool // the connection was given back to its pool since
 }
 
-// watchesNumbers reports whether such reads matter: the engine has some, and the policy does
-// not let them pass.
+// watchesNumbers reports whether reads of such a number are checked: the engine has
+// functions for them, and the policy does not allow all of them.
 func (db *Database) watchesNumbers() bool {
 	family := db.Dialect().Family
 	return (family == dialect.FamilyPostgreSQL || family == dialect.FamilyMySQL) && db.Config().SessionReads != policy.SessionReadsPass
 }
 
-// SessionNumbers records such numbers of a connection.
+// SessionNumbers records the number that the engine would remember for a connection.
 type SessionNumbers struct {
 	conn *Conn
 
-	// last is the number of the last INSERT that the engine would remember; nil for no
-	// number, as after most statements.
+	// Last is the number of the last INSERT that the engine would remember; nil if there
+	// is none, as after most statements.
 	Last *sessionNumber
 	room sessionNumber
 
 	unseen bool   // a statement is prepared whose executions are not seen and may draw a number
-	Direct string // the text that the driver wants to be prepared, though it is executed once
+	Direct string // the text that the driver wants to be prepared, although it is executed once
 }
 
-// Check returns an error for a text that is about to be executed and asks the session for
-// last.
+// Check returns an error if a text that is about to be executed asks the session for
+// Last.
 func (s *SessionNumbers) Check(ctx context.Context, query string) error {
 	db := s.conn.DB
 	if effects.EndsSession(db.Dialect(), query) {
@@ -69,7 +70,8 @@ func (s *SessionNumbers) Check(ctx context.Context, query string) error {
 	return nil
 }
 
-// judgeReads returns the error of the first of some reads that asks for a number of keyfill's.
+// judgeReads returns an error for the first of these reads that asks for a number which
+// keyfill has made.
 func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []effects.SessionRead) error {
 	i := slices.IndexFunc(reads, n.isAsked)
 	if i < 0 {
@@ -86,7 +88,7 @@ func (db *Database) judgeReads(ctx context.Context, n *sessionNumber, reads []ef
 	return nil
 }
 
-// isAsked reports whether a read asks for the number.
+// isAsked reports whether a read asks for the number n.
 func (n *sessionNumber) isAsked(r effects.SessionRead) bool {
 	switch {
 	case r.Unknown:
@@ -99,18 +101,20 @@ func (n *sessionNumber) isAsked(r effects.SessionRead) bool {
 	return isName(r.Of, n.counter.Sequence)
 }
 
-// isName reports whether a name, which may leave out leading parts, means another one.
+// isName reports whether name means full; name may lack leading parts, such as the
+// schema.
 func isName(name, full []string) bool {
 	n := min(len(name), len(full))
 	return n > 0 && slices.Equal(name[len(name)-n:], full[len(full)-n:])
 }
 
-// Note notes that an INSERT has got its keys, and was sent.
+// Note records that an INSERT has got its keys and was sent.
 func (s *SessionNumbers) Note(p *plans.Plan, f *table.Facts) {
 	s.Last = nil
 	if !s.unseen && p.Statements == 1 && s.conn.DB.watchesNumbers() && !s.conn.Unwrapped {
 		n, remembers := numberOf(p, 0, f)
-		// A transaction that has locked the sequence draws from it on this connection.
+		// A transaction that has locked the sequence draws from it on this connection, so the
+		// engine knows the number.
 		within := remembers && n.table.KeyColumns[n.key].Rule.Source.Kind == policy.KindNative && s.conn.Altered.On
 		if remembers && !within && p.IsQuiet() {
 			s.room = n
@@ -119,8 +123,8 @@ func (s *SessionNumbers) Note(p *plans.Plan, f *table.Facts) {
 	}
 }
 
-// numberOf returns the number that an INSERT of a plan gives a row, and whether the engine
-// would remember it.
+// numberOf returns the number that an INSERT of a plan gives a row, and whether the
+// engine would remember it.
 func numberOf(p *plans.Plan, insert int, f *table.Facts) (n sessionNumber, remembers bool) {
 	in := &p.Inserts[insert]
 	if f == nil || in.Nested || in.Explained || in.Query != nil || in.Upsert.Conflict == plans.ConflictUpdate || !in.Counts() {
@@ -135,8 +139,8 @@ func numberOf(p *plans.Plan, insert int, f *table.Facts) (n sessionNumber, remem
 	return n, false
 }
 
-// CheckSteps returns an error where a text of several statements asks for a number that one of
-// its INSERTs gets, by their order.
+// CheckSteps returns an error if a text of several statements asks for a number that an
+// earlier INSERT of the text gets.
 func (s *SessionNumbers) CheckSteps(ctx context.Context, p *plans.Plan, query string) error {
 	if p.Statements == 1 || !s.conn.DB.watchesNumbers() {
 		return nil
@@ -162,8 +166,8 @@ func (s *SessionNumbers) CheckSteps(ctx context.Context, p *plans.Plan, query st
 	return nil
 }
 
-// Prepared notes a text that was prepared and is sent unchanged: its executions are not
-// seen.
+// Prepared records that a text was prepared and is sent unchanged: its executions are
+// not seen.
 func (s *SessionNumbers) Prepared(query string) {
 	if s.unseen || s.Direct == query || !s.conn.DB.watchesNumbers() {
 		return

@@ -8,31 +8,31 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// maxShapes bounds the shapes that are counted, since a program may make up texts. All
-// statements after the first 10,000 shapes count as one more.
+// maxShapes is the greatest number of shapes that are counted, since a program may
+// generate texts. All statements after the first 10,000 shapes count as one more shape.
 const maxShapes = 10000
 
-// otherShapes stands in the log for all shapes after the first 10,000.
+// otherShapes is the name in the log for all shapes after the first maxShapes.
 const otherShapes = "…"
 
-// shapes counts statements that are logged by the shape of their text. It is safe for
-// concurrent use, and its zero value is empty.
+// shapes counts statements by the shape of their text (the text without its values), to
+// decide which to log. It is safe for concurrent use, and its zero value is empty.
 type shapes struct {
 	mu     sync.Mutex
 	counts map[shapeKey]uint64
 }
 
-// shapeKey identifies statements that are logged once.
+// shapeKey identifies statements that are logged together.
 type shapeKey struct {
-	shape  string // empty for those after the first maxShapes
+	shape  string // empty for shapes after the first maxShapes
 	table  string
 	reason rewrite.Reason
-	sent   bool // unfilled
+	sent   bool // the statement was sent without its keys
 }
 
-// count counts a statement, and reports whether it is to be logged now: the first of its
-// shape, the 10th, the 100th, the 1,000th and so on. So a line shows how many there were
-// without a timer, and a statement that is sent often does not fill the log.
+// count counts a statement, and reports whether it must be logged now: the first one of
+// its shape, the 10th, the 100th, the 1,000th and so on. So a line shows how many there
+// were without a timer, and a statement that is sent often does not fill the log.
 func (s *shapes) count(d *dialect.Dialect, query string, k shapeKey) (shape string, n uint64, now bool) {
 	k.shape = effects.Shape(d, query)
 	s.mu.Lock()

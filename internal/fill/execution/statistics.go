@@ -11,12 +11,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// A text may hold several INSERTs, and other statements beside them, which all get their
-// keys or none. The driver's answer is about the last statement, or about the first, and
-// counts rows of any of them.
+// A text may contain several INSERTs, and other statements, and either all of its
+// INSERTs get their keys or none. The driver's answer is about the last statement, or
+// about the first, and counts the rows of any of them.
 
-// Cautious returns the mode for a text: the most cautious of its tables' modes, since the
-// text is sent either unchanged or filled as a whole.
+// Cautious returns the mode for a text: the most cautious of its tables' modes, since
+// the text is sent either unchanged or filled as a whole.
 func Cautious(tables *relation.Tables, p *plans.Plan) policy.Mode {
 	mode := policy.ModeFill
 	for i := range p.Inserts {
@@ -25,17 +25,17 @@ func Cautious(tables *relation.Tables, p *plans.Plan) policy.Mode {
 	return mode
 }
 
-// Statistics counts the INSERTs of a database by their treatment, and logs those that are
-// refused or sent unfilled: once for each shape of a text, and again when it has been
-// sent ten times as often. It is safe for concurrent use.
+// Statistics counts the INSERTs of a database by their treatment, and logs INSERTs that
+// are refused or sent without their keys: once for each shape of a text, and again each
+// time it has been sent ten times as often. It is safe for concurrent use.
 type Statistics struct {
 	Tables *relation.Tables
 	shapes shapes
 }
 
-// Note counts a statement that the driver took unchanged, and logs one that was withheld,
-// unless the mode is off. The error is the driver's answer. One that ends in
-// driver.ErrBadConn is sent again, and noted then.
+// Note counts a statement that was sent unchanged, and logs it if it should have been
+// filled, unless the mode is off. err is the driver's answer. A statement that failed
+// with driver.ErrBadConn is sent again, and counted then.
 func (s *Statistics) Note(ctx context.Context, query string, e Event, err error) {
 	if !e.Counts || IsUntaken(err) {
 		return
@@ -75,9 +75,9 @@ func (s *Statistics) logRefused(ctx context.Context, query string, r *plans.Refu
 	}
 }
 
-// Refusal counts and returns the error for an INSERT that cannot be filled. If the policy
-// or the mode lets it be sent unchanged, the error is nil and the event is what to count
-// then. An error that is no refusal is returned as it is.
+// Refusal counts an INSERT that cannot be filled, and returns the error for it. If the
+// policy or the mode lets it be sent unchanged, the error is nil and the event is what
+// to count when it is sent. An error that is not a refusal is returned as it is.
 func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Event, error) {
 	var r *plans.Refusal
 	if !errors.As(err, &r) {
@@ -100,7 +100,7 @@ func (s *Statistics) Refusal(ctx context.Context, query string, err error) (Even
 	return e, nil
 }
 
-// RefuseBound counts and returns the refusal of an execution whose text is changed
+// RefuseBound counts and returns the refusal of an execution whose text was changed
 // already, so that it cannot be sent unchanged.
 func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) error {
 	var r *plans.Refusal
@@ -112,7 +112,7 @@ func (s *Statistics) RefuseBound(ctx context.Context, query string, err error) e
 	return refused(r)
 }
 
-// refused returns the error for a refusal of the rewriter.
+// refused returns the error that the application gets for a refusal of the rewriter.
 func refused(r *plans.Refusal) error {
 	return r.Target.Owner.(*table.Table).NewError(r.Table, r.Column, r.Offset, r.Cause())
 }

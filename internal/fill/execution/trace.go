@@ -9,7 +9,7 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Traced has the fields of the public Event, which describes them.
+// Traced has the fields of the public type Event, where they are described.
 type Traced struct {
 	Entry, Table string
 	Action       plans.Action
@@ -28,18 +28,17 @@ type Traced struct {
 	Cause   string
 }
 
-// Watch holds the recorder and the tracer of a context. One look at
-// the context finds both.
+// Watch holds the recorder and the tracer of a context, so that one lookup finds both.
 type Watch struct {
-	recorder *Recorder // the innermost; nil if none is set
-	Tracer   *Tracer   // the innermost; nil if none is set
+	recorder *Recorder // the innermost recorder; nil if none is set
+	Tracer   *Tracer   // the innermost tracer; nil if none is set
 }
 
-// Tracer reports each INSERT under a context to a program.
+// Tracer reports each INSERT under a context to a function of the program.
 type Tracer struct {
 	parent *Tracer
 	tell   func(Traced)
-	ofRows bool // it gets an INSERT that returns rows before they are read, and no other INSERT
+	ofRows bool // it is called only for INSERTs that return rows, before the rows are read
 }
 
 type watchKey struct{}
@@ -56,14 +55,14 @@ func WatchOf(ctx context.Context) Watch {
 // IsWatched reports whether a context has a recorder or a tracer.
 func IsWatched(ctx context.Context) bool { return ctx.Value(watchKey{}) != nil }
 
-// WithTracer returns a context under which tell is called for each INSERT, as are the
+// WithTracer returns a context in which tell is called for each INSERT, and so are the
 // tracers of ctx.
 func WithTracer(ctx context.Context, tell func(Traced)) context.Context {
 	return withTracer(ctx, Tracer{tell: tell})
 }
 
-// WithTracerOfRows is WithTracer for INSERTs that return rows; tell is called before they
-// are read.
+// WithTracerOfRows returns a context in which tell is called for each INSERT that
+// returns rows, before they are read.
 func WithTracerOfRows(ctx context.Context, tell func(Traced)) context.Context {
 	return withTracer(ctx, Tracer{tell: tell, ofRows: true})
 }
@@ -75,7 +74,7 @@ func withTracer(ctx context.Context, t Tracer) context.Context {
 	return context.WithValue(ctx, watchKey{}, &w)
 }
 
-// Untraced returns a context without tracers. Its recorder stays.
+// Untraced returns a context without tracers. It keeps the recorder.
 func Untraced(ctx context.Context) context.Context {
 	w := WatchOf(ctx)
 	if w.Tracer == nil {
@@ -84,11 +83,11 @@ func Untraced(ctx context.Context) context.Context {
 	return context.WithValue(ctx, watchKey{}, &Watch{recorder: w.recorder})
 }
 
-// Say reports an event to t and to those around it; it does nothing if t is nil.
+// Say reports e to t and its parents; it does nothing if t is nil.
 func (t *Tracer) Say(e Traced) { t.SayTo(false, e) }
 
-// SayTo reports e to t and its parents: either to the tracers that are called before rows
-// are read, or to the others.
+// SayTo reports e to t and its parents: to the tracers that are called before rows are
+// read if ofRows is set, and otherwise to all other tracers.
 func (t *Tracer) SayTo(ofRows bool, e Traced) {
 	for ; t != nil; t = t.parent {
 		if t.ofRows == ofRows {
@@ -97,7 +96,7 @@ func (t *Tracer) SayTo(ofRows bool, e Traced) {
 	}
 }
 
-// IsOfRows reports whether one of the tracers is called before rows are read.
+// IsOfRows reports whether t or one of its parents is called before rows are read.
 func (t *Tracer) IsOfRows() bool {
 	for ; t != nil; t = t.parent {
 		if t.ofRows {
@@ -107,7 +106,7 @@ func (t *Tracer) IsOfRows() bool {
 	return false
 }
 
-// Event reports a statement that was sent unchanged. The error is the driver's answer.
+// Event reports a statement that was sent unchanged. err is the driver's answer.
 func (t *Tracer) Event(e Event, err error) {
 	if t == nil {
 		return
@@ -125,7 +124,7 @@ func (t *Tracer) Event(e Event, err error) {
 	t.Say(told)
 }
 
-// refused reports a statement that is not sent.
+// refused reports a statement that was not sent.
 func (t *Tracer) refused(r *plans.Refusal) {
 	if t == nil {
 		return
@@ -136,7 +135,7 @@ func (t *Tracer) refused(r *plans.Refusal) {
 	})
 }
 
-// The ways in which the driver gets a statement.
+// The ways in which a statement was sent to the driver.
 const (
 	wayAsItCame = "as it came"
 	wayDirect   = "direct"
@@ -145,14 +144,14 @@ const (
 	wayBulk     = "bulk"
 )
 
-// Tracing holds the facts about an execution for its tracer.
+// Tracing holds what the tracer of an execution reports.
 type Tracing struct {
 	To       *Tracer
 	Prepared bool
-	Waits    *report.Waits // for the drawing of its keys
+	Waits    *report.Waits // how long the execution has waited for its keys
 }
 
-// Way returns the way in which the driver gets the execution.
+// Way returns the way in which the execution is sent to the driver.
 func (x *Execution) Way() string {
 	switch {
 	case x.Form.Batched:

@@ -10,23 +10,24 @@ import (
 	"github.com/keyfill/keyfill/internal/fill/outcome"
 )
 
-// bufferedRows are the rows of an INSERT whose keys belong to its transaction, or which
-// raises a numbering. They were read, and the transaction that was begun for them has
-// ended, before the caller gets the first one: database/sql closes rows when their
-// context ends and returns that error to no caller, so that a row could be shown whose
-// commit has failed.
+// bufferedRows holds the rows that an INSERT returns whose keys belong to its
+// transaction, or which raises a counter. All rows are read, and the transaction that
+// was begun for them has ended, before the caller gets the first row. Otherwise the
+// caller could get rows whose commit fails: database/sql closes rows when their context
+// ends, and returns that error to no caller.
 type bufferedRows struct {
-	sets []resultSet // the one that is read, and those after it
+	sets []resultSet // the result that is being read, and the results after it
 }
 
-// resultSet is a result that was read.
+// resultSet is one result that was read completely.
 type resultSet struct {
 	columns []string
 	types   []columnType
 	rows    [][]driver.Value
 }
 
-// columnType is the driver's description of a column, while its rows are open.
+// columnType is the driver's description of a column, which is read while the rows are
+// open.
 type columnType struct {
 	scan             reflect.Type
 	name             string
@@ -38,10 +39,10 @@ type columnType struct {
 	isDecimal        bool
 }
 
-// readWhole reads the rows of a statement, and calls end, which ends the transaction that
-// was begun for it: end gets the rows and their error, and returns the error of the
-// statement. The driver's rows are closed first, since its connection takes nothing else
-// before.
+// readWhole reads all rows of a statement and closes them, and then calls end, which
+// ends the transaction that was begun for the statement: end gets the rows and their
+// error, and returns the error of the statement. The rows are closed first, since the
+// connection accepts nothing else before.
 func readWhole(c *execution.Conn, rows driver.Rows, end func([]resultSet, error) error) (driver.Rows, error) {
 	panics := true
 	defer giveUp(c, &panics)
@@ -57,7 +58,7 @@ func readWhole(c *execution.Conn, rows driver.Rows, end func([]resultSet, error)
 	return &bufferedRows{sets: sets}, nil
 }
 
-// readSets reads all results of some rows.
+// readSets reads all results of rows.
 func readSets(rows outcome.ForwardedRows) (sets []resultSet, err error) {
 	for {
 		set := resultSet{columns: rows.Columns()}
@@ -79,7 +80,8 @@ func readSets(rows outcome.ForwardedRows) (sets []resultSet, err error) {
 	}
 }
 
-// readRows reads the rows of one result. Bytes are the driver's until its next row.
+// readRows reads the rows of one result. It copies bytes, which the driver may reuse
+// for the next row.
 func readRows(rows driver.Rows, columns int) (read [][]driver.Value, err error) {
 	for {
 		row := make([]driver.Value, columns)

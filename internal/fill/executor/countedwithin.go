@@ -16,51 +16,54 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// countedWithin counts the rows of an INSERT … SELECT in the transaction that its keys
-// belong to, right before they are drawn. Its numbering has no gaps: as many rows are
-// stored as keys were drawn, or both are undone and done again.
+// countedWithin counts the rows of an INSERT … SELECT in the transaction to which its
+// keys belong, just before the keys are drawn. Its counter has no gaps: as many rows
+// must be stored as keys were drawn, or both are rolled back and done again.
 type countedWithin struct {
 	x      *execution.Execution
 	counts int   // how often the rows were counted
-	stored int64 // how many rows were stored, and undone, last; -1 for none
+	stored int64 // how many rows were stored and rolled back last; -1 if none were
 
-	read []resultSet // the rows that came back to an Exec, where they are read to be counted
+	read []resultSet // the rows that an Exec returned, if they are read to count them
 
-	sendsAgain bool // the stored rows are being undone, to be sent again
+	sendsAgain bool // the stored rows are being rolled back, to be sent again
 
-	reason error // errMiscounted or errRule, once it was asked for
+	reason error // errMiscounted or errRule, once that was found out
 }
 
 func (c *countedWithin) isSentAgain() bool { return c != nil && c.sendsAgain }
 
-// errMiscounted is returned where another number of rows was stored than was counted.
+// errMiscounted is returned if the number of stored rows is not the number that was
+// counted.
 var errMiscounted = anchor.New("rows", "its rows were not as many as counted, three times, and nothing is stored: send it where no one else changes them, or again")
 
-// CountsInTransaction reports whether the rows of a plan are counted in the transaction
-// of its keys. Without a database it returns false.
+// CountsInTransaction reports whether the rows of an INSERT … SELECT are counted in the
+// transaction in which its keys are drawn. It returns false in a test without a
+// database.
 func CountsInTransaction(p *plans.Plan) bool {
 	return countsJoined(p) && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].InTransaction
 }
 
-// countsJoined reports whether a key of the rows that are counted belongs to their
-// transaction by the policy.
+// countsJoined reports whether the policy says that a key of the counted rows belongs
+// to their transaction.
 func countsJoined(p *plans.Plan) bool {
 	return len(p.Inserts) == 1 && p.Counts() && table.Of(&p.Inserts[0]).KeyColumns[p.Draws[0].Key].Rule.Joined
 }
 
 // isCountable reports whether the rows of the plan's query can be counted in the
-// transaction of its keys, and none of them is left out.
+// transaction of its keys, and the INSERT skips none of them.
 func isCountable(p *plans.Plan) bool {
 	in := &p.Inserts[0]
 	switch p.Dialect.Family {
 	case dialect.FamilyMySQL, dialect.FamilyPostgreSQL, dialect.FamilySQLite:
 	default:
-		return false // none was there to try it
+		return false // not supported, since it could not be tested
 	}
 	return countsJoined(p) && p.Statements == 1 && len(p.Draws) == 1 && in.Upsert.Conflict == plans.ConflictError
 }
 
-// count counts the rows. c may be nil, as for the other methods.
+// count counts the rows and sets for how many keys are drawn. c may be nil, as for the
+// other methods.
 func (c *countedWithin) count(ctx context.Context) error {
 	if c == nil {
 		return nil
@@ -93,9 +96,10 @@ func (c *countedWithin) count(ctx context.Context) error {
 			return session.ErrNoNumber
 		}
 		if c.counts > 0 && c.x.Plan.Dialect.Family == dialect.FamilyMySQL {
-			// Under REPEATABLE READ the count sees the rows of the transaction's snapshot each
-			// time, and the INSERT those that came since. With numbers enough it shows how many
-			// rows there are, and is undone and sent again with so many.
+			// Under REPEATABLE READ the count sees only the rows of the transaction's snapshot,
+			// and the INSERT also rows that were committed since. With enough numbers the INSERT
+			// shows how many rows there are; it is then rolled back and sent again with that
+			// many.
 			n += n + 1000
 		}
 	}
@@ -105,8 +109,8 @@ func (c *countedWithin) count(ctx context.Context) error {
 	return nil
 }
 
-// ask returns the answer to the count. Changes by the query's functions during the count
-// are undone.
+// ask returns the answer to the count. Changes that functions of the query make during
+// the count are rolled back.
 func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	conn := c.x.Conn
 	query, args := rowcount.CountQuery(c.x.Plan, 0, c.x.Args, c.x.Holes, nil)
@@ -119,7 +123,7 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	}
 	row, err := conn.QueryRow(ctx, query, args)
 	if c.x.Plan.Dialect.ErrorsAbort && sqlcode.Answered(err) {
-		return nil, err // it has ended the transaction, as it would have with the INSERT
+		return nil, err // the error has aborted the transaction, as it would have during the INSERT
 	}
 	for _, text := range []string{t.Undo, t.Release} {
 		if undone := conn.ExecSavepoint(context.WithoutCancel(ctx), text, rowsSavepoint); err == nil {
@@ -129,7 +133,8 @@ func (c *countedWithin) ask(ctx context.Context) ([]any, error) {
 	return row, err
 }
 
-// check returns errMiscounted where a statement has stored another number of rows.
+// check returns errMiscounted if a statement has stored another number of rows than was
+// counted.
 func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
 	switch {
 	case c == nil:
@@ -150,7 +155,7 @@ func (c *countedWithin) check(ctx context.Context, res driver.Result) error {
 	return c.judge(stored, first)
 }
 
-// checkRead is check for a statement whose rows were read.
+// checkRead does what check does, for a statement whose rows were read.
 func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 	if c == nil {
 		return nil
@@ -169,7 +174,7 @@ func (c *countedWithin) checkRead(ctx context.Context, sets []resultSet) error {
 	return c.judge(stored, first)
 }
 
-// inTable returns how many of the keys that were drawn are in the table.
+// inTable returns how many of the drawn keys are in the table.
 func (c *countedWithin) inTable(ctx context.Context) (int64, error) {
 	in := &c.x.Plan.Inserts[0]
 	if c.x.Drawn.Rows[0] == 0 {
@@ -198,8 +203,8 @@ func (c *countedWithin) judge(stored, first int64) error {
 	return nil
 }
 
-// again reports whether a statement that has ended in err is to be sent again, with the
-// rows counted anew.
+// again reports whether a statement that has failed with err must be sent again, with
+// the rows counted anew.
 func (c *countedWithin) again(err error) bool {
 	if c == nil || err == nil || c.counts >= maxCounts {
 		return false
@@ -207,15 +212,15 @@ func (c *countedWithin) again(err error) bool {
 	return errors.Is(err, errMiscounted) || (&InsertSelect{X: c.x}).outgrown(err)
 }
 
-// blame finds out why the number of rows was another one, where the statement is sent for
-// the last time: after that the transaction may have ended.
+// blame finds out why the number of rows was another one, when the statement is sent
+// for the last time: after that, the transaction may have ended.
 func (c *countedWithin) blame(ctx context.Context) {
 	if c.counts == maxCounts-1 {
 		c.reason = miscounted(ctx, c.x, 0, errMiscounted)
 	}
 }
 
-// told returns the error of a statement for the application.
+// told returns the error of a statement as the application gets it.
 func (c *countedWithin) told(ctx context.Context, err error) error {
 	if c == nil || err == nil {
 		return err

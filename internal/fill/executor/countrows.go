@@ -22,12 +22,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// errUndo is returned when counting a query may change something, and the change cannot
-// be undone.
+// errUndo is returned when counting the rows of a query may change something, and the
+// change could not be rolled back.
 var errUndo = anchor.New("rows", "its query calls functions, and whether a transaction is open is not known: begin it with BeginTx, or select the keys too")
 
-// countRows counts the rows of each INSERT … SELECT of the statement. A query may read
-// the rows that an earlier INSERT of the text returns; that INSERT has its keys by then.
+// countRows counts the rows of each INSERT … SELECT in the statement. A query may read
+// rows that an earlier INSERT of the text returns; that INSERT has its keys by then.
 func (s *InsertSelect) countRows(ctx context.Context) error {
 	if err := KeepsValues(ctx, s.X); err != nil {
 		return err
@@ -59,30 +59,30 @@ func (s *InsertSelect) countRows(ctx context.Context) error {
 			return err
 		}
 		if n > 1 && readsAhead(s.X.Plan) {
-			_ = s.release(ctx) // the refusal is the one to know
+			_ = s.release(ctx) // the refusal is the error to return
 			return s.X.Plan.Refused(rewrite.ErrReadsKey)
 		}
 		switch {
 		case beside:
 			n = withSpare(n)
 		case s.counts > 1:
-			n += n/8 + 1 // another program is adding rows
+			n += n/8 + 1 // another program is adding rows, so draw more keys
 		}
 		s.X.Drawn.Rows[i] = n
 	}
 	return nil
 }
 
-// readsAhead reports whether a query reads the last key of its connection, and the engine
-// works out a row of the query before it stores the one before: SQLite does so for a window
-// function, and without one stores each row first.
+// readsAhead reports whether a query reads the last key of its connection, and the
+// engine may compute a row of the query before it stores the row before: SQLite does so
+// for a window function, and otherwise stores each row first.
 func readsAhead(p *plans.Plan) bool {
 	return p.Dialect.Family == dialect.FamilySQLite && p.Reads()&effects.ReadsLastKey != 0
 }
 
-// KeepsValues returns a refusal where the engine may change the values of a query while it
-// numbers its rows. Integers do not change, and most results of stored functions: where the
-// text leaves open whether a value is one, the engine is asked.
+// KeepsValues returns a refusal if the engine may change the values of a query while it
+// numbers the rows. Integers and most results of stored functions do not change; if the
+// text does not show whether a value is one of these, the engine is asked for its type.
 func KeepsValues(ctx context.Context, x *execution.Execution) error {
 	r := x.Plan.NotNumbered()
 	if r == nil {
@@ -95,7 +95,7 @@ func KeepsValues(ctx context.Context, x *execution.Execution) error {
 	if err != nil {
 		return err
 	}
-	var operands []string // of all doubts, one after the other
+	var operands []string // the types of the operands of all doubtful columns, one after the other
 	first, asked := 0, false
 	for _, d := range x.Plan.Doubts(0) {
 		from, to := first, first+len(d.Operands)
@@ -118,8 +118,8 @@ func KeepsValues(ctx context.Context, x *execution.Execution) error {
 	return nil
 }
 
-// operandTypes returns the types of the columns in the exact arithmetic of a query, or none
-// where the engine cannot be asked.
+// operandTypes returns the types of the operands in the exact arithmetic of a query. It
+// returns none if the engine cannot be asked.
 func operandTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
 	query := rowcount.OperandsQuery(x.Plan, 0)
 	if query == "" {
@@ -127,7 +127,7 @@ func operandTypes(ctx context.Context, x *execution.Execution) ([]string, error)
 	}
 	types, err := dbconn.ColumnTypes(ctx, x.Conn.Own(), query, nil)
 	if err != nil && sqlcode.Answered(err) {
-		return nil, nil // a name that the FROM clause does not have
+		return nil, nil // the FROM clause does not have a name that is used
 	}
 	return types, err
 }
@@ -137,8 +137,8 @@ func areExact(types []string) bool {
 	return !slices.ContainsFunc(types, func(name string) bool { return !isInteger(name) && name != "DECIMAL" })
 }
 
-// notByEngine adds to a refusal of values why the engine does not number the rows itself
-// this time, if it does otherwise.
+// notByEngine adds to a refusal why the engine does not number the rows itself this
+// time, although it could.
 func notByEngine(ctx context.Context, x *execution.Execution, r *plans.Refusal) *plans.Refusal {
 	switch takes, err := TakesFirst(ctx, x); {
 	case err != nil || !takes:
@@ -150,8 +150,8 @@ func notByEngine(ctx context.Context, x *execution.Execution, r *plans.Refusal) 
 	return r
 }
 
-// KeepsViews is keepsValues for a query that reads views, whose columns may be expressions.
-// answers is the row that a count gave.
+// KeepsViews does what KeepsValues does, for a query that reads views, whose columns
+// may be expressions. answers is the row that a count returned.
 func KeepsViews(ctx context.Context, x *execution.Execution, answers []any) error {
 	n := &x.Plan.Dialect.Numbering
 	if !n.Carries || len(answers) <= len(n.Server) {
@@ -172,7 +172,7 @@ func KeepsViews(ctx context.Context, x *execution.Execution, answers []any) erro
 	return nil
 }
 
-// columnTypes returns the types of the columns of the query of the execution's INSERT.
+// columnTypes returns the types of the columns in the query of the execution's INSERT.
 func columnTypes(ctx context.Context, x *execution.Execution) ([]string, error) {
 	query, args := rowcount.ColumnsQuery(x.Plan, 0, x.Args, x.Holes, nil)
 	given := make([]any, len(args))
@@ -183,8 +183,8 @@ func columnTypes(ctx context.Context, x *execution.Execution) ([]string, error) 
 	return types, UnlessOld(ctx, x.Conn, x.Plan, err)
 }
 
-// isPlain reports whether values of the type are the same in a temporary table, whatever
-// expression they are of.
+// isPlain reports whether values of this type are the same in a temporary table,
+// whatever expression they come from.
 func isPlain(name string) bool {
 	switch name {
 	case "VARCHAR", "CHAR", "TEXT", "DATE", "DATETIME", "TIMESTAMP", "TIME":
@@ -193,8 +193,8 @@ func isPlain(name string) bool {
 	return false
 }
 
-// isCarried reports whether a temporary table has the same values in a column of the type
-// as a stored function returns.
+// isCarried reports whether a temporary table keeps the values of this type as a stored
+// function returns them.
 func isCarried(name string) bool {
 	switch name {
 	case "", "FLOAT", "BIT", "YEAR":
@@ -203,8 +203,8 @@ func isCarried(name string) bool {
 	return true
 }
 
-// isInteger reports whether the name of a type, as go-sql-driver/mysql gives it, is an
-// integer's.
+// isInteger reports whether the name of a type, as go-sql-driver/mysql returns it,
+// means an integer type.
 func isInteger(name string) bool {
 	switch strings.TrimPrefix(name, "UNSIGNED ") {
 	case "TINYINT", "SMALLINT", "MEDIUMINT", "INT", "BIGINT":
@@ -213,9 +213,9 @@ func isInteger(name string) bool {
 	return false
 }
 
-// countInsert counts the rows of one INSERT … SELECT. Where that may change something
-// it is undone: to a savepoint, which stays for the INSERT, or by the end of a
-// transaction of its own.
+// countInsert counts the rows of one INSERT … SELECT. If counting may change something,
+// the change is rolled back: to a savepoint, which stays for the INSERT, or by the end
+// of a separate transaction.
 func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err error) {
 	c := s.X.Conn
 	in := &s.X.Plan.Inserts[i]
@@ -249,7 +249,7 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 		}
 		return 0, err
 	case s.lost(err):
-		return 0, err // it has ended the transaction, as it would have with the INSERT
+		return 0, err // the error has aborted the transaction, as it would have during the INSERT
 	case s.saved && in.Query.Unsure:
 		if undone := s.toSavepoint(ctx); err == nil {
 			err = undone
@@ -270,14 +270,17 @@ func (s *InsertSelect) countInsert(ctx context.Context, i int) (n int64, err err
 	return n, UnlessOld(ctx, c, s.X.Plan, err)
 }
 
-// noSavepoints is MySQL's error of a SAVEPOINT after a change of a table whose engine has
-// none, such as Aria: "ER_CHECK_NOT_IMPLEMENTED" in the server error reference.
+// noSavepoints is MySQL's error code for a SAVEPOINT after a change of a table whose
+// engine has no savepoints, such as Aria: "ER_CHECK_NOT_IMPLEMENTED" in the server
+// error reference.
 const noSavepoints = 1178
 
-// errNoSavepoint is returned when a count that may change something could not be undone.
+// errNoSavepoint is returned when a count may change something and could not be rolled
+// back.
 var errNoSavepoint = anchor.New("rows", "its query calls functions, and counting its rows could not be undone after a change of a table without savepoints: send it first")
 
-// whySavepoint returns the error of a savepoint that could not be set, for the application.
+// whySavepoint returns the error of a savepoint that could not be set, as the
+// application gets it.
 func whySavepoint(err error) error {
 	if sqlcode.Is(err, noSavepoints) {
 		return fmt.Errorf("%w: %w", errNoSavepoint, err)
@@ -285,8 +288,8 @@ func whySavepoint(err error) error {
 	return err
 }
 
-// setSavepoint sets our savepoint if a transaction is open and the count, or an
-// INSERT that fails, is to be undone.
+// setSavepoint sets keyfill's savepoint if a transaction is open, and the count, or an
+// INSERT that fails, may have to be rolled back.
 func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	c := s.X.Conn
 	d := c.DB.AnyEngine().Dialect
@@ -295,8 +298,8 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	case s.saved, !unsure && !d.ErrorsAbort, c.Tx == session.Outside && d.Transactions.Commits == "":
 		return nil
 	case c.Tx == session.Outside:
-		// Without autocommit a transaction begins implicitly; if a transaction follows
-		// each commit, one is open, too.
+		// Without autocommit a transaction begins implicitly. If each commit begins a new
+		// transaction (chaining), one is open too.
 		alone, chains, err := c.AskCommits(ctx)
 		switch {
 		case err != nil:
@@ -311,14 +314,14 @@ func (s *InsertSelect) setSavepoint(ctx context.Context) error {
 	}
 	err := c.ExecSavepoint(ctx, d.Transactions.Set, rowsSavepoint)
 	if err != nil && c.Tx == session.Unknown && sqlcode.Answered(err) {
-		return nil // PostgreSQL refuses it outside of a transaction
+		return nil // PostgreSQL refuses a savepoint outside of a transaction
 	}
 	s.saved = err == nil
 	return err
 }
 
-// uncounted releases the savepoint after a failed count, or after a count that was its
-// only use. Releasing it after the INSERT would change ROW_COUNT().
+// uncounted releases the savepoint after a failed count, or after a count that alone
+// has needed it. Releasing it after the INSERT would change ROW_COUNT().
 func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
 	if err == nil && s.X.Plan.Dialect.ErrorsAbort {
 		return nil
@@ -326,7 +329,7 @@ func (s *InsertSelect) uncounted(ctx context.Context, err error) error {
 	return s.release(ctx)
 }
 
-// counted returns the number in the row that a count gave.
+// counted returns the number of rows from the row that a count returned.
 func (s *InsertSelect) counted(row []any) (int64, error) {
 	if reason := Unnumbered(s.X.Plan.Dialect, row[1:]); reason != "" {
 		return 0, s.X.Plan.Refused(reason)
@@ -338,8 +341,9 @@ func (s *InsertSelect) counted(row []any) (int64, error) {
 	return n, nil
 }
 
-// Unnumbered returns why a server does not number the rows of a query as it should, by
-// its answers to the dialect's questions.
+// Unnumbered returns the reason for which a server does not number the rows of a query
+// correctly, from its answers to the dialect's questions; it is empty if the server
+// does.
 func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	n := &d.Numbering
 	if len(n.Server) == 0 {
@@ -357,9 +361,9 @@ func Unnumbered(d *dialect.Dialect, answers []any) rewrite.Reason {
 	return ""
 }
 
-// UnlessOld turns an error of a statement that numbers rows into a refusal if the server
-// is too old for it. Such a server may lack WITH, and then cannot answer the question
-// for its version that stands after one.
+// UnlessOld turns an error of a statement that numbers rows into a refusal if the
+// server is too old for it. Such a server may lack WITH, and then cannot even answer
+// the question for its version in the same statement.
 func UnlessOld(ctx context.Context, c *execution.Conn, p *plans.Plan, err error) error {
 	d := p.Dialect
 	n := &d.Numbering

@@ -12,9 +12,10 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Dependence names the facts of the database on which a plan depends that was made from
-// the text and the policy alone: see [explain.Explanation]. The version of the server
-// counts only if it is not known: two zeros.
+// Dependence names the facts of the database on which the treatment of a statement
+// depends, if its plan was made from the text and the policy alone: see
+// [explain.Explanation]. The version of the server is such a fact only if it is not
+// known: two zeros.
 func Dependence(p *plans.Plan, server [2]int) string {
 	var on []string
 	switch {
@@ -35,7 +36,8 @@ func Dependence(p *plans.Plan, server [2]int) string {
 	return strings.Join(slices.DeleteFunc(on, func(one string) bool { return one == "" }), "; ")
 }
 
-// versionOf names how a query's rows depend on the version of the server.
+// versionOf describes how the keys of a query's rows depend on the version of the
+// server.
 func versionOf(p *plans.Plan) string {
 	d := p.Dialect
 	n := &d.Numbering
@@ -56,8 +58,8 @@ func versionOf(p *plans.Plan) string {
 	return ""
 }
 
-// version returns since which version the engine can do something; empty if each version
-// can.
+// version returns a text that says since which version the engine can do something; it
+// is empty if every version can.
 func version(d *dialect.Dialect, can string, major, minor int) string {
 	if major == 0 {
 		return ""
@@ -65,7 +67,7 @@ func version(d *dialect.Dialect, can string, major, minor int) string {
 	return fmt.Sprintf("the version of the server (%s from %s %d.%d on)", can, d.Title, major, minor)
 }
 
-// numbersOf names the other facts on which the numbering of a query's rows depends.
+// numbersOf describes the other facts on which the numbering of a query's rows depends.
 func numbersOf(p *plans.Plan) (on []string) {
 	n := &p.Dialect.Numbering
 	if !n.Carries || !p.Counts() && !p.Tails() {

@@ -21,24 +21,25 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// engineNumbered executes an INSERT whose rows come from a query, and whose key MariaDB
-// numbers itself from the first one that was reserved: see [rowcount.TextFrom]. The
-// rows are counted first, and that many keys are reserved.
+// engineNumbered executes an INSERT whose rows come from a query, if MariaDB itself
+// numbers the rows from the first reserved key on: see [rowcount.TextFrom]. The rows
+// are counted first, and that many keys are reserved.
 //
-// The engine does not stop at the last key that was reserved, and a function that the
-// query calls through a view, or a trigger, may take the first one for a row of another
-// table. So the INSERT stands in a transaction of its own, or after a savepoint in the
-// application's, and is undone if more rows were stored than were counted, or if the
-// engine reports that it began with another number.
+// The engine does not stop at the last reserved key, and a function that the query
+// calls through a view, or a trigger, may use the first one for a row of another table.
+// So the INSERT runs in a transaction of its own, or after a savepoint in the
+// application's transaction, and is rolled back if more rows were stored than were
+// counted, or if the engine reports that it began with another number.
 type engineNumbered struct {
 	x      *execution.Execution
-	own    driver.Tx // the transaction, where it is ours
-	saved  bool      // our savepoint (rowsSavepoint) is set
+	own    driver.Tx // the transaction, if keyfill has begun it; else nil
+	saved  bool      // keyfill's savepoint (rowsSavepoint) is set
 	counts int       // how often the rows were counted
-	stored int64     // how many rows were stored, and undone, last
+	stored int64     // how many rows were stored and rolled back last
 }
 
-// errOtherNumber is returned when the engine gave the rows other numbers than keyfill's.
+// errOtherNumber is returned when the engine gave the rows other numbers than keyfill
+// has reserved.
 var errOtherNumber = anchor.New("rows", "a function or trigger took its first number for another table, and nothing is stored: select the keys, or insert without it")
 
 // TakesFirst reports whether the engine numbers the rows of the execution's INSERT
@@ -47,16 +48,16 @@ func TakesFirst(ctx context.Context, x *execution.Execution) (bool, error) {
 	c := x.Conn
 	in := &x.Plan.Inserts[0]
 	if !x.Plan.TakesFirst() || c.DB.Detached || in.Upsert.Conflict != plans.ConflictError {
-		// With IGNORE and REPLACE a row too many would be left out without an error, or take
-		// the place of another, if its number were taken.
+		// With IGNORE or REPLACE, a row beyond the reserved keys whose number is taken would
+		// be skipped without an error, or would replace another row.
 		return false, nil
 	}
 	f, err := c.DB.Facts(ctx, &c.Session, table.Of(in))
 	return err == nil && f.Columns[x.Plan.Draws[0].Key].TakesFirst, err
 }
 
-// NumberedByEngine reports whether the engine numbers the rows itself, in a transaction
-// whose state is known.
+// NumberedByEngine reports whether the engine numbers the rows itself and the state of
+// the transaction is known.
 func NumberedByEngine(ctx context.Context, x *execution.Execution) (bool, error) {
 	c := x.Conn
 	takes, err := TakesFirst(ctx, x)
@@ -69,7 +70,8 @@ func NumberedByEngine(ctx context.Context, x *execution.Execution) (bool, error)
 	return err == nil && c.Tx != session.Unknown, err
 }
 
-// fill counts the rows and draws the keys, in the transaction that they are stored in.
+// fill counts the rows and draws the keys, in the transaction in which the rows are
+// stored.
 func (n *engineNumbered) fill(ctx context.Context) (err error) {
 	x := n.x
 	panics := true
@@ -86,7 +88,7 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 	}
 	if n.counts++; n.counts > 1 {
 		rows = max(rows, n.stored)
-		rows += rows/8 + 1 // another program is adding rows
+		rows += rows/8 + 1 // another program is adding rows, so draw more keys
 	}
 	x.Drawn.Rows = map[int]int64{0: rows}
 	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, nil, x.Conn, nil)
@@ -97,9 +99,9 @@ func (n *engineNumbered) fill(ctx context.Context) (err error) {
 	return nil
 }
 
-// count begins a transaction, or sets our savepoint in the one that is open, and counts
-// the rows: in one trip where the count has no arguments, in MariaDB's block of
-// statements (Knowledge Base, "BEGIN NOT ATOMIC").
+// count begins a transaction, or sets keyfill's savepoint in the open transaction, and
+// counts the rows. If the count has no arguments, all of this is one round trip, in
+// MariaDB's block of statements (Knowledge Base, "BEGIN NOT ATOMIC").
 func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	c := n.x.Conn
 	query, args := rowcount.CountQuery(n.x.Plan, 0, n.x.Args, n.x.Holes, nil)
@@ -117,7 +119,7 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	}
 	row, err := c.QueryRow(ctx, query, args)
 	if err != nil {
-		return 0, err // a savepoint may be set, after which nothing was changed
+		return 0, err // a savepoint may be set, but nothing was changed after it
 	}
 	n.saved = n.own == nil
 	rows, ok := session.IntegerOf(row[0])
@@ -127,7 +129,7 @@ func (n *engineNumbered) count(ctx context.Context) (int64, error) {
 	return rows, nil
 }
 
-// textTransaction ends a transaction that a text has begun.
+// textTransaction ends a transaction that was begun by a text.
 type textTransaction struct {
 	ctx  context.Context
 	conn *execution.Conn
@@ -137,13 +139,13 @@ func (t textTransaction) Commit() error { return t.end("COMMIT") }
 
 func (t textTransaction) Rollback() error { return t.end("ROLLBACK") }
 
-// end ends the transaction, even if the caller's context has ended.
+// end executes COMMIT or ROLLBACK, even if the caller's context has ended.
 func (t textTransaction) end(text string) error {
 	_, err := dbconn.Exec(context.WithoutCancel(t.ctx), t.conn.Own(), text, nil)
 	return err
 }
 
-// firstNumber returns the number that the engine gives the first row; 0 where no key was
+// firstNumber returns the number that the engine gives the first row; 0 if no key was
 // reserved.
 func firstNumber(x *execution.Execution) int64 {
 	if x.Drawn.Rows[0] == 0 {
@@ -190,14 +192,14 @@ func (n *engineNumbered) Query(ctx context.Context, via execution.Sender) (drive
 	return rows, err
 }
 
-// countsByRows reports whether a result does not say how many rows the execution's INSERT
-// has stored, since rows come back.
+// countsByRows reports whether a result does not contain the number of stored rows,
+// because the execution's INSERT returns rows.
 func countsByRows(x *execution.Execution) bool {
 	return x.Plan.Dialect.UncountedRows && x.Plan.Inserts[0].Returning
 }
 
-// execByQuery executes a statement for the caller of an Exec, and returns the rows that
-// come back, too.
+// execByQuery executes a statement for the caller of an Exec, although it returns rows,
+// and also returns these rows.
 func execByQuery(ctx context.Context, via execution.Sender, x *execution.Execution) (driver.Result, []resultSet, error) {
 	rows, err := via.SendQuery(ctx, x)
 	if err != nil {
@@ -210,8 +212,8 @@ func execByQuery(ctx context.Context, via execution.Sender, x *execution.Executi
 	return outcome.OwnResult{Result: driver.RowsAffected(0), Key: 0}, read.(*bufferedRows).sets, nil
 }
 
-// storedByQuery returns how many rows an INSERT has stored whose rows were read, and the
-// first number of the engine's.
+// storedByQuery returns how many rows an INSERT has stored whose returned rows were
+// read, and the first number that the engine gave.
 func storedByQuery(ctx context.Context, x *execution.Execution, sets []resultSet) (stored, first int64, err error) {
 	row, err := x.Conn.QueryRow(ctx, "SELECT ROW_COUNT(), LAST_INSERT_ID()", nil)
 	if err != nil {
@@ -219,21 +221,21 @@ func storedByQuery(ctx context.Context, x *execution.Execution, sets []resultSet
 	}
 	stored, _ = session.IntegerOf(row[0])
 	if len(sets[0].columns) > 0 {
-		stored = int64(len(sets[0].rows)) // RETURNING: ROW_COUNT() is -1
+		stored = int64(len(sets[0].rows)) // with RETURNING, ROW_COUNT() is -1
 	}
 	first, _ = session.IntegerOf(row[1])
 	return stored, first, nil
 }
 
-// sendNumbered sends an execution's statement, and again where more rows were stored
-// than were counted. send returns the answer, how many rows were stored, and the number
-// of the first one.
+// sendNumbered sends an execution's statement, and sends it again if more rows were
+// stored than were counted. send returns the answer, how many rows were stored, and the
+// number of the first one.
 func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (answer T, stored, first int64, err error)) (T, error) {
 	var none T
 	for {
 		answer, stored, first, err := send()
 		switch {
-		case n.isTaken(err) && n.counts < maxCounts: // then it may be a value of the application's
+		case n.isTaken(err) && n.counts < maxCounts: // the duplicate may also be about a value of the application's
 			stored = n.x.Drawn.Rows[0] + 1
 		case err != nil:
 			return none, n.undo(ctx, err)
@@ -260,13 +262,13 @@ func sendNumbered[T any](ctx context.Context, n *engineNumbered, send func() (an
 	}
 }
 
-// duplicateEntry is MySQL's error of a key that is there already: "ER_DUP_ENTRY" in the server
-// error reference.
+// duplicateEntry is MySQL's error code for a key that exists already: "ER_DUP_ENTRY" in
+// the server error reference.
 const duplicateEntry = 1062
 
-// isTaken reports whether an INSERT may have failed at a number after the reserved ones: its
-// query had more rows than were counted, and another row has the number. A value of another
-// unique column may be such a number too.
+// isTaken reports whether an INSERT may have failed because its query had more rows
+// than were counted, and another row has the number after the reserved ones. A value of
+// another unique column may look like such a number.
 func (n *engineNumbered) isTaken(err error) bool {
 	if !sqlcode.Is(err, duplicateEntry) || n.x.Drawn.Rows[0] == 0 {
 		return false
@@ -278,15 +280,15 @@ func (n *engineNumbered) isTaken(err error) bool {
 	return wrong == nil && key >= after && key-after < maxSurplus
 }
 
-// maxSurplus bounds how far after the reserved numbers a number is taken for one that the
-// engine gave to a row.
+// maxSurplus is how far after the reserved numbers a number may be to count as one that
+// the engine gave to a row.
 const maxSurplus = 1 << 20
 
 func (n *engineNumbered) keyError(err error) error {
 	return table.Of(&n.x.Plan.Inserts[0]).KeyError(0, err)
 }
 
-// undoStored undoes the rows that the INSERT has stored, before it is sent again.
+// undoStored rolls back the rows that the INSERT has stored, before it is sent again.
 func (n *engineNumbered) undoStored(ctx context.Context) error {
 	if n.own != nil {
 		own := n.own
@@ -297,7 +299,7 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 		return err
 	}
 	n.saved = false
-	ctx = context.WithoutCancel(ctx) // also if the caller's context has ended
+	ctx = context.WithoutCancel(ctx) // even if the caller's context has ended
 	err := n.x.Conn.ExecSavepoint(ctx, n.x.Plan.Dialect.Transactions.Undo, rowsSavepoint)
 	if err != nil {
 		n.x.Conn.MarkUnknown()
@@ -305,9 +307,9 @@ func (n *engineNumbered) undoStored(ctx context.Context) error {
 	return err
 }
 
-// undo ends the transaction or rolls back to the savepoint that was begun, and returns
-// err, or that error and the one of the undoing: rows may be stored then that have no
-// keys of their own.
+// undo rolls back the transaction, or to the savepoint, that was begun, and returns
+// err. If that fails, it returns both errors: rows may then be stored whose keys were
+// not reserved.
 func (n *engineNumbered) undo(ctx context.Context, err error) error {
 	if n.own == nil && !n.saved {
 		return err
@@ -318,8 +320,9 @@ func (n *engineNumbered) undo(ctx context.Context, err error) error {
 	return err
 }
 
-// end commits a transaction of ours. A savepoint stays: its release would change the
-// result of ROW_COUNT(), and the next savepoint of its name replaces it.
+// end commits the transaction if keyfill has begun it. A savepoint stays: releasing it
+// would change the result of ROW_COUNT(), and the next savepoint of the same name
+// replaces it.
 func (n *engineNumbered) end(ctx context.Context) error {
 	if n.own == nil {
 		n.saved = false
@@ -339,12 +342,13 @@ func (n *engineNumbered) end(ctx context.Context) error {
 	return err
 }
 
-// leftOwn notes that the transaction of ours has ended.
+// leftOwn records that the transaction which keyfill has begun has ended.
 func (n *engineNumbered) leftOwn() {
 	n.x.Conn.Tx, n.x.Conn.Ongoing = session.Outside, store.Ongoing{}
 }
 
-// leave ends the transaction of an execution whose statement is not sent because of err.
+// leave ends the transaction of an execution whose statement is not sent because of
+// err.
 func (n *engineNumbered) leave(ctx context.Context, err error) error {
 	return n.undo(context.WithoutCancel(ctx), err)
 }

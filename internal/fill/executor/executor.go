@@ -15,7 +15,7 @@ import (
 // Direct sends executions to the driver's connection.
 type Direct struct{ Conn *execution.Conn }
 
-// SendExec sends a statement without rows.
+// SendExec sends a statement that returns no rows.
 func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Result, error) {
 	c := d.Conn
 	res, err := c.ExecContext(ctx, x.Outgoing.Text, x.Outgoing.Sent)
@@ -25,7 +25,7 @@ func (d Direct) SendExec(ctx context.Context, x *execution.Execution) (driver.Re
 	return res, err
 }
 
-// SendQuery sends a statement that gives rows.
+// SendQuery sends a statement that returns rows.
 func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.Rows, error) {
 	c := d.Conn
 	rows, err := c.QueryContext(ctx, x.Outgoing.Text, x.Outgoing.Sent)
@@ -35,11 +35,12 @@ func (d Direct) SendQuery(ctx context.Context, x *execution.Execution) (driver.R
 	return rows, err
 }
 
-// SentAgain returns the answer to the text of a plan that has failed with err, and that
-// is sent again while SQLite refuses it for the reservation of a connection which shares
-// its cache: without keyfill, each INSERT is one step, and meets no open transaction of
-// another one. A text of several statements is not sent again, since SQLite has committed
-// those before the one that it refuses.
+// SentAgain sends the text of a plan again while SQLite refuses it because another
+// connection that shares its cache is reserving keys, and returns the answer: without
+// keyfill, each INSERT is one step, and meets no open transaction of another
+// connection. err is the error of the first attempt. A text of several statements is
+// not sent again, since SQLite has committed the statements before the one that it
+// refuses.
 func SentAgain[T any](ctx context.Context, c *execution.Conn, p *plans.Plan, err error, send func() (T, error)) (answer T, _ error) {
 	if p.Statements != 1 {
 		return answer, err
@@ -50,8 +51,8 @@ func SentAgain[T any](ctx context.Context, c *execution.Conn, p *plans.Plan, err
 	return answer, err
 }
 
-// choose draws the keys of the execution, and gives it the executor that its plan and
-// its keys need.
+// choose draws the keys of the execution, and sets the executor that its plan and its
+// keys need.
 func choose(ctx context.Context, x *execution.Execution) error {
 	if CountsInTransaction(x.Plan) {
 		needs := JoiningOf(x.Conn.DB.Tables, x.Plan, x.Holes)
@@ -106,8 +107,8 @@ func choose(ctx context.Context, x *execution.Execution) error {
 	return counted.giveUp(ctx, (&Transactional{X: x, Needs: needs, counted: counted}).choose(ctx))
 }
 
-// unfitStandIn returns the refusal that an execution gets where its keys belong to a
-// transaction, and there is no database.
+// unfitStandIn returns the refusal of an execution whose keys belong to a transaction,
+// in a test without a database; nil for others.
 func unfitStandIn(x *execution.Execution) *plans.Refusal {
 	t := &Transactional{X: x, Needs: joiningByPolicy(x.Plan, x.Holes)}
 	if !t.Needs.Any {
@@ -116,9 +117,9 @@ func unfitStandIn(x *execution.Execution) *plans.Refusal {
 	return t.Unfit(x.Conn.Tx != session.Outside)
 }
 
-// chooseUntold raises the numberings of the transaction above the keys of an INSERT that
+// chooseUntold raises the counters of the transaction above the keys of an INSERT that
 // brings all of them. If that is not possible, the INSERT is sent unchanged, since the
-// policy has not asked for it.
+// policy has not asked for the raise.
 func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	c, inside := x.Conn, x.Conn.Tx != session.Outside
 	err := (&Transactional{X: x, Needs: Joining{Any: true, gapFree: true}, yields: true}).choose(ctx)
@@ -127,7 +128,7 @@ func chooseUntold(ctx context.Context, x *execution.Execution) error {
 		return nil
 	case inside && c.DB.IsUndone(err):
 		if tx := &x.Plan.Dialect.Transactions; x.Plan.Dialect.ErrorsAbort {
-			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // such an error leaves nothing to commit
+			_ = c.ExecSavepoint(ctx, tx.Undo, noSavepoint) // after such an error the transaction must not commit
 		}
 		return err
 	case ctx.Err() != nil, err == driver.ErrSkip, execution.IsBadConn(err):
@@ -151,7 +152,8 @@ func (t *Transactional) choose(ctx context.Context) error {
 			return err
 		}
 		x.Form.FromFirst = takes
-		// A count fixes the snapshot of a transaction under REPEATABLE READ.
+		// Open the row first: a count fixes the snapshot of a transaction under REPEATABLE
+		// READ.
 		if err := x.Conn.OpenState(ctx, table.Of(&x.Plan.Inserts[0]), x.Plan.Draws[0].Key); err != nil {
 			return err
 		}
@@ -167,7 +169,7 @@ func Of(x *execution.Execution) execution.Executor {
 	return x.How
 }
 
-// Leave ends the transaction of the keys of an execution whose statement is not sent
+// Leave ends the transaction of an execution's keys if its statement is not sent
 // because of err, and returns err.
 func Leave(ctx context.Context, x *execution.Execution, err error) error {
 	switch how := x.How.(type) {
@@ -179,8 +181,8 @@ func Leave(ctx context.Context, x *execution.Execution, err error) error {
 	return err
 }
 
-// autonomous executes statements whose keys need nothing of the transaction, and whose
-// rows are counted in their text.
+// autonomous executes statements whose keys need nothing of the transaction, and the
+// number of whose rows is in their text.
 type autonomous struct{ x *execution.Execution }
 
 func (a autonomous) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newBrought returns the keys that are brought for one column. Its numbers are nil where
-// the column is not followed.
+// newBrought returns the explicit keys that are brought for one column, and the counter
+// to raise above them. Numbers is nil if the column's counter is not raised.
 func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int, explicit plans.Explicit) (execution.Brought, error) {
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
@@ -29,15 +29,16 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 	case err != nil && said:
 		return execution.Brought{}, t.KeyError(j, err)
 	case err != nil, counter.Follower() == nil:
-		// Without follow_explicit an INSERT that brings its key must not need the store.
-		// A later duplicate key leads to on_behind.
+		// Without follow_explicit an INSERT that brings its key must not depend on the store.
+		// If a later key is a duplicate, on_behind decides.
 		return execution.Brought{}, nil
 	}
 	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil
 }
 
-// NewFollowing returns the keys that an execution brings for columns that are followed. A
-// source that cannot be used is an error if the policy says follow_explicit.
+// NewFollowing returns the explicit keys that an execution brings, with the counters
+// that are raised above them. A source that cannot be used is an error if the policy
+// sets follow_explicit for it.
 func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []driver.NamedValue, h bind.Holes) (execution.Following, error) {
 	f := execution.Following{Conn: c}
 	if !p.Follows() {
@@ -48,8 +49,8 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []
 		if c.DB.ModeOf(t) != policy.ModeFill {
 			continue
 		}
-		// A table that an earlier text of a batch makes has no numbering that could be
-		// raised, and a question about it would end the transaction of PostgreSQL.
+		// A table that an earlier text of a batch creates has no counter that could be
+		// raised, and in PostgreSQL a query about it would abort the transaction.
 		if p.Dialect.ErrorsAbort {
 			if facts, err := c.DB.Facts(ctx, &c.Session, t); err == nil && facts.IsUnseen() {
 				continue
@@ -78,8 +79,8 @@ func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []
 	return f, nil
 }
 
-// greatestOf returns the greatest of some integers that could be the source's own, 0 if
-// there is no such integer.
+// greatestOf returns the greatest of the integers that could come from the column's own
+// source, 0 if there is none.
 func greatestOf(k *table.Column, integers []int64) int64 {
 	greatest := int64(0)
 	for _, n := range integers {
@@ -90,10 +91,10 @@ func greatestOf(k *table.Column, integers []int64) int64 {
 	return greatest
 }
 
-// split moves the numberings that are raised in the INSERT's transaction to before. A
-// numbering goes to stored as well if only the engine can read the key, or if a row may
-// be left out: then it is raised after the INSERT, above the keys that the INSERT has
-// stored.
+// split moves the counters that are raised in the INSERT's transaction to Before. A
+// counter is also added to Stored if only the engine can determine the key, or if a row
+// may be skipped: it is then raised after the INSERT, above the keys that the INSERT
+// has stored.
 func split(f *execution.Following, c *execution.Conn, p *plans.Plan) {
 	skips := leavesOut(c, p) || slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool {
 		return in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace
@@ -113,9 +114,9 @@ func split(f *execution.Following, c *execution.Conn, p *plans.Plan) {
 	f.After = slices.DeleteFunc(f.After, func(b execution.Brought) bool { return b.Numbers.IsJoined() })
 }
 
-// RaiseStored raises the numberings of the execution's transaction above the keys that
-// its INSERT has stored, as far as they are among the greatest: the engine is asked. If
-// it cannot answer, they are raised above all keys that were brought.
+// RaiseStored raises the counters of the execution's transaction above the keys that
+// its INSERT has stored. The engine is asked for the greatest of them. If it cannot
+// answer, the counters are raised above all keys that were brought.
 func RaiseStored(ctx context.Context, f *execution.Following) error {
 	behind, cancel := execution.Aside(ctx)
 	defer cancel()
@@ -139,8 +140,8 @@ func RaiseStored(ctx context.Context, f *execution.Following) error {
 	return nil
 }
 
-// raiseAfterRows is raiseAfter for a statement that gives rows: they are read before
-// the caller gets the first one.
+// raiseAfterRows raises counters as outcome.RaiseAfter does, for a statement that
+// returns rows: all rows are read before the caller gets the first one.
 func raiseAfterRows(ctx context.Context, f *execution.Following, rows driver.Rows, err error) (driver.Rows, error) {
 	if err != nil || !f.Any() {
 		return rows, err

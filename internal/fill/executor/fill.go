@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/rowcount"
 )
 
-// Fill gives the execution its keys: the keys of an attempt that has stored nothing, or
-// new ones.
+// Fill gives the execution its keys: the keys of an earlier attempt that has stored
+// nothing, or new ones.
 func Fill(ctx context.Context, x *execution.Execution) error {
 	if x.Trace.To != nil {
 		x.Trace.Waits = new(report.Waits)
@@ -31,17 +31,17 @@ func Fill(ctx context.Context, x *execution.Execution) error {
 func draw(ctx context.Context, x *execution.Execution) ([][]driver.Value, error) {
 	var drawn [][]driver.Value
 	if x.Plan.Counts() {
-		drawn = x.Drawn.Keys // for the count
+		drawn = x.Drawn.Keys // the keys that the count needed
 	}
 	var room *keys.Room
 	if x.Drawn.Keys == nil {
-		room = &x.Drawn.Room // the keys of an attempt before are kept until there are others
+		room = &x.Drawn.Room // the keys of an earlier attempt are kept until new ones are drawn
 	}
 	drawn, err := keys.Draw(ctx, x.Plan, x.Args, x.Holes, x.Drawn.Rows, drawn, giverOf(x), room)
 	return drawn, doubtUndrawn(x, err)
 }
 
-// Place puts the keys where they travel.
+// Place writes the keys into the arguments or the text that is sent.
 func Place(x *execution.Execution) {
 	switch {
 	case x.Form.Kept:
@@ -60,8 +60,9 @@ func Place(x *execution.Execution) {
 }
 
 // Resume takes up a parked execution for the same call, or for another one with equal
-// arguments: its decisions are made again, since the caller's []byte may have changed in
-// between, and the arguments sent are this caller's.
+// arguments. It decides again where keys are missing, since the caller's []byte may
+// have changed meanwhile, and sends the arguments of this call. It returns false if the
+// decision is another one.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
 	h, err := bind.FindHoles(x.Plan, args)
 	if err != nil || !x.Holes.Equal(h) || x.Drawn.Values != execution.ValuesFor(ctx, x.Plan) {

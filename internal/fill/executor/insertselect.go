@@ -13,16 +13,16 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// An INSERT whose rows come from a query takes as many keys as the query has rows. They
-// are counted first, and that many keys are reserved. Other writers may add or remove
-// rows before the INSERT: with fewer rows some keys are a gap; a row too many is an error
-// of the engine, which the statement itself provokes. Then everything is done again.
+// An INSERT whose rows come from a query needs as many keys as the query has rows. The
+// rows are counted first, and that many keys are reserved. Other sessions may add or
+// remove rows before the INSERT: with fewer rows some keys are a gap; with more rows
+// the statement itself provokes an error of the engine. Then everything is done again.
 
 // maxCounts is how often the rows are counted for one execution.
 const maxCounts = 3
 
 // errRowsGrew is returned when an execution had more rows to insert than were counted,
-// three times.
+// three times in a row.
 var errRowsGrew = anchor.New("rows", "its query had more rows than counted, three times: send it in a transaction that keeps others from adding rows, or again")
 
 // rowsSavepoint is the name of keyfill's savepoint, which no application uses.
@@ -33,14 +33,15 @@ const rowsSavepoint = "keyfill_rows"
 type InsertSelect struct {
 	X      *execution.Execution
 	counts int  // how often the rows were counted
-	saved  bool // our savepoint (rowsSavepoint) is set
+	saved  bool // keyfill's savepoint (rowsSavepoint) is set
 }
 
-// Exec counts the rows, and sends the statement.
+// Exec sends the statement. If its query has more rows than were counted, the rows are
+// counted again.
 func (s *InsertSelect) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
 	return sendCounted(ctx, s, true, func() (driver.Result, error) {
 		if countsByRows(s.X) {
-			// A prepared INSERT … RETURNING that fails, as with a row too many, hangs in Exec of
+			// A prepared INSERT … RETURNING that fails, as with too many rows, hangs in Exec of
 			// go-sql-driver/mysql 1.10.1.
 			res, _, err := execByQuery(ctx, via, s.X)
 			return res, err
@@ -49,12 +50,12 @@ func (s *InsertSelect) Exec(ctx context.Context, via execution.Sender) (driver.R
 	})
 }
 
-// Query is Exec for a statement that gives rows.
+// Query does what Exec does, for a statement that returns rows.
 func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	rows, err := sendCounted(ctx, s, false, func() (driver.Rows, error) {
 		rows, err := via.SendQuery(ctx, s.X)
 		if err == nil && countsByRows(s.X) {
-			// MariaDB reports a row too many when the rows are read.
+			// MariaDB reports too many rows only when the rows are read.
 			return readWhole(s.X.Conn, rows, func(_ []resultSet, err error) error { return err })
 		}
 		return rows, err
@@ -62,8 +63,8 @@ func (s *InsertSelect) Query(ctx context.Context, via execution.Sender) (driver.
 	return raiseAfterRows(ctx, &s.X.Follows, rows, err)
 }
 
-// lost reports whether after an error the transaction can only be rolled back, our
-// savepoint included.
+// lost reports whether, after an error, the transaction can only be rolled back as a
+// whole, with keyfill's savepoint.
 func (s *InsertSelect) lost(err error) bool {
 	if err == nil || !s.saved || !s.X.Plan.Dialect.ErrorsAbort || !sqlcode.Answered(err) {
 		return false
@@ -72,13 +73,13 @@ func (s *InsertSelect) lost(err error) bool {
 	return true
 }
 
-// toSavepoint rolls back to our savepoint, which stays.
+// toSavepoint rolls back to keyfill's savepoint, which stays set.
 func (s *InsertSelect) toSavepoint(ctx context.Context) error {
-	// The rollback has to run, even if the caller's context has ended.
+	// The rollback must run even if the caller's context has ended.
 	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), s.X.Plan.Dialect.Transactions.Undo, rowsSavepoint)
 }
 
-// release releases our savepoint.
+// release releases keyfill's savepoint, if it is set.
 func (s *InsertSelect) release(ctx context.Context) error {
 	if !s.saved {
 		return nil
@@ -88,17 +89,16 @@ func (s *InsertSelect) release(ctx context.Context) error {
 	return s.X.Conn.ExecSavepoint(context.WithoutCancel(ctx), cmp.Or(t.Release, t.Probe), rowsSavepoint)
 }
 
-// giveUp returns err after it has released our savepoint, if there is an error and a
-// savepoint: nil has none.
+// giveUp releases keyfill's savepoint if err is not nil, and returns err. s may be nil.
 func (s *InsertSelect) giveUp(ctx context.Context, err error) error {
 	if s != nil && err != nil {
-		_ = s.release(ctx) // the first error is the one to know
+		_ = s.release(ctx) // err is the error to return
 	}
 	return err
 }
 
-// sendCounted sends an execution's statement, and again when it had more rows than were
-// counted. whole reports that the answer has no rows that are still to be read, so that
+// sendCounted sends an execution's statement, and sends it again if it had more rows
+// than were counted. whole reports that the answer has no rows left to read, so that
 // another statement can be sent after it.
 func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send func() (T, error)) (T, error) {
 	var none T
@@ -119,11 +119,11 @@ func sendCounted[T any](ctx context.Context, s *InsertSelect, whole bool, send f
 		case err == nil:
 			return answer, s.release(ctx)
 		case err == driver.ErrSkip:
-			return answer, err // it is sent again, prepared
+			return answer, err // database/sql sends it again, prepared
 		case !grown && s.lost(err):
 			return answer, err
 		case !grown, aborts && inside && !whole:
-			_ = s.release(ctx) // the first error is the one to know
+			_ = s.release(ctx) // the first error is the one to return
 			return answer, err
 		case aborts && inside:
 			if err := s.toSavepoint(ctx); err != nil {
@@ -152,7 +152,7 @@ func (s *InsertSelect) outgrown(err error) bool {
 		strings.Contains(strings.ToLower(err.Error()), n.Failure)
 }
 
-// refill counts the rows anew and draws keys for them. If that fails, the execution is
+// refill counts the rows again and draws keys for them. If that fails, the execution is
 // unchanged.
 func (s *InsertSelect) refill(ctx context.Context) error {
 	rows, drawn := s.X.Drawn.Rows, s.X.Drawn.Keys

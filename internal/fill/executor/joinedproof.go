@@ -10,20 +10,20 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// proveBefore proves before the drawing that the transaction of an execution is open: see
-// [session.Conn.ProveBefore].
+// proveBefore proves, before keys are drawn, that the transaction of an execution is
+// open: see [session.Conn.ProveBefore].
 func (t *Transactional) proveBefore(ctx context.Context) error {
 	return t.X.Conn.ProveBefore(ctx, t.own != nil)
 }
 
-// proveAfter proves after the drawing that the transaction has been open since
-// proveBefore, for the INSERT that is sent next.
+// proveAfter proves, after keys were drawn and before the INSERT is sent, that the
+// transaction has been open since proveBefore.
 func (t *Transactional) proveAfter(ctx context.Context) error {
 	return t.X.Conn.ProveAfter(ctx)
 }
 
-// unlessEnded returns the error of a transaction that has ended instead of the error of
-// the failed proof, and any other error as it is.
+// unlessEnded replaces the error of a failed proof by the error for a transaction that
+// has ended, and returns any other error as it is.
 func (t *Transactional) unlessEnded(err error) error {
 	switch {
 	case err == nil:
@@ -38,7 +38,7 @@ func (t *Transactional) unlessEnded(err error) error {
 	return outcome.ErrEnded
 }
 
-// proofFailed reports whether the proof in the INSERT has failed with this error.
+// proofFailed reports whether err means that the proof in the INSERT has failed.
 func (t *Transactional) proofFailed(err error) bool {
 	tx := &t.X.Plan.Dialect.Transactions
 	return t.X.Plan.ProvesOpen() && sqlcode.Is(err, tx.KeyNumber) && strings.Contains(err.Error(), tx.KeyText)

@@ -21,27 +21,28 @@ import (
 const keysSavepoint = "keyfill_keys"
 
 // Transactional executes statements whose keys are drawn in their transaction: the
-// transaction that is open on the connection, or one of ours around the drawing and the
-// INSERT.
+// transaction that is open on the connection, or one that keyfill begins for the
+// drawing and the INSERT.
 type Transactional struct {
 	X       *execution.Execution
 	Needs   Joining
-	counted *InsertSelect  // nil if no rows of a query are counted before the transaction
-	within  *countedWithin // nil where none are counted in it
+	counted *InsertSelect  // counts rows of a query before the transaction; nil if none are counted
+	within  *countedWithin // counts rows of a query in the transaction; nil if none are counted
 
-	own       driver.Tx     // the transaction, where it is ours
-	marked    bool          // the draws may have to be undone
-	pointSet  bool          // our savepoint (keysSavepoint) is set
-	draws     uint64        // keys.Conn.JoinedDraws when the savepoint was set
-	yields    bool          // the statement is sent without what cannot be done for it
+	own       driver.Tx     // the transaction, if keyfill has begun it; else nil
+	marked    bool          // the drawn keys may have to be rolled back
+	pointSet  bool          // keyfill's savepoint (keysSavepoint) is set
+	draws     uint64        // the value of Session.JoinedDraws when the savepoint was set
+	yields    bool          // if a counter cannot be raised, the statement is sent without that
 	drawing   bool          // nothing was sent yet: an error may come from another connection
-	committed bool          // our transaction was ended by commit, with an error or without
-	forgotten bool          // it was made again since the server had forgotten the prepared statements
-	remade    bool          // it was made again since keyfill's tables were gone
-	tries     session.Again // of our transaction
+	committed bool          // keyfill's transaction was committed, with an error or without
+	forgotten bool          // it was repeated because the server had discarded the prepared statements
+	remade    bool          // it was repeated because keyfill's tables were missing
+	tries     session.Again // counts the repetitions of keyfill's transaction
 }
 
-// Exec sends the statement in the transaction of its keys, and commits that if it is ours.
+// Exec sends the statement in the transaction of its keys, and commits the transaction
+// if keyfill has begun it.
 func (t *Transactional) Exec(ctx context.Context, via execution.Sender) (driver.Result, error) {
 	res, err := sendJoined(ctx, t, true, func() (res driver.Result, err error) {
 		if t.within != nil && countsByRows(t.X) {
@@ -57,12 +58,12 @@ func (t *Transactional) Exec(ctx context.Context, via execution.Sender) (driver.
 		}
 	}
 	if left := t.Leave(ctx, err); err == nil && left != nil {
-		res, err = nil, left // it was not committed
+		res, err = nil, left // the transaction was not committed
 	}
 	return res, err
 }
 
-// Query is Exec for a statement that gives rows.
+// Query does what Exec does, for a statement that returns rows.
 func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver.Rows, error) {
 	rows, err := sendJoined(ctx, t, false, func() (driver.Rows, error) { return via.SendQuery(ctx, t.X) })
 	if err != nil {
@@ -90,13 +91,14 @@ func (t *Transactional) Query(ctx context.Context, via execution.Sender) (driver
 	return read, nil
 }
 
-// Ask finds out which rows were stored while the transaction is still open.
+// Ask finds out which rows were stored, while the transaction is still open.
 func (t *Transactional) Ask(ctx context.Context, res driver.Result) {
 	outcome.AnswerTo(t.X, res).Settle(ctx)
 	t.X.Fate.Asked = true
 }
 
-// join enters the transaction that the execution's keys belong to.
+// join enters the transaction to which the execution's keys belong: it sets a savepoint
+// in the open transaction, or begins one.
 func (t *Transactional) join(ctx context.Context) error {
 	c := t.X.Conn
 	t.X.Fate.Undone = false
@@ -121,8 +123,8 @@ func (t *Transactional) join(ctx context.Context) error {
 	return nil
 }
 
-// Unfit returns a refusal if the execution does not suit the transaction that its keys
-// belong to, nil if it does. inside reports whether the application has begun that
+// Unfit returns a refusal if the execution cannot run in the transaction to which its
+// keys belong, nil if it can. inside reports whether the application has begun that
 // transaction.
 func (t *Transactional) Unfit(inside bool) *plans.Refusal {
 	switch p := t.X.Plan; {
@@ -134,7 +136,8 @@ func (t *Transactional) Unfit(inside bool) *plans.Refusal {
 	return nil
 }
 
-// leavesOut reports whether a trigger or constraint of a table may drop rows silently.
+// leavesOut reports whether a trigger or a constraint of a table may skip rows without
+// an error.
 func leavesOut(c *execution.Conn, p *plans.Plan) bool {
 	for i := range p.Inserts {
 		if f := execution.FactsOf(c, table.Of(&p.Inserts[i])); f != nil && f.OwnConflicts {
@@ -144,13 +147,14 @@ func leavesOut(c *execution.Conn, p *plans.Plan) bool {
 	return false
 }
 
-// mark sets our savepoint. It sets none on an engine where an error leaves only a
+// mark sets keyfill's savepoint. It sets none on an engine where an error allows only a
 // rollback of the whole transaction, which undoes the draw anyway, unless the driver
-// may answer driver.ErrSkip, which is no error of the engine.
+// may answer driver.ErrSkip, which is not an error of the engine.
 func (t *Transactional) mark(ctx context.Context) error {
 	d := t.X.Plan.Dialect
 	if t.X.Conn.DB.StatesOnConnection() {
-		// If no transaction is open, a savepoint of SQLite begins one.
+		// If no transaction is open, a savepoint of SQLite would begin one, so prove that one
+		// is.
 		if err := t.X.Conn.ProvenStore().Prove(ctx); err != nil {
 			return t.unlessEnded(err)
 		}
@@ -168,14 +172,14 @@ func (t *Transactional) mark(ctx context.Context) error {
 	return nil
 }
 
-// beginOwn begins a transaction for the execution alone.
+// beginOwn begins a transaction for this execution alone.
 func (t *Transactional) beginOwn(ctx context.Context) error {
 	c := t.X.Conn
 	c.EnsureStates(ctx)
 	var opts driver.TxOptions
 	if t.Needs.Latest && t.X.Plan.Dialect.Transactions.Snapshots {
-		// Under REPEATABLE READ the first statement, which waits for the lock, would fix
-		// the snapshot of the later ones.
+		// Under REPEATABLE READ the first statement, which waits for the lock, would fix the
+		// snapshot for the later ones.
 		opts.Isolation = driver.IsolationLevel(sql.LevelReadCommitted)
 	}
 	own, err := session.BeginOwn(ctx, &c.Conn.Conn, opts)
@@ -192,8 +196,8 @@ func (t *Transactional) beginOwn(ctx context.Context) error {
 	return nil
 }
 
-// Leave ends what join has begun, for a statement that has ended in err. It returns err,
-// or the error of the commit.
+// Leave ends what join has begun, for a statement that has ended with err, which may be
+// nil. It returns err, or the error of the commit.
 func (t *Transactional) Leave(ctx context.Context, err error) error {
 	if t.own == nil && !t.marked {
 		return err
@@ -201,7 +205,7 @@ func (t *Transactional) Leave(ctx context.Context, err error) error {
 	if err != nil {
 		t.X.Conn.Drawn.Forget()
 	}
-	// The transaction has to end, even if the caller's context has ended.
+	// The transaction must end even if the caller's context has ended.
 	ctx = context.WithoutCancel(ctx)
 	switch {
 	case t.own != nil:
@@ -215,7 +219,8 @@ func (t *Transactional) Leave(ctx context.Context, err error) error {
 	return err
 }
 
-// end ends our own transaction.
+// end commits the transaction that keyfill has begun, or rolls it back if err is not
+// nil.
 func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error {
 	c := t.X.Conn
 	c.Drawn.BeforeCommit(&c.Session)
@@ -231,20 +236,22 @@ func (t *Transactional) end(ctx context.Context, own driver.Tx, err error) error
 	if err == nil {
 		return nil
 	}
-	// One that could not be committed stays open: SQLITE_BUSY.
+	// A transaction whose commit has failed stays open: SQLITE_BUSY.
 	c.EndFailed(ctx, err)
 	if execution.IsBadConn(err) {
-		// The commit was sent: it must not look as if all could be sent again.
+		// The commit was sent, so database/sql must not send everything again.
 		table := table.Of(&t.X.Plan.Inserts[0])
 		return table.NewError(table.Table, table.KeyColumns[0].Name, -1, fmt.Errorf("%w: %v", errCommit, err))
 	}
 	return err
 }
 
-// errCommit is returned when the connection broke at the commit of a transaction of ours.
+// errCommit is returned when the connection broke at the commit of a transaction that
+// keyfill has begun.
 var errCommit = anchor.New("commit-unknown", "the connection broke at the commit, so that it is not known whether the row is stored")
 
-// unmark rolls back the draws since our savepoint if the statement has failed.
+// unmark releases keyfill's savepoint, or rolls back to it if the statement has failed,
+// which returns the drawn keys.
 func (t *Transactional) unmark(ctx context.Context, err error) {
 	d := t.X.Plan.Dialect
 	tx := &d.Transactions
@@ -255,16 +262,16 @@ func (t *Transactional) unmark(ctx context.Context, err error) {
 		t.unset(ctx)
 		return
 	case t.within.isSentAgain(), t.yields && t.drawing:
-		// It is undone to the savepoint on each engine. Any other error leaves the
-		// transaction as it does without keyfill.
+		// This error is rolled back to the savepoint on each engine. After any other error
+		// the transaction stays as it would be without keyfill.
 	case d.ErrorsAbort && sqlcode.Answered(err) && !t.drawing:
-		return // it cannot commit
+		return // the transaction cannot commit
 	case d.ErrorsAbort && t.X.Conn.JoinedDraws == t.draws:
-		return // nothing was drawn
+		return // no key was drawn
 	case d.ErrorsAbort && err != driver.ErrSkip:
-		// The statement was not sent, so nothing has failed yet. Rolling back to a
-		// savepoint that does not exist puts the transaction into the failed state,
-		// so that the numbers cannot be committed without their rows.
+		// The statement was not sent, so nothing has failed yet. Rolling back to a savepoint
+		// that does not exist puts the transaction into the failed state, so that the numbers
+		// cannot be committed without their rows.
 		_ = t.X.Conn.ExecSavepoint(ctx, tx.Undo, noSavepoint)
 		return
 	}
@@ -280,7 +287,8 @@ func (t *Transactional) unmark(ctx context.Context, err error) {
 // noSavepoint is a name that is never set, to make a ROLLBACK TO fail.
 const noSavepoint = "keyfill_none"
 
-// unset releases our savepoint. It is gone already where the transaction has ended.
+// unset releases keyfill's savepoint. It ignores the error, since the savepoint is gone
+// if the transaction has ended.
 func (t *Transactional) unset(ctx context.Context) {
 	_ = t.X.Conn.ExecSavepoint(ctx, t.X.Plan.Dialect.Transactions.Release, keysSavepoint)
 }

@@ -15,22 +15,21 @@ import (
 )
 
 // Keys that belong to a transaction are drawn on the INSERT's own connection, in the
-// transaction that is open on it, so that they are rolled back with the rows. If none is
-// open, keyfill begins one for the drawing and the INSERT.
+// transaction that is open on it, so that they are rolled back with the rows. If none
+// is open, keyfill begins one for the drawing and the INSERT.
 //
-// A statement that fails leaves its transaction open on most engines. Its draw is rolled
-// back to a savepoint, since the transaction may commit.
+// On most engines a statement that fails leaves its transaction open. The draw is then
+// rolled back to a savepoint, since the transaction may still commit.
 
-// Joining holds which guarantees the keys of an execution need from its transaction.
+// Joining says what the keys of an execution need from its transaction.
 type Joining struct {
-	Any     bool // some are drawn in it
-	gapFree bool // the numbers go back when the INSERT fails
-	whole   bool // a row that is left out would be a gap
-	Latest  bool // it has to see the rows that were committed last
+	Any     bool // some keys are drawn in it
+	gapFree bool // the numbers are returned when the INSERT fails
+	whole   bool // a row that is skipped would leave a gap
+	Latest  bool // it has to see the last committed rows
 }
 
-// JoiningOf returns which guarantees the keys that an execution draws need from its
-// transaction.
+// JoiningOf returns what the keys that an execution draws need from its transaction.
 func JoiningOf(tables *relation.Tables, p *plans.Plan, h bind.Holes) (j Joining) {
 	if tables.Detached {
 		return j
@@ -38,7 +37,7 @@ func JoiningOf(tables *relation.Tables, p *plans.Plan, h bind.Holes) (j Joining)
 	return joiningByPolicy(p, h)
 }
 
-// joiningByPolicy is joiningOf, also where there is no database.
+// joiningByPolicy does what JoiningOf does, also in a test without a database.
 func joiningByPolicy(p *plans.Plan, h bind.Holes) (j Joining) {
 	for i, d := range p.Draws {
 		if in := &p.Inserts[d.Insert]; h.Counts[i] == 0 || in.Explained {
@@ -57,21 +56,22 @@ func joiningByPolicy(p *plans.Plan, h bind.Holes) (j Joining) {
 	return j
 }
 
-// Unsuited returns why a statement cannot be filled because of what drawing its keys does
-// on its connection; empty if it can. The answer depends on the text and the policy
-// alone, so that a statement that is filled today is filled tomorrow.
+// Unsuited returns the reason for which a statement cannot be filled, because of what
+// drawing its keys does on its connection; it is empty if it can be filled. The answer
+// depends only on the text and the policy, so that a statement that is filled today is
+// filled tomorrow.
 func Unsuited(tables *relation.Tables, p *plans.Plan, query string) rewrite.Reason {
 	switch {
 	case Miscounts(tables, p):
 		return rewrite.ErrReadsCount
 	case !p.Counts() && readsAhead(p) && slices.ContainsFunc(p.Inserts, func(in plans.Insert) bool { return in.Query != nil }):
-		return rewrite.ErrReadsKey // how many rows there are is not asked
+		return rewrite.ErrReadsKey // the number of rows is not queried
 	}
 	return UnsuitedByText(tables.AnyEngine(), p, query)
 }
 
-// UnsuitedByText returns why drawing keys in a transaction rules the statement out. It
-// checks what depends on the engine and the plan.
+// UnsuitedByText returns the reason for which a statement cannot be filled if its keys
+// are drawn in the transaction. It checks only what depends on the engine and the plan.
 func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason {
 	for _, d := range p.Draws {
 		in := &p.Inserts[d.Insert]
@@ -81,7 +81,7 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 		case p.Counts() && k.GapFree() && p.Statements == 1 && in.Upsert.Conflict != plans.ConflictError:
 			return rewrite.ErrGap
 		case p.Counts() && !isCountable(p):
-			return rewrite.ErrTogether // it is counted before the transaction is entered
+			return rewrite.ErrTogether // the rows would be counted before the transaction is entered
 		case p.Reads()&effects.ReadsCount != 0:
 			return rewrite.ErrReadsCount
 		case p.Reads()&effects.ReadsLastKey != 0:
@@ -89,7 +89,7 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 		case p.Statements > 1 && (p.Undoes() || e.TransactionEffect(query) != effects.TxUnchanged):
 			return rewrite.ErrTogether
 		case k.Rule.Source.Kind == policy.KindMaxPlusOne && alsoInto(p, d):
-			return rewrite.ErrTogether // both would get the same keys
+			return rewrite.ErrTogether // both INSERTs would get the same keys
 		case k.GapFree() && in.Upsert.Conflict != plans.ConflictError && in.Upsert.Conflict != plans.ConflictReplace:
 			return rewrite.ErrGap
 		}
@@ -97,25 +97,25 @@ func UnsuitedByText(e *table.Engine, p *plans.Plan, query string) rewrite.Reason
 	return ""
 }
 
-// alsoInto reports whether another INSERT of the text draws keys for a table that
-// may be the same.
+// alsoInto reports whether another INSERT of the text draws keys for a table that may
+// be the same.
 func alsoInto(p *plans.Plan, d plans.Draw) bool {
 	return slices.ContainsFunc(p.Draws, func(o plans.Draw) bool {
 		return o.Insert != d.Insert && table.Of(&p.Inserts[o.Insert]).Rule.Name == table.Of(&p.Inserts[d.Insert]).Rule.Name
 	})
 }
 
-// Waits reports whether keys are drawn when database/sql comes back with the
-// prepared statement: keys of a transaction are not kept for a driver that may
-// want the text to be prepared.
+// Waits reports whether keys are drawn only when database/sql comes back with the
+// prepared statement: keys that belong to a transaction are not kept for a driver that
+// may want the text to be prepared.
 func Waits(c *execution.Conn, p *plans.Plan, h bind.Holes, by session.Route, args int) bool {
 	return (p.TakesFirst() || JoiningOf(c.DB.Tables, p, h).Any) && c.PreparesFirst(by, args)
 }
 
 // UnsuitedParts returns the refusal of the first part of a text that would be refused
-// when sent alone, nil if no part would be.
+// if it were sent alone, nil if there is none.
 func UnsuitedParts(tables *relation.Tables, p *plans.Plan) *plans.Refusal {
-	at := 0 // where the part begins in the text
+	at := 0 // the offset of the part in the text
 	for _, text := range p.Parts {
 		part := tables.AnyEngine().Plan(text)
 		if reason := Unsuited(tables, part, text); reason != "" {

@@ -15,11 +15,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// A key that keyfill and the engine make together for each row of a query needs no count
-// of the rows, but a server that can: replicas would give other keys where it logs
-// statements, and some expressions are of later versions. That is asked once.
+// A key that keyfill and the engine make together for each row of a query (a prefix
+// from keyfill, the rest from the engine) needs no count of the rows. But the server
+// must support it: if it logs statements, replicas would make other keys, and some
+// functions exist only in later versions. The server is asked once.
 
-// CountsKeys returns a refusal where the server cannot make the keys of a plan. An error
+// CountsKeys returns a refusal if the server cannot make the keys of a plan. An error
 // is the driver's own.
 func CountsKeys(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	n := &p.Dialect.Numbering
@@ -41,7 +42,7 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	}
 	reason := Unnumbered(p.Dialect, row[:len(n.Server)])
 	if reason == rewrite.ErrOldServer && !p.Merges() {
-		reason = "" // UUID_SHORT() is older
+		reason = "" // UUID_SHORT() is older than that version
 	}
 	if p.Merges() && reason == "" {
 		if views, ok := session.IntegerOf(row[len(n.Server)]); !ok || views > 0 {
@@ -55,7 +56,8 @@ func CountsKeys(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	return nil
 }
 
-// isLater returns a refusal if the server is older than the functions that keys call.
+// isLater returns a refusal if the server is older than the functions that the keys
+// call.
 func isLater(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	n := &p.Dialect.Numbering
 	version := c.DB.ServerVersion.Load()
@@ -74,7 +76,8 @@ func isLater(ctx context.Context, c *execution.Conn, p *plans.Plan) error {
 	return nil
 }
 
-// CallsLater reports whether an expression of a key calls a function of a later version.
+// CallsLater reports whether the expression of a key calls a function that only later
+// versions have.
 func CallsLater(p *plans.Plan) bool {
 	return p.Tails() && slices.ContainsFunc(p.Draws, func(d plans.Draw) bool {
 		return table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Layout == dialect.SequentialAsBinary

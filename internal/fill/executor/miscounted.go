@@ -13,9 +13,9 @@ import (
 // errRule replaces errRowsGrew and similar errors if the table has a rule.
 var errRule = anchor.New("rows", "a rule of the table has run its query again, with another number of rows: write the rule as a trigger, or select the keys too")
 
-// miscounted returns why the rows of an INSERT … SELECT were not as many as were counted:
-// the reason that is given, or the rule of its table where it has one. Where the engine
-// cannot be asked, as in a transaction that an error has ended, it is the reason.
+// miscounted returns why an INSERT … SELECT had another number of rows than was
+// counted: errRule if its table has a rule, otherwise reason. It also returns reason if
+// the engine cannot be asked, as in a transaction that an error has aborted.
 func miscounted(ctx context.Context, x *execution.Execution, insert int, reason error) error {
 	in := &x.Plan.Inserts[insert]
 	if in.Query == nil {
@@ -30,7 +30,7 @@ func miscounted(ctx context.Context, x *execution.Execution, insert int, reason 
 	return fmt.Errorf("%w: %s", errRule, rule)
 }
 
-// grewError returns the error of an INSERT … SELECT for a reason of keyfill's and the
+// grewError returns the error of an INSERT … SELECT, from keyfill's reason and the
 // engine's error.
 func grewError(x *execution.Execution, insert int, reason, err error) error {
 	t := table.Of(&x.Plan.Inserts[insert])

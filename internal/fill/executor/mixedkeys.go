@@ -14,22 +14,23 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// In a statement of several rows, of which some bring keys that are followed, the rows after
-// such a key go on above it, as with AUTO_INCREMENT: VALUES (300), (DEFAULT) stores 300 and
-// 301. The numbering is raised before the INSERT is sent, since the rows after it get their
-// keys from it. One that belongs to the transaction of the INSERT is raised there already.
+// In a statement of several rows, some of which bring explicit keys, later rows are
+// numbered above these keys if the column's counter follows them, as with
+// AUTO_INCREMENT: VALUES (300), (DEFAULT) stores 300 and 301. The counter is raised
+// before the INSERT is sent, since later rows get their keys from it. A counter that
+// belongs to the transaction of the INSERT was raised there already.
 //
-// A row that the engine numbers, since its key is NULL when it runs, gets the number
-// after the greatest one, which is the number of the next row, if that had no number of
-// its own. It is left out.
+// A row that the engine numbers, because its key is NULL at execution, gets the number
+// after the greatest one. That would be the number of keyfill's next row, so that
+// number is skipped.
 
-// mixed gives keys to rows beside which others bring their own.
+// mixed gives keys to rows of a statement in which other rows bring their own.
 type mixed struct {
 	*execution.Conn
 	x *execution.Execution
 }
 
-// giverOf returns what gives an execution its keys.
+// giverOf returns the Giver of keys for an execution.
 func giverOf(x *execution.Execution) keys.Giver {
 	in := &x.Plan.Inserts[0]
 	if x.Follows.Any() || len(x.Plan.Inserts) == 1 && slices.ContainsFunc(x.Holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {
@@ -38,7 +39,7 @@ func giverOf(x *execution.Execution) keys.Giver {
 	return x.Conn
 }
 
-// filledBy returns how many rows of an execution take a key of a column.
+// filledBy returns how many rows of an execution get a key for a column.
 func filledBy(x *execution.Execution, key int) int {
 	for i, d := range x.Plan.Draws {
 		if d.Key == key {
@@ -48,7 +49,7 @@ func filledBy(x *execution.Execution, key int) int {
 	return 0
 }
 
-// Give appends n keys to room.
+// Give draws n keys and appends them to room.
 func (m mixed) Give(ctx context.Context, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	if len(m.x.Plan.Inserts) != 1 || t.KeyColumns[i].Source != nil {
 		return m.Conn.Give(ctx, room, t, i, n)
@@ -63,10 +64,11 @@ func (m mixed) Give(ctx context.Context, room []driver.Value, t *table.Table, i,
 	return m.giveBetween(ctx, own, room, t, i, n)
 }
 
-// raiseToCounter raises the numbering to the engine's own counter, from which the engine
-// numbers a row of the INSERT. The counter of MySQL and MariaDB is above the greatest key
-// after an INSERT that has failed, or has reserved more numbers than it needed. If the
-// counter cannot be read, a number that both give is a duplicate-key error.
+// raiseToCounter raises keyfill's counter to the engine's own counter, from which the
+// engine numbers a row of the INSERT. In MySQL and MariaDB that counter may be above
+// the greatest key, after an INSERT that has failed or has reserved more numbers than
+// it needed. If the engine's counter cannot be read, a number that both counters give
+// leads to a duplicate-key error.
 func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 	follows := &m.x.Follows
 	for _, b := range slices.Concat(follows.Before, follows.After) {
@@ -83,10 +85,10 @@ func (m mixed) raiseToCounter(ctx context.Context, t *table.Table, i int) {
 	}
 }
 
-// giveBetween draws all numbers at once, and leaves out those that the engine may give.
+// giveBetween draws all numbers at once, and omits those that the engine may give.
 func (m mixed) giveBetween(ctx context.Context, own []bind.Brought, room []driver.Value, t *table.Table, i, n int) ([]driver.Value, error) {
 	filled, f := filledBy(m.x, i), execution.FactsOf(m.x.Conn, t)
-	var left []int // the places of the numbers that are left out
+	var left []int // the indexes of the numbers to omit
 	for at, o := range own {
 		if before := o.Row - at; o.Integer == 0 && before < filled && f != nil && f.Columns[i].OthersNumber {
 			left = append(left, before+len(left))
@@ -102,13 +104,13 @@ func (m mixed) giveBetween(ctx context.Context, own []bind.Brought, room []drive
 	return drawn, nil
 }
 
-// giveAbove draws the numbers in parts, and raises the numbering above the keys that stand
-// between.
+// giveAbove draws the numbers in parts, and raises the counter above the explicit keys
+// in between.
 func (m mixed) giveAbove(ctx context.Context, b *execution.Brought, own []bind.Brought, room []driver.Value, n int) ([]driver.Value, error) {
 	filled, f := filledBy(m.x, b.Key), execution.FactsOf(m.x.Conn, b.Table)
 	drawn := room
 	for at, o := range own {
-		before := o.Row - at // how many earlier rows take a key
+		before := o.Row - at // how many earlier rows get a key
 		if before >= filled {
 			break
 		}
@@ -133,7 +135,7 @@ func (m mixed) giveAbove(ctx context.Context, b *execution.Brought, own []bind.B
 	return m.Conn.Give(ctx, drawn, b.Table, b.Key, n-len(drawn))
 }
 
-// isAbove reports whether the last of some keys is greater than an integer.
+// isAbove reports whether the last of the drawn keys is greater than an integer.
 func isAbove(drawn []driver.Value, integer int64) bool {
 	if len(drawn) == 0 {
 		return false

@@ -10,15 +10,15 @@ import (
 	"github.com/keyfill/keyfill/internal/store"
 )
 
-// GoneTable is the error of a draw from the numbering of a table that is not there any more.
+// GoneTable is the error of a draw from a counter whose table does not exist any more.
 type GoneTable struct{ error }
 
 func (g GoneTable) Unwrap() error { return g.error }
 
-// doubtUndrawn forgets the meaning of a table's name if its keys could not be drawn
-// because the table is gone. The name may mean another table by now. No proof shows that
-// before there are keys, and a text whose table was not found in the session's place has
-// none.
+// doubtUndrawn discards what a table's name is known to mean if its keys could not be
+// drawn because the table is gone. The name may mean another table now. A proof in the
+// statement cannot show that before there are keys, and a text whose table was not
+// found in the session's schemas has no proof.
 func doubtUndrawn(x *execution.Execution, err error) error {
 	d := x.Plan.Dialect
 	if err == nil || !errors.Is(err, store.ErrColumn) || !relation.ShowsMissing(d, err) {

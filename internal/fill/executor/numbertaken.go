@@ -18,30 +18,32 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// A number that keyfill draws may belong to a row that another program has numbered: the
-// engine for a NULL, in the block of another process; a trigger; a program without
-// keyfill. An INSERT fails then, unless it leaves out the rows that are there already:
-// its row would be lost silently. In a table that others number too, the engine is asked
-// for the numbers of such an INSERT where it has left out rows.
+// A number that keyfill draws may belong to a row that got it in another way: the
+// engine has numbered a row whose key was NULL, from the block of another process; a
+// trigger has; or a program without keyfill. An INSERT fails then, unless it skips rows
+// that exist already: then its row would be lost silently. So if a table is also
+// numbered in another way, and such an INSERT has skipped rows, the engine is asked for
+// the INSERT's numbers.
 //
-// MySQL and MariaDB report each row that they left out by a warning, which needs no lock
-// and shows what a transaction does not see. On other engines keyfill queries the table.
-// The table does not show which rows are missing if some bring their keys, or if the
-// answer has no number of stored rows; then it is queried before.
+// MySQL and MariaDB report each skipped row by a warning, which needs no lock and shows
+// rows that the transaction does not see. On other engines keyfill queries the table.
+// The table does not show which rows are missing if some rows bring their keys, or if
+// the answer does not contain the number of stored rows; then it is queried before the
+// INSERT.
 
-// skipping executes an INSERT that leaves out rows which are there already.
+// skipping executes an INSERT that skips rows which exist already.
 type skipping struct {
 	autonomous
-	draw      int  // of the plan: the numbers
-	uncounted bool // the answer has no number of stored rows: see answer.affected
+	draw      int  // the index of the plan's draw of the numbers
+	uncounted bool // the answer does not contain the number of stored rows: see answer.affected
 }
 
-// errNumberTaken is the error of an INSERT that has left out rows because of their
+// errNumberTaken is returned for an INSERT that has skipped rows because of their
 // numbers, and cannot be sent again for these rows alone.
 var errNumberTaken = anchor.New("number-taken", "a row was left out, since its number belongs to another row, and the others may be stored: insert the missing one again")
 
-// newSkipping returns the executor of an execution that may leave out rows because of
-// their numbers; ok is false for others.
+// newSkipping returns the executor of an execution that may skip rows because of their
+// numbers; ok is false for other executions.
 func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 	in := &x.Plan.Inserts[0]
 	if !MayLeaveOut(x.Plan) || x.Form.Kept || x.Form.Batched {
@@ -56,8 +58,8 @@ func newSkipping(x *execution.Execution) (s skipping, ok bool) {
 	return s, false
 }
 
-// MayLeaveOut reports whether the INSERT of a plan leaves out rows of VALUES that are there
-// already, and may have numbers for them.
+// MayLeaveOut reports whether the INSERT of a plan skips rows of VALUES that exist
+// already, so that it may skip rows because of their numbers.
 func MayLeaveOut(p *plans.Plan) bool {
 	in := &p.Inserts[0]
 	return len(p.Inserts) == 1 && p.Alone() && in.Upsert.Conflict == plans.ConflictSkip && !in.Conditional && in.Query == nil && !in.Explained && in.Rows > 0
@@ -116,8 +118,9 @@ func (s skipping) Query(ctx context.Context, via execution.Sender) (driver.Rows,
 	}
 }
 
-// settle looks for the numbers of an INSERT that has stored so many rows, if they are
-// counted. It reports whether the INSERT is to be sent once more, with another number.
+// settle checks the numbers of an INSERT that has stored this many rows, if their count
+// is known. goesOn reports whether the INSERT must be sent once more, with other
+// numbers.
 func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn bool, err error) {
 	x := s.x
 	in, d := &x.Plan.Inserts[0], x.Plan.Draws[s.draw]
@@ -139,8 +142,8 @@ func (s skipping) settle(ctx context.Context, stored int64, again bool) (goesOn 
 	return true, s.drawAgain(ctx)
 }
 
-// drawAgain gives the INSERT other numbers, above those that are in use. If the source
-// has no more, the INSERT keeps its numbers, which are recorded.
+// drawAgain draws other numbers for the INSERT, above those that are in use. If the
+// source has no more, the INSERT keeps its numbers, which are recorded.
 func (s skipping) drawAgain(ctx context.Context) error {
 	x, d := s.x, s.x.Plan.Draws[s.draw]
 	x.Conn.DrawingFor(table.Of(&x.Plan.Inserts[0]), d.Key).DropBlock(ctx)
@@ -153,12 +156,12 @@ func (s skipping) drawAgain(ctx context.Context) error {
 	return nil
 }
 
-// asksBefore reports whether the numbers are looked for before the INSERT is sent.
+// asksBefore reports whether the numbers are looked up before the INSERT is sent.
 func (s skipping) asksBefore() bool {
 	return s.x.Plan.Dialect.Latest.LeftOut == "" && (s.uncounted || s.x.Holes.Counts[s.draw] < s.x.Plan.Inserts[0].Rows)
 }
 
-// avoidTaken gives an INSERT other numbers if some of its own are in the table.
+// avoidTaken draws other numbers for an INSERT if some of its numbers are in the table.
 func (s skipping) avoidTaken(ctx context.Context) error {
 	if !s.asksBefore() {
 		return nil
@@ -172,8 +175,8 @@ func (s skipping) avoidTaken(ctx context.Context) error {
 	return nil
 }
 
-// isTaken reports whether an INSERT that has stored so many rows has left out one because
-// of its number.
+// isTaken reports whether an INSERT that has stored this many rows has skipped a row
+// because of its number.
 func (s skipping) isTaken(ctx context.Context, stored int64) (bool, error) {
 	latest := &s.x.Plan.Dialect.Latest
 	if latest.LeftOut != "" {
@@ -186,8 +189,8 @@ func (s skipping) isTaken(ctx context.Context, stored int64) (bool, error) {
 	return found > stored, err
 }
 
-// warnedOfTaken reports whether a warning of the INSERT is that one of its numbers was in
-// the table, and how many warnings there are.
+// warnedOfTaken reports whether a warning of the INSERT says that one of its numbers
+// was in the table, and returns the number of warnings.
 func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, err error) {
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()
@@ -206,8 +209,8 @@ func (s skipping) warnedOfTaken(ctx context.Context) (taken bool, told int64, er
 	return taken, told, err
 }
 
-// names reports whether one of the numbers stands in a text, with zeros before it or
-// without.
+// names reports whether one of the numbers occurs in text, with or without leading
+// zeros.
 func (s skipping) names(text string) bool {
 	for _, digits := range strings.FieldsFunc(text, func(c rune) bool { return c < '0' || c > '9' }) {
 		digits = strings.TrimLeft(digits, "0")
@@ -218,8 +221,8 @@ func (s skipping) names(text string) bool {
 	return false
 }
 
-// countTaken returns how many of the numbers are in the table. With wait, the engine locks
-// the row that was in the way, which a transaction may not see.
+// countTaken returns how many of the numbers are in the table. With wait, the engine
+// locks the conflicting row, which the transaction may not see otherwise.
 func (s skipping) countTaken(ctx context.Context, wait string) (found int64, err error) {
 	ctx, cancel := execution.Aside(ctx)
 	defer cancel()

@@ -7,14 +7,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Miscounts reports whether a statement asks for the number of rows that the one before
-// it has changed, and keyfill's statements in between on the same connection would change
-// that: a reservation, or one that takes the lock to write. The answer depends on the
-// text and the policy alone, so that a statement that is filled today is filled tomorrow.
+// Miscounts reports whether a statement reads the number of rows that the statement
+// before it has changed, although keyfill's own statements in between, on the same
+// connection, would change that number: a reservation, or the statement that takes the
+// lock to write. The answer depends only on the text and the policy, so that a
+// statement that is filled today is filled tomorrow.
 //
-// SQLite's last_insert_rowid() stays: the tables of states are WITHOUT ROWID.
+// SQLite's last_insert_rowid() is not changed, since keyfill's tables are WITHOUT
+// ROWID.
 func Miscounts(tables *relation.Tables, p *plans.Plan) bool {
-	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // whose log is asked for
+	if p.Counts() || p.Tails() && p.Dialect.Numbering.Carries { // the server is asked about its log
 		return p.Reads()&effects.ReadsCount != 0
 	}
 	if !tables.AnyEngine().Dialect.OneWriter || p.Reads()&effects.ReadsCount == 0 {

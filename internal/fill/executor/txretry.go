@@ -13,9 +13,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// take draws the keys of an execution, in the transaction that they belong to. If the
-// engine has rolled back a transaction of ours in favour of another one, it is made
-// again.
+// take draws the keys of an execution, in the transaction to which they belong. If the
+// engine has rolled back a transaction that keyfill has begun, in favour of another
+// one, take begins it again.
 func (t *Transactional) take(ctx context.Context) error {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
@@ -24,8 +24,9 @@ func (t *Transactional) take(ctx context.Context) error {
 	return err
 }
 
-// giveUp is deferred while a transaction of ours may be open. If the driver panics, that
-// transaction would stay open, and the application may go on with the connection.
+// giveUp is deferred while a transaction may be open that keyfill has begun. If the
+// driver panics, that transaction would stay open, and the application might go on with
+// the connection; giveUp marks the connection as unusable.
 func giveUp(c *execution.Conn, panics *bool) {
 	if *panics {
 		c.MarkUnknown()
@@ -33,7 +34,7 @@ func giveUp(c *execution.Conn, panics *bool) {
 	}
 }
 
-// takeAgain is take, but does nothing about a panic.
+// takeAgain does what take does, without the handling of a panic.
 func (t *Transactional) takeAgain(ctx context.Context) error {
 	for {
 		err := t.join(ctx)
@@ -57,8 +58,9 @@ func (t *Transactional) takeAgain(ctx context.Context) error {
 	}
 }
 
-// forgot reports, once, whether a transaction of ours has failed because the server no
-// longer has the prepared statements. The statements have other texts from then on.
+// forgot reports, once, whether a transaction that keyfill has begun has failed because
+// the server has discarded the prepared statements. From then on the statements have
+// other texts.
 func (t *Transactional) forgot(err error) bool {
 	if t.forgotten || !session.IsForgotten(err) {
 		return false
@@ -67,8 +69,8 @@ func (t *Transactional) forgot(err error) bool {
 	return true
 }
 
-// remakes reports, once, whether the error of a transaction of ours is that keyfill's
-// tables are gone, which are made for the next one.
+// remakes reports, once, whether a transaction that keyfill has begun has failed
+// because keyfill's tables are missing. They are created for the next one.
 func (t *Transactional) remakes(err error) bool {
 	if t.remade || !relation.IsGone(err) {
 		return false
@@ -77,8 +79,8 @@ func (t *Transactional) remakes(err error) bool {
 	return true
 }
 
-// drawProven draws the keys of an execution. Those that belong to its transaction
-// are drawn in one that is open until the INSERT.
+// drawProven draws the keys of an execution. Keys that belong to its transaction are
+// drawn in a transaction that is proven to stay open until the INSERT.
 func (t *Transactional) drawProven(ctx context.Context) error {
 	if err := t.proveBefore(ctx); err != nil {
 		return err
@@ -100,9 +102,9 @@ func (t *Transactional) drawProven(ctx context.Context) error {
 	return nil
 }
 
-// sendJoined sends an execution's statement, and again with new keys if the engine has
-// rolled back a transaction of ours in favour of another one. whole is as for
-// sendCounted.
+// sendJoined sends an execution's statement, and sends it again with new keys if the
+// engine has rolled back a transaction that keyfill has begun, in favour of another
+// one. whole is as for sendCounted.
 func sendJoined[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
 	panics := true
 	defer giveUp(t.X.Conn, &panics)
@@ -111,7 +113,7 @@ func sendJoined[T any](ctx context.Context, t *Transactional, whole bool, send f
 	return answer, err
 }
 
-// sendAgain is sendJoined, but does nothing about a panic.
+// sendAgain does what sendJoined does, without the handling of a panic.
 func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send func() (T, error)) (T, error) {
 	once := send
 	if t.counted != nil {
@@ -155,16 +157,16 @@ func sendAgain[T any](ctx context.Context, t *Transactional, whole bool, send fu
 		}
 		t.committed = false
 		if err := t.take(ctx); err != nil {
-			t.X.Fate.Undone = true // it has the keys of the attempt before
+			t.X.Fate.Undone = true // the execution still has the keys of the earlier attempt
 			return answer, err
 		}
 		Place(t.X)
 	}
 }
 
-// commit commits a transaction of ours, after the queries about its rows. The nodes of a
-// cluster certify a transaction then, and undo one that came second. committed reports
-// that the transaction has ended, with either result.
+// commit commits the transaction that keyfill has begun, after the queries about its
+// rows. The nodes of a cluster check a transaction then, and roll back the later one of
+// two that conflict. The field committed is set, whether the commit succeeds or not.
 func (t *Transactional) commit(ctx context.Context, res driver.Result) error {
 	t.Ask(ctx, res)
 	if t.X.Fate.Gone != nil {
@@ -174,7 +176,7 @@ func (t *Transactional) commit(ctx context.Context, res driver.Result) error {
 	return t.Leave(ctx, nil)
 }
 
-// reads reports whether an argument is read as it is sent, so that nothing would be
+// reads reports whether an argument is read while it is sent, so that nothing would be
 // left of it the second time: a LOB of Oracle.
 func (t *Transactional) reads() bool {
 	return slices.ContainsFunc(t.X.Args, func(arg driver.NamedValue) bool {
@@ -183,15 +185,15 @@ func (t *Transactional) reads() bool {
 	})
 }
 
-// again reports whether the transaction of an execution, which is undone and was
-// ours, is to be made again after an error. It waits a while first: transactions that met
-// would meet again.
+// again reports whether an execution's transaction, which keyfill has begun and which
+// is rolled back, must be repeated after err. It waits first, since transactions that
+// conflicted could conflict again at once.
 func (t *Transactional) again(ctx context.Context, err error) bool {
 	return t.transient(err) && t.tries.Wait(ctx, err)
 }
 
-// transient reports whether an error of the engine ends a transaction that may
-// succeed when it is made again.
+// transient reports whether an error of the engine has ended a transaction that may
+// succeed when it is repeated.
 func (t *Transactional) transient(err error) bool {
 	return err == outcome.ErrEnded || sqlcode.ClassOf(t.X.Plan.Dialect, err).Transient()
 }

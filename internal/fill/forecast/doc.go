@@ -1,3 +1,3 @@
-// Package forecast predicts what the driver would do with a query, with a database or
+// Package forecast predicts how the driver would treat a query, with a database or
 // without one. It changes nothing.
 package forecast

@@ -18,12 +18,12 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// reasonAtExecution is why an INSERT with a placeholder as its key is kept as far as its
-// text shows.
+// reasonAtExecution is the reason to show for an INSERT with a placeholder where the
+// key belongs: its arguments decide whether it is kept.
 const reasonAtExecution = "decided at execution"
 
-// ExplainOn returns how the driver would treat a query under its options, on a version of
-// the engine; two zeros are the newest.
+// ExplainOn returns how the driver would treat a query under its options, on a version
+// of the engine. Two zeros mean the newest version.
 func ExplainOn(db *execution.Database, query string, version [2]int) (explain.Explanation, error) {
 	return explained(db.Candidates[0], query, version)
 }
@@ -55,8 +55,9 @@ func explained(e *table.Engine, query string, version [2]int) (explain.Explanati
 	return ex, err
 }
 
-// explanation returns what is done with a query by its plan. refused is why it is not
-// sent although the plan is to fill it, nil if it is sent as foreseen.
+// explanation returns how a query is treated, from its plan. refused is the error for
+// which it is not sent although the plan is to fill it; nil if it is sent as f
+// foresees.
 func explanation(p *plans.Plan, query string, refused error, f foresight) (explain.Explanation, error) {
 	ex := explain.Explanation{Action: p.Action.String(), SQL: query, Slots: []explain.Slot{}}
 	if p.Action == plans.Refuse && refused == nil {
@@ -84,7 +85,7 @@ func explanation(p *plans.Plan, query string, refused error, f foresight) (expla
 	return ex, sent(&ex, p, f)
 }
 
-// sent fills in the text that is sent, and where its keys are.
+// sent sets the text that would be sent, and where its keys would be.
 func sent(ex *explain.Explanation, p *plans.Plan, f foresight) error {
 	switch {
 	case f.fromFirst:
@@ -110,7 +111,7 @@ func sent(ex *explain.Explanation, p *plans.Plan, f foresight) error {
 	return nil
 }
 
-// slotsOf returns the places of the keys among the arguments.
+// slotsOf returns the positions of the keys among the arguments.
 func slotsOf(p *plans.Plan, session bool) []explain.Slot {
 	slots := []explain.Slot{}
 	for _, place := range bind.Places(p, session) {
@@ -129,8 +130,8 @@ func slotsOf(p *plans.Plan, session bool) []explain.Slot {
 	return slots
 }
 
-// refusal fills in why the query is refused, or the error of the driver before it sends
-// anything.
+// refusal sets the reason for which the query is refused, or the error of the driver
+// before it sends anything.
 func refusal(ex *explain.Explanation, p *plans.Plan, err error) {
 	var r *plans.Refusal
 	if errors.As(err, &r) {
@@ -150,16 +151,16 @@ func refusal(ex *explain.Explanation, p *plans.Plan, err error) {
 	}
 }
 
-// unfilledMark precedes the reason if the policy has a statement that cannot be filled
-// sent unchanged.
+// unfilledMark precedes the reason if the policy lets a statement that cannot be filled
+// be sent unchanged.
 const unfilledMark = "unfilled: "
 
-// reasonBeside is the reason of an INSERT that keyfill could fill if its text had no other
-// INSERT.
+// reasonBeside is the reason for an INSERT that keyfill could fill if the text had no
+// other INSERT.
 const reasonBeside = "another INSERT of the text is refused, and a text is filled as a whole or not at all"
 
-// refusedBeside returns what is done with the INSERTs of a text of which one is refused, nil
-// where it has no other.
+// refusedBeside returns how the INSERTs of a text are treated if one of them is
+// refused; nil if the text has no other INSERT.
 func refusedBeside(p *plans.Plan, refused explain.Explanation) (all []explain.Insert) {
 	own := explain.Insert{
 		Action: refused.Action, Table: refused.Table, Column: refused.Column, Reason: refused.Reason, Offset: refused.Offset,
@@ -192,7 +193,7 @@ func refusedBeside(p *plans.Plan, refused explain.Explanation) (all []explain.In
 	return all
 }
 
-// several returns what is done with each of several INSERTs.
+// several returns how each of several INSERTs is treated.
 func several(p *plans.Plan) []explain.Insert {
 	all := make([]explain.Insert, len(p.Inserts))
 	for i := range p.Inserts {
@@ -228,7 +229,7 @@ func insertOf(in *plans.Insert) explain.Insert {
 	return one
 }
 
-// describe fills in the descriptions of the INSERTs.
+// describe sets the descriptions of the INSERTs.
 func describe(ex *explain.Explanation, p *plans.Plan) {
 	in := &p.Inserts[0]
 	ex.Table, ex.Column, ex.Offset = in.Target.Table, in.Target.Keys[0].Column, in.Offset
@@ -243,7 +244,7 @@ func describe(ex *explain.Explanation, p *plans.Plan) {
 	ex.Rows = &rows
 }
 
-// oneRow is the number of rows that a query is taken to have.
+// oneRow returns 1 as the number of rows of each query that would be counted.
 func oneRow(p *plans.Plan) map[int]int64 {
 	rows := map[int]int64{}
 	for _, i := range p.Counted() {

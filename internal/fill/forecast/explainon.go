@@ -15,17 +15,18 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Explainer explains queries on a connection of its own, which asks the database all that
-// an execution asks, and changes nothing. It is safe for concurrent use.
+// Explainer explains queries. On a connection of its own it queries the database for
+// everything that an execution would query, and changes nothing. It is safe for
+// concurrent use.
 type Explainer struct {
 	mu   sync.Mutex
 	conn *execution.Conn
 }
 
-// explainWait is for how long the questions about one query may take.
+// explainWait is how long the queries for one explanation may take.
 const explainWait = time.Minute
 
-// ConnectToExplain returns an explainer of a database that was opened as an
+// ConnectToExplain returns an Explainer for a database that was opened as an
 // [explain.Database].
 func ConnectToExplain(ctx context.Context, db *execution.Database) (*Explainer, error) {
 	conn, err := db.OwnConnector().Connect(ctx)
@@ -36,25 +37,26 @@ func ConnectToExplain(ctx context.Context, db *execution.Database) (*Explainer, 
 	c.Wrap(conn, db)
 	_, err = c.AskEngine(ctx)
 	if readOnly := db.Dialect().Transactions.ReadOnly; err == nil && readOnly != "" {
-		// A server that only speaks like this one may not know it; nothing is written anyway.
+		// A server that imitates this engine may not know the statement. Nothing is written
+		// anyway.
 		if _, failed := dbconn.Exec(ctx, c.Own(), readOnly, nil); !sqlcode.Answered(failed) {
 			err = failed
 		}
 	}
 	if err != nil {
-		_ = c.Conn.Close() // the error before is the cause
+		_ = c.Conn.Close() // the error before this one is the cause
 		return nil, err
 	}
 	c.AskPlaceEarly(ctx)
 	return &Explainer{conn: c}, nil
 }
 
-// Close closes the connection, and those on which the catalog was asked.
+// Close closes the connection, and the connections on which the catalog was queried.
 func (x *Explainer) Close() error {
-	return errors.Join(x.conn.Conn.Close(), x.conn.DB.Close(context.Background(), nil)) // nothing was drawn that could be given back
+	return errors.Join(x.conn.Conn.Close(), x.conn.DB.Close(context.Background(), nil)) // no key was drawn that could be given back
 }
 
-// Explain returns what the driver would do with a query on the database.
+// Explain returns how the driver would treat a query on the database.
 func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,11 +82,12 @@ func (x *Explainer) Explain(query string) (explain.Explanation, error) {
 	return ex, nil
 }
 
-// otherwiseDependent names the facts of the database on which an outcome depends.
+// otherwiseDependent names the facts of the database on which an outcome depends, if
+// nothing more precise is known.
 const otherwiseDependent = "the table and the settings of the server"
 
-// onDatabase explains an INSERT. missing reports that it would be filled, and its table
-// does not exist.
+// onDatabase explains an INSERT. missing reports that it would be filled if its table
+// existed.
 func (x *Explainer) onDatabase(ctx context.Context, e *table.Engine, query string) (ex explain.Explanation, missing bool, err error) {
 	p, err := execution.PlanOn(ctx, x.conn, e, query, false)
 	if err != nil {
@@ -101,7 +104,8 @@ func (x *Explainer) onDatabase(ctx context.Context, e *table.Engine, query strin
 	return ex, f.missing, err
 }
 
-// unanswered reports whether a question got no answer, so that nothing is known of the query.
+// unanswered reports whether the database has not answered a query, so that nothing is
+// known about the explained query.
 func unanswered(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || execution.IsBadConn(err) || sqlcode.IsNetwork(err) || errors.Is(err, context.DeadlineExceeded)
 }

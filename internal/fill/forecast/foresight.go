@@ -15,19 +15,19 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// foresight is how a text is sent that gets keys, as far as that is known before it has
-// them.
+// foresight says how a text that gets keys would be sent, as far as that is known
+// before it has them.
 type foresight struct {
-	session   bool // the first key goes as LAST_INSERT_ID(key)
-	joined    bool // it has a transactional executor
-	fromFirst bool // the engine numbers its rows from the first key
-	missing   bool // a table is not there, as far as its catalog shows
+	session   bool // the first key is sent as LAST_INSERT_ID(key)
+	joined    bool // the keys are drawn in its transaction
+	fromFirst bool // the engine numbers the rows from the first key on
+	missing   bool // a table does not exist, as far as the catalog shows
 }
 
-// foresee decides how an INSERT is sent, as [fill.directCall.decide] and
-// [executor.choose] do, but draws no key, counts no row and begins no transaction. Its
-// error is a [plans.Refusal] if the INSERT is refused, or the error that the driver
-// would return before it sends the INSERT. No transaction is taken to be open.
+// foresee decides how an INSERT would be sent, as [fill.directCall.decide] and
+// [executor.choose] do, but draws no key, counts no row and begins no transaction. It
+// returns a [plans.Refusal] if the INSERT is refused, or the error that the driver
+// would return before it sends the INSERT. It assumes that no transaction is open.
 func foresee(ctx context.Context, c *execution.Conn, p *plans.Plan, query string) (foresight, error) {
 	h := bind.AssumedHoles(p)
 	switch {
@@ -55,8 +55,8 @@ func foresee(ctx context.Context, c *execution.Conn, p *plans.Plan, query string
 	return f, err
 }
 
-// foreseeLoad returns a refusal of a bulk load whose rows the driver does not take one by
-// one, or whose keys belong to its transaction.
+// foreseeLoad returns a refusal of a bulk load if the driver does not accept its rows
+// one by one, or if its keys belong to its transaction.
 func foreseeLoad(c *execution.Conn, p *plans.Plan) error {
 	for _, d := range p.Draws {
 		if !c.DB.Driver.TakesRows() || table.Of(&p.Inserts[d.Insert]).KeyColumns[d.Key].Rule.Joined {
@@ -100,8 +100,9 @@ func foreseeExecutor(ctx context.Context, x *execution.Execution) error {
 	return nil
 }
 
-// foreseeNumbers returns a refusal where the engine would not number the rows of a query as
-// it should. The questions that come with a count of the rows are asked without it.
+// foreseeNumbers returns a refusal if the engine would not number the rows of a query
+// correctly. An execution asks the server for that together with a count of the rows;
+// here the server is asked without a count.
 func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 	if x.Form.FromFirst {
 		return nil
@@ -135,8 +136,8 @@ func foreseeNumbers(ctx context.Context, x *execution.Execution) error {
 	return executor.KeepsViews(ctx, x, row)
 }
 
-// unknownArguments returns arguments for the questions about a query, whose values the
-// caller of an explanation does not have.
+// unknownArguments returns arguments without values for the queries about a query,
+// since the caller of an explanation has no values.
 func unknownArguments(p *plans.Plan) []driver.NamedValue {
 	args := make([]driver.NamedValue, p.Placeholders())
 	for i := range args {

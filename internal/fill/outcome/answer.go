@@ -8,7 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Answer is the driver's answer to an execution, read for the first INSERT of its text.
+// Answer is the driver's answer to an execution, interpreted for the first INSERT of
+// its text.
 type Answer struct {
 	x     *execution.Execution
 	in    *plans.Insert
@@ -22,8 +23,8 @@ func AnswerTo(x *execution.Execution, res driver.Result) Answer {
 	return Answer{x: x, in: in, table: table.Of(in), res: res}
 }
 
-// idiomTells reports whether an update part that calls LAST_INSERT_ID has run: it
-// says itself which row it is.
+// idiomTells reports whether an update part that calls LAST_INSERT_ID has run: the
+// driver's LastInsertId then identifies the row.
 func (a Answer) idiomTells() bool {
 	if !a.in.Upsert.Idiom {
 		return false
@@ -32,12 +33,12 @@ func (a Answer) idiomTells() bool {
 	return err == nil && own != 0
 }
 
-// isOpen reports whether success leaves open how many rows were stored.
+// isOpen reports whether a successful statement may have stored fewer rows than it has.
 func (a Answer) isOpen() bool {
 	return a.in.Upsert.Conflict == plans.ConflictSkip || a.in.Upsert.Conflict == plans.ConflictUpdate || a.in.Returning || a.x.OwnConflicts()
 }
 
-// tellsID reports whether the result's LastInsertId is to be one of our keys.
+// tellsID reports whether the result's LastInsertId must be a key of keyfill's.
 func (a Answer) tellsID() bool {
 	if a.table.LastIDKey < 0 || a.x.Form.Session || !a.x.Plan.Alone() {
 		return false
@@ -46,9 +47,9 @@ func (a Answer) tellsID() bool {
 	return f == nil || !f.NumbersOther
 }
 
-// affected returns the number of rows that the statement has affected, -1 if the driver
-// does not return it. If rows are returned, only PostgreSQL sends their number as well:
-// MariaDB's answer has none, and SQLite counts when the last row was read.
+// affected returns the number of affected rows, -1 if the driver does not return it. If
+// the statement returns rows, only PostgreSQL also sends their number: MariaDB's answer
+// has none, and SQLite counts only when the last row was read.
 func (a Answer) affected() int64 {
 	if a.in.Returning && !a.x.Plan.Dialect.ErrorsAbort {
 		return -1
@@ -61,7 +62,7 @@ func (a Answer) affected() int64 {
 }
 
 // rowIDTells reports whether the rowid that SQLite has stored last identifies a row of
-// the statement: where rows may have been left out, some are stored, and the key is the
+// the statement: rows may have been skipped, some were stored, and the key is the
 // rowid.
 func (a Answer) rowIDTells() bool {
 	f := execution.FactsOf(a.x.Conn, a.table)

@@ -16,23 +16,23 @@ import (
 )
 
 // Duplicate is the error of a statement that has failed because a key, or another value
-// of a unique index, was in the table already.
+// in a unique index, existed already.
 type Duplicate struct {
 	X    *execution.Execution
 	Err  error
 	code sqlcode.Code
 }
 
-// DuplicateOf returns the duplicate that the error of an execution means; ok is false
-// for any other error.
+// DuplicateOf returns the Duplicate for the error of an execution; ok is false for any
+// other error.
 func DuplicateOf(x *execution.Execution, err error) (d Duplicate, ok bool) {
 	code, ok := sqlcode.Of(err)
 	return Duplicate{x, err, code}, ok && code.Class(x.Plan.Dialect) == dialect.ErrorDuplicate
 }
 
-// GiveUpBlocks gives up the reserved keys of a column if the duplicate is a key that we
-// have made, since more of them may be in use: another program fills the column, or the
-// store went back.
+// GiveUpBlocks gives up the reserved keys of a column if the duplicate is a key that
+// keyfill has made, since more of them may be in use: another program fills the column,
+// or the store has gone back.
 func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	c := d.X.Conn
 	for i, draw := range d.X.Plan.Draws {
@@ -51,9 +51,9 @@ func (d Duplicate) GiveUpBlocks(ctx context.Context) {
 	}
 }
 
-// suspectParents is giveUpBlocks for a column that is numbered within others. The index
-// that the error names is not looked at: the next draw finds out whether the numbers of
-// a parent are in use, which costs one query.
+// suspectParents does the same for a column that is numbered within other columns. It
+// does not check which index the error names: the next draw finds out, by one query,
+// whether the numbers of a parent (such as an order) are in use.
 func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw plans.Draw) {
 	x := d.X
 	rows, err := bind.Scopes(x.Plan, x.Args, x.Holes, draw.Insert, draw.Key)
@@ -65,10 +65,10 @@ func (d Duplicate) suspectParents(ctx context.Context, t *table.Table, draw plan
 	}
 }
 
-// IsAbout reports whether the duplicate is in the unique index of the name. If the driver
-// does not name the index, the name has to stand in the text as a word of its own: each
-// engine writes it there, in every language, and quotes it as the language does. A value
-// of that text costs a gap.
+// IsAbout reports whether the duplicate is in the unique index called name. If the
+// driver does not return the index's name, the error's text must contain the name as a
+// separate word: each engine writes it there, in every language, in the quotes of that
+// language. If the text contains the name by chance, the cost is a gap.
 func (d Duplicate) IsAbout(name string) bool {
 	if d.code.Index != "" {
 		return d.code.Index == name
@@ -83,19 +83,19 @@ func (d Duplicate) IsAbout(name string) bool {
 		from = at + len(name)
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		after, _ := utf8.DecodeRuneInString(text[from:])
-		// SQLite names the columns of an index, the one that leads it first.
+		// SQLite lists the columns of an index, the first column first.
 		if !isNamePart(before) && !isNamePart(after) && !strings.HasSuffix(text[:at], ", ") {
 			return true
 		}
 	}
 }
 
-// isNamePart reports whether a name may go on with the character.
+// isNamePart reports whether the character may be part of a name.
 func isNamePart(c rune) bool {
 	return c == '_' || c == '$' || c == '#' || unicode.IsDigit(c) || unicode.IsLetter(c)
 }
 
-// Suspect gives up the reserved keys if the error of a statement is that a key is in use.
+// Suspect gives up the reserved keys if err means that a key is in use.
 func Suspect(ctx context.Context, x *execution.Execution, err error) {
 	if d, ok := DuplicateOf(x, err); ok {
 		d.GiveUpBlocks(ctx)

@@ -7,14 +7,15 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// ending is the error or success of a text of an execution. Without an error it has run
-// to its end.
+// ending is how the text of an execution has ended: with err, or successfully if err is
+// nil.
 type ending struct {
 	x   *execution.Execution
 	err error
 }
 
-// outcome returns the outcome of the rows of the only INSERT of the text, by the error.
+// outcome returns the outcome of the rows of the text's only INSERT, as far as the
+// error shows it.
 func (e ending) outcome() execution.Outcome {
 	x := e.x
 	in := &x.Plan.Inserts[0]
@@ -24,8 +25,8 @@ func (e ending) outcome() execution.Outcome {
 	case x.Fate.Gone != nil && x.Conn.Tx != session.Inside:
 		return execution.OutcomeUnknown // the statement may be committed already
 	}
-	// ErrBadConn proves nothing: drivers also return it for a connection that broke after
-	// the send.
+	// ErrBadConn proves nothing: drivers also return it if the connection broke after the
+	// statement was sent.
 	atomic := in.Rows == 1 || x.Plan.Dialect.AtomicStatements && in.Upsert.Conflict != plans.ConflictSkip && !x.OwnConflicts()
 	if atomic && sqlcode.Answered(e.err) {
 		return execution.OutcomeNotStored
@@ -33,14 +34,15 @@ func (e ending) outcome() execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// isUndone reports whether the engine has reported that it has rolled back the only
-// INSERT of the text in favour of another session, so that it may succeed when it is sent
-// again.
+// isUndone reports whether the engine has reported that it has rolled back the text's
+// only INSERT in favour of another session, so that the INSERT may succeed when it is
+// sent again.
 func (e ending) isUndone() bool {
 	return e.x.Plan.Alone() && sqlcode.ClassOf(e.x.Plan.Dialect, e.err).Transient() && e.outcome() == execution.OutcomeNotStored
 }
 
-// outcomeOf returns the outcome of the rows of one INSERT of the text, by the error.
+// outcomeOf returns the outcome of the rows of one INSERT in the text, as far as the
+// error shows it.
 func (e ending) outcomeOf(in *plans.Insert) execution.Outcome {
 	if e.x.Plan.Alone() {
 		return e.outcome()

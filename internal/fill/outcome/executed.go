@@ -9,7 +9,8 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Executed finishes an Exec that its executor has sent.
+// Executed finishes an Exec whose statement was sent: it finds out which rows were
+// stored, raises counters, counts and records.
 func Executed(ctx context.Context, x *execution.Execution, res driver.Result, err error) (driver.Result, error) {
 	if err == nil && !x.Fate.Asked {
 		AnswerTo(x, res).Settle(ctx)
@@ -41,15 +42,16 @@ func Executed(ctx context.Context, x *execution.Execution, res driver.Result, er
 	return WithSeveral(lastID{answer}.result()), nil
 }
 
-// noteNumber notes an execution that has got its keys, and was sent.
+// noteNumber records the number of an execution that has got its keys and was sent, as
+// the engine would have remembered it for the session.
 func noteNumber(x *execution.Execution) {
 	if f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0])); f != nil && f.HasCounter && !x.Form.Batched {
 		x.Conn.Numbers.Note(x.Plan, f)
 	}
 }
 
-// Queried finishes a Query that its executor has sent; its outcome is known when its rows
-// are read.
+// Queried finishes a Query whose statement was sent. Its outcome becomes known when its
+// rows are read.
 func Queried(ctx context.Context, x *execution.Execution, rows driver.Rows, err error) (driver.Rows, error) {
 	NoteSent(x, err)
 	if err != nil {

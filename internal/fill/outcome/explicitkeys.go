@@ -17,9 +17,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// raiseAbove raises a numbering above the keys that were brought. On the connection of
-// the statement it is not interrupted, which may end the transaction there; elsewhere the
-// caller's time counts. undone is the error of a transaction that has ended.
+// raiseAbove raises a counter above the keys that were brought. On the statement's own
+// connection the raise is not cancelled with the caller's context, since that could end
+// the transaction; on other connections it is. failed is the error of the raise; undone
+// is set if it has ended the transaction.
 func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (failed, undone error) {
 	behind, cancel := execution.Aside(ctx)
 	defer cancel()
@@ -49,10 +50,10 @@ func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (f
 	return b.Raise(limited, c, key), nil
 }
 
-// GreatestStored returns the greatest stored key that the source could also make, as the
-// statement's connection sees it: only the engine knows which number it has read. found
-// is false if that needs a scan of an index, or the table cannot be read. An error means
-// that the transaction was undone.
+// GreatestStored returns the greatest stored key that the source could also make, as
+// the statement's connection sees it: only the engine knows which number it has stored
+// for a key. found is false if no index finds that key, or if the table cannot be read.
+// An error means that the transaction was rolled back.
 func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn) (key int64, found bool, err error) {
 	f, err := c.DB.Facts(ctx, &c.Session, b.Table)
 	if err != nil {
@@ -71,7 +72,7 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 			return false
 		}
 		if end > 0 {
-			limit = min(limit, end) // from there on keys are another sequence's
+			limit = min(limit, end) // keys from end on belong to another sequence
 		}
 		key, err = keycolumn.Of(store.Within(d, c.Own()), column).MaxKeyUpTo(ctx, limit, k.Skipped())
 		return err == nil
@@ -88,7 +89,8 @@ func GreatestStored(ctx context.Context, b *execution.Brought, c *execution.Conn
 // followSavepoint is the name of keyfill's savepoint, which no application uses.
 const followSavepoint = "keyfill_follow"
 
-// AskAside asks after a savepoint where an error would end the transaction.
+// AskAside calls ask after a savepoint, on an engine where an error would abort the
+// transaction, and returns its result.
 func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, ask func() bool) (found bool) {
 	control := func(text string) error {
 		_, err := dbconn.Exec(ctx, c.Own(), strings.Replace(text, "%", followSavepoint, 1), nil)
@@ -105,15 +107,15 @@ func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, a
 	return found
 }
 
-// RaiseAfter raises the numberings above the keys that a successful INSERT brought. If
-// raising fails, the INSERT still succeeds: the next draw, or a duplicate key, makes it
-// good. Only if the failure ended the INSERT's transaction, and so removed the row, is
-// it returned.
+// RaiseAfter raises the counters above the keys that a successful INSERT has brought.
+// If that fails, the INSERT still counts as successful, since the next draw, or a
+// duplicate key, raises the counter. An error is returned only if the failure has ended
+// the INSERT's transaction, and so removed the row.
 func RaiseAfter(ctx context.Context, f *execution.Following) error {
 	for i := range f.After {
 		b := &f.After[i]
 		if !b.Explicit.Open && b.Raised >= b.Explicit.Sure {
-			continue // for the keys of other rows
+			continue // it was raised already, for the keys of later rows
 		}
 		err, undone := raiseAbove(ctx, b, f.Conn)
 		switch {
@@ -127,8 +129,8 @@ func RaiseAfter(ctx context.Context, f *execution.Following) error {
 	return nil
 }
 
-// raiseKept raises the numberings above the rows that an INSERT has stored before the one
-// that it failed at: OR FAIL keeps them.
+// raiseKept raises the counters above the rows that an INSERT has stored before the row
+// at which it failed: OR FAIL keeps these rows.
 func raiseKept(ctx context.Context, f *execution.Following, p *plans.Plan) {
 	if in := &p.Inserts[0]; in.Upsert.Conflict != plans.ConflictSkip || in.Rows == 1 || !p.Dialect.LastRowID {
 		return
@@ -138,17 +140,17 @@ func raiseKept(ctx context.Context, f *execution.Following, p *plans.Plan) {
 		b.Explicit = plans.Explicit{Open: true}
 		kept.After = append(kept.After, b)
 	}
-	_ = RaiseAfter(ctx, &kept) // the error of the INSERT shows that the transaction has ended
+	_ = RaiseAfter(ctx, &kept) // the error of the INSERT already shows that the transaction has ended
 }
 
-// ErrEnded is returned when the transaction of an INSERT has ended before it.
+// ErrEnded is returned when the transaction of an INSERT had ended before the INSERT
+// was sent.
 var ErrEnded = anchor.Last("transaction-ended", "keyfill: the transaction had ended before this INSERT, by an error or an unseen commit: roll it back, and begin again")
 
-// UndoneAfter takes the error of a query or a change that followed a successful
-// statement. It returns an error if the transaction has ended: the statement's rows are
-// gone, and the next statement would be committed at once. It returns nil if the
-// transaction is still open, or can only be rolled back, since its COMMIT will then
-// report that.
+// UndoneAfter returns an error if the transaction has ended, given the error of a query
+// or a change that followed a successful statement: then the statement's rows are gone,
+// and the next statement would be committed at once. It returns nil if the transaction
+// is still open, or can only be rolled back, since its COMMIT will report that.
 func UndoneAfter(ctx context.Context, c *execution.Conn, err error) error {
 	switch {
 	case err == nil, c.Tx == session.Outside, c.DB.AnyEngine().Dialect.ErrorsAbort:
@@ -162,7 +164,7 @@ func UndoneAfter(ctx context.Context, c *execution.Conn, err error) error {
 	defer cancel()
 	if errors.Is(c.ProvenStore().Prove(ctx), store.ErrEnded) {
 		c.MarkEnded()
-		return anchor.End(fmt.Errorf("%w: %v", ErrEnded, err)) // which may be driver.ErrBadConn
+		return anchor.End(fmt.Errorf("%w: %v", ErrEnded, err)) // formatted with %v, since it may be driver.ErrBadConn
 	}
 	return nil
 }

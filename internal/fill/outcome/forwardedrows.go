@@ -6,18 +6,19 @@ import (
 	"reflect"
 )
 
-// ForwardedRows are a driver's rows for a type that watches them. They have every
-// optional method; where the driver's lack one they answer as database/sql assumes
-// then, so nothing is lost or gained.
+// ForwardedRows forwards the optional methods of a driver's rows, for a type that
+// watches the rows. If the driver's rows lack a method, it returns what database/sql
+// assumes in that case, so the caller sees no difference.
 type ForwardedRows struct{ driver.Rows }
 
-// HasNextResultSet reports whether the driver says that another result follows.
+// HasNextResultSet reports whether the driver has another result.
 func (r ForwardedRows) HasNextResultSet() bool {
 	n, ok := r.Rows.(driver.RowsNextResultSet)
 	return ok && n.HasNextResultSet()
 }
 
-// NextResultSet goes on to the next result; io.EOF if the driver has no such method.
+// NextResultSet advances to the next result. It returns io.EOF if the driver's rows
+// have no such method.
 func (r ForwardedRows) NextResultSet() error {
 	if n, ok := r.Rows.(driver.RowsNextResultSet); ok {
 		return n.NextResultSet()
@@ -25,7 +26,8 @@ func (r ForwardedRows) NextResultSet() error {
 	return io.EOF
 }
 
-// ColumnTypeScanType returns the type for a column; any if the driver does not know it.
+// ColumnTypeScanType returns the Go type for a column; any if the driver does not know
+// it.
 func (r ForwardedRows) ColumnTypeScanType(i int) reflect.Type {
 	if n, ok := r.Rows.(driver.RowsColumnTypeScanType); ok {
 		return n.ColumnTypeScanType(i)
@@ -33,8 +35,8 @@ func (r ForwardedRows) ColumnTypeScanType(i int) reflect.Type {
 	return reflect.TypeFor[any]()
 }
 
-// ColumnTypeDatabaseTypeName returns the type of a column; empty if the driver does not
-// know it.
+// ColumnTypeDatabaseTypeName returns the name of a column's type; it is empty if the
+// driver does not know it.
 func (r ForwardedRows) ColumnTypeDatabaseTypeName(i int) string {
 	if n, ok := r.Rows.(driver.RowsColumnTypeDatabaseTypeName); ok {
 		return n.ColumnTypeDatabaseTypeName(i)

@@ -20,25 +20,27 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Inquiry asks a table on a statement's connection which keys of a draw it has.
+// Inquiry queries a table, on a statement's connection, for the keys of a draw that it
+// contains.
 type Inquiry struct {
 	x      *execution.Execution
 	column string
 	key    *table.Column
-	Groups []group // of keys that are asked for together
+	Groups []group // the keys that are queried together
 	Found  []execution.Outcome
-	places map[any]int // of the keys among found, where there is one group
+	places map[any]int // the index of each key in Found
 }
 
-// group is keys of one parent; all keys where they are not numbered within others.
+// group holds the keys of one parent (such as the lines of one order), or all keys if
+// they are not numbered within parents.
 type group struct {
-	Parent string // the condition that the parent's values make
-	At     []int  // the keys' places in the draw
+	Parent string // the condition for the parent's values
+	At     []int  // the indexes of the keys in the draw
 }
 
-// presentKeys returns which keys of a draw are in the table: Stored or NotStored for
-// each, Unknown for one that was not found and need not be seen. It is nil if the table
-// could not be read.
+// presentKeys returns which keys of a draw are in the table: OutcomeStored or
+// OutcomeNotStored for each key, or OutcomeUnknown for a key that was not found but
+// might not be visible. It returns nil if the table could not be read.
 func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts, draw int, affected int64) []execution.Outcome {
 	q, ok := NewInquiry(x, f, draw)
 	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
@@ -57,8 +59,8 @@ func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts,
 	return nil
 }
 
-// NewInquiry prepares to ask for the keys of a draw. It reports false where they cannot
-// be asked for.
+// NewInquiry returns an Inquiry for the keys of a draw. It returns false if they cannot
+// be queried.
 func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, bool) {
 	d := x.Plan.Draws[draw]
 	t := table.Of(&x.Plan.Inserts[0])
@@ -74,7 +76,8 @@ func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, 
 	return q, true
 }
 
-// group puts the keys of the same parent together.
+// group puts keys with the same parent into one group. It returns false if the parents
+// cannot be written into a query.
 func (q *Inquiry) group(draw, n int) bool {
 	x := q.x
 	parents, err := bind.Scopes(x.Plan, x.Args, x.Holes, x.Plan.Draws[draw].Insert, x.Plan.Draws[draw].Key)
@@ -101,14 +104,14 @@ func (q *Inquiry) group(draw, n int) bool {
 	return true
 }
 
-// place is a key of a group.
+// place identifies a key in a group.
 type place struct {
 	group int
 	key   any
 }
 
-// parentCondition returns the condition for the rows of a parent. It reports false
-// where a value has to be escaped.
+// parentCondition returns the condition for the rows of a parent (such as an order). It
+// returns false if a value would have to be escaped.
 func parentCondition(d *dialect.Dialect, columns []string, values []driver.Value) (string, bool) {
 	var b strings.Builder
 	for i, v := range values {
@@ -131,7 +134,7 @@ func parentCondition(d *dialect.Dialect, columns []string, values []driver.Value
 	return b.String(), true
 }
 
-// ask asks, in the way that suits the engine and the transaction.
+// ask sends the queries, in the way that the engine and the transaction need.
 func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	x := q.x
 	latest := x.Plan.Dialect.Latest
@@ -142,7 +145,8 @@ func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	case x.Plan.Dialect.ErrorsAbort && !outside:
 		return q.afterSavepoint(ctx, inside)
 	case latest.Gaps && leads && len(q.Found) == 1 && (inside || outside):
-		// A row that the statement has stored is locked already.
+		// A row that the statement has stored is locked already, so the locking query does
+		// not wait.
 		lock := latest.Lock
 		if outside {
 			lock = latest.NoWait
@@ -160,11 +164,12 @@ func (q *Inquiry) ask(ctx context.Context, leads bool, affected int64) error {
 	return q.outside(ctx, leads && outside && (len(q.Found) <= maxLocked || !latest.Gaps))
 }
 
-// maxLocked is how many rows are asked for, in one query each.
+// maxLocked is the greatest number of rows that are queried separately, to lock each.
 const maxLocked = 256
 
-// outside asks outside of a transaction. A replica shows all rows of a statement or
-// none, so that it need not be the latest state that shows some of them.
+// outside queries outside of a transaction. A replica shows either all rows of a
+// statement or none, so a result that shows some of them is enough, even if it is not
+// the latest state.
 func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 	err := q.Plain(ctx, false)
 	if err != nil || !locks || slices.Contains(q.Found, execution.OutcomeStored) {
@@ -174,8 +179,9 @@ func (q *Inquiry) outside(ctx context.Context, locks bool) error {
 	return nil
 }
 
-// afterSavepoint runs the query after a savepoint, since an error of the engine would end
-// the transaction. inside reports that one is open, else it is not known.
+// afterSavepoint queries after a savepoint, since an error of the engine would abort
+// the transaction. inside reports that a transaction is open; otherwise that is not
+// known.
 func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 	x := q.x
 	t := &x.Plan.Dialect.Transactions
@@ -183,7 +189,7 @@ func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 		if inside || !sqlcode.Answered(err) {
 			return err
 		}
-		return q.Plain(ctx, false) // PostgreSQL refuses it outside of a transaction
+		return q.Plain(ctx, false) // PostgreSQL refuses a savepoint outside of a transaction
 	}
 	err := q.Plain(ctx, true)
 	if err != nil {
@@ -197,12 +203,12 @@ func (q *Inquiry) afterSavepoint(ctx context.Context, inside bool) error {
 // askSavepoint is the name of keyfill's savepoint, which no application uses.
 const askSavepoint = "keyfill_ask"
 
-// maxListed is how many keys a query names.
+// maxListed is the greatest number of keys in one query.
 const maxListed = 500
 
-// Plain asks by queries that lock nothing. sure reports that they see the rows that the
-// statement has stored; else a query that shows some of the rows does, since they were
-// stored together.
+// Plain sends queries that lock nothing. sure reports that they see the rows that the
+// statement has stored. Otherwise only a result that shows some of the rows proves
+// something, since all were stored together.
 func (q *Inquiry) Plain(ctx context.Context, sure bool) error {
 	for i, g := range q.Groups {
 		size := maxListed
@@ -224,7 +230,7 @@ func (q *Inquiry) Plain(ctx context.Context, sure bool) error {
 	return nil
 }
 
-// Where returns a query for keys of a parent.
+// Where returns the query for keys of a parent (such as an order).
 func (q *Inquiry) Where(parent string, at []int) string {
 	d := q.x.Plan.Dialect
 	column := d.QuoteIdent(q.column)
@@ -243,7 +249,7 @@ func (q *Inquiry) Where(parent string, at []int) string {
 	return string(append(b, ')'))
 }
 
-// value returns a key as it was sent.
+// value returns the n-th key as it was sent.
 func (q *Inquiry) value(n int) driver.Value {
 	for i := range q.x.Plan.Draws {
 		if d := q.x.Plan.Draws[i]; &table.Of(&q.x.Plan.Inserts[0]).KeyColumns[d.Key] == q.key {
@@ -253,8 +259,8 @@ func (q *Inquiry) value(n int) driver.Value {
 	return nil
 }
 
-// consecutive reports whether keys are consecutive integers of no parent, between
-// which no other program has any.
+// consecutive reports whether the keys of a group are consecutive integers that are not
+// numbered within parents, so that no other program has keys between them.
 func (q *Inquiry) consecutive(g group) bool {
 	if g.Parent != "" || !q.key.IsAdjacent() {
 		return false
@@ -269,7 +275,7 @@ func (q *Inquiry) consecutive(g group) bool {
 	return true
 }
 
-// locked asks for each row in a query of its own, so that no other row is locked.
+// locked queries each row separately, so that no other row is locked.
 func (q *Inquiry) locked(ctx context.Context, lock string) error {
 	for i, g := range q.Groups {
 		if !q.x.Plan.Dialect.Latest.Gaps {
@@ -303,10 +309,11 @@ func (q *Inquiry) locked(ctx context.Context, lock string) error {
 	return nil
 }
 
-// errOtherKey is returned when the driver gives back a key that was not asked for.
+// errOtherKey is returned when the driver returns a key that was not asked for.
 var errOtherKey = anchor.Last("answer", "keyfill: the table shows another key than it was asked for")
 
-// Run notes the keys that a query shows, and returns their number.
+// Run sends a query, records the keys in its result as stored, and returns how many
+// there were.
 func (q *Inquiry) Run(ctx context.Context, group int, query string) (seen int, err error) {
 	err = dbconn.Query(ctx, q.x.Conn.Own(), query, nil, func(row []any) error {
 		n, ok := q.places[place{group, q.shown(row[0])}]
@@ -320,13 +327,13 @@ func (q *Inquiry) Run(ctx context.Context, group int, query string) (seen int, e
 	return seen, err
 }
 
-// shown returns a key of a row as a recorder shows it.
+// shown returns the key of a row in the type that a recorder shows.
 func (q *Inquiry) shown(v any) any {
 	switch v := q.key.Reported(v).(type) {
 	case int64, uuid.UUID:
 		return v
 	case string:
-		return strings.TrimRight(v, " ") // char(n)
+		return strings.TrimRight(v, " ") // a char(n) column pads with spaces
 	}
 	return nil
 }

@@ -16,18 +16,18 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// lastID finds what LastInsertId is to say of an execution that has succeeded.
+// lastID determines what LastInsertId returns after an execution has succeeded.
 type lastID struct{ Answer }
 
-// filledID is a key that was filled into a row.
+// filledID is an integer key that was filled into a row.
 type filledID struct {
 	row   int
 	id    int64
-	place int // among those that the plan has filled
+	place int // its index among all keys that the plan has filled
 }
 
-// result returns the driver's result, or one whose LastInsertId is the key of
-// the first row, on SQLite the key of the last row.
+// result returns the driver's result, or a result whose LastInsertId is the key of the
+// first row (on SQLite, of the last row).
 func (l lastID) result() driver.Result {
 	if l.table.LastIDKey < 0 || l.x.Form.Session || !l.x.Plan.Alone() {
 		return l.res
@@ -43,7 +43,8 @@ func (l lastID) result() driver.Result {
 		return l.res
 	}
 	if l.in.Rows > 1 && !l.table.KeyColumns[l.table.LastIDKey].IsAdjacent() {
-		// A caller that gets one of several keys expects the others next to it.
+		// Return 0, since a caller that gets one of several keys expects the others to be
+		// adjacent.
 		return OwnResult{l.res, 0}
 	}
 	switch {
@@ -59,9 +60,10 @@ func (l lastID) result() driver.Result {
 	return OwnResult{l.res, firstRow(l.in, ids[0].id, affected)}
 }
 
-// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row that precedes those
-// with our keys, since the key that it brought was NULL: the driver's own LastInsertId is
-// that number then. If the engine has numbered none, it is the key of the last row.
+// engineNumberedFirst reports whether MySQL or MariaDB has numbered a row before the
+// rows with keyfill's keys, because the key that it brought was NULL. The driver's own
+// LastInsertId is then that number. If the engine has numbered no row, it is the key of
+// the last row.
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
 	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
@@ -81,14 +83,14 @@ func (l lastID) engineNumberedFirst(ids []filledID) bool {
 		case o.Row < ids[0].row:
 			first = true
 		default:
-			return false // a value that is not known stands in a later row
+			return false // a later row has a value that is not known here
 		}
 	}
 	return first
 }
 
-// filledIDs returns the keys of the column of index i that were drawn, in row
-// order.
+// filledIDs returns the keys that were drawn for column i, in row order. It returns nil
+// if they are not integers.
 func (l lastID) filledIDs(i int) []filledID {
 	var ids []filledID
 	for n, p := range bind.FilledPlaces(l.x.Plan, l.x.Holes) {
@@ -109,8 +111,8 @@ func (l lastID) filledIDs(i int) []filledID {
 	return ids
 }
 
-// firstRow returns the first key if it is known to be stored. affected is -1 if the
-// driver does not return it.
+// firstRow returns the key of the first row if it is known to be stored, else 0.
+// affected is -1 if the driver does not return it.
 func firstRow(in *plans.Insert, first, affected int64) int64 {
 	switch {
 	case in.Upsert.Conflict == plans.ConflictSkip && affected != int64(in.Rows),
@@ -121,20 +123,20 @@ func firstRow(in *plans.Insert, first, affected int64) int64 {
 	return first
 }
 
-// lastRow is result for SQLite, which itself answers with the rowid of the last row that
-// any INSERT of the connection has stored.
+// lastRow does what result does, for SQLite, whose own answer is the rowid of the last
+// row that any INSERT of the connection has stored.
 func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	last := ids[len(ids)-1]
 	if affected == 0 {
-		return OwnResult{l.res, 0} // last_insert_rowid() is another INSERT's, perhaps another table's
+		return OwnResult{l.res, 0} // last_insert_rowid() is from another INSERT, perhaps into another table
 	}
 	f := execution.FactsOf(l.x.Conn, l.table)
 	isRowID := f != nil && f.Columns[l.table.LastIDKey].RowID
 	switch {
-	case l.in.Upsert.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger leaves rows out with RAISE(IGNORE)
+	case l.in.Upsert.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger may skip rows with RAISE(IGNORE)
 		return OwnResult{l.res, 0}
 	case last.row != l.in.Rows-1 && isRowID:
-		// The last row has brought its own key.
+		// The last row has brought its own key, so the driver's answer is right.
 		return l.res
 	case last.row != l.in.Rows-1:
 		return OwnResult{l.res, 0}
@@ -143,29 +145,30 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 }
 
 // isLastRowID reports whether the rowid that SQLite has stored last belongs to a row of
-// the statement, which is so if the statement has stored one. Otherwise it is another
-// INSERT's, perhaps another table's, whatever number it is.
+// the statement, which is true if the statement has stored a row. Otherwise it is from
+// another INSERT, perhaps into another table, even if the number is the same.
 func (l lastID) isLastRowID() bool {
 	if !l.x.Plan.Dialect.LastRowID || !isRowIDKey(l.x.Conn, l.table) {
 		return false
 	}
 	switch affected := l.affected(); {
 	case l.in.Upsert.Conflict != plans.ConflictUpdate && affected > 0:
-		return true // each row that is counted is stored
+		return true // each affected row was stored
 	case l.in.Returning && (l.in.Upsert.Conflict == plans.ConflictError || l.in.Upsert.Conflict == plans.ConflictReplace) && !l.x.OwnConflicts():
-		return true // each row is stored
+		return true // each row was stored
 	}
 	return slices.Contains(l.x.Fate.Rows, execution.OutcomeStored)
 }
 
-// isRowIDKey reports whether LastInsertId's key of a table is SQLite's rowid.
+// isRowIDKey reports whether the key that LastInsertId returns for a table is SQLite's
+// rowid.
 func isRowIDKey(c *execution.Conn, t *table.Table) bool {
 	f := execution.FactsOf(c, t)
 	return f != nil && f.Columns[t.LastIDKey].RowID
 }
 
-// storedID returns what LastInsertId gives of an execution that is settled: the
-// first key that is stored, on SQLite the last, or 0.
+// storedID returns what LastInsertId returns for an execution whose stored rows are
+// known: the first stored key (on SQLite, the last one), or 0.
 func (l lastID) storedID(ids []filledID) int64 {
 	if l.x.Plan.Dialect.LastRowID {
 		return cmp.Or(l.lastStoredID(ids), l.x.Fate.Changed)
@@ -176,7 +179,8 @@ func (l lastID) storedID(ids []filledID) int64 {
 			return 0
 		case l.x.Fate.Rows[id.place] == execution.OutcomeNotStored:
 		case i > 0 && !l.spares(id):
-			// A caller that counts up from it would reach keys of other statements.
+			// Return 0, since a caller that counts up from this key would reach keys of other
+			// statements.
 			return 0
 		default:
 			return id.id
@@ -185,7 +189,8 @@ func (l lastID) storedID(ids []filledID) int64 {
 	return l.x.Fate.Changed
 }
 
-// lastStoredID is storedID for SQLite. Rows that bring their keys are not known.
+// lastStoredID does what storedID does, for SQLite. It returns 0 if a later row, which
+// has brought its key, may be the last one stored.
 func (l lastID) lastStoredID(ids []filledID) int64 {
 	rows := l.in.Rows
 	for i, id := range slices.Backward(ids) {
@@ -200,16 +205,16 @@ func (l lastID) lastStoredID(ids []filledID) int64 {
 }
 
 // spares reports whether unused keys were reserved after the keys of the statement. A
-// caller such as GORM, which counts up from LastInsertId for each row, then never
+// caller that counts up from LastInsertId for each row, such as GORM, then never
 // reaches keys of other statements.
 func (l lastID) spares(id filledID) bool {
 	draw := bind.FilledPlaces(l.x.Plan, l.x.Holes)[id.place].Draw
 	return keys.SpareKeys(l.x.Plan, l.x.Plan.Draws[draw], l.x.Holes.Counts[draw]) > 0
 }
 
-// numberedResult is the result of an INSERT … SELECT: its first key, on SQLite
-// its last one, if every row that was counted is stored, or the table has said which
-// are.
+// numberedResult returns the result of an INSERT … SELECT: its LastInsertId is the
+// first key (on SQLite, the last one) if every counted row was stored, or what the
+// table has shown.
 func (l lastID) numberedResult() driver.Result {
 	d := slices.IndexFunc(l.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == l.table.LastIDKey })
 	if d < 0 {
@@ -230,9 +235,9 @@ func (l lastID) numberedResult() driver.Result {
 	return OwnResult{l.res, l.x.Drawn.Keys[d][1].(int64) + 1}
 }
 
-// firstNumbered returns the first key of an INSERT … SELECT that the table has, on SQLite
-// the last one, if its rows need not all be stored; 0 if the table has none or no caller
-// reads it.
+// firstNumbered returns the first key of an INSERT … SELECT that the table contains (on
+// SQLite, the last one), for a statement that may skip rows. It returns 0 if the table
+// contains none, or if the caller does not read it.
 func (a Answer) firstNumbered(ctx context.Context) (id int64) {
 	d := slices.IndexFunc(a.x.Plan.Draws, func(d plans.Draw) bool { return d.Key == a.table.LastIDKey })
 	if d < 0 || !a.tellsID() || a.in.Upsert.Conflict == plans.ConflictError || a.in.Upsert.UpdatesKey || a.x.Drawn.Rows[0] == 0 || a.affected() == 0 || a.idiomTells() {

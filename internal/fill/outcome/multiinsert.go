@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// together is the outcome of an INSERT that is not alone in its text.
+// together returns the outcome of an INSERT in a text with other INSERTs or statements.
 func (e ending) together(in *plans.Insert) execution.Outcome {
 	p, err := e.x.Plan, e.err
 	switch {
@@ -25,8 +25,8 @@ func (e ending) together(in *plans.Insert) execution.Outcome {
 	return execution.OutcomeStored
 }
 
-// noteTogether notes the outcomes of the INSERTs of a text that has run to its end, or
-// has failed.
+// noteTogether sets the outcomes of the keys of a text that has run to its end, or has
+// failed.
 func (e ending) noteTogether(keys []execution.RecordedKey) {
 	x := e.x
 	i := 0
@@ -36,8 +36,8 @@ func (e ending) noteTogether(keys []execution.RecordedKey) {
 			i++
 		}
 	}
-	// The keys of queries follow. Nothing is known of their rows, but that a statement
-	// which has failed stored none.
+	// The keys for the rows of queries come last. Nothing is known about these rows,
+	// except that a statement which has failed has stored none.
 	for ; i < len(keys); i++ {
 		if o := e.together(&x.Plan.Inserts[0]); o == execution.OutcomeNotStored {
 			keys[i].Outcome = o

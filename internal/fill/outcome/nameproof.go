@@ -11,15 +11,17 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// The text of an execution may prove the meaning of its table's name: see
-// keys.ProvenNaming. If the proof fails, nothing is stored, and the known place is
-// forgotten. Outside of a transaction the statement is decided and sent again.
+// The text of an execution may contain a proof of what its table's name means: see
+// relation.ProvenNaming. If the proof fails, nothing is stored, and what was known
+// about the session's schema is discarded. Outside of a transaction the statement is
+// then decided and sent again.
 
-// ErrOtherTable is returned where the name of an INSERT's table means another one than its
-// keys were made for.
+// ErrOtherTable is returned if the name of an INSERT's table means another table than
+// the one for which its keys were made.
 var ErrOtherTable = anchor.New("name-moved", "the name now means another table than when the key was drawn: run the transaction again, or write schema.table")
 
-// otherTable returns the proof that has failed with err, nil where none has.
+// otherTable returns the proof that has failed with err, and its INSERT; both are nil
+// if no proof has failed.
 func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof *plans.Proof) {
 	if err == nil || !x.Plan.ProvesName() {
 		return nil, nil
@@ -34,7 +36,8 @@ func otherTable(x *execution.Execution, err error) (insert *plans.Insert, proof 
 	return nil, nil
 }
 
-// Meant returns err, or the error of a failed proof that it stands for.
+// Meant returns an ErrOtherTable if err means that a proof has failed, and otherwise
+// err.
 func Meant(x *execution.Execution, err error) error {
 	in, _ := otherTable(x, err)
 	if in == nil || errors.Is(err, ErrOtherTable) {
@@ -44,7 +47,8 @@ func Meant(x *execution.Execution, err error) error {
 	return t.NewError(t.Table, t.KeyColumns[0].Name, -1, fmt.Errorf("%w: %w", ErrOtherTable, err))
 }
 
-// DoubtNames forgets the meaning of a table's name whose proof has failed.
+// DoubtNames discards what is known about the meaning of a table's name if the proof of
+// that meaning has failed.
 func DoubtNames(x *execution.Execution, err error) {
 	if _, proof := otherTable(x, err); proof != nil {
 		x.Conn.Doubt(proof.Name)

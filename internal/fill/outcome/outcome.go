@@ -12,14 +12,14 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Which rows of an INSERT were stored is said by the statement itself where it
-// proves it, else by the table, which is asked for the keys. The count of affected
-// rows alone proves little: MySQL and MariaDB answer 1 for an upsert that sets NULL
-// over NULL in a column with a default, and where rows come back drivers leave it
-// at 0, or at the count of another statement.
+// Which rows of an INSERT were stored is known from the statement's answer if that
+// proves it. Otherwise the table is queried for the keys. The number of affected rows
+// alone proves little: MySQL and MariaDB return 1 for an upsert that sets NULL over
+// NULL in a column with a default, and if a statement returns rows, drivers leave the
+// number at 0, or at that from another statement.
 
-// Settle finds out which rows of an Exec that has succeeded were stored, if
-// a caller wants to know. A transaction of ours is still open then.
+// Settle finds out which rows of a successful Exec were stored, if a caller wants to
+// know. If keyfill has begun a transaction, it is still open then.
 func (a Answer) Settle(ctx context.Context) {
 	a.x.Fate.Rows, a.x.Fate.Changed, a.x.Fate.Gone = nil, 0, nil
 	if a.x.Form.Kept {
@@ -53,21 +53,21 @@ func (a Answer) Settle(ctx context.Context) {
 	}
 }
 
-// recheck asks the table for the keys of rows that the statement says are stored, if a
-// recorder wants to know, and a trigger of the table may have given them others. A key
-// that is not found is unknown.
+// recheck queries the table for the keys of rows that are stored according to the
+// statement's answer, if a recorder wants to know and a trigger may have changed the
+// keys. The outcome of a key that is not found is unknown.
 func (a Answer) recheck(ctx context.Context, o execution.Outcome, affected int64) {
 	family := a.x.Plan.Dialect.Family
 	if o != execution.OutcomeStored || a.x.Recording.Recorder == nil || family == dialect.FamilySQLServer || family == dialect.FamilyOracle {
-		return // these two are not asked for triggers
+		return // these two engines are not asked about triggers
 	}
 	if f := triggerFacts(ctx, a.x); f.Triggered {
 		a.x.Fate.Rows = a.inTable(ctx, f, affected)
 	}
 }
 
-// isWanted reports whether a caller wants to know which rows were stored: a
-// recorder, or LastInsertId of a statement that need not store its first row.
+// isWanted reports whether a caller wants to know which rows were stored: it has set a
+// recorder, or it may read LastInsertId of a statement that may skip its first row.
 func (a Answer) isWanted() bool {
 	if a.x.Recording.Recorder != nil {
 		return true
@@ -78,8 +78,8 @@ func (a Answer) isWanted() bool {
 	return !a.idiomTells() && !a.rowIDTells()
 }
 
-// proven returns the outcomes of the rows if the statement alone proves them. Otherwise
-// the outcome is unknown; open reports whether asking the table may settle it.
+// proven returns the outcome of the rows if the statement's answer proves it. Otherwise
+// the outcome is unknown, and open reports whether a query of the table may show it.
 func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	rows := int64(a.in.Rows)
 	switch {
@@ -103,8 +103,8 @@ func (a Answer) proven(affected int64) (o execution.Outcome, open bool) {
 	return execution.OutcomeUnknown, true
 }
 
-// byCount returns the outcome by the number of affected rows, for a table in which no
-// trigger changes, moves or leaves out a row.
+// byCount returns the outcome that follows from the number of affected rows, for a
+// table in which no trigger changes, moves or skips rows.
 func (a Answer) byCount(affected int64) execution.Outcome {
 	if a.x.OwnConflicts() {
 		return execution.OutcomeUnknown
@@ -112,7 +112,7 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 	switch a.in.Upsert.Conflict {
 	case plans.ConflictError:
 		if affected < 0 {
-			return execution.OutcomeStored // or it had failed
+			return execution.OutcomeStored // otherwise the statement would have failed
 		}
 	case plans.ConflictReplace:
 		switch {
@@ -132,7 +132,7 @@ func (a Answer) byCount(affected int64) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// countedSkip is byCount where rows may have been left out.
+// countedSkip does what byCount does, for an INSERT that may skip rows.
 func countedSkip(in *plans.Insert, affected int64) execution.Outcome {
 	switch {
 	case affected == 0:
@@ -143,9 +143,9 @@ func countedSkip(in *plans.Insert, affected int64) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// countedUpsert is byCount where rows that were there may have been changed. MySQL
-// and MariaDB count an inserted row once and a changed one twice, and one that is
-// left as it is once with clientFoundRows, else not.
+// countedUpsert does what byCount does, for an INSERT that may change existing rows.
+// MySQL and MariaDB count an inserted row once and a changed row twice. A row that the
+// statement leaves unchanged counts once with clientFoundRows, and otherwise not.
 func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	rows := int64(a.in.Rows)
 	family := a.x.Plan.Dialect.Family == dialect.FamilyMySQL
@@ -161,7 +161,7 @@ func (a Answer) countedUpsert(affected int64) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// inTable returns the outcomes of the rows as read from the table.
+// inTable returns the outcomes of the rows that a query of the table shows.
 func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) []execution.Outcome {
 	places := bind.FilledPlaces(a.x.Plan, a.x.Holes)
 	fates := make([]execution.Outcome, len(places))
@@ -180,7 +180,7 @@ func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) 
 			if p.Draw == draw {
 				fates[i] = believed(a.in, f, found[p.N], stored, int64(len(found)), affected)
 				if !f.Stays && !a.table.KeyColumns[p.Key].Rule.Integer && found[p.N] == execution.OutcomeStored {
-					fates[i] = execution.OutcomeStored // no other row comes to this key by chance
+					fates[i] = execution.OutcomeStored // no other row has this key by chance
 				}
 			}
 		}
@@ -188,8 +188,8 @@ func (a Answer) inTable(ctx context.Context, f *table.RowFacts, affected int64) 
 	return fates
 }
 
-// believed returns the outcome of a row by the presence of its key, if stored of the keys
-// that were asked for were found.
+// believed returns the outcome of a row from whether its key was found. stored is how
+// many of the asked keys were found.
 func believed(in *plans.Insert, f *table.RowFacts, found execution.Outcome, stored, asked, affected int64) execution.Outcome {
 	switch {
 	case stored == asked && affected != 0:
@@ -201,7 +201,7 @@ func believed(in *plans.Insert, f *table.RowFacts, found execution.Outcome, stor
 	case stored > affected:
 		return execution.OutcomeUnknown // another statement has stored one of the keys
 	case in.Upsert.Conflict == plans.ConflictSkip && asked == int64(in.Rows) && stored < affected && found == execution.OutcomeNotStored:
-		return execution.OutcomeUnknown // another one has removed it since
+		return execution.OutcomeUnknown // another session has deleted the row since
 	}
 	return found
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/keysource"
 )
 
-// numberedKeys returns the keys that the rows of a query may have got, all of
-// them unknown: which rows were stored, and in which order they were numbered,
-// the engine does not say.
+// numberedKeys returns the keys that the rows of a query may have got, all with an
+// unknown outcome: the engine does not report which rows were stored, nor in which
+// order they were numbered.
 func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 	var numbered []execution.RecordedKey
 	for _, insert := range x.Plan.Counted() {
@@ -28,7 +28,7 @@ func numberedKeys(x *execution.Execution) []execution.RecordedKey {
 	return numbered
 }
 
-// Record notes the keys of the execution with their outcomes.
+// Record records the keys of the execution with their outcomes.
 func Record(x *execution.Execution, err error) {
 	if x.Recording.Recorder == nil {
 		return
@@ -52,7 +52,7 @@ func Record(x *execution.Execution, err error) {
 	x.Recording.Write(keys)
 }
 
-// RecordedKeys returns the keys that the execution drew, in row order.
+// RecordedKeys returns the keys that the execution has drawn, in row order.
 func RecordedKeys(x *execution.Execution) []execution.RecordedKey {
 	var recorded []execution.RecordedKey
 	for _, p := range bind.FilledPlaces(x.Plan, x.Holes) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// OwnResult is a driver's result with the key that we have made, or 0 if the key was not
-// stored, or if that is not known.
+// OwnResult is a driver's result with a key that keyfill has made; Key is 0 if that key
+// was not stored, or if that is not known.
 type OwnResult struct {
 	driver.Result
 	Key int64
@@ -15,23 +15,23 @@ type OwnResult struct {
 // LastInsertId returns the key.
 func (r OwnResult) LastInsertId() (int64, error) { return r.Key, nil }
 
-// severalResults is implemented by the results of go-sql-driver/mysql for a text of
-// several statements, for callers that execute it through sql.Conn.Raw.
+// severalResults is implemented by the results of go-sql-driver/mysql, for callers that
+// execute a text of several statements through sql.Conn.Raw.
 type severalResults interface {
 	AllRowsAffected() []int64
 	AllLastInsertIds() []int64
 }
 
-// ownResults is an OwnResult whose driver also gives the results of each statement.
+// ownResults is an OwnResult whose driver also returns the results of each statement.
 type ownResults struct {
 	OwnResult
 	each severalResults
 }
 
-// AllRowsAffected is the driver's.
+// AllRowsAffected returns the driver's answer.
 func (r ownResults) AllRowsAffected() []int64 { return r.each.AllRowsAffected() }
 
-// AllLastInsertIds ends with our key, as LastInsertId gives it.
+// AllLastInsertIds returns the driver's answer, with keyfill's key as the last ID.
 func (r ownResults) AllLastInsertIds() []int64 {
 	ids := slices.Clone(r.each.AllLastInsertIds())
 	if len(ids) > 0 {
@@ -40,8 +40,8 @@ func (r ownResults) AllLastInsertIds() []int64 {
 	return ids
 }
 
-// WithSeveral makes an OwnResult an ownResults if its driver also gives the results of
-// each statement. Any other result comes back as it is.
+// WithSeveral returns an OwnResult as an ownResults if its driver also returns the
+// results of each statement. It returns any other result unchanged.
 func WithSeveral(res driver.Result) driver.Result {
 	own, ok := res.(OwnResult)
 	if !ok {

@@ -9,19 +9,19 @@ import (
 	"github.com/keyfill/keyfill/internal/keys/table"
 )
 
-// unknownRows describes tables that the catalog has not shown.
+// unknownRows is used for tables that the catalog has not shown.
 var unknownRows = new(table.RowFacts)
 
-// RowFactsOf returns the facts about the rows of the execution's table. It asks the
-// catalog once; if that fails, no facts are known, and it is asked again after a while.
+// RowFactsOf returns the facts about the rows of the execution's table. It queries the
+// catalog once. If that fails, it returns no facts, and queries again after a while.
 func RowFactsOf(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.AsidePatience, &x.Conn.GateOf(t).RowsPausedUntil, table.RecheckPause)
 }
 
-// triggerFacts is RowFactsOf for an INSERT whose answer proves all except the effects of
-// a trigger. It waits for less and asks again later: a pool may have no connection to
-// spare for keyfill.
+// triggerFacts returns the same facts, for an INSERT whose answer proves everything
+// except the effects of a trigger. It waits less long than RowFactsOf, and tries again
+// later: a pool may have no connection left for keyfill.
 func triggerFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	t := table.Of(&x.Plan.Inserts[0])
 	return readRowFacts(ctx, x, execution.FoundPatience, &x.Conn.GateOf(t).TriggersPausedUntil, execution.AskedAgain)
@@ -44,7 +44,7 @@ func readRowFacts(ctx context.Context, x *execution.Execution, patience time.Dur
 	return f
 }
 
-// askRowFacts asks the catalog.
+// askRowFacts queries the catalog for the facts.
 func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Duration) (*table.RowFacts, error) {
 	c, t := x.Conn, table.Of(&x.Plan.Inserts[0])
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
@@ -57,8 +57,8 @@ func askRowFacts(ctx context.Context, x *execution.Execution, patience time.Dura
 	return table.NewRowFacts(d, t, found), nil
 }
 
-// NoteAsked handles the error of a question about a statement that has succeeded: where
-// the transaction has ended by then, the statement has failed.
+// NoteAsked handles the error of a query about a statement that has succeeded. If the
+// transaction has ended since, the statement counts as failed.
 func NoteAsked(ctx context.Context, x *execution.Execution, err error) {
 	if x.Fate.Gone == nil {
 		x.Fate.Gone = UndoneAfter(ctx, x.Conn, err)

@@ -14,24 +14,24 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// observedRows are the rows of an INSERT that is recorded: as the caller reads
-// them, the keys in them are noted. An error after them may say that a key is in
-// use. It is made only for a caller that asked for a record and for keys that
-// can be in use, so that all other rows are the driver's own.
+// observedRows are the rows that a recorded INSERT returns: the keys in them are
+// recorded as the caller reads the rows. An error after them may mean that a key is in
+// use. observedRows is used only if a caller has asked for a record, or if keys may be
+// in use; all other rows are the driver's own.
 type observedRows struct {
 	ForwardedRows
 	x      *execution.Execution
-	keys   []execution.RecordedKey // as sent, in row order
-	places map[any]int             // of keys
-	column int                     // of the key among the result's columns; -1
-	seen   []any                   // the keys that came back
+	keys   []execution.RecordedKey // as they were sent, in row order
+	places map[any]int             // the index of each key in keys
+	column int                     // the index of the key's column in the result; -1 if there is none
+	seen   []any                   // the keys that were returned
 	rows   int
 	ended  bool
 
 	suspect func(error) // gives up the reserved keys if the error is a duplicate key
 }
 
-// Observe notes the keys as unknown and watches the rows.
+// Observe records the keys with unknown outcome, and returns rows that are watched.
 func Observe(ctx context.Context, x *execution.Execution, rows driver.Rows) driver.Rows {
 	o := &observedRows{ForwardedRows: ForwardedRows{rows}, x: x, column: -1, suspect: func(err error) { Suspect(ctx, x, err) }}
 	if !x.Form.Batched {
@@ -66,8 +66,8 @@ func (o *observedRows) Next(dest []driver.Value) error {
 	return err
 }
 
-// advanced notes the error of a step to the next row, and reports whether that is a row
-// whose key is to be noted.
+// advanced records the error of a step to the next row, and reports whether there is a
+// row whose key must be recorded.
 func (o *observedRows) advanced(err error) bool {
 	switch {
 	case o.ended:
@@ -82,9 +82,9 @@ func (o *observedRows) advanced(err error) bool {
 	return false
 }
 
-// Close ends the rows. What QueryRow and a caller that leaves early have read is
-// stored unless the driver, which reads on to the end, finds an error there: a
-// deferred constraint of PostgreSQL and SQLite, a later row of MariaDB.
+// Close closes the rows. The rows that QueryRow, or a caller that stops early, has read
+// are stored, unless the driver finds an error when it reads the rest: a deferred
+// constraint of PostgreSQL or SQLite, or a later row of MariaDB.
 func (o *observedRows) Close() error {
 	err := o.Rows.Close()
 	switch {
@@ -106,8 +106,8 @@ func (o *observedRows) Close() error {
 	return err
 }
 
-// fail notes an error after some of the rows: MariaDB and SQL Server give each
-// back before they have stored the next.
+// fail records an error after some of the rows: MariaDB and SQL Server return each row
+// before they have stored the next.
 func (o *observedRows) fail(err error) {
 	o.ended = true
 	switch {
@@ -115,7 +115,7 @@ func (o *observedRows) fail(err error) {
 		o.x.Recording.Recorder.Lose(o.x)
 	default:
 		o.x.Handed.Store(true) // the error may be about its keys
-		if !o.x.Form.Batched { // else the connection is not free to ask anything
+		if !o.x.Form.Batched { // in a batch, the connection is not free for a query
 			o.suspect(err)
 		}
 	}
@@ -128,8 +128,8 @@ func (o *observedRows) fail(err error) {
 	o.write()
 }
 
-// key notes the key of the row that was read last. Nothing is called stored before
-// the rows have ended.
+// key records the key of the row that was read last. Its outcome is final only when the
+// rows have ended.
 func (o *observedRows) key(v driver.Value) {
 	switch key := o.came(v).(type) {
 	case uuid.UUID, string, int64:
@@ -141,17 +141,16 @@ func (o *observedRows) key(v driver.Value) {
 			o.keys = append(o.keys, execution.RecordedKey{Table: t.Table, Column: t.KeyColumns[0].Name, Row: o.rows - 1, Key: key, Outcome: execution.OutcomeStored})
 		}
 	default:
-		// Not a key after all: the number of rows has to decide.
+		// This column is not the key after all, so the number of rows decides.
 		o.column = -1
 	}
 }
 
-// came returns a key that the engine gave back in the type that a Recorder
-// shows.
+// came returns a key that the engine has returned, in the type that a Recorder shows.
 func (o *observedRows) came(v driver.Value) any {
 	k := &table.Of(&o.x.Plan.Inserts[0]).KeyColumns[0]
 	if b, ok := v.([]byte); ok && len(b) == 16 && k.Layout == dialect.SequentialAtEnd {
-		// go-mssqldb gives uniqueidentifier in the order that it is stored in,
+		// go-mssqldb returns a uniqueidentifier in the order of bytes in which it is stored,
 		// unless the DSN says "guid conversion".
 		text := uuid.UUID(dialect.MixedEndian([16]byte(b)))
 		if _, sent := o.places[uuid.UUID(b)]; !sent {
@@ -161,13 +160,13 @@ func (o *observedRows) came(v driver.Value) any {
 	return k.Reported(v)
 }
 
-// finish notes the outcomes at the end of the rows.
+// finish sets the outcomes at the end of the rows.
 func (o *observedRows) finish() {
 	o.ended = true
 	in := &o.x.Plan.Inserts[0]
 	switch {
 	case !o.x.Plan.Alone():
-		// The rows are of any statement; others may be still to come.
+		// The rows may belong to any statement of the text, and others may still follow.
 		if o.keys != nil && o.x.Plan.Statements == 1 {
 			ending{x: o.x}.noteTogether(o.keys)
 		}
@@ -176,16 +175,16 @@ func (o *observedRows) finish() {
 	case o.column < 0:
 		o.setAll(o.counted(in))
 	case len(o.seen) == in.Rows:
-		// One row came back for each that was sent, in their order: a trigger
-		// or an upsert may have put another key there.
+		// A row was returned for each row that was sent, in the same order. A trigger or an
+		// upsert may have changed the key.
 		for i := range o.keys {
 			o.keys[i].Key, o.keys[i].Outcome = o.seen[o.keys[i].Row], execution.OutcomeStored
 		}
 	default:
 		left := execution.OutcomeNotStored
 		if in.Upsert.Conflict == plans.ConflictError || in.Upsert.Conflict == plans.ConflictConditional {
-			// A trigger took the row, perhaps to another table, or the column is
-			// of the source of a MERGE.
+			// A trigger has taken the row, perhaps to another table, or the column belongs to
+			// the source of a MERGE.
 			left = execution.OutcomeUnknown
 		}
 		for i := range o.keys {
@@ -198,22 +197,22 @@ func (o *observedRows) finish() {
 	o.write()
 }
 
-// undoesRows reports whether a later row of the statement may have replaced an
-// earlier one that came back, or given it another key.
+// undoesRows reports whether a later row of the statement may have replaced an earlier
+// one that was returned, or changed its key.
 func (o *observedRows) undoesRows() bool {
 	in := &o.x.Plan.Inserts[0]
 	return (in.Upsert.Replaces || in.Upsert.UpdatesKey || o.x.OwnConflicts()) && in.Rows != 1
 }
 
-// setAll gives every key the same outcome.
+// setAll sets the same outcome for every key.
 func (o *observedRows) setAll(outcome execution.Outcome) {
 	for i := range o.keys {
 		o.keys[i].Outcome = outcome
 	}
 }
 
-// counted is the outcome when the rows lack the key's column: their number
-// decides.
+// counted returns the outcome that follows from the number of rows, if they do not
+// contain the key's column.
 func (o *observedRows) counted(in *plans.Insert) execution.Outcome {
 	switch {
 	case in.Query != nil:
@@ -228,22 +227,22 @@ func (o *observedRows) counted(in *plans.Insert) execution.Outcome {
 	return execution.OutcomeUnknown
 }
 
-// isTriggered reports whether the table is known to have a trigger that may have given
-// rows other keys.
+// isTriggered reports whether the table is known to have a trigger that may have
+// changed the keys of rows.
 func (o *observedRows) isTriggered() bool {
 	f := o.x.Conn.GateOf(table.Of(&o.x.Plan.Inserts[0])).Rows.Load()
 	return f != nil && f.Triggered
 }
 
-// keepsRows reports whether the table is known to store every row of an INSERT that
-// succeeds: no trigger of its own leaves one out.
+// keepsRows reports whether the table is known to store every row of a successful
+// INSERT, because no trigger skips rows.
 func (o *observedRows) keepsRows() bool {
 	x := o.x
 	f := execution.FactsOf(x.Conn, table.Of(&x.Plan.Inserts[0]))
 	return f != nil && f.Rows != nil && f.Rows.Stays
 }
 
-// write copies the keys into the recorders.
+// write writes the keys to the recorders.
 func (o *observedRows) write() { o.x.Recording.Write(o.keys) }
 
 // countEnded counts the outcome of each INSERT at the end of the rows.
@@ -257,7 +256,7 @@ func (o *observedRows) countEnded() {
 		case o.undoesRows():
 			v.Cause = report.CauseConflict
 		case in.Upsert.Conflict == plans.ConflictUpdate:
-			// What came back may be the key of a row that was there.
+			// A returned key may belong to a row that existed before.
 		case len(o.keys) > 0 && !x.Plan.Counts():
 			return settledKeys(in, o.keys)
 		case in.Query != nil:
@@ -274,7 +273,7 @@ func (o *observedRows) countEnded() {
 	})
 }
 
-// settledKeys is settled for the keys of a recorder.
+// settledKeys returns the verdict of settled for the keys of a recorder.
 func settledKeys(in *plans.Insert, keys []execution.RecordedKey) Verdict {
 	rows := make([]execution.Outcome, len(keys))
 	for i := range keys {
@@ -283,18 +282,19 @@ func settledKeys(in *plans.Insert, keys []execution.RecordedKey) Verdict {
 	return settled(in, rows)
 }
 
-// count counts the INSERTs as not known.
+// count counts the INSERTs with an unknown outcome, for the given cause.
 func (o *observedRows) count(cause report.Cause) {
 	o.countAs(func(*plans.Insert) Verdict { return Verdict{Cause: cause} })
 }
 
-// countAs counts the INSERTs by a verdict on each, once.
+// countAs counts each INSERT with the verdict that on returns, unless they were counted
+// before.
 func (o *observedRows) countAs(on func(*plans.Insert) Verdict) {
 	CountUnread(o.x, on)
 }
 
-// CountUnread counts the INSERTs of an execution whose rows have ended, unless that was
-// done before.
+// CountUnread counts the INSERTs of an execution when its rows have ended, unless they
+// were counted before.
 func CountUnread(x *execution.Execution, on func(*plans.Insert) Verdict) {
 	unread := &x.Conn.Unread
 	if i := slices.Index(*unread, x); i >= 0 {

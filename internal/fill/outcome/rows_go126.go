@@ -6,6 +6,5 @@ import (
 	"database/sql/driver"
 )
 
-// withColumns returns the rows as they are: before Go 1.27 database/sql reads whole
-// rows only.
+// withColumns returns o: before Go 1.27 database/sql reads whole rows only.
 func withColumns(o *observedRows) driver.Rows { return o }

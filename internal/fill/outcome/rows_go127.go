@@ -7,8 +7,8 @@ import (
 	"database/sql/driver"
 )
 
-// scannedRows are observedRows of a driver that scans columns itself, as pgx does.
-// database/sql asks such rows for no values, and calls no Next.
+// scannedRows are observedRows of a driver that scans single columns, as pgx does. For
+// such rows database/sql does not call Next, and does not ask for values.
 type scannedRows struct {
 	*observedRows
 	columns driver.RowsColumnScanner // the driver's rows
@@ -16,8 +16,8 @@ type scannedRows struct {
 
 var _ driver.RowsColumnScanner = (*scannedRows)(nil)
 
-// withColumns returns the rows with NextRow and ScanColumn where the driver's have
-// them.
+// withColumns returns the rows with the methods NextRow and ScanColumn if the driver's
+// rows have them.
 func withColumns(o *observedRows) driver.Rows {
 	if c, ok := o.Rows.(driver.RowsColumnScanner); ok {
 		return &scannedRows{o, c}
@@ -25,7 +25,7 @@ func withColumns(o *observedRows) driver.Rows {
 	return o
 }
 
-// NextRow notes the key of the row: whether the caller will scan it is not known.
+// NextRow records the key of the row, since the caller may not scan that column.
 func (s *scannedRows) NextRow() error {
 	err := s.columns.NextRow()
 	if !s.advanced(err) || s.column < 0 {
@@ -33,7 +33,7 @@ func (s *scannedRows) NextRow() error {
 	}
 	var v columnValue
 	if s.columns.ScanColumn(driver.ScanContext{}, s.column, &v) != nil {
-		s.column = -1 // the number of rows has to decide
+		s.column = -1 // the number of rows decides instead
 		return nil
 	}
 	s.key(v.value)
@@ -44,13 +44,12 @@ func (s *scannedRows) ScanColumn(ctx driver.ScanContext, index int, dest any) er
 	return s.columns.ScanColumn(ctx, index, dest)
 }
 
-// columnValue takes the value of a column as the driver has it.
+// columnValue receives the value of a column as the driver has it.
 type columnValue struct{ value driver.Value }
 
 var _ sql.Scanner = (*columnValue)(nil)
 
-// Scan keeps the value until the next row, for which it may be the driver's own
-// memory.
+// Scan stores the value until the next row; the driver may then reuse its memory.
 func (v *columnValue) Scan(value any) error {
 	v.value = value
 	return nil

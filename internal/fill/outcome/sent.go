@@ -8,7 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// noteAttempt notes an execution that was sent, with the driver's answer. a may be nil.
+// noteAttempt records in a an execution that was sent, with the driver's answer. a may
+// be nil.
 func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	e := ending{x, err}
 	switch {
@@ -29,8 +30,8 @@ func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	}
 }
 
-// KeyedBy returns the index of a draw whose keys prove, if all of them are in the table,
-// that an execution has stored each of its rows; -1 if there is no such draw.
+// KeyedBy returns the index of a draw whose keys prove that an execution has stored
+// each of its rows, if all of them are in the table; -1 if there is no such draw.
 func KeyedBy(x *execution.Execution) int {
 	in := &x.Plan.Inserts[0]
 	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Upsert.Conflict != plans.ConflictError {
@@ -44,8 +45,8 @@ func KeyedBy(x *execution.Execution) int {
 	return -1
 }
 
-// NoteSent keeps an execution that was sent, with the driver's answer, for the retry of
-// its transaction.
+// NoteSent records an execution that was sent, with the driver's answer, so that a
+// repetition of its transaction gets its keys.
 func NoteSent(x *execution.Execution, err error) {
 	c := x.Conn
 	noteAttempt(c.Attempt, x, err)

@@ -9,15 +9,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Tell reports the outcome of one INSERT of the execution to the tracer.
+// Tell reports the outcome of one INSERT of the execution to the tracer, if there is
+// one.
 func (a Account) Tell(e *execution.Event, in *plans.Insert, v Verdict) {
 	if a.X.Trace.To != nil {
 		a.X.Trace.To.Say(a.traced(e, in, v))
 	}
 }
 
-// tellRows reports the execution to the tracers that are called before its rows are read.
-// If one of them panics, the rows are closed.
+// tellRows reports the execution to the tracers that are called before its rows are
+// read. If a tracer panics, the rows are closed.
 func (a Account) tellRows(rows driver.Rows) {
 	if !a.X.Trace.To.IsOfRows() {
 		return
@@ -25,7 +26,7 @@ func (a Account) tellRows(rows driver.Rows) {
 	told := false
 	defer func() {
 		if !told {
-			_ = rows.Close() // it is gone with the panic
+			_ = rows.Close() // the panic continues, and the rows are lost
 		}
 	}()
 	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
@@ -34,7 +35,7 @@ func (a Account) tellRows(rows driver.Rows) {
 	told = true
 }
 
-// traced returns the report about one INSERT of the execution.
+// traced returns what a tracer gets about one INSERT of the execution.
 func (a Account) traced(e *execution.Event, in *plans.Insert, v Verdict) execution.Traced {
 	x := a.X
 	told := execution.Traced{
@@ -54,7 +55,7 @@ func (a Account) traced(e *execution.Event, in *plans.Insert, v Verdict) executi
 	return told
 }
 
-// traceFailure reports an INSERT that got no key, and is not sent.
+// traceFailure reports an INSERT that got no key and is not sent.
 func (a Account) traceFailure(e *execution.Event, in *plans.Insert, cause report.Cause) {
 	e.Keys = 0
 	a.Tell(e, in, Verdict{execution.OutcomeNotStored, true, cause})

@@ -15,9 +15,9 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// noteUnfit finds out whether a statement has failed because a key column does not take
-// the keys of its source: the engine, or the driver, has refused the statement, and by
-// the catalog the column has another type.
+// noteUnfit finds out whether a statement has failed because a key column cannot hold
+// the keys of its source: the engine or the driver has refused the statement, and
+// according to the catalog the column has an unsuitable type.
 func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 	if x.Form.Kept || x.Plan.ByFunction() || !mayBeUnfit(x, err) || ctx.Err() != nil {
 		return
@@ -33,7 +33,7 @@ func noteUnfit(ctx context.Context, x *execution.Execution, err error) {
 }
 
 // mayBeUnfit reports whether an error may be about the type of a value. A driver that
-// encodes values by the column's type, as pgx does, refuses one without the engine.
+// encodes values by the column's type, as pgx does, refuses such a value itself.
 func mayBeUnfit(x *execution.Execution, err error) bool {
 	var network net.Error
 	switch {
@@ -46,8 +46,9 @@ func mayBeUnfit(x *execution.Execution, err error) bool {
 	return !errors.As(err, &network) && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// rowErrors are the errors of a row that the engine has understood, and does not take: a NULL,
-// a check, a foreign key, a trigger. Some columns take keys that do not suit them.
+// rowErrors lists the engines' error codes for a row that violates a constraint: a
+// NULL, a check, a foreign key, a trigger. Such an error does not mean that the column
+// refuses the type of the key.
 var rowErrors = map[dialect.Family][]int{
 	dialect.FamilyMySQL:     {1048, 1364, 1442, 1452, 1644, 3819, 4025},
 	dialect.FamilySQLite:    {275, 787, 1299, 1811},
@@ -55,17 +56,17 @@ var rowErrors = map[dialect.Family][]int{
 	dialect.FamilyOracle:    {1400, 2290, 2291},
 }
 
-// isOfRow reports whether an error is one of rowErrors. PostgreSQL has classes of its own for
-// them: integrity constraints, and what functions raise.
+// isOfRow reports whether an error is one of rowErrors. PostgreSQL has classes of
+// SQLSTATE for them: integrity constraints, and errors that functions raise.
 func isOfRow(d *dialect.Dialect, err error) bool {
 	code, _ := sqlcode.Of(err)
 	return strings.HasPrefix(code.State, "23") || strings.HasPrefix(code.State, "P0") || slices.Contains(rowErrors[d.Family], code.Number)
 }
 
-// unfitFacts returns the catalog's facts about the rows of the execution's table. Unless
-// they have shown that the columns take their keys, the catalog is asked, and again after
-// a while; that answer is used for nothing else: the table may be altered before the next
-// INSERT.
+// unfitFacts returns the catalog's facts about the rows of the execution's table. If
+// the known facts do not show that the columns accept their keys, the catalog is
+// queried, and again after a while. That answer is used only here, since the table may
+// be altered before the next INSERT.
 func unfitFacts(ctx context.Context, x *execution.Execution) *table.RowFacts {
 	gate := x.Conn.GateOf(table.Of(&x.Plan.Inserts[0]))
 	if f := gate.Rows.Load(); f != nil && !f.IsUnfit() {

@@ -16,10 +16,10 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// changedID returns the id of the row that an upsert of one row has changed, as MySQL and
-// MariaDB return it for a column with AUTO_INCREMENT; 0 if the row is not found. The
-// conflicting row can be determined only if the table has one other unique index; it is
-// found by the values that the statement has for the columns of that index.
+// changedID returns the id of the row that an upsert of one row has changed, as MySQL
+// and MariaDB return it for a column with AUTO_INCREMENT; 0 if the row is not found.
+// The conflicting row can be determined only if the table has one other unique index:
+// it is found by the statement's values for the columns of that index.
 func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	if !a.x.Plan.Dialect.FirstID || a.in.Upsert.Conflict != plans.ConflictUpdate || a.in.Rows != 1 || !f.Stays || !a.tellsID() ||
@@ -27,7 +27,7 @@ func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64
 		return 0
 	}
 	if affected == 1 && a.x.Conn.DB.Found.Counts() {
-		return 0 // it may have been left as it is
+		return 0 // the row may have been left unchanged
 	}
 	columns, ok := f.OtherUnique(t.LastIDKey)
 	if !ok {
@@ -42,10 +42,11 @@ func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64
 	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
-// broughtID returns the key that the last row has brought, if none of the keys that were
-// filled is stored, as MySQL and MariaDB return it for a column with AUTO_INCREMENT; 0 if
-// that row may be left out. If the table has the key after an upsert, the row is stored,
-// or it has changed the row of that key, which is the plain driver's answer, too.
+// broughtID returns the key that the last row has brought, if no filled key was stored,
+// as MySQL and MariaDB return it for a column with AUTO_INCREMENT; 0 if that row may
+// have been skipped. If the table contains the key after an upsert, either the row was
+// stored, or it has changed the row with that key; the driver's own answer would be
+// that key too.
 func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
 	t := a.table
 	others := a.in.Rows - len(a.x.Fate.Rows)
@@ -73,8 +74,8 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 	return a.idWhere(ctx, column, []string{column}, []driver.Value{key})
 }
 
-// broughtRowID is broughtID for SQLite, whose last rowid may belong to a row that has
-// brought its key.
+// broughtRowID does what broughtID does, for SQLite, whose last rowid may belong to a
+// row that has brought its key.
 func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()
@@ -88,8 +89,8 @@ func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	return a.idWhere(ctx, column, []string{column}, []driver.Value{own})
 }
 
-// valuesOf returns the values that the row of the statement has for columns, where
-// they are arguments or plain literals and none is NULL.
+// valuesOf returns the values that the statement's row has for columns, if they are
+// arguments or plain literals and none is NULL.
 func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 	t := a.table
 	p, ok := t.Gate.Values.Get(a.x.Query)
@@ -101,7 +102,8 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 		for i, c := range columns {
 			folded[i] = d.Fold(c, true)
 		}
-		// Values of a row are read for keys that are numbered within its columns.
+		// Declare the columns as a scope (columns within which the key is numbered), since
+		// the values of a scope are read from the row.
 		target.Keys[t.LastIDKey].Scope = folded
 		p = compile.Query(d, func(schema, name string) *plans.Target {
 			if name != t.Rule.Name {
@@ -125,8 +127,8 @@ func (a Answer) valuesOf(columns []string) ([]driver.Value, bool) {
 	return rows[0], true
 }
 
-// idWhere returns the id of the row with these values, 0 where there is not one.
-// The statement has locked it.
+// idWhere returns the id of the row with these values, 0 if there is not exactly one.
+// The statement has locked the row.
 func (a Answer) idWhere(ctx context.Context, id string, columns []string, values []driver.Value) int64 {
 	d := a.x.Plan.Dialect
 	lock := d.Latest.Lock

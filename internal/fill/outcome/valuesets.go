@@ -12,16 +12,17 @@ import (
 	"github.com/keyfill/keyfill/rewrite"
 )
 
-// Where a value of the only row of VALUES is a set, PostgreSQL stores several rows.
-// The values are written so that the engine refuses one: see plans.Plan.GuardsSets.
+// If a value in the only row of VALUES is a set (of a set-returning function),
+// PostgreSQL stores several rows. So the values are written in such a way that the
+// engine refuses a set: see plans.Plan.GuardsSets.
 
-// SetRefused returns err, or the refusal that it means where the engine found that a
-// value is a set.
+// SetRefused returns a refusal if err means that the engine has found a set among the
+// values, and otherwise err.
 func SetRefused(p *plans.Plan, err error) error {
 	if err == nil || !p.GuardsSets() {
 		return err
 	}
-	// "set-returning functions are not allowed in COALESCE", in any language.
+	// The error is "set-returning functions are not allowed in COALESCE", in any language.
 	if c, ok := sqlcode.Of(err); !ok || c.State != "0A000" || !strings.Contains(err.Error(), "COALESCE") {
 		return err
 	}
@@ -29,11 +30,12 @@ func SetRefused(p *plans.Plan, err error) error {
 	return table.Of(&p.Inserts[0]).NewError(r.Table, r.Column, r.Offset, fmt.Errorf("%w: %w", rewrite.ErrSet, err))
 }
 
-// errStoredMore is returned when the engine has stored a row of VALUES as several rows.
+// errStoredMore is returned when the engine has stored one row of VALUES as several
+// rows.
 var errStoredMore = anchor.New("rows", "more rows were stored than the statement has, perhaps with one key: undo it, and look for a rule that inserts into the table")
 
-// storedMore is the error for a statement with VALUES that has stored more rows than it
-// has. It gives up the integers that are reserved for its keys.
+// storedMore returns an error if a statement with VALUES has stored more rows than it
+// has. It also gives up the integers that are reserved for its keys.
 func (a Answer) storedMore(ctx context.Context) error {
 	p, c := a.x.Plan, a.x.Conn
 	if !p.Dialect.Grammar.ValueSets || !p.Alone() || a.in.Rows < 1 || a.in.Upsert.Conflict == plans.ConflictConditional {

@@ -11,15 +11,16 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// Verdict is the outcome of a filled INSERT, as it is counted: all of its keys are
-// stored, none is, or it is not known, for the cause.
+// Verdict is the outcome of a filled INSERT as it is counted: all of its keys were
+// stored, none was, or that is not known. Cause is why keys were not stored, or why it
+// is not known.
 type Verdict struct {
 	Outcome execution.Outcome
-	Failed  bool // it ended in an error
+	Failed  bool // the statement returned an error
 	Cause   report.Cause
 }
 
-// AddTo counts the verdict of n statements.
+// AddTo counts n statements with this verdict.
 func (v Verdict) AddTo(o *report.Outcomes, n uint64) {
 	switch {
 	case v.Outcome == execution.OutcomeStored:
@@ -33,15 +34,16 @@ func (v Verdict) AddTo(o *report.Outcomes, n uint64) {
 	}
 }
 
-// Account counts whether the rows of an execution were stored.
+// Account counts the outcome of an execution in the statistics, and reports it to
+// tracers.
 type Account struct{ X *execution.Execution }
 
-// failure is the verdict of an execution whose statement has ended in err.
+// failure returns the verdict on an execution whose statement has failed with err.
 func (a Account) failure(in *plans.Insert, err error) Verdict {
 	return Verdict{ending{a.X, err}.outcomeOf(in), true, a.causeOf(err)}
 }
 
-// causeOf returns the cause of a failure.
+// causeOf returns the cause to count for err.
 func (a Account) causeOf(err error) report.Cause {
 	cause := execution.CauseOf(err)
 	if a.X.Fate.Unfit {
@@ -53,8 +55,8 @@ func (a Account) causeOf(err error) report.Cause {
 	return cause
 }
 
-// Verdict returns the outcome of one INSERT of an execution that has succeeded. The result is
-// nil where the statement gives rows, which are not read here.
+// Verdict returns the verdict on one INSERT of a successful execution. res is nil if
+// the statement returns rows, which are not read here.
 func (a Account) Verdict(in *plans.Insert, res driver.Result) Verdict {
 	switch {
 	case in.Explained:
@@ -80,7 +82,7 @@ func (a Account) Verdict(in *plans.Insert, res driver.Result) Verdict {
 	return Verdict{Outcome: o, Cause: got.causeOpen(affected)}
 }
 
-// settled is the verdict of an INSERT whose rows were looked at.
+// settled returns the verdict on an INSERT whose rows were queried.
 func settled(in *plans.Insert, rows []execution.Outcome) Verdict {
 	v := Verdict{Outcome: execution.OutcomeStored, Cause: report.CauseCount}
 	if in.Upsert.Conflict != plans.ConflictError {
@@ -90,19 +92,19 @@ func settled(in *plans.Insert, rows []execution.Outcome) Verdict {
 		if i == 0 {
 			v.Outcome = o
 		} else if o != v.Outcome {
-			v.Outcome = execution.OutcomeUnknown // some are stored, or one is not known
+			v.Outcome = execution.OutcomeUnknown // some rows were stored and others not, or one is not known
 		}
 	}
 	return v
 }
 
-// selected is the verdict of an INSERT whose rows come from a query.
+// selected returns the verdict on an INSERT whose rows come from a query.
 func (a Answer) selected(affected int64) Verdict {
 	v := Verdict{Cause: a.causeOpen(affected)}
 	switch {
 	case a.isOpen():
 	case a.x.Plan.ByFunction():
-		// The engine has made the keys of the rows that there were.
+		// The engine has made a key for every row that there was.
 		if v.Outcome = execution.OutcomeStored; affected == 0 {
 			v.Outcome = execution.OutcomeNotStored
 		}
@@ -112,7 +114,8 @@ func (a Answer) selected(affected int64) Verdict {
 	return v
 }
 
-// causeOpen returns why the answer does not show which rows were stored.
+// causeOpen returns the reason for which the answer does not show which rows were
+// stored.
 func (a Answer) causeOpen(affected int64) report.Cause {
 	switch {
 	case a.in.Upsert.Conflict != plans.ConflictError || a.x.OwnConflicts():
@@ -123,9 +126,9 @@ func (a Answer) causeOpen(affected int64) report.Cause {
 	return report.CauseCount
 }
 
-// Count adds the execution to the statistics when the driver has taken its statement,
-// with its outcome. One that ends in driver.ErrBadConn is sent again, and counted
-// then. The result is nil where the statement gives rows.
+// Count adds the execution to the statistics, with its outcome, after the driver has
+// answered. An execution that failed with driver.ErrBadConn is sent again, and counted
+// then. res is nil if the statement returns rows.
 func (a Account) Count(res driver.Result, err error) {
 	switch {
 	case execution.IsBadConn(err):
@@ -142,7 +145,7 @@ func (a Account) Count(res driver.Result, err error) {
 	})
 }
 
-// eachInsert calls a function for each INSERT of the execution, with its event.
+// eachInsert calls f for each INSERT of the execution, with its event.
 func (a Account) eachInsert(f func(e *execution.Event, in *plans.Insert)) {
 	defer relation.NoteInserts(context.Background(), a.X.Conn.DB.Tables)
 	first := execution.Events(a.X.Plan, a.X.Holes, a.X.Drawn.Rows)
@@ -152,8 +155,8 @@ func (a Account) eachInsert(f func(e *execution.Event, in *plans.Insert)) {
 	}
 }
 
-// CountAs counts the execution, which has ended, by the verdict on each INSERT that got
-// keys.
+// CountAs counts an execution that has ended, with the verdict that on returns for each
+// INSERT that got keys.
 func (a Account) CountAs(on func(*plans.Insert) Verdict) {
 	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
@@ -171,7 +174,7 @@ func (a Account) CountAs(on func(*plans.Insert) Verdict) {
 	})
 }
 
-// CountBegun counts the execution, whose outcome is counted by countLate.
+// CountBegun counts an execution as begun; countLate counts its outcome later.
 func (a Account) CountBegun() {
 	a.eachInsert(func(e *execution.Event, _ *plans.Insert) {
 		t := e.Owner.TallyIn(&a.X.Conn.DB.Tally)
@@ -184,7 +187,7 @@ func (a Account) CountBegun() {
 	})
 }
 
-// countLate counts the outcome of an execution that was counted as begun.
+// countLate counts the outcome of an execution that was counted as begun before.
 func (a Account) countLate(on func(*plans.Insert) Verdict) {
 	a.eachInsert(func(e *execution.Event, in *plans.Insert) {
 		if e.Action != plans.Fill && a.X.Trace.To == nil {
@@ -198,8 +201,9 @@ func (a Account) countLate(on func(*plans.Insert) Verdict) {
 	})
 }
 
-// CountNoKey counts the INSERTs of an execution that is not sent, since it got no key. A
-// refusal is counted as such, and what ends in driver.ErrBadConn is sent again.
+// CountNoKey counts the INSERTs of an execution that is not sent because it got no key.
+// It does not count a refusal, which is counted elsewhere, nor an execution that failed
+// with driver.ErrBadConn, which is sent again.
 func (a Account) CountNoKey(err error) {
 	var r *plans.Refusal
 	if err == nil || err == driver.ErrSkip || execution.IsBadConn(err) || errors.As(err, &r) {

@@ -9,15 +9,15 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// errAttemptEnded is the error of an attempt whose transaction the engine has ended at an
-// error that the function has not returned: a part of it is gone, and another part may be
-// stored.
+// errAttemptEnded is returned if the engine has ended the transaction of an attempt at
+// an error that the caller's function has not returned: a part of the transaction is
+// gone, and another part may be stored.
 var errAttemptEnded = anchor.Last("transaction-ended", "keyfill: an error had ended the transaction before its COMMIT: look what was stored since, and return such errors")
 
 // beforeCommit proves that the transaction is open, if the engine may have ended it
-// silently, and asks for its number, if the engine reports the outcome of a transaction
-// by its number. After an error nothing may be committed: the transaction has ended, or
-// its connection was lost.
+// silently, and queries its number, if the engine can later report the outcome of a
+// transaction by its number. If it returns an error, nothing must be committed: the
+// transaction has ended, or its connection was lost.
 func beforeCommit(ctx context.Context, a *execution.Attempt, c *execution.Conn) error {
 	d := c.DB.Dialect()
 	if a.Saved && !a.Parts {

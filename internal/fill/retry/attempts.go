@@ -13,15 +13,15 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// ErrCommitUnknown is in the error of a transaction that may be stored: package keyfill
-// describes it under the same name.
+// ErrCommitUnknown is wrapped in the error of a transaction that may be stored. Package
+// keyfill describes it under the same name.
 var ErrCommitUnknown = anchor.New("commit-unknown", "keyfill: the COMMIT got no answer, and the transaction may be stored: look for its rows before you run it again")
 
 // ErrNotOurs is returned for a database that was not opened through keyfill.
 var ErrNotOurs = anchor.Last("mount", "keyfill: the database was not opened through keyfill, or is wrapped again: take the Mount from Mounts, or the Connector")
 
-// RunTx runs a function in a transaction and commits it, and repeats that after a
-// transient error, up to the given number of attempts.
+// RunTx calls f in a transaction and commits it. After a transient error it does that
+// again, at most attempts times in all.
 func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f func(*sql.Tx) error) error {
 	var a *execution.Attempt
 	for tries := 1; ; tries++ {
@@ -33,8 +33,8 @@ func RunTx(ctx context.Context, db *sql.DB, opts *sql.TxOptions, attempts int, f
 	}
 }
 
-// run makes the attempt once, and reports whether it has surely stored nothing and may
-// succeed when it is made again.
+// run makes one attempt. again reports that it has certainly stored nothing and may
+// succeed when it is repeated.
 func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOptions, f func(*sql.Tx) error) (again bool, err error) {
 	tx, err := db.BeginTx(context.WithValue(ctx, execution.AttemptKey{}, a), opts)
 	if err != nil {
@@ -58,15 +58,17 @@ func run(ctx context.Context, a *execution.Attempt, db *sql.DB, opts *sql.TxOpti
 	return commit(ctx, a, tx)
 }
 
-// commit commits the attempt, and answers for the engine where no answer comes.
+// commit commits the attempt. If the engine does not answer, commit finds out whether
+// the transaction was stored.
 func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, err error) {
 	err = tx.Commit()
 	switch a.State.Load() {
-	case execution.AttemptCommitted: // if need be by f
+	case execution.AttemptCommitted: // perhaps f has committed it
 		return false, nil
 	case execution.AttemptCommitting:
 	default:
-		// The context has ended, or f has rolled it back, or its connection was lost.
+		// The context has ended, f has rolled back the transaction, or its connection was
+		// lost.
 		return ctx.Err() == nil && !a.Parts && isLost(err, err), err
 	}
 	if a.IsUndone(err) {
@@ -81,8 +83,8 @@ func commit(ctx context.Context, a *execution.Attempt, tx *sql.Tx) (again bool, 
 	return false, anchor.Lastf("commit-unknown", "%w: %w", ErrCommitUnknown, err)
 }
 
-// isOver reports whether a transaction whose function has failed stores nothing, and may
-// succeed when it is made again. rolledBack is the error of its Rollback.
+// isOver reports whether a transaction whose function has failed stores nothing and may
+// succeed when it is repeated. rolledBack is the error of its Rollback.
 func isOver(a *execution.Attempt, err, rolledBack error) bool {
 	if a.DB.IsUndone(err) {
 		return true // some engines have ended it themselves, and refuse the ROLLBACK
@@ -91,8 +93,9 @@ func isOver(a *execution.Attempt, err, rolledBack error) bool {
 	return ended && a.IsTransient(err) || isLost(err, rolledBack)
 }
 
-// isLost reports whether an error means that the connection of a transaction was lost,
-// given the error of its end: a connection that answers is not lost.
+// isLost reports whether err means that the connection of a transaction was lost. end
+// is the error of the transaction's end: if the server has answered it, the connection
+// was not lost.
 func isLost(err, end error) bool {
 	if end == nil || sqlcode.Answered(end) || errors.Is(end, sql.ErrTxDone) {
 		return false

@@ -12,33 +12,35 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// A COMMIT that got no answer may have stored the transaction, or may store it yet: the
-// server need not have noticed that its client is gone. Whether it has committed is asked on
-// another connection.
+// A COMMIT that got no answer may have stored the transaction, or may still store it:
+// the server may not have noticed that its client is gone. So another connection is
+// used to find out whether it has committed.
 //
-// A key that is there was stored by this transaction alone. A key that is not there
-// proves little: another transaction may have deleted its row. Only the engine's report
-// about the transaction itself proves that it has stored nothing.
+// A key that is in the table was stored by this transaction, since no other one has it.
+// A key that is not there proves little, since another transaction may have deleted its
+// row. Only the engine's own report about the transaction proves that it has stored
+// nothing.
 
-// How long the answer to a COMMIT is looked for: longer if the transaction is known to be
-// open still, and for a moment if the engine does not report whether it is.
+// How long the result of a COMMIT is looked for. It is longer if the transaction is
+// known to be still open, and shorter if the engine does not report whether it is.
 const (
 	lookFor       = 30 * time.Second
 	lookAfterTime = 5 * time.Second // after the end of the caller's context
 	lookShortly   = 2 * time.Second
 )
 
-// commitFate is whether a transaction has committed whose COMMIT got no answer.
+// commitFate is the outcome of a transaction whose COMMIT got no answer.
 type commitFate uint8
 
 const (
 	commitUnknown commitFate = iota
-	commitStored             // every row that it was to store is there
+	commitStored             // every row that it was to store is in the table
 	commitUndone             // the engine reports that it has stored nothing, and never will
-	commitOpen               // it has not ended yet
+	commitOpen               // the transaction has not ended yet
 )
 
-// fateOfCommit asks the engine whether the attempt has committed.
+// fateOfCommit finds out whether the attempt has committed, and waits for that if
+// necessary.
 func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
 	latest := &a.DB.Dialect().Latest
 	if a.Other || len(a.Keyed) == 0 || latest.Dirty && latest.Wait == "" {
@@ -65,10 +67,10 @@ func fateOfCommit(ctx context.Context, a *execution.Attempt) commitFate {
 	}
 }
 
-// commitLook searches the rows that an attempt has stored.
+// commitLook looks for the rows that an attempt has stored.
 type commitLook struct {
 	*execution.Attempt
-	conn  *execution.Conn // of its own; nil before it is open
+	conn  *execution.Conn // a connection of its own; nil before it is open
 	since time.Time
 }
 
@@ -79,7 +81,8 @@ func (l *commitLook) close() {
 	}
 }
 
-// ask asks once. An error means that it may be asked again, on another connection.
+// ask queries once. If it returns an error, it may be called again, on another
+// connection.
 func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	if l.conn == nil {
 		c := new(execution.Conn)
@@ -92,7 +95,7 @@ func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	case err != nil:
 		return commitUnknown, err
 	case at.Answer != l.Place:
-		return commitUnknown, nil // a name may mean another table here
+		return commitUnknown, nil // on this connection a name may mean another table
 	}
 	ended, tells, err := l.ended(ctx)
 	if err != nil || ended != commitStored {
@@ -105,7 +108,7 @@ func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 			return commitUnknown, err
 		case stored:
 		case !tells && time.Since(l.since) < lookShortly:
-			return commitOpen, nil // perhaps
+			return commitOpen, nil // the transaction may still be open
 		default:
 			return commitUnknown, nil
 		}
@@ -113,9 +116,9 @@ func (l *commitLook) ask(ctx context.Context) (commitFate, error) {
 	return commitStored, nil
 }
 
-// ended asks whether the transaction has ended: commitStored means that it may have
-// committed, and that no query shows what it has not committed. tells reports whether the
-// engine knows that it has ended.
+// ended finds out whether the transaction has ended: commitStored means that it may
+// have committed, and that no query shows uncommitted rows of it. tells reports whether
+// the engine is sure that it has ended.
 func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, err error) {
 	d := l.DB.Dialect()
 	if l.Number != "" {
@@ -136,7 +139,8 @@ func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, er
 	}
 	var asked []string
 	for _, x := range l.Keyed {
-		// Not each table of a transaction need have an engine that locks rows.
+		// Check each table: not every table of a transaction has a storage engine that locks
+		// rows.
 		if table := x.Plan.Inserts[0].Name.TableText; !slices.Contains(asked, table) {
 			asked = append(asked, table)
 			if fate, err := l.waits(ctx, x); err != nil || fate != commitStored {
@@ -147,8 +151,8 @@ func (l *commitLook) ended(ctx context.Context) (fate commitFate, tells bool, er
 	return commitStored, true, nil
 }
 
-// waits asks for a row of an execution. A row that is stored, and not committed, keeps
-// others waiting.
+// waits queries one row of an execution in such a way that it waits if the row is
+// stored but not committed, since such a row is locked.
 func (l *commitLook) waits(ctx context.Context, x *execution.Execution) (commitFate, error) {
 	d := l.DB.Dialect()
 	q, ok := newKeyInquiry(ctx, x, l.conn)
@@ -177,8 +181,8 @@ func (l *commitLook) isStored(ctx context.Context, x *execution.Execution) (bool
 	return err == nil && !slices.ContainsFunc(q.Found, func(o execution.Outcome) bool { return o != execution.OutcomeStored }), err
 }
 
-// newKeyInquiry prepares to ask on a connection for the keys of an execution, one for each
-// of its rows. It reports false where they cannot be asked for.
+// newKeyInquiry returns an Inquiry, on connection c, for the keys of an execution: one
+// key for each of its rows. It returns false if they cannot be queried.
 func newKeyInquiry(ctx context.Context, x *execution.Execution, c *execution.Conn) (*outcome.Inquiry, bool) {
 	draw := outcome.KeyedBy(x)
 	if draw < 0 {

@@ -1,3 +1,4 @@
-// Package retry runs a transaction again after an error that a retry can cure, with the
-// same keys for the same statements, and finds the rows that a lost COMMIT has stored.
+// Package retry repeats a transaction after an error that may not occur again, with the
+// same keys for the same statements, and finds out whether a COMMIT without an answer
+// has stored the rows.
 package retry

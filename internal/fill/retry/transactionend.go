@@ -10,17 +10,18 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// transactionEnd is called at the end of each transaction of BeginTx on a connection.
+// transactionEnd is called before and after the end of each transaction that BeginTx
+// has begun on a connection.
 type transactionEnd struct{ conn *execution.Conn }
 
-// Connect opens c by the driver, and asks it for the facts that its use needs.
+// Connect opens c with the driver, and queries the facts that its use needs.
 func Connect(ctx context.Context, c *execution.Conn, db *execution.Database, parent driver.Connector) error {
 	err := c.Connect(ctx, db, parent)
 	c.OnEnd = transactionEnd{c}
 	return err
 }
 
-// BeforeEnd is called before a transaction of BeginTx gets its Commit or Rollback.
+// BeforeEnd is called before the Commit or Rollback of a transaction.
 func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 	c, o := e.conn, &e.conn.Recorded
 	c.Drawn.BeforeCommit(&c.Session)
@@ -46,8 +47,9 @@ func (e transactionEnd) BeforeEnd(ctx context.Context, commits bool) error {
 	return nil
 }
 
-// dropStored drops what may be stored, if the engine has ended the transaction before: it
-// has undone what was sent until then, and has committed each later statement.
+// dropStored removes executions that may be stored from o, if the engine has ended the
+// transaction before: it has rolled back what was sent until then, and has committed
+// each later statement.
 func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
 	asks := c.Tx == session.Outside && !c.DB.Detached
 	o.Executions = slices.DeleteFunc(o.Executions, func(x *execution.Execution) bool {
@@ -62,12 +64,13 @@ func dropStored(ctx context.Context, c *execution.Conn, o *execution.Recorded) {
 	})
 }
 
-// AfterEnd is called with the driver's answer to the Commit or Rollback. Where the
-// transaction has stored nothing, its executions wait for their retry.
+// AfterEnd is called with the driver's answer to the Commit or Rollback. If the
+// transaction has stored nothing, its executions are kept, so that a repetition gets
+// their keys.
 func (e transactionEnd) AfterEnd(ctx context.Context, commits bool, err error) {
 	c, o := e.conn, &e.conn.Recorded
 	c.Drawn.AfterCommit(commits && err == nil)
-	c.Numbers.Last = nil // a trigger that was deferred may have drawn a number
+	c.Numbers.Last = nil // a deferred trigger may have drawn a number
 	if a := c.Attempt; a != nil {
 		c.Attempt = nil
 		a.AfterEnd(ctx, c, commits, err)
