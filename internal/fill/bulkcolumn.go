@@ -29,7 +29,8 @@ import (
 type bulkColumn struct {
 	name string
 	kind string // the type of a key column, in capital letters; empty if it is not known
-	// precision of a key column of type DECIMAL without decimal places; 0 for others.
+	// precision is how many digits a key column of type DECIMAL without decimal places
+	// has; 0 for other types.
 	precision int64
 }
 

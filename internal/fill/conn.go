@@ -50,7 +50,8 @@ func (c *Conn) Close() error {
 }
 
 // ResetSession is called before the pool gives the connection to another caller. It
-// discards parked executions, which belong to the last caller.
+// discards parked executions (kept after the driver answered driver.ErrSkip), which
+// belong to the last caller.
 func (c *Conn) ResetSession(ctx context.Context) error {
 	c.Parked.Clear()
 	c.Recorded.Clear()

@@ -174,7 +174,8 @@ func (r *plainRun) executed(ctx context.Context, res driver.Result, err error) (
 	return res, err
 }
 
-// noteNumber records the number of the run, as [outcome.noteNumber] does.
+// noteNumber records the number that the INSERT got, since the engine would have
+// remembered it for the session: see [outcome.noteNumber].
 func (r *plainRun) noteNumber() {
 	if r.facts.Columns[r.Key].Counter != nil {
 		r.conn.Numbers.Note(r.Plan, r.facts)

@@ -35,7 +35,8 @@ func preparePlain(ctx context.Context, c *execution.Conn, s *execution.SeenText)
 
 // run returns a run of the fast path for a prepared statement. suits is false if the
 // treatment of the execution has to be decided; then nothing was done. That is the case
-// while executions are parked, which have to be executed first.
+// while executions are parked (kept after the driver answered driver.ErrSkip), which
+// have to be executed first.
 func (s *statement) run(ctx context.Context, args []driver.NamedValue) (r plainRun, suits bool, err error) {
 	c := s.conn
 	if s.plain == nil || c.Parked.Any() || s.found.at != nil && (!c.Place.Asked || isElsewhere(s, c.Place.At)) || !suitsPlain(ctx, s.plain, c) {

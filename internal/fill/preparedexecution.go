@@ -17,8 +17,8 @@ import (
 )
 
 // begin returns the execution of the statement with these arguments, with its keys: the
-// one that was parked for it, or a new one. It is nil if the application's own text is
-// executed.
+// one that was parked (kept after the driver answered driver.ErrSkip), or a new one. It
+// is nil if the application's own text is executed.
 func (s *statement) begin(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	c := s.conn
 	if err := s.move(ctx); err != nil || s.asItIs {
@@ -162,14 +162,15 @@ type found struct {
 	temporary int   // how often the name of a temporary table was recorded for the connection
 }
 
-// foundIn returns the present state of a place, to be compared later.
+// foundIn returns what is known now about a place (a schema or search path), to be
+// compared later.
 func foundIn(c *execution.Conn, at *session.Location) found {
 	return found{at, at.Doubts(), c.Temporary.Times}
 }
 
-// isElsewhere reports whether the statement's names may mean other tables in a place
-// than when its plan was made. It also returns true while the statement's table gets no
-// keys, so that each execution is decided again.
+// isElsewhere reports whether the statement's names may mean other tables in a place (a
+// schema or search path) than when its plan was made. It also returns true while the
+// statement's table gets no keys, so that each execution is decided again.
 func isElsewhere(s *statement, at *session.Location) bool {
 	return s.found != foundIn(s.conn, at) || s.asItIs
 }

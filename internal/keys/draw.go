@@ -151,8 +151,9 @@ func isAmong(v driver.Value, all []int64) bool {
 	return false
 }
 
-// tail returns the values from which the engine makes the keys of a query's rows, for
-// as many places in the text: each execution has a prefix of its own.
+// tail returns the values from which the engine makes the keys of a query's rows, once
+// for each of the places in the text where they are needed. Each execution has a prefix
+// of its own.
 func tail(ctx context.Context, in *plans.Insert, i, places int) ([]driver.Value, error) {
 	k := &table.Of(in).KeyColumns[i]
 	prefix, before, err := k.Source.(keysource.RowSource).RowPrefix(ctx, k.Layout)

@@ -8,9 +8,9 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// maxParked is the greatest number of parked executions: a long transaction would
-// otherwise keep those that are never taken, because their arguments are not equal to
-// themselves.
+// maxParked is the greatest number of parked executions (kept after the driver answered
+// driver.ErrSkip): a long transaction would otherwise keep those that are never taken,
+// because their arguments are not equal to themselves.
 const maxParked = 64
 
 // parked holds the executions of a connection whose driver has answered driver.ErrSkip.
@@ -40,8 +40,9 @@ func (p *parked) Clear() {
 	p.executions = p.executions[:0]
 }
 
-// dropUndone removes parked executions whose keys were reserved on this connection, if
-// a rollback may have returned the keys since.
+// dropUndone removes parked executions (kept after the driver answered driver.ErrSkip)
+// whose keys were reserved on this connection, if a rollback may have returned the keys
+// since.
 func (p *parked) dropUndone() {
 	if p.undos != p.conn.Undos {
 		p.executions = slices.DeleteFunc(p.executions, func(x *Execution) bool { return !x.isAutonomous() })
@@ -49,10 +50,11 @@ func (p *parked) dropUndone() {
 	}
 }
 
-// Any reports whether executions are parked.
+// Any reports whether executions are kept after the driver answered driver.ErrSkip.
 func (p *parked) Any() bool { return len(p.executions) > 0 }
 
-// AnyInline reports whether an execution is parked whose keys are literals in its text.
+// AnyInline reports whether an execution is parked (kept after the driver answered
+// driver.ErrSkip) whose keys are literals in its text.
 func (p *parked) AnyInline() bool {
 	return slices.ContainsFunc(p.executions, func(x *Execution) bool { return x.Form.Inline })
 }

@@ -59,10 +59,11 @@ func Place(x *execution.Execution) {
 	}
 }
 
-// Resume takes up a parked execution for the same call, or for another one with equal
-// arguments. It decides again where keys are missing, since the caller's []byte may
-// have changed meanwhile, and sends the arguments of this call. It returns false if the
-// decision is another one.
+// Resume takes up a parked execution (one kept after the driver answered
+// driver.ErrSkip) for the same call, or for another one with equal arguments. It
+// decides again where keys are missing, since the caller's []byte may have changed
+// meanwhile, and sends the arguments of this call. It returns false if the decision is
+// another one.
 func Resume(ctx context.Context, x *execution.Execution, args []driver.NamedValue) bool {
 	h, err := bind.FindHoles(x.Plan, args)
 	if err != nil || !x.Holes.Equal(h) || x.Drawn.Values != execution.ValuesFor(ctx, x.Plan) {

@@ -30,7 +30,8 @@ type mixed struct {
 	x *execution.Execution
 }
 
-// giverOf returns the Giver of keys for an execution.
+// giverOf returns what draws the keys of an execution: its connection, or a mixed if
+// other rows of the statement bring their own keys.
 func giverOf(x *execution.Execution) keys.Giver {
 	in := &x.Plan.Inserts[0]
 	if x.Follows.Any() || len(x.Plan.Inserts) == 1 && slices.ContainsFunc(x.Holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {

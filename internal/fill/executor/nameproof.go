@@ -31,8 +31,8 @@ func doubtUndrawn(x *execution.Execution, err error) error {
 	return GoneTable{err}
 }
 
-// Proves reports whether the text of an execution proves the facts on which its keys
-// depend: drawn keys need that.
+// Proves reports whether the text of an execution contains a proof of what its keys
+// depend on: that the transaction is open, or which table a name means.
 func Proves(x *execution.Execution) bool {
 	return x.Form.Joined || x.Plan.ProvesName() && x.Holes.Any()
 }

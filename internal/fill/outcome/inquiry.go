@@ -59,8 +59,9 @@ func presentKeys(ctx context.Context, x *execution.Execution, f *table.RowFacts,
 	return nil
 }
 
-// NewInquiry returns an Inquiry for the keys of a draw. It returns false if they cannot
-// be queried.
+// NewInquiry returns an Inquiry for the keys that the execution has drawn for one
+// column; draw is the index of that draw in the plan. It returns false if the keys
+// cannot be queried.
 func NewInquiry(x *execution.Execution, f *table.RowFacts, draw int) (*Inquiry, bool) {
 	d := x.Plan.Draws[draw]
 	t := table.Of(&x.Plan.Inserts[0])

@@ -30,8 +30,9 @@ func noteAttempt(a *execution.Attempt, x *execution.Execution, err error) {
 	}
 }
 
-// KeyedBy returns the index of a draw whose keys prove that an execution has stored
-// each of its rows, if all of them are in the table; -1 if there is no such draw.
+// KeyedBy returns the index of a key column's draw in the plan, if its keys prove that
+// an execution has stored each of its rows once all of them are in the table; -1 if
+// there is no such draw.
 func KeyedBy(x *execution.Execution) int {
 	in := &x.Plan.Inserts[0]
 	if !x.Plan.Alone() || len(x.Plan.Inserts) != 1 || in.Query != nil || in.Explained || x.Plan.ByFunction() || in.Upsert.Conflict != plans.ConflictError {

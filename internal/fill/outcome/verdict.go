@@ -82,7 +82,8 @@ func (a Account) Verdict(in *plans.Insert, res driver.Result) Verdict {
 	return Verdict{Outcome: o, Cause: got.causeOpen(affected)}
 }
 
-// settled returns the verdict on an INSERT whose rows were queried.
+// settled returns the verdict (the outcome to count) on an INSERT whose rows were
+// queried in its table.
 func settled(in *plans.Insert, rows []execution.Outcome) Verdict {
 	v := Verdict{Outcome: execution.OutcomeStored, Cause: report.CauseCount}
 	if in.Upsert.Conflict != plans.ConflictError {

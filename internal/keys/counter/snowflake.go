@@ -64,7 +64,7 @@ func (dr Making) newSnowflake(ctx context.Context) (*Counter, error) {
 	}
 	worker.Number = int64(number)
 	marker := st.Marker(worker)
-	if src.Spread == "" { // several processes may have the same spread
+	if src.Spread == "" { // several processes may have the same spread (the number that stands in keys instead of a worker's)
 		source := dr.Source()
 		marker = &statestore.NumberedMark{MarkState: marker, Log: dr.Tables.Log, Source: source, Worker: worker.Number, Rivals: dr.Tables.Paced.Rivals.Of(source)}
 	}

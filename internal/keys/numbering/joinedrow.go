@@ -120,14 +120,14 @@ func (r *JoinedRow) Reserve(ctx context.Context, g *relation.Session, n int64) (
 }
 
 // back decides what to do with n numbers that were drawn although they are below what
-// committed transactions have drawn, as a [keysource.Sequence] decides about a block.
-// It compares after the draw: the draw's lock keeps other transactions from changing
-// the row, and under REPEATABLE READ a condition in the UPDATE would compare an old
-// row.
+// committed transactions have drawn, as a [keysource.Sequence] decides about a block of
+// integers. It compares after the draw: the draw's lock keeps other transactions from
+// changing the row, and under REPEATABLE READ a condition in the UPDATE would compare
+// an old row.
 //
 // If the row was made anew, its numbers are compared only with the table. The row of a
-// key table of the application, which has no incarnation, counts as made anew if the
-// table holds no key: both were cleared.
+// key table of the application, which has no incarnation (no text that identifies it),
+// counts as made anew if the table holds no key: both were cleared.
 func (r *JoinedRow) back(ctx context.Context, g *relation.Session, rows *reserver.Reserver, n int64, known relation.ProvenRow, got keysource.Reservation) (keysource.Reservation, error) {
 	inUse := int64(1)
 	if r.Ranked {

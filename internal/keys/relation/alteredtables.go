@@ -22,7 +22,7 @@ type AlteredTables struct {
 	Sequences map[*keysource.Sequence]SequenceHere // the engine's own sequences
 	Reset     []*keysource.Sequence                // sequences that were used after the transaction may have reset them
 
-	schemas map[string]string // the schema that each name means, by place and name: see ProvenNaming
+	schemas map[string]string // the schema that each name means, by search path and name: see ProvenNaming
 	plans   *plans.Cache      // plans that depend on the facts and schemas above
 
 	// Created lists the tables that the text about to be sent creates.

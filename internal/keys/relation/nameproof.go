@@ -109,9 +109,10 @@ func AskNames(ctx context.Context, g *Session, e *table.Engine, n table.Naming, 
 	return other, nil
 }
 
-// knowHome records, if at is the place in which the database is opened, the schemas in
-// which the tables of a plan were found when the catalog was asked about their columns.
-// It ignores errors: the next query that needs the answer returns them.
+// knowHome records, if at is the schema or search path with which the database is
+// opened, the schemas in which the tables of a plan were found when the catalog was
+// asked about their columns. It ignores errors: the next query that needs the answer
+// returns them.
 func knowHome(ctx context.Context, g *Session, at *session.Location, p *plans.Plan) {
 	if at != g.Tables.Places.Home.Load() || g.IsAltered() || g.Tables.StatesOnConnection() {
 		return

@@ -61,8 +61,8 @@ func outside(p *plans.Plan) bool {
 }
 
 // PlanByPlace returns the plan of a query for the tables that its names mean on the
-// connection, and the naming used for that. p is the plan for the text alone. An error
-// is the driver's own, or a store's.
+// connection, and what the names mean (the naming). p is the plan for the text alone.
+// An error is the driver's own, or a store's.
 func (g *Session) PlanByPlace(ctx context.Context, e *table.Engine, query string, p *plans.Plan) (*plans.Plan, table.Naming, error) {
 	plain := e.Names
 	if !g.Tables.PlaceMatters(e, query, p) {
@@ -164,7 +164,8 @@ type reading struct {
 	missing []wanted          // names whose schemas have to be queried
 }
 
-// wanted is a name without a schema that is used in a place.
+// wanted is a name without a schema, with the schema or search path in which it is
+// used.
 type wanted struct {
 	place *session.Location
 	name  string
@@ -209,7 +210,7 @@ func (r *reading) plan(ctx context.Context, g *Session, query string, p *plans.P
 }
 
 // doubtsOf returns a part of a cache key that changes whenever a name was found to mean
-// another table than was known, in either place.
+// another table than was known, in either schema or search path.
 func doubtsOf(at, home *session.Location) string {
 	return strconv.FormatInt(at.Doubts(), 10) + "\x00" + strconv.FormatInt(home.Doubts(), 10)
 }

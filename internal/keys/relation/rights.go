@@ -32,7 +32,7 @@ WHERE c.relname = 'keyfill_sequences' AND n.nspname = %s AND a.attname IN ('name
 GROUP BY n.oid`
 
 // MayReserve returns an error if the session has taken a role that may not change the
-// rows of keyfill_sequences. The session's place must be known. A key table of the
+// rows of keyfill_sequences. The role must have been queried before. A key table of the
 // application and a procedure have rights of their own, which are not checked.
 func MayReserve(ctx context.Context, g *Session) error {
 	db := g.Tables

@@ -20,7 +20,7 @@ type Session struct {
 	ensured        bool   // keyfill's tables were found or created
 	ensuredAt      uint64 // the value of Tables.Gone at that time
 
-	gates         map[*table.Table]*table.Gate // the gates of tables that only this connection sees
+	gates         map[*table.Table]*table.Gate // what is known from the catalog about tables that only this connection sees
 	temporary     table.TemporaryGates
 	own           ownTables
 	AlteredTables AlteredTables

@@ -33,7 +33,7 @@ type Engine struct {
 
 	Names     Naming // what names mean by the text alone
 	AsksPlace bool   // a session can be asked for its place (its schema or search path)
-	UsesPlace bool   // a session can be asked, and the place matters to some table
+	UsesPlace bool   // a session can be asked, and its schema or search path matters to some table
 
 	mu      sync.Mutex
 	tables  map[string]*Table // by schema and table, with a NUL between them; has no nil values
@@ -78,7 +78,7 @@ func NewEngine(a Options, d *dialect.Dialect, s *StatelessSources, columns *atom
 	return e, nil
 }
 
-// Plan returns the plan of a query.
+// Plan returns the plan of a query: how keyfill treats it. Plans are cached.
 func (e *Engine) Plan(query string) *plans.Plan {
 	if p, ok := e.Cache.Get(query); ok {
 		return p

@@ -91,8 +91,8 @@ func (g *Gate) EndTurn() { <-g.turn }
 // newValues returns a cache for the plans that valuesOf in fill/upsertid.go makes.
 func newValues() *plans.Cache { return plans.NewCache(CacheEntries/32, CacheBytes/32) }
 
-// TemporaryGates holds the gates of table names that meant temporary tables of the
-// connection, while these tables stay as they are.
+// TemporaryGates holds a [Gate] (what the catalog says) for each table name that meant
+// a temporary table of the connection, while these tables stay as they are.
 type TemporaryGates struct {
 	Gates map[*Table]*Gate
 	Since uint64 // the value of Columns.Since of the session at that time

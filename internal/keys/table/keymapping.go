@@ -93,7 +93,7 @@ func (k *Column) Example(n int) ([]driver.Value, error) {
 	return keysource.Keys(k.FromOne(k.Shape), 1, n, k.Layout)
 }
 
-// FromOne returns a mapping for numbers that count from 1.
+// FromOne returns a mapping to keys for numbers that count from 1, as in an example.
 func (k *Column) FromOne(mapping keysource.Mapping) keysource.Mapping {
 	c, ok := mapping.(*keysource.Composite)
 	if !ok {
@@ -107,7 +107,8 @@ func (k *Column) FromOne(mapping keysource.Mapping) keysource.Mapping {
 }
 
 // ticksFromOne maps the numbers from 1 to the keys of a composite: each number stands
-// for another millisecond, with the same spread.
+// for another millisecond, with the same spread (the number that distinguishes
+// processes).
 type ticksFromOne struct {
 	*keysource.Composite
 	spread int64

@@ -174,8 +174,8 @@ func (q Sequence) Above(least int64) Sequence {
 	return q
 }
 
-// incarnation returns the incarnation of the row, empty if it is not known or the row has
-// none.
+// incarnation returns the random text that identifies the row; it is empty if it is not
+// known, or the row has none.
 func (q *Sequence) incarnation() string { return lastRead(q).incarnation }
 
 // lastRead returns the row of a sequence as it was last read.
@@ -192,7 +192,8 @@ func lastRead(q *Sequence) (known knownRow) {
 // last read.
 func (q *Sequence) KeepRow() { q.known = new(atomic.Pointer[knownRow]) }
 
-// Remember stores the incarnation and the server of a row that was read.
+// Remember stores the incarnation (the random text) and the server of a row that was
+// read.
 func (q *Sequence) Remember(row *staterow.Row) {
 	if q.known == nil {
 		q.KeepRow()

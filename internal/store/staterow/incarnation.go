@@ -12,16 +12,17 @@ const (
 	// identifies a row).
 	endMark = "<"
 
-	// BeginMark is part of the incarnation of a sequence that was begun by StartAt.
+	// BeginMark is part of the incarnation (the random text) of a row whose sequence was
+	// begun by StartAt.
 	BeginMark = ">"
 
-	// maxIdentity is how many characters of an incarnation identify its row. The column
-	// has room for these, the two marks, and an end of 19 digits.
+	// maxIdentity is how many characters of an incarnation (a row's random text) identify
+	// the row. The column has room for these, the two marks, and an end of 19 digits.
 	maxIdentity = 19
 )
 
 // EndOf returns the first integer that a row leaves to another stored counter, which
-// its incarnation contains; 0 if it leaves none.
+// its incarnation (its random text) contains; 0 if it leaves none.
 func EndOf(incarnation string) int64 {
 	_, digits, found := strings.Cut(incarnation, endMark)
 	if !found {
@@ -34,12 +35,12 @@ func EndOf(incarnation string) int64 {
 	return max(end, 1)
 }
 
-// HasBegun reports whether the row with this incarnation belongs to a sequence that was
-// begun by StartAt.
+// HasBegun reports whether the row with this incarnation (this random text) belongs to
+// a sequence that was begun by StartAt.
 func HasBegun(incarnation string) bool { return strings.Contains(incarnation, BeginMark) }
 
-// WithBegin returns the incarnation, marked as belonging to a sequence that was begun
-// by StartAt.
+// WithBegin returns the incarnation (a row's random text), marked as belonging to a
+// sequence that was begun by StartAt.
 func WithBegin(incarnation string) string {
 	_, end, found := strings.Cut(incarnation, endMark)
 	if found {
@@ -48,8 +49,8 @@ func WithBegin(incarnation string) string {
 	return IdentityOf(incarnation) + BeginMark + end
 }
 
-// IdentityOf returns the part of an incarnation that identifies the row, without its
-// marks.
+// IdentityOf returns the part of an incarnation (a row's random text) that identifies
+// the row, without its marks.
 func IdentityOf(incarnation string) string {
 	text := incarnation
 	if i := strings.IndexAny(text, BeginMark+endMark); i >= 0 {
@@ -61,8 +62,8 @@ func IdentityOf(incarnation string) string {
 	return text
 }
 
-// WithEnd returns the incarnation of a row that leaves the integers from end on to
-// another stored counter.
+// WithEnd returns the incarnation (the random text) of a row that leaves the integers
+// from end on to another stored counter.
 func WithEnd(incarnation string, end int64) string {
 	before := IdentityOf(incarnation)
 	if HasBegun(incarnation) {
@@ -71,8 +72,8 @@ func WithEnd(incarnation string, end int64) string {
 	return before + endMark + strconv.FormatInt(end, 10)
 }
 
-// Server joins the identity of a row, from its incarnation, and the identity of its
-// server into one text.
+// Server joins the identity of a row, from its incarnation (its random text), and the
+// identity of its server into one text.
 func Server(incarnation, server any) string {
 	return store.ServerOf(IdentityOf(store.Text(incarnation)), server)
 }

@@ -78,14 +78,16 @@ func (l Level) left() int64 {
 	return left
 }
 
-// turned returns the level after the block of the second row was put into use.
+// turned returns the level (what the two rows hold) after the block of the second row
+// was put into use.
 func (l Level) turned() Level {
 	l.Next = max(l.Next, l.SpareFirst)
 	l.Block = staterow.WithEnd(l.Block, l.SpareEnd())
 	return l
 }
 
-// installed returns the level after block b was written into the second row.
+// installed returns the level (what the two rows hold) after block b was written into
+// the second row.
 func (l Level) installed(b Block) Level {
 	l.SpareFirst, l.Spare = b.First, staterow.WithEnd(l.Block, b.End)
 	return l

@@ -307,7 +307,7 @@ func (u *Upstream) note(l Level) {
 	}
 }
 
-// adapt sets the size of the next block of integers, when a level shows another block
+// adapt sets the size of the next block of integers, when the rows have another block
 // in use than was known. It computes the size from how fast the last block was used; if
 // the clock was set back, the size stays. The first time, it takes the size of the
 // block in the second row.
@@ -332,8 +332,8 @@ func (u *Upstream) adapt(l Level) {
 func (u *Upstream) most() int64 { return max(min(mostUpstreamBlock, u.o.Max/upstreamShare), 1) }
 
 // inHand reports whether this process holds a fetched block of integers that may be
-// installed into rows with level l. A block below the blocks that the rows have had
-// would break their order, since another process has fetched a later block and
+// installed into the two rows, which hold l. A block below the blocks that the rows
+// have had would break their order, since another process has fetched a later block and
 // installed it first. Such a block is discarded, and is a gap.
 func (u *Upstream) inHand(l Level) bool {
 	u.mu.Lock()
