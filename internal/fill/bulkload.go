@@ -18,10 +18,10 @@ import (
 )
 
 // A bulk load is a prepared statement whose executions are rows: COPY … FROM STDIN of
-// lib/pq and INSERTBULK of go-mssqldb. Each execution brings the values of one row, to
-// which its keys are added; an execution without arguments ends the load. In between
-// the connection accepts nothing else, so everything that has to be queried is queried
-// before.
+// lib/pq and INSERTBULK of go-mssqldb. Each execution has the values of one row as its
+// arguments, to which keyfill adds the keys; an execution without arguments ends the
+// load. In between the connection accepts nothing else, so everything that has to be
+// queried is queried before.
 
 // loadDirectly decides how a bulk load is treated that is executed without being
 // prepared: its rows do not come from executions, if it has rows.
@@ -195,8 +195,8 @@ func (l *bulkLoad) finish(ctx context.Context) (driver.Result, error) {
 	return res, nil
 }
 
-// Close closes the load. If the load was not ended before, its outcome is what the
-// driver makes of that.
+// Close closes the load. If the load was not ended before, its rows are counted as
+// failed if the connection broke, and otherwise with the cause unended.
 func (l *bulkLoad) Close() error {
 	err := l.Stmt.Close()
 	if err != nil {

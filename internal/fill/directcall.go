@@ -172,9 +172,9 @@ func (d *directCall) fill(ctx context.Context, p *plans.Plan, h bind.Holes, inli
 	return x, execution.Event{}, nil
 }
 
-// keep returns the execution of a text that gets no keys but brings keys above which a
-// counter is raised; nil if it brings none. A text without an execution is counted as
-// the event e; a refusal has an event of its own.
+// keep returns the execution of a text that gets no keys but contains explicit keys
+// above which a counter is raised; nil if it contains none. A text without an execution
+// is counted as the event e; a refusal has an event of its own.
 func (d *directCall) keep(ctx context.Context, p *plans.Plan, h bind.Holes, e execution.Event) (*execution.Execution, execution.Event, error) {
 	x, err := d.kept(ctx, p, h)
 	if err != nil {

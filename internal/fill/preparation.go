@@ -104,7 +104,8 @@ func (r *preparation) refuse(ctx context.Context, refusal error) (driver.Stmt, e
 	return r.asItIs(ctx, e)
 }
 
-// kept prepares a statement whose text may bring keys above which a counter is raised.
+// kept prepares a statement whose text may contain explicit keys above which a counter
+// is raised.
 func (r *preparation) kept(ctx context.Context, p *plans.Plan, e execution.Event) (driver.Stmt, error) {
 	follows, err := executor.NewFollowing(ctx, r.conn, p, nil, bind.Holes{})
 	if err != nil {
@@ -163,8 +164,8 @@ func (r *preparation) load(ctx context.Context, p *plans.Plan) (driver.Stmt, err
 	return l, nil
 }
 
-// withoutRows prepares a bulk load whose rows are not executions. It is sent unchanged
-// if it brings its keys, and otherwise refused.
+// withoutRows prepares a bulk load whose rows are not executions. The load is sent
+// unchanged if its rows contain their keys, and otherwise refused.
 func (r *preparation) withoutRows(ctx context.Context, p *plans.Plan) (driver.Stmt, error) {
 	e, err := loadDirectly(ctx, r.query, &r.conn.DB.Stats, p)
 	if err != nil {

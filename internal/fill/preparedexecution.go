@@ -77,8 +77,8 @@ func bindsBytes(p *plans.Plan) bool {
 	})
 }
 
-// beginKept does what begin does, for a text that brings keys above which a counter is
-// raised.
+// beginKept does what begin does, for a text that contains explicit keys above which a
+// counter is raised.
 func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*execution.Execution, error) {
 	x := s.execution(ctx, args, bind.Holes{})
 	x.Form.Kept = true
@@ -89,9 +89,9 @@ func (s *statement) beginKept(ctx context.Context, args []driver.NamedValue) (*e
 	return s.fill(ctx, x)
 }
 
-// fill draws the keys of an execution, and raises the counters that follow the keys
-// which it brings. If an execution that brings all of its keys is refused, and the
-// policy lets it be sent unchanged, it is sent without the raise.
+// fill draws the keys of an execution, and raises the counters that follow its explicit
+// keys. If an execution that contains all of its keys is refused, and the policy lets
+// it be sent unchanged, it is sent without the raise.
 func (s *statement) fill(ctx context.Context, x *execution.Execution) (*execution.Execution, error) {
 	err := executor.Fill(ctx, x)
 	switch {
@@ -216,8 +216,8 @@ func (s *statement) replace(ctx context.Context, text string) error {
 }
 
 // of returns the driver's statement for an execution. If the keys are literals, and
-// other ones than in the prepared text, the text is prepared again. If the caller
-// brings every key, the statement need not prove that a transaction is open.
+// other ones than in the prepared text, the text is prepared again. If the caller's
+// arguments contain every key, the statement need not prove that a transaction is open.
 func (s *statement) of(ctx context.Context, x *execution.Execution) (driver.Stmt, error) {
 	if x.Form.FromFirst {
 		return s.numberedFrom(ctx, x.Outgoing.Text)

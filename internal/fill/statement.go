@@ -56,8 +56,8 @@ type statement struct {
 	// numbered; nil until there is one. See engineNumbered.
 	numbered driver.Stmt
 
-	// kept reports whether the text is the application's own, and brings keys above which
-	// a counter is raised.
+	// kept reports whether the text is sent as the application wrote it, and contains
+	// explicit keys above which a counter is raised.
 	kept bool
 
 	// dry reports whether the text is the application's own because of a dry run: an

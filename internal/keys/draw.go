@@ -127,9 +127,9 @@ func block(ctx context.Context, t *table.Table, i int, rows int64, from Giver) (
 	return []driver.Value{rows, first - 1}, nil
 }
 
-// beside draws n keys for a statement in which other rows bring keys of their own,
-// which are in own. It draws again if a drawn key is one of these: the counter is
-// raised above them only after the INSERT has succeeded.
+// beside draws n keys for a statement in which other rows have explicit keys, which are
+// in own. It draws again if a drawn key is one of these: the counter is raised above
+// them only after the INSERT has succeeded.
 func beside(ctx context.Context, room []driver.Value, t *table.Table, i, n int, own []int64, from Giver) ([]driver.Value, error) {
 	for tries := len(own); ; tries-- {
 		drawn, err := from.Give(ctx, room, t, i, n)

@@ -27,27 +27,27 @@ import (
 // it, but without a statement of an application.
 
 // State describes the stored counter of a key, as drawing a key would open it. One of the first
-// three fields is set, unless the state is only a claim.
+// three fields is set, unless the column has only a Claim.
 type State struct {
-	Row    *sequence.Sequence // the state is a row of keyfill_sequences, or of a key table
-	Native *native.Sequence   // the state is a sequence of the engine
-	Worker *worker.Worker     // the state is a snowflake's
+	Row    *sequence.Sequence // the stored counter is a row of keyfill_sequences, or of a key table
+	Native *native.Sequence   // the stored counter is a sequence of the engine
+	Worker *worker.Worker     // the stored counter belongs to a snowflake source
 
-	// Claim is the row in the application's own database that says which state fills the
-	// column. For the greatest key plus one it is the state itself; it is also set for a
-	// state in another store of the policy.
+	// Claim is the row in the application's own database that says which stored counter
+	// fills the column. A source of the greatest key plus one has no other row; Claim is
+	// also set if the stored counter is in another store of the policy.
 	Claim *binding.Claim
 
 	Max    int64  // the greatest integer, for a source of the greatest key plus one; 0 for other sources
-	Store  string // the store that has the state, as in [policy.Source]
-	Maps   bool   // the keys are made from the state's numbers
-	Series bool   // the state has series, which processes lease
+	Store  string // the store that has the stored counter, as in [policy.Source]
+	Maps   bool   // the keys are made from the stored counter's numbers
+	Series bool   // the stored counter has series, which processes lease
 }
 
-// StateOf returns the state of key column i of a table, of which found is the catalog's
-// description. It returns nil if the column has no state, or if the state's name
-// depends on a value of the execution. find returns the catalog's description of other
-// tables that share the state.
+// StateOf returns the stored counter of key column i of a table, of which found is the
+// catalog's description. It returns nil if the column has no stored counter, or if the
+// stored counter's name depends on a value of the execution. find returns the catalog's
+// description of other tables that share the stored counter.
 func StateOf(e *table.Engine, t *table.Table, i int, found *catalog.Table, find func(schema, name string) *catalog.Table) (*State, error) {
 	k := &t.KeyColumns[i]
 	src := k.Rule.Source
@@ -127,7 +127,8 @@ func complete(k *table.Column, d *dialect.Dialect, st *State, row *sequence.Sequ
 	return nil
 }
 
-// sharedColumns returns the columns of other tables that the state of a key column serves.
+// sharedColumns returns the columns of other tables that the stored counter of a key
+// column serves.
 func sharedColumns(e *table.Engine, t *table.Table, k *table.Column, find func(schema, name string) *catalog.Table) []store.Column {
 	var columns []store.Column
 	if !k.Rule.Shared {

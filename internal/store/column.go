@@ -22,8 +22,8 @@ type Column struct {
 	// again.
 	Counted bool
 
-	// Live reports whether the engine numbers a row if an INSERT brings no key: true for a
-	// Counted column, and for a column of PostgreSQL that a sequence fills.
+	// Live reports whether the engine numbers a row if an INSERT contains no key: true for
+	// a Counted column, and for a column of PostgreSQL that a sequence fills.
 	Live bool
 }
 

@@ -195,7 +195,7 @@ type Error struct {
 	// keyfill_sequences.
 	Table string
 
-	Workers bool // the error is about the state of a snowflake
+	Workers bool // the error is about the stored counter of a snowflake
 }
 
 // Error returns, for example:

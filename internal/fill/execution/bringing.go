@@ -7,7 +7,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// bringing records whether executions of a text bring its keys, if their arguments
+// bringing records whether the last execution of a text needed keys, if the arguments
 // decide that. A text that is prepared before the arguments are known is prepared for
 // executions like the last one.
 type bringing struct {
@@ -15,7 +15,7 @@ type bringing struct {
 	filled bool
 }
 
-// Note records whether the arguments of an execution bring its keys.
+// Note records whether an execution with these arguments needs keys.
 func (b *bringing) Note(p *plans.Plan, query string, args []driver.NamedValue) {
 	if !p.AtExecution || !p.Session() {
 		return

@@ -30,7 +30,7 @@ type Conn struct {
 	Recorded Recorded
 	Attempt  *Attempt // the attempt whose transaction is open; nil for most transactions
 	Front    *Front   // of the batch to which a text is being added; nil outside of batches
-	Brings   bringing // whether the last execution that could bring keys did
+	Brings   bringing // whether the last execution whose arguments decide it needed keys
 
 	Numbers SessionNumbers
 

@@ -12,9 +12,10 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Decide returns the plan of a statement that may get keys, or may bring keys above
-// which a counter is raised. The plan is nil if the statement is sent unchanged; it is
-// counted as the event then. prepares reports whether the statement is prepared.
+// Decide returns the plan of a statement that may get keys, or may contain explicit
+// keys above which a counter is raised. The plan is nil if the statement is sent
+// unchanged; it is counted as the event then. prepares reports whether the statement is
+// prepared.
 func (c *Conn) Decide(ctx context.Context, query string, prepares bool) (*plans.Plan, Event, error) {
 	db := c.DB
 	engine := db.Engine.Load()

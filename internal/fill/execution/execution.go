@@ -29,10 +29,10 @@ func (x *Execution) OwnConflicts() bool {
 	return f != nil && f.OwnConflicts
 }
 
-// Execution is one logical execution of a statement that gets keys, or that brings keys
-// above which a counter is raised: it holds the call, the keys, and the text and
-// arguments to send. The keys are drawn once for it, however often database/sql sends
-// it. Its executor draws them and sends it.
+// Execution is one logical execution of a statement that gets keys, or that contains
+// explicit keys above which a counter is raised: it holds the call, the keys, and the
+// text and arguments to send. The keys are drawn once for it, however often
+// database/sql sends it. Its executor draws them and sends it.
 type Execution struct {
 	Conn  *Conn
 	Plan  *plans.Plan
@@ -60,7 +60,7 @@ type Execution struct {
 type Form struct {
 	Inline    bool // the keys are literals in the text
 	Session   bool // the key is sent as LAST_INSERT_ID(key)
-	Kept      bool // the statement brings all its keys, and is sent unchanged
+	Kept      bool // the statement contains all its keys, and is sent unchanged
 	Joined    bool // the keys are drawn in its transaction
 	FromFirst bool // the engine numbers the rows from the first key on: see engineNumbered
 	Batched   bool // the statement is sent in a batch, which finishes it
@@ -71,7 +71,7 @@ type Drawn struct {
 	Keys   [][]driver.Value
 	Room   keys.Room
 	Rows   map[int]int64 // how many keys to draw for each INSERT … SELECT, by its index
-	Values string        // the values that {value:x} has in the names of states; may be empty
+	Values string        // the values that {value:x} has in the names of stored counters; may be empty
 }
 
 // Outgoing is the text and the arguments that are sent.

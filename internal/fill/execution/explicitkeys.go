@@ -10,8 +10,8 @@ import (
 	"github.com/keyfill/keyfill/internal/session"
 )
 
-// Brought holds the explicit keys that an execution brings for a column, and the
-// counter that is raised above them.
+// Brought holds the explicit keys (the keys that the caller's INSERT itself contains)
+// of an execution for a column, and the counter that is raised above them.
 type Brought struct {
 	Table    *table.Table
 	Key      int
@@ -21,7 +21,7 @@ type Brought struct {
 	Raised   int64 // the key above which the counter was raised already, by a bulk load or for later rows
 }
 
-// Raise makes later keys greater than key, which an INSERT has brought.
+// Raise makes later keys greater than key, an explicit key of an INSERT.
 func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	if !b.Table.KeyColumns[b.Key].Gives(key) {
 		return nil
@@ -29,16 +29,16 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 	return b.Numbers.Advance(ctx, &c.Session, key+1)
 }
 
-// A counter that follows explicit keys is raised above the keys that an INSERT brings,
-// as AUTO_INCREMENT is: after the INSERT has succeeded, once for a statement, and
-// before the caller gets the answer. An INSERT that fails raises nothing, whatever its
-// key is, except if later rows of it are numbered above that key: see mixed.
+// A counter that follows explicit keys is raised above the keys that an INSERT itself
+// contains, as AUTO_INCREMENT is: after the INSERT has succeeded, once for a statement,
+// and before the caller gets the answer. An INSERT that fails raises nothing, whatever
+// its key is, except if later rows of it are numbered above that key: see mixed.
 //
-// Between the INSERT and the raise another process may draw the key that was brought,
-// or may hold it in a block already: it gets a duplicate-key error then. A process that
-// compares the counter with the table in that time finds the counter too low, and so
-// does a process that starts after this one was killed then: such a source has
-// on_behind: advance, unless its policy says otherwise.
+// Between the INSERT and the raise another process may draw a number that equals the
+// explicit key, or may hold that number in a block already: it gets a duplicate-key
+// error then. A process that compares the counter with the table in that time finds the
+// counter too low, and so does a process that starts after this one was killed then:
+// such a source has on_behind: advance, unless its policy says otherwise.
 //
 // A counter whose numbers belong to the transactions of its INSERTs is raised before
 // the INSERT, in the same transaction. Every draw locks first the row of the counter
@@ -46,7 +46,8 @@ func (b *Brought) Raise(ctx context.Context, c *Conn, key int64) error {
 // deadlock with a draw. If the INSERT fails, the raise is rolled back too, to a
 // savepoint or with a transaction that keyfill has begun.
 
-// Following holds the counters that are raised above the keys that an execution brings.
+// Following holds the explicit keys of an execution, with the counters that are raised
+// above them.
 type Following struct {
 	Conn   *Conn
 	After  []Brought // raised after the statement, and after its transaction if keyfill has begun that
@@ -67,7 +68,7 @@ func (f *Following) IsBefore(p *plans.Plan) bool {
 }
 
 // IsUntold reports whether the policy sets follow_explicit for none of these columns.
-// An INSERT that brings its keys then does not fail if a counter cannot be raised.
+// An INSERT that contains its keys then does not fail if a counter cannot be raised.
 func (f *Following) IsUntold() bool {
 	return !slices.ContainsFunc(slices.Concat(f.Before, f.After), func(b Brought) bool { return b.Told })
 }
@@ -78,8 +79,8 @@ func (f *Following) LeaveJoined() {
 	f.After = slices.DeleteFunc(f.After, func(b Brought) bool { return b.Numbers.IsJoined() })
 }
 
-// Of returns the keys that are brought for a column whose counter is raised outside of
-// the transaction, nil if there are none.
+// Of returns the explicit keys for a column whose counter is raised outside of the
+// transaction, nil if there are none.
 func (f *Following) Of(t *table.Table, key int) *Brought {
 	for i := range f.After {
 		if b := &f.After[i]; b.Table == t && b.Key == key && !b.Numbers.IsJoined() {
@@ -89,7 +90,7 @@ func (f *Following) Of(t *table.Table, key int) *Brought {
 	return nil
 }
 
-// Add adds the keys that one row of a bulk load brings.
+// Add adds the explicit keys of one row of a bulk load.
 func (f *Following) Add(row Following) {
 	f.Conn = row.Conn
 	for _, b := range row.After {
@@ -102,10 +103,10 @@ func (f *Following) Add(row Following) {
 	}
 }
 
-// RaiseSoFar raises the counters above the keys that the rows of a bulk load have
-// brought so far, before a row gets a key: otherwise that key could equal one of them,
-// and the whole load would fail. A key that only the engine could determine is guessed,
-// since the connection accepts no query during the load.
+// RaiseSoFar raises the counters above the explicit keys of the rows of a bulk load
+// that were sent so far, before a row gets a key: otherwise that key could equal one of
+// them, and the whole load would fail. A key that only the engine could determine is
+// guessed, since the connection accepts no query during the load.
 func (f *Following) RaiseSoFar(ctx context.Context) error {
 	for i := range f.After {
 		b := &f.After[i]

@@ -118,8 +118,8 @@ func unfitStandIn(x *execution.Execution) *plans.Refusal {
 }
 
 // chooseUntold raises the counters of the transaction above the keys of an INSERT that
-// brings all of them. If that is not possible, the INSERT is sent unchanged, since the
-// policy has not asked for the raise.
+// contains all of its keys. If that is not possible, the INSERT is sent unchanged,
+// since the policy has not asked for the raise.
 func chooseUntold(ctx context.Context, x *execution.Execution) error {
 	c, inside := x.Conn, x.Conn.Tx != session.Outside
 	err := (&Transactional{X: x, Needs: Joining{Any: true, gapFree: true}, yields: true}).choose(ctx)

@@ -13,8 +13,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// newBrought returns the explicit keys that are brought for one column, and the counter
-// to raise above them. Numbers is nil if the column's counter is not raised.
+// newBrought returns the Brought of one column (the explicit keys that an INSERT
+// contains for it), with the counter to raise above them. Numbers is nil if the
+// column's counter is not raised.
 func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int, explicit plans.Explicit) (execution.Brought, error) {
 	k := &t.KeyColumns[j]
 	said := k.Rule.Source.FollowExplicit
@@ -29,14 +30,14 @@ func newBrought(ctx context.Context, conn *execution.Conn, t *table.Table, j int
 	case err != nil && said:
 		return execution.Brought{}, t.KeyError(j, err)
 	case err != nil, counter.Follower() == nil:
-		// Without follow_explicit an INSERT that brings its key must not depend on the store.
-		// If a later key is a duplicate, on_behind decides.
+		// Without follow_explicit an INSERT that contains its key must not depend on the
+		// store. If a later key is a duplicate, on_behind decides.
 		return execution.Brought{}, nil
 	}
 	return execution.Brought{Table: t, Key: j, Numbers: counter.Follower(), Explicit: explicit, Told: said}, nil
 }
 
-// NewFollowing returns the explicit keys that an execution brings, with the counters
+// NewFollowing returns the explicit keys that an execution contains, with the counters
 // that are raised above them. A source that cannot be used is an error if the policy
 // sets follow_explicit for it.
 func NewFollowing(ctx context.Context, c *execution.Conn, p *plans.Plan, args []driver.NamedValue, h bind.Holes) (execution.Following, error) {
@@ -116,7 +117,7 @@ func split(f *execution.Following, c *execution.Conn, p *plans.Plan) {
 
 // RaiseStored raises the counters of the execution's transaction above the keys that
 // its INSERT has stored. The engine is asked for the greatest of them. If it cannot
-// answer, the counters are raised above all keys that were brought.
+// answer, the counters are raised above all explicit keys of the INSERT.
 func RaiseStored(ctx context.Context, f *execution.Following) error {
 	behind, cancel := execution.Aside(ctx)
 	defer cancel()

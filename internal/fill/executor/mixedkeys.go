@@ -14,7 +14,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// In a statement of several rows, some of which bring explicit keys, later rows are
+// In a statement of several rows, some of which have explicit keys, later rows are
 // numbered above these keys if the column's counter follows them, as with
 // AUTO_INCREMENT: VALUES (300), (DEFAULT) stores 300 and 301. The counter is raised
 // before the INSERT is sent, since later rows get their keys from it. A counter that
@@ -24,14 +24,14 @@ import (
 // after the greatest one. That would be the number of keyfill's next row, so that
 // number is skipped.
 
-// mixed gives keys to rows of a statement in which other rows bring their own.
+// mixed draws keys for some rows of a statement in which other rows have explicit keys.
 type mixed struct {
 	*execution.Conn
 	x *execution.Execution
 }
 
 // giverOf returns what draws the keys of an execution: its connection, or a mixed if
-// other rows of the statement bring their own keys.
+// other rows of the statement have explicit keys.
 func giverOf(x *execution.Execution) keys.Giver {
 	in := &x.Plan.Inserts[0]
 	if x.Follows.Any() || len(x.Plan.Inserts) == 1 && slices.ContainsFunc(x.Holes.Counts, func(n int) bool { return 0 < n && n < in.Rows }) {

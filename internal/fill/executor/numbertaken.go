@@ -27,7 +27,7 @@ import (
 //
 // MySQL and MariaDB report each skipped row by a warning, which needs no lock and shows
 // rows that the transaction does not see. On other engines keyfill queries the table.
-// The table does not show which rows are missing if some rows bring their keys, or if
+// The table does not show which rows are missing if some rows have explicit keys, or if
 // the answer does not contain the number of stored rows; then it is queried before the
 // INSERT.
 

@@ -17,10 +17,10 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// raiseAbove raises a counter above the keys that were brought. On the statement's own
-// connection the raise is not cancelled with the caller's context, since that could end
-// the transaction; on other connections it is. failed is the error of the raise; undone
-// is set if it has ended the transaction.
+// raiseAbove raises a counter above the explicit keys of an INSERT. On the statement's
+// own connection the raise is not cancelled with the caller's context, since that could
+// end the transaction; on other connections it is. failed is the error of the raise;
+// undone is set if it has ended the transaction.
 func raiseAbove(ctx context.Context, b *execution.Brought, c *execution.Conn) (failed, undone error) {
 	behind, cancel := execution.Aside(ctx)
 	defer cancel()
@@ -107,8 +107,8 @@ func AskAside(ctx context.Context, c *execution.Conn, t *dialect.Transactions, a
 	return found
 }
 
-// RaiseAfter raises the counters above the keys that a successful INSERT has brought.
-// If that fails, the INSERT still counts as successful, since the next draw, or a
+// RaiseAfter raises the counters above the explicit keys of a successful INSERT. If
+// that fails, the INSERT still counts as successful, since the next draw, or a
 // duplicate key, raises the counter. An error is returned only if the failure has ended
 // the INSERT's transaction, and so removed the row.
 func RaiseAfter(ctx context.Context, f *execution.Following) error {

@@ -61,9 +61,9 @@ func (l lastID) result() driver.Result {
 }
 
 // engineNumberedFirst reports whether MySQL or MariaDB has numbered a row before the
-// rows with keyfill's keys, because the key that it brought was NULL. The driver's own
-// LastInsertId is then that number. If the engine has numbered no row, it is the key of
-// the last row.
+// rows with keyfill's keys, because the explicit key of that row was NULL. The driver's
+// own LastInsertId is then that number. If the engine has numbered no row, it is the
+// key of the last row.
 func (l lastID) engineNumberedFirst(ids []filledID) bool {
 	in := l.in
 	if !l.x.Plan.Dialect.FirstID || ids[0].row == 0 ||
@@ -136,7 +136,7 @@ func (l lastID) lastRow(ids []filledID, affected int64) driver.Result {
 	case l.in.Upsert.Conflict == plans.ConflictSkip, affected != int64(l.in.Rows): // a trigger may skip rows with RAISE(IGNORE)
 		return OwnResult{l.res, 0}
 	case last.row != l.in.Rows-1 && isRowID:
-		// The last row has brought its own key, so the driver's answer is right.
+		// The last row has an explicit key, so the driver's answer is right.
 		return l.res
 	case last.row != l.in.Rows-1:
 		return OwnResult{l.res, 0}
@@ -190,7 +190,7 @@ func (l lastID) storedID(ids []filledID) int64 {
 }
 
 // lastStoredID does what storedID does, for SQLite. It returns 0 if a later row, which
-// has brought its key, may be the last one stored.
+// has an explicit key, may be the last one stored.
 func (l lastID) lastStoredID(ids []filledID) int64 {
 	rows := l.in.Rows
 	for i, id := range slices.Backward(ids) {

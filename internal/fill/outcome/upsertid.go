@@ -42,9 +42,9 @@ func (a Answer) changedID(ctx context.Context, f *table.RowFacts, affected int64
 	return a.idWhere(ctx, f.Columns[t.LastIDKey], columns, values)
 }
 
-// broughtID returns the key that the last row has brought, if no filled key was stored,
-// as MySQL and MariaDB return it for a column with AUTO_INCREMENT; 0 if that row may
-// have been skipped. If the table contains the key after an upsert, either the row was
+// broughtID returns the explicit key of the last row, if no filled key was stored, as
+// MySQL and MariaDB return it for a column with AUTO_INCREMENT; 0 if that row may have
+// been skipped. If the table contains the key after an upsert, either the row was
 // stored, or it has changed the row with that key; the driver's own answer would be
 // that key too.
 func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64) int64 {
@@ -75,7 +75,7 @@ func (a Answer) broughtID(ctx context.Context, f *table.RowFacts, affected int64
 }
 
 // broughtRowID does what broughtID does, for SQLite, whose last rowid may belong to a
-// row that has brought its key.
+// row with an explicit key.
 func (a Answer) broughtRowID(ctx context.Context, f *table.RowFacts) int64 {
 	t := a.table
 	own, err := a.res.LastInsertId()

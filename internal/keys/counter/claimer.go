@@ -11,8 +11,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Claimer returns the claim to write for a counter (a row that says which state fills a
-// column); the caller sets Column.
+// Claimer returns the claim to write for a counter (a row that says which stored
+// counter fills a column); the caller sets Column.
 type Claimer func(ctx context.Context, g *relation.Session) (binding.Claim, error)
 
 // claimerOf returns the Claimer of a source with a row in a store. It returns nil if

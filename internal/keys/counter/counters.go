@@ -34,8 +34,8 @@ type Counter struct {
 	// the operator raises next_value in keyfill_sequences instead.
 	raise func(to int64) string
 
-	// Home is the table that the state numbers, as the catalog names it; empty if the
-	// state may number several tables.
+	// Home is the table that the stored counter numbers, as the catalog names it; empty if
+	// the stored counter may number several tables.
 	Home string
 
 	// Bound holds the columns that share the counter's state (its row in the store); nil
@@ -60,7 +60,7 @@ type Counter struct {
 	set   *Counters
 	state string
 
-	OfValue bool  // the name of the state contains a value, such as a tenant's
+	OfValue bool  // the name of the stored counter contains a value, such as a tenant's
 	used    int64 // the value of set.turn when the counter was last asked for; guarded by set.mu
 
 	// Unseen is the error for which the catalog did not show the table when the counter
@@ -148,8 +148,8 @@ func (c *Counters) Forget(ctx context.Context, state string, one *Counter) error
 	return one.Numbers.Close(ctx)
 }
 
-// keep adds made to the set, unless there is a counter for that state already, and
-// returns the counter that is in the set. It returns nil after Close.
+// keep adds made to the set under the name state, unless the set has a counter of that
+// name already, and returns the counter that is in the set. It returns nil after Close.
 func (c *Counters) keep(state string, made *Counter) *Counter {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,9 +165,9 @@ func (c *Counters) keep(state string, made *Counter) *Counter {
 	return made
 }
 
-// maxCounters is the greatest number of counters that are kept if the names of states
-// contain a value: new tenants may come all the time, and a counter takes a kilobyte
-// and a half.
+// maxCounters is the greatest number of counters that are kept if the names of stored
+// counters contain a value: new tenants may come all the time, and a counter takes a
+// kilobyte and a half.
 const maxCounters = 4096
 
 // shed closes counters if there are more than maxCounters: a quarter of that number, of

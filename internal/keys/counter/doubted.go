@@ -46,7 +46,7 @@ func (o *ConnCounters) reserveAbove(ctx context.Context, g *relation.Session, c 
 	}
 	first, err := c.Numbers.Reserve(ctx, g, n)
 	if now := c.keysEnd(d.Below); err == nil && now != end {
-		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // keys from the new end on belong to another state
+		greatest, err = column.MaxKeyUpTo(ctx, now, d.Skip) // keys from the new end on belong to another stored counter
 	}
 	if err == nil && first <= greatest && d.Remedy == keysource.RemedyAdvance && greatest < table.GreatestNumber {
 		if err = c.Follower().Advance(ctx, g, greatest+1); err == nil {

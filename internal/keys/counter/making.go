@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// Making makes the counter of a key column, for the state called State.
+// Making makes the counter of a key column, for the stored counter whose name is State.
 type Making struct {
 	relation.Site
 	State   string

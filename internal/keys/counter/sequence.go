@@ -98,9 +98,9 @@ func (dr Making) countThrough(ctx context.Context, src policy.Source, row sequen
 		c.Bound = newBound(row, rows.Bind)
 	}
 	if !ranked {
-		// The greatest key may belong to another value in the state's name, such as another
-		// tenant. So the counter may begin above it, but need not stay above it, unless the
-		// keys are unique over all values.
+		// The greatest key may belong to another value in the stored counter's name, such as
+		// another tenant. So the counter may begin above it, but need not stay above it,
+		// unless the keys are unique over all values.
 		o.MaxKey = nil
 	}
 	source, err := keysource.NewSequence(o, dr.Env())

@@ -11,8 +11,8 @@ import (
 
 // upstream returns what fetches the blocks of a row (ranges of integers) from the store
 // that the source names as its upstream; it returns nil for a source without one. The
-// state in that store has the name of the row. The row's own database decides where the
-// row begins, since the upstream store sees no column.
+// stored counter in that store has the name of the row. The row's own database decides
+// where the row begins, since the upstream store sees no column.
 func (dr Making) upstream(src policy.Source, row sequence.Sequence) (*upstream.Upstream, error) {
 	if src.Upstream == "" {
 		return nil, nil

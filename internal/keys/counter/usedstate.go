@@ -26,7 +26,7 @@ type UsedState struct {
 
 	mu      sync.Mutex // guards the next fields, and is held while claims are written
 	used    bool
-	pending []store.Column // the columns whose claims do not say yet that the state is used
+	pending []store.Column // the columns whose claims do not say yet that the stored counter is used
 	again   time.Time      // the next attempt must not begin earlier
 }
 

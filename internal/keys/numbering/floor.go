@@ -103,6 +103,6 @@ func (f *Floor) raise(ctx context.Context, g *relation.Session) error {
 	case err != nil:
 		return err
 	}
-	f.done.Store(!g.IsAltered()) // if the transaction has altered tables, other connections may see other keys, and a rollback may bring keys back
+	f.done.Store(!g.IsAltered()) // if the transaction has altered tables, other connections may see other keys, and a rollback may restore keys
 	return nil
 }

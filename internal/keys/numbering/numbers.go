@@ -24,7 +24,7 @@ type Numbers interface {
 }
 
 // Follower draws numbers that can be raised above an explicit key (a key that an INSERT
-// brings).
+// itself contains).
 type Follower interface {
 	Numbers
 

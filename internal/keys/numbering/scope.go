@@ -22,7 +22,7 @@ import (
 // and the last numbers of some.
 type Scoped struct {
 	ScopeRows
-	Joined *JoinedRow // the row of the state itself, which gives no number
+	Joined *JoinedRow // the row of the stored counter itself, which gives no number
 
 	Remedy keysource.Remedy // what to do if a parent's row stands below its keys
 	doubts doubtedParents

@@ -18,15 +18,15 @@ import (
 )
 
 // PlaceMatters reports whether the place of the session (its database, schema or search
-// path) matters to the tables of a plan: to their facts and states, or to which entry
-// of the policy applies to them.
+// path) matters to the tables of a plan: to their facts and stored counters, or to
+// which entry of the policy applies to them.
 func (db *Tables) PlaceMatters(e *table.Engine, query string, p *plans.Plan) bool {
 	if !e.AsksPlace || policy.Mode(db.Mode.Load()) == policy.ModeOff {
 		return false
 	}
 	switch {
 	case p.Action == plans.Keep && !p.AtExecution && !p.Follows() && !e.Policy.HasDefaultSchema():
-		return false // the INSERT brings its own keys, and needs nothing more
+		return false // the INSERT contains its own keys, and needs nothing more
 	case p.Action == plans.Pass:
 		return e.Policy.HasDefaultSchema() && e.MayMean(p, query)
 	}

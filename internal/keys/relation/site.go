@@ -19,7 +19,7 @@ import (
 // Site is a key column of a configured table, as a connection sees it.
 type Site struct {
 	Tables *Tables
-	On     *Session // nil if the states have connections of their own
+	On     *Session // nil if the stored counters have connections of their own
 	Table  *table.Table
 	Index  int // the index of the key column
 	Key    *table.Column
@@ -117,8 +117,8 @@ func (s Site) Columns(ctx context.Context) (*table.Facts, []store.Column, error)
 	return own, columns, nil
 }
 
-// FollowsUntold reports whether the column's counter is raised above the keys that
-// INSERTs bring although the policy does not say so. [table.MayFollow] must be true for
+// FollowsUntold reports whether the column's counter is raised above the explicit keys
+// of INSERTs although the policy does not say so. [table.MayFollow] must be true for
 // the source.
 func (s Site) FollowsUntold(ctx context.Context) bool {
 	src, d := s.Key.Rule.Source, s.Tables.AnyEngine().Dialect

@@ -15,9 +15,9 @@ import (
 // RowNeeds says which of keyfill's tables a database needs, if the states (the stored
 // counters) are read on the connection of each statement.
 type RowNeeds struct {
-	any    bool // there are sources with such states
+	any    bool // there are sources with such stored counters
 	Ensure bool // keyfill may create the tables
-	claims bool // sources with states in other stores claim their columns
+	claims bool // sources with stored counters in other stores claim their columns
 }
 
 func (db *Tables) needs() RowNeeds {

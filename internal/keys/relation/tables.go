@@ -174,8 +174,9 @@ func EngineFor(db *Tables, d *dialect.Dialect, exact bool) *table.Engine {
 func (db *Tables) HasStandIn() bool { return db.Detached }
 
 // Markless reports whether a snowflake has no stored mark (the time that is reserved
-// for its worker). Either the policy says so, or states are read on the statements'
-// connections: there a rollback may undo a mark, which then reserves nothing.
+// for its worker). Either the policy says so, or stored counters are read on the
+// statements' connections: there a rollback may undo a mark, which then reserves
+// nothing.
 func (db *Tables) Markless(src policy.Source) bool {
 	return src.Store == policy.StoreNone || src.Store == "" && db.StatesOnConnection()
 }

@@ -8,8 +8,8 @@ import (
 // Message is one kind of line in the log. Its text and the names of its attributes do
 // not change, so that alerts can rely on them. No line contains a key, an argument, a
 // DSN, a value of WithValue or the text of a query, with one exception: a finding
-// repeats what "keyfill check" prints, which may be the name of a state that contains
-// such a value.
+// repeats what "keyfill check" prints, which may be the name of a stored counter that
+// contains such a value.
 type Message struct {
 	Level      slog.Level
 	Text       string

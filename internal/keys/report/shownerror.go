@@ -12,8 +12,8 @@ import (
 // ShownError returns the part of a store's error that may be shown: the text of
 // keyfill's own error, and the answer of the engine, the network or the operating
 // system. It omits the rest: a driver's text may contain the DSN, and an engine's text
-// the name of a state, which may contain a tenant's name. A text of keyfill's that is
-// composed of other texts may contain these too.
+// the name of a stored counter, which may contain a tenant's name. A text of keyfill's
+// that is composed of other texts may contain these too.
 func ShownError(err error) string {
 	own, section := anchor.Known(err)
 	cause := shownCause(err)

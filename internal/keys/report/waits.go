@@ -15,8 +15,8 @@ const LongWait = 100 * time.Millisecond
 // however many tables and tenants it has.
 const linePause = time.Minute
 
-// Paced counts events of a source, over all its states, so that one line of the log can
-// report several of them together. It is safe for concurrent use.
+// Paced counts events of a source, over all its stored counters, so that one line of
+// the log can report several of them together. It is safe for concurrent use.
 type Paced struct {
 	mu    sync.Mutex
 	Said  time.Time

@@ -23,11 +23,11 @@ import (
 type plainStates struct{ at keysource.Store }
 
 // errPlain is returned for options that need a database: tables and procedures that
-// keep a state, and the engine's own counter, which has to be queried whenever a state
-// is opened.
+// keep a stored counter, and the engine's own counter, which has to be queried whenever
+// a stored counter is opened.
 var errPlain = anchor.New("store-driver", "its store keeps states without SQL: leave lock, via, table, below and skip_range out, or name a store that is a database")
 
-// errGone is returned if a state is missing although this process has used it.
+// errGone is returned if a stored counter is missing although this process has used it.
 var errGone = fmt.Errorf("%w: it was there and is gone, and other processes may hold its numbers: stop them, and make it again above all of these", keysource.ErrStoreState)
 
 func (p plainStates) Numbers(row sequence.Sequence) (NumberState, error) {
@@ -76,7 +76,7 @@ func (p plainStates) OpenSeen(ctx context.Context, row sequence.Sequence) error 
 	return fmt.Errorf("%w: %q", keysource.ErrStoreBehind, row.Name)
 }
 
-// state returns the state for a row of options.
+// state returns the stored counter for a row of options.
 func (p plainStates) state(row sequence.Sequence, parameters string) *plainState {
 	b := &plainState{at: p.at, row: row}
 	b.state = keysource.State{
@@ -85,7 +85,7 @@ func (p plainStates) state(row sequence.Sequence, parameters string) *plainState
 	return b
 }
 
-// lastOf returns the greatest integer that the state of a row gives.
+// lastOf returns the greatest integer that the stored counter of a row gives.
 func lastOf(row sequence.Sequence) int64 {
 	return min(cmp.Or(row.Bounds.Max, math.MaxInt64), math.MaxInt64-1)
 }
@@ -97,11 +97,11 @@ type plainState struct {
 	row   sequence.Sequence
 	state keysource.State
 
-	bound atomic.Bool // the state is bound to the columns of row
-	used  atomic.Bool // the state was found or made
+	bound atomic.Bool // the stored counter is bound to the columns of row
+	used  atomic.Bool // the stored counter was found or made
 }
 
-// Bind binds the state to one more column.
+// Bind binds the stored counter to one more column.
 func (s *plainState) Bind(ctx context.Context, c store.Column) error {
 	if s.row.Exclusive {
 		return nil
@@ -109,7 +109,7 @@ func (s *plainState) Bind(ctx context.Context, c store.Column) error {
 	return s.at.Bind(ctx, s.state, c.String())
 }
 
-// use calls do, after binding the state to its columns if it is not bound yet.
+// use calls do, after binding the stored counter to its columns if it is not bound yet.
 func (s *plainState) use(ctx context.Context, do func() error) error {
 	if !s.bound.Load() {
 		for _, c := range s.row.Columns {
@@ -122,11 +122,12 @@ func (s *plainState) use(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// make does what use does, for a call that makes the state if it is missing.
+// make does what use does, for a call that makes the stored counter if it is missing.
 func (s *plainState) make(ctx context.Context, do func() error) error {
 	err := s.use(ctx, do)
 	if errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrFresh) {
-		// Another process may have made and used the state since this one has looked for it.
+		// Another process may have made and used the stored counter since this one has looked
+		// for it.
 		err = do()
 	}
 	if err == nil {
@@ -135,8 +136,8 @@ func (s *plainState) make(ctx context.Context, do func() error) error {
 	return err
 }
 
-// begin returns the first integer of a state that has to be made: see
-// [keysource.State].First.
+// begin returns the first integer of a stored counter that does not exist yet and has
+// to be created: see [keysource.State].First.
 func (s *plainState) begin(ctx context.Context) (int64, error) {
 	if s.used.Load() {
 		return 0, errGone

@@ -46,8 +46,8 @@ type NumberState interface {
 // EndingState is a state (stored counter) whose row may leave the integers from some
 // number on to another state.
 type EndingState interface {
-	// KeysEnd returns the integer from which on keys belong to another state, as far as
-	// that is known; 0 if there is none. KeysEndNow reads the row first.
+	// KeysEnd returns the integer from which on keys belong to another stored counter, as
+	// far as that is known; 0 if there is none. KeysEndNow reads the row first.
 	KeysEnd() int64
 	KeysEndNow(ctx context.Context) (int64, error)
 }
@@ -74,7 +74,7 @@ type MarkState interface {
 	binder
 }
 
-// TableStates keeps states in keyfill's tables of a database.
+// TableStates keeps stored counters in keyfill's tables of a database.
 type TableStates struct{ At *store.Store }
 
 // Numbers implements [StateStore].

@@ -102,8 +102,8 @@ func (s *Stores) Get(name string) (*store.Store, error) {
 	return o.Store, nil
 }
 
-// States returns what keeps states in the store with this name in the policy; "" is the
-// application's database. It does no I/O.
+// States returns what keeps stored counters in the store with this name in the policy;
+// "" is the application's database. It does no I/O.
 func (s *Stores) States(name string) (StateStore, error) {
 	s.mu.Lock()
 	plain, closed := s.configured[name].Plain, s.closed

@@ -8,17 +8,17 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// MayFollow reports whether a source may be raised above the keys that INSERTs bring
+// MayFollow reports whether a source may be raised above the explicit keys of INSERTs
 // although its follow_explicit is not set: see [FollowsUntold].
 func MayFollow(src policy.Source, d *dialect.Dialect) bool {
 	return FollowsUntold(src, d, src.Exclusive || src.Below > 0 || d.LastRowID)
 }
 
-// FollowsUntold reports whether a source is raised above the keys that INSERTs bring
+// FollowsUntold reports whether a source is raised above the explicit keys of INSERTs
 // although its follow_explicit is not set. numbers reports that the engine itself
 // numbers a row of the column whose key is NULL.
 //
-// A program may keep a number after a rollback has returned it, and bring it later as
+// A program may remember a number after a rollback has returned it, and use it later as
 // an explicit key. A rollback returns numbers if the row of the counter belongs to the
 // transactions of the INSERTs, or is on the connection of each statement.
 func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
@@ -32,9 +32,9 @@ func FollowsUntold(src policy.Source, d *dialect.Dialect, numbers bool) bool {
 }
 
 // OnBehind returns what happens if the next number of a counter is not above its
-// table's keys. The default is advance if a process that ends after an INSERT that
-// brings a key, and before the counter is raised, may leave it so. If the raise is in
-// the INSERT's own transaction, the two cannot be separated.
+// table's keys. The default is advance if the counter may be left below a key by a
+// process that ends after an INSERT with an explicit key, and before the raise. If the
+// raise is in the INSERT's own transaction, the two cannot be separated.
 func OnBehind(src policy.Source, d *dialect.Dialect, numbers bool) keysource.Remedy {
 	if src.Transaction != policy.TransactionJoined && FollowsUntold(src, d, numbers) {
 		return cmp.Or(src.OnBehind, keysource.RemedyAdvance)

@@ -18,8 +18,8 @@ import (
 // shapeOf returns a mapping whose keys have the same form for every state of the key
 // column (every stored counter). It is nil if the numbers themselves are the keys.
 func shapeOf(k policy.RuleKey) keysource.Mapping {
-	// The mapping of a scatter depends on the state's name, which may not be known yet;
-	// any name gives the same form.
+	// The mapping of a scatter depends on the stored counter's name, which may not be
+	// known yet; any name gives the same form.
 	shape, err := k.Source.Mapping(cmp.Or(k.State, "state"), k.MaxBits)
 	if err != nil {
 		// Compile has checked that the mapping can be made.

@@ -207,7 +207,7 @@ func (k *Column) Limit() int64 {
 	return limit
 }
 
-// Gives reports whether a key that an INSERT brings could also come from the column's
+// Gives reports whether an explicit key of an INSERT could also come from the column's
 // source.
 func (k *Column) Gives(key int64) bool {
 	return key >= 1 && key < k.Limit() && !Skipped(k.Rule.Source).Has(key)
@@ -263,8 +263,8 @@ func SourceName(entry string, k *policy.RuleKey) string {
 	return cmp.Or(k.Source.Name, k.State)
 }
 
-// detach sets what is known about a table without a database: its catalog is not
-// queried, and no trigger changes a row.
+// detach sets the facts about a table for a use without a database: the catalog is not
+// queried, and no trigger is assumed to change a row.
 func (t *Table) detach() {
 	rows := &RowFacts{Stays: true}
 	t.AsksCatalog = false

@@ -11,7 +11,7 @@ import (
 type valueKey struct{ name string }
 
 // WithValue returns a context with the value that replaces {name} in the names of
-// states.
+// stored counters.
 func WithValue(ctx context.Context, name, value string) context.Context {
 	return context.WithValue(ctx, valueKey{name}, value)
 }

@@ -26,8 +26,8 @@ const Parameters = "binding"
 // keys, by a row of keyfill_sequences for each column that the state's own row does not
 // name.
 type Binding struct {
-	Row       string // the name of the state's own row in keyfill_sequences; empty if it has none
-	State     string // the name of the state, with which the names of its binding rows begin
+	Row       string // the name of the stored counter's own row in keyfill_sequences; empty if it has none
+	State     string // the name of the stored counter, with which the names of its binding rows begin
 	Columns   []store.Column
 	Exclusive bool
 
@@ -53,8 +53,8 @@ func (b *Binding) RowFor(c store.Column) string {
 // RowFor returns the name of the row that binds a stored counter to column c.
 func RowFor(state string, c store.Column) string { return (&Binding{State: state}).RowFor(c) }
 
-// Binder reads and writes the rows of keyfill_sequences that bind states to columns, in
-// the database of Store.
+// Binder reads and writes the rows of keyfill_sequences that bind stored counters to
+// columns, in the database of Store.
 type Binder struct{ Store *store.Store }
 
 // CheckAll returns [store.ErrTaken] if another stored counter is bound to one of the
@@ -77,8 +77,8 @@ func (d Binder) CheckTaken(ctx context.Context, b *Binding, c store.Column) erro
 }
 
 // taker checks a column as [Binder.CheckTaken] does, and also returns the name of the
-// other state's row. The name is empty if there is no such row, or if the check failed
-// for another reason.
+// other stored counter's row. The name is empty if there is no such row, or if the
+// check failed for another reason.
 func (d Binder) taker(ctx context.Context, b *Binding, c store.Column) (name string, err error) {
 	own := b.RowFor(c)
 	v := engine.Values{Name: b.Row, Binding: own, Table: c.TableName(), Column: c.Name}

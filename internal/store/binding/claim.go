@@ -29,9 +29,9 @@ type Claim struct {
 }
 
 // ClaimOfMax returns the claim (a row that says which source fills a column) of a
-// source whose next key is the greatest key of a column plus one. The name of the
-// claim's row is [keycolumn.MutexName], since the same row serves as a mutex where one
-// is needed.
+// source whose next key is the greatest key of a column plus one. The claim's row is
+// named [keycolumn.MutexName], since the row also serves as a mutex on engines that
+// need a mutex.
 func ClaimOfMax(c store.Column) Claim { return Claim{Column: c} }
 
 // Row returns the name of the claim's row.

@@ -21,8 +21,8 @@ func (c StoredClaim) IsOf(column store.Column) bool { return column.String() == 
 // ClaimsOf returns all claims of a state (stored counter) in the database of s, one for
 // each column that the state serves.
 func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim, error) {
-	// The names of the state's rows begin with this text, followed by a space, or by the
-	// hyphen before the hash that ends a name that was too long.
+	// The names of the stored counter's rows begin with this text, followed by a space, or
+	// by the hyphen before the hash that ends a name that was too long.
 	begin := store.CutName(state)
 	query := s.Engine.RowsBetween()
 	rows, err := s.Conn.Rows(ctx, query.Text, query.Bind(engine.Values{Name: begin + " ", Binding: begin + "."}))
@@ -33,7 +33,7 @@ func ClaimsOf(ctx context.Context, s *store.Store, state string) ([]StoredClaim,
 	for _, row := range rows {
 		table, column := store.Text(row[2]), store.Text(row[3])
 		if RowFor(state, store.Column{Table: table, Name: column}) != store.Text(row[0]) {
-			continue // a row of another state
+			continue // a row of another stored counter
 		}
 		one := StoredClaim{Name: store.Text(row[0]), Column: store.Column{Table: table, Name: column}}
 		if schema, name, found := strings.Cut(table, "."); found {

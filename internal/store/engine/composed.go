@@ -60,8 +60,8 @@ func (e *Engine) RowsBetween() Statement {
 
 // FirstLook returns one query for everything that must be known before a sequence is
 // used: the greatest key of a column, whether rows are hidden from the user, the six
-// values that SequenceStatements.Read selects, and the name of another state's row for
-// the column, or NULL.
+// values that SequenceStatements.Read selects, and the name of another stored counter's
+// row for the column, or NULL.
 func (e *Engine) FirstLook(column, table, hides string) Statement {
 	c := &composer{words: &e.Words}
 	c.add("SELECT k.greatest, k.hidden, s.next_value, s.incarnation, {server}, s.table_name, s.column_name, s.parameters,\n")

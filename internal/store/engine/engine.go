@@ -94,7 +94,7 @@ type SequenceStatements struct {
 	OnServer string
 
 	Read    Statement // selects next_value, incarnation, server, table_name, column_name, parameters
-	Others  Statement // selects the name of another state's row for a column, or NULL
+	Others  Statement // selects the name of another stored counter's row for a column, or NULL
 	Create  Statement // inserts the row of a sequence, or raises its next value
 	Advance Statement // raises the next value; locks the row even if it does not raise it
 	Raise   Statement // raises the next value; locks no row that it does not raise; may be empty

@@ -69,7 +69,7 @@ type opener struct {
 	store *store.Store
 	q     *sequence.Sequence
 
-	looked bool // a first look has found that no other state has the column
+	looked bool // a first look has found that no other stored counter has the column
 }
 
 // opening holds the results of opening a sequence.

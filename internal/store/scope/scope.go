@@ -31,7 +31,7 @@ import (
 // A parent's row is made when it is first needed, in the transaction that needs it,
 // wherever the row of the state itself exists: new parents appear all the time.
 type Scope struct {
-	Name   string       // the name of the state
+	Name   string       // the name of the stored counter
 	Column store.Column // the key column, whose values are the numbers
 	Within []string     // the columns whose values are the parents, as they are stored, without quotes
 

@@ -42,7 +42,7 @@ func (s Columns) notBelow(k *keycolumn.KeyColumn, counter keycolumn.Counter) *st
 	case k.Column.Counted:
 		e.SQL = k.RaiseText(s.q.Bounds.Below)
 	case counter.Sequence != "":
-		// If it is run late, it does not lower a sequence that has advanced meanwhile.
+		// If the setval is run late, it does not lower a sequence that has advanced meanwhile.
 		e.SQL = fmt.Sprintf("SELECT setval(%s, GREATEST(last_value, %d)) FROM %s", k.Store.Literal(counter.Sequence), s.q.Bounds.Below, counter.Sequence)
 	default:
 		e.Detail = "let the column's default be nextval of one sequence that ascends and does not cycle, or leave below out"

@@ -35,7 +35,7 @@ type KeyTable struct {
 	Name  string // such as KEYS, app.keys or "Keys"
 	Key   string // the column that identifies a row; empty for a table of one row
 	Row   string // what Key holds in the row of the sequence; empty without Key
-	Value string // the column that holds the state
+	Value string // the column that holds the value of the stored counter
 	Last  bool   // Value is the last integer in use, not the next free one
 
 	// Version is a column that every UPDATE changes; it may be empty. It is an integer; on

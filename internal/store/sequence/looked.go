@@ -8,12 +8,12 @@ import (
 // Looked is what a method has found out about a state (the stored counter of a source)
 // without changing it.
 type Looked struct {
-	Next     int64 // the lowest integer that is not reserved; 0 if that is not known, or there is no state
-	Last     int64 // the greatest integer that the state can give
+	Next     int64 // the lowest integer that is not reserved; 0 if that is not known, or there is no stored counter
+	Last     int64 // the greatest integer that the stored counter can give
 	Greatest int64 // the greatest key in the columns
 	IsRanked bool  // Greatest is known: a column could be asked for it
-	KeysEnd  int64 // the lowest integer from which on keys belong to another state; 0 if there is none
-	Unmade   bool  // the state does not exist yet: Next is where it would begin
+	KeysEnd  int64 // the lowest integer from which on keys belong to another stored counter; 0 if there is none
+	Unmade   bool  // the stored counter does not exist yet: Next is where it would begin
 
 	// Sequence is the name in SQL if the state (stored counter) is a sequence of the
 	// engine; it is empty for other states.

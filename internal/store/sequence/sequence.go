@@ -110,8 +110,8 @@ type Sequence struct {
 type Claim struct {
 	// ClaimsAt is the store in whose database the columns are claimed; nil means that they
 	// are not claimed. ClaimedAs is the [binding.Claim].State that claims them. Claims
-	// record that the state was used: see [reserver.NoteUsed]. A state that was used is
-	// not made again.
+	// record that the stored counter was used: see [reserver.NoteUsed]. A stored counter
+	// that was used is not made again.
 	ClaimsAt *store.Store
 
 	ClaimedAs string

@@ -48,7 +48,7 @@ func (s singleUpdate) take(ctx context.Context, n, seen int64) (keysource.Reserv
 		if answer != nil {
 			got, err := s.reserved(ctx, answer, offset, n, floor)
 			if err == nil && q.Table == nil && s.isBeyondEnd(answer, got, n) {
-				continue // these integers are lost: the integers of another state begin below them
+				continue // these integers are lost: the integers of another stored counter begin below them
 			}
 			return got, err
 		}

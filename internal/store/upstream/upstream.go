@@ -77,7 +77,7 @@ const (
 type Upstream struct {
 	o      Options
 	blocks *keysource.Sequence // reserves the integers of the upstream
-	start  atomic.Int64        // where the upstream's state begins if it does not exist
+	start  atomic.Int64        // where the upstream's stored counter begins if it does not exist
 	floor  atomic.Int64        // the end of the blocks that the database is known to have had
 
 	ended context.Context // canceled by Close

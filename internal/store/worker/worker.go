@@ -21,17 +21,17 @@ import (
 
 // Worker names one worker number of a snowflake source: a row of keyfill_workers.
 type Worker struct {
-	Name   string // the name of the source's state: 1 to 190 characters
+	Name   string // the name of the source's stored counter: 1 to 190 characters
 	Number int64
 	Owner  string // the process that raises the mark, for people; at most 190 characters
 
-	// Columns are the columns that get the keys. A [Marker] binds the state to them by
-	// rows of keyfill_sequences, as a shared [sequence.Sequence] is bound.
+	// Columns are the columns that get the keys. A [Marker] binds the stored counter to
+	// them by rows of keyfill_sequences, as a shared [sequence.Sequence] is bound.
 	Columns []store.Column
 
 	// Parameters describe the bits of a key. They are stored in the binding row of each
-	// column, and other ones there are [store.ErrLayout]: keys of two layouts can be
-	// equal.
+	// column. If that row has other parameters, [store.ErrLayout] is returned, since keys
+	// of two layouts can be equal.
 	Parameters string
 
 	// Exclusive means the same as in a [sequence.Sequence].
@@ -153,8 +153,8 @@ var _ keysource.Marker = (*Marker)(nil)
 func New(s *store.Store, w Worker) *Marker { return &Marker{store: s, worker: w} }
 
 // Mark raises the mark as the function [Mark] does. Before the first mark it checks the
-// tables and binds the state to its columns; it returns [store.ErrTaken] if another
-// state has a column.
+// tables and binds the stored counter to its columns; it returns [store.ErrTaken] if
+// another stored counter has a column.
 func (m *Marker) Mark(ctx context.Context, until int64) (before int64, err error) {
 	if err := m.open(ctx); err != nil {
 		return 0, err
@@ -188,7 +188,8 @@ func (m *Marker) lost(ctx context.Context, err error) bool {
 	return true
 }
 
-// Bind binds the worker's state to one more column, as [reserver.Reserver.Bind] does.
+// Bind binds the worker's stored counter to one more column, as
+// [reserver.Reserver.Bind] does.
 func (m *Marker) Bind(ctx context.Context, c store.Column) error {
 	if err := m.open(ctx); err != nil {
 		return err
@@ -199,7 +200,7 @@ func (m *Marker) Bind(ctx context.Context, c store.Column) error {
 	return err
 }
 
-// open checks and binds the state, once for a Marker. Several goroutines may
+// open checks and binds the stored counter, once for a Marker. Several goroutines may
 // call it at the same time.
 func (m *Marker) open(ctx context.Context) error {
 	if m.opened.Load() {
@@ -226,8 +227,8 @@ func (m *Marker) open(ctx context.Context) error {
 // numbers share.
 func State(name string) string { return name + " (workers)" }
 
-// binding returns the binding of the state to its columns. All worker numbers of a
-// source share it. A sequence with the same name is another state.
+// binding returns the binding of the stored counter to its columns. All worker numbers
+// of a source share it. A sequence with the same name is another stored counter.
 func (w *Worker) binding() *binding.Binding {
 	b := &binding.Binding{State: State(w.Name), Columns: w.Columns, Exclusive: w.Exclusive, Parameters: binding.Parameters, Fail: w.fail}
 	if w.Parameters != "" {
@@ -236,13 +237,13 @@ func (w *Worker) binding() *binding.Binding {
 	return b
 }
 
-// fail returns an Error about a worker's state.
+// fail returns an Error about a worker's stored counter.
 func (w *Worker) fail(cause error, format string, args ...any) *store.Error {
 	return &store.Error{Name: w.Name, Columns: w.Columns, Err: cause, Detail: fmt.Sprintf(format, args...), Workers: true}
 }
 
 // Look returns the error that a [Marker] would return before its first mark: another
-// state has a column of the worker, or the tables do not exist.
+// stored counter has a column of the worker, or the tables do not exist.
 func (w *Worker) Look(ctx context.Context, s *store.Store) error {
 	if err := store.CheckName(w.Name); err != nil {
 		return err
