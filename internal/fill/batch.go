@@ -37,7 +37,7 @@ type queuedText struct {
 	query   string
 	concern words.Concern
 	effect  effects.Transaction
-	x       *execution.Execution // nil if the text gets no keys, and brings none above which a counter is raised
+	x       *execution.Execution // nil if the text gets no keys, and contains none above which a counter is raised
 	event   execution.Event      // what to count and report if x is nil
 	read    bool                 // the answer to the text was read, as result or as rows
 	result  driver.Result
@@ -98,8 +98,8 @@ func (b *Batch) add(q queuedText) {
 }
 
 // admit refuses an execution that cannot get its keys before the batch is sent, and
-// raises the counters above the keys that earlier texts of the batch bring. A nil batch
-// admits everything, since the text is sent alone.
+// raises the counters above the explicit keys in earlier texts of the batch. A nil
+// batch admits everything, since the text is sent alone.
 func (b *Batch) admit(ctx context.Context, x *execution.Execution) error {
 	if b == nil {
 		return nil

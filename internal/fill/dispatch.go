@@ -61,7 +61,8 @@ func noteRead(s *execution.SessionNumbers, query string, err error) {
 	}
 }
 
-// QueryPassed executes such a text as ExecPassed does, and returns its rows.
+// QueryPassed executes a text that is passed unchanged, as ExecPassed does, and returns
+// its rows.
 func (c *Conn) QueryPassed(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.Numbers.Last != nil {
 		if err := c.Numbers.Check(ctx, query); err != nil {

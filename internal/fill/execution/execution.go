@@ -61,7 +61,7 @@ type Form struct {
 	Inline    bool // the keys are literals in the text
 	Session   bool // the key is sent as LAST_INSERT_ID(key)
 	Kept      bool // the statement contains all its keys, and is sent unchanged
-	Joined    bool // the keys are drawn in its transaction
+	Joined    bool // the keys are drawn in the statement's transaction
 	FromFirst bool // the engine numbers the rows from the first key on: see engineNumbered
 	Batched   bool // the statement is sent in a batch, which finishes it
 }

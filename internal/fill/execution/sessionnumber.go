@@ -30,8 +30,9 @@ type sessionNumber struct {
 	Pooled  bool // the connection was given back to its pool since
 }
 
-// watchesNumbers reports whether reads of such a number are checked: the engine has
-// functions for them, and the policy does not allow all of them.
+// watchesNumbers reports whether reads of the engine's last number, by lastval() and
+// similar functions, are checked: the engine has such functions, and the policy does
+// not allow every read.
 func (db *Database) watchesNumbers() bool {
 	family := db.Dialect().Family
 	return (family == dialect.FamilyPostgreSQL || family == dialect.FamilyMySQL) && db.Config().SessionReads != policy.SessionReadsPass

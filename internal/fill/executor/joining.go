@@ -23,10 +23,10 @@ import (
 
 // Joining says what the keys of an execution need from its transaction.
 type Joining struct {
-	Any     bool // some keys are drawn in it
-	gapFree bool // the numbers are returned when the INSERT fails
+	Any     bool // some keys are drawn in the transaction
+	gapFree bool // the drawn numbers are returned to the counter when the INSERT fails
 	whole   bool // a row that is skipped would leave a gap
-	Latest  bool // it has to see the last committed rows
+	Latest  bool // the transaction has to see the last committed rows
 }
 
 // JoiningOf returns what the keys that an execution draws need from its transaction.

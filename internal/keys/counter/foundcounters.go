@@ -39,7 +39,7 @@ func (f *FoundCounters) grow(id int64) *atomic.Pointer[Counter] {
 		old = *all
 	}
 	if id < int64(len(old)) {
-		return old[id] // another goroutine has made it longer meanwhile
+		return old[id] // another goroutine has lengthened the slice meanwhile
 	}
 	all := make([]*atomic.Pointer[Counter], max(fewestFound, 2*id))
 	for i := copy(all, old); i < len(all); i++ {

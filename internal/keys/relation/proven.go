@@ -110,7 +110,8 @@ func (d *Drawn) Forget() {
 	d.all, d.sure = d.all[:0], false
 }
 
-// BeforeCommit records whether a Commit of the open transaction will prove its rows.
+// BeforeCommit records whether a Commit of the open transaction will prove that the
+// numbers drawn from its rows are committed.
 func (d *Drawn) BeforeCommit(g *Session) {
 	d.sure = d.losses == g.Losses && g.Tx == session.Inside && !g.Unwrapped
 }
