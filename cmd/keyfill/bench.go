@@ -31,7 +31,7 @@ type benchFlags struct {
 	asJSON, yes bool
 }
 
-// The most that a measurement may be asked for.
+// The upper limits of the flags --rows and --max-rows, --rounds, and --connections.
 const (
 	mostBenchRows        = 10_000_000
 	mostBenchRounds      = 50
@@ -99,7 +99,8 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, page.Discard()) }()
-	// The tables are dropped after an interrupt too; a second one ends the program.
+	// An interrupt ends the measurement, and its tables are still dropped. A second
+	// interrupt ends the program at once.
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
@@ -119,7 +120,7 @@ func (f *benchFlags) run(cmd *cobra.Command) (err error) {
 	return errors.Join(err, out.Flush())
 }
 
-// measure opens the database and measures all of it.
+// measure opens the database and runs the whole measurement.
 func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *bench.Report, err error) {
 	db, d, err := f.database.Connect(ctx)
 	if err != nil {
@@ -144,7 +145,7 @@ func (f *benchFlags) measure(ctx context.Context, cmd *cobra.Command) (r *bench.
 	return bench.Measure(ctx, tables, database.NewConnector(db.Driver(), dsn), &f.Options, cmd.ErrOrStderr())
 }
 
-// errNotConfirmed is returned when the user has not said yes.
+// errNotConfirmed is returned if the user does not answer yes.
 var errNotConfirmed = errors.New("nothing was measured: say --yes to measure on a database that has rows")
 
 // ask asks the user whether to measure, if a table of the database has rows.
@@ -162,9 +163,9 @@ server busy meanwhile. Go on? [y/N] `, name, terminal.Grouped(max(f.Rows, f.MaxR
 	return confirmed(cmd.InOrStdin())
 }
 
-// confirmed reads the answer.
+// confirmed reads the user's answer, and returns errNotConfirmed unless it is yes.
 func confirmed(in io.Reader) error {
-	line, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no yes
+	line, _ := bufio.NewReader(in).ReadString('\n') // without an answer the line is empty, and confirms nothing
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil
@@ -172,8 +173,9 @@ func confirmed(in io.Reader) error {
 	return errNotConfirmed
 }
 
-// benchError returns an error that may be shown. The error of a driver that has lost its
-// connection may contain the host, the user and more of the DSN.
+// benchError returns an error that may be shown: err, unless a driver has lost its
+// connection. The message of such an error may contain the host, the user and more of the
+// DSN, so that another error replaces it.
 func benchError(err error) error {
 	var ours *keyfill.Error
 	if errors.As(err, &ours) || sqlcode.Answered(err) || !sqlcode.IsNetwork(err) {

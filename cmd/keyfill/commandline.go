@@ -35,13 +35,13 @@ func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// completes lets a shell complete a flag with words.
+// completes makes the shell offer words when the user completes the value of a flag.
 func completes(cmd *cobra.Command, flag string, words ...string) {
 	// The flag is the command's own, and has no other completion: this never fails.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// addDatabase adds the flags by which a command finds its database.
+// addDatabase adds the flags that say which database a command opens.
 func addDatabase(cmd *cobra.Command, db *database.Address) {
 	addDatabaseAs(cmd, db, "sqlite, mysql, pgx, postgres, sqlserver or oracle")
 	completes(cmd, "driver", database.Drivers()...)
@@ -54,7 +54,7 @@ func addDatabaseAs(cmd *cobra.Command, db *database.Address, drivers string) {
 	cmd.Flags().StringVar(&db.Variable, "dsn-env", "", "the environment `variable` that holds the DSN")
 }
 
-// addTableKeys adds the flags by which a command finds a key column of a policy.
+// addTableKeys adds the flags that name a key column of a policy.
 func addTableKeys(cmd *cobra.Command, k *keyvalues.TableKeys) {
 	cmd.Flags().StringVar(&k.Config, "config", "", "the policy `file` of the table")
 	cmd.Flags().StringVar(&k.Dialect, "dialect", "", "the `engine`, where the policy names none")

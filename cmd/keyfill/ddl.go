@@ -49,10 +49,10 @@ application needs SELECT, INSERT and UPDATE. docs/command.md#keyfill-ddl tells m
 	return cmd
 }
 
-// scripts are what ddl writes around the statements of each engine, by dialect.
+// scripts holds, for each dialect, the text that keyfill ddl prints around its statements.
 var scripts = map[string]struct {
-	least string // the oldest server that runs them, and those by which sources reserve numbers
-	end   string // of a statement
+	least string // the oldest server that can run the statements and the queries that reserve numbers
+	end   string // the text after each statement
 
 	// A procedure contains semicolons, so that a client needs another sign for its end.
 	procedureBegin, procedureEnd, procedureAfter string

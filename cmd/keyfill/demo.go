@@ -28,7 +28,7 @@ prints the pages of 4,096 bytes that SQLite wrote, the size of the file in MB
 			if rows < 1 {
 				return usage.Errorf("--rows %d: at least one row", rows)
 			}
-			// The folder is removed after an interrupt too.
+			// The temporary folder is removed even if the user interrupts the program.
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return demo.Run(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), rows)

@@ -91,7 +91,7 @@ func (f *explainFlags) check(args []string) error {
 	return nil
 }
 
-// policy reads the policy, and joins it with the dialect of the flags or of the database.
+// policy reads the policy file, and sets its dialect from the database or from --dialect.
 func (f *explainFlags) policy(ctx context.Context) (*explainreport.Policy, error) {
 	cfg, err := loadPolicy(f.config)
 	if err != nil {

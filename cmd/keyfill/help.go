@@ -19,16 +19,16 @@ const (
 	helpHeight = 24
 )
 
-// setHelp gives a command and its subcommands one form of help. It ends with an example
-// that works when it is pasted.
+// setHelp sets how a command and its subcommands print their help: each text ends with an
+// example that works when it is pasted.
 func setHelp(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
-	cmd.Flags().Lookup("help").Hidden = true // its reader has found it
+	cmd.Flags().Lookup("help").Hidden = true // a user who reads the help knows this flag
 	if cmd.Version != "" {
 		cmd.Flags().Bool("version", false, "print the version of this program")
 	}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // an error means that the reader has gone
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), helpText(cmd)) // it fails if nothing reads the output any more
 	})
 	for _, one := range cmd.Commands() {
 		setHelp(one)

@@ -76,7 +76,8 @@ func newInspect() *cobra.Command {
 	return cmd
 }
 
-// mappingOf returns the mapping that the flags describe.
+// mappingOf returns the mapping (which makes the key of each counted number) that the flags
+// describe.
 func mappingOf(as policy.Source, bits int) (keysource.Mapping, error) {
 	fields := map[string][]string{
 		policy.KindCoprime:      {"length", "alphabet", "k", "start", "grow"},

@@ -17,8 +17,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// FirstColumn makes *column the first key of a table in the policy. If *column is empty, it
-// sets it to the name of the present first key.
+// FirstColumn moves the key column *column of a table to the first place in the policy. If
+// *column is empty, FirstColumn sets it to the name of the key that is first already.
 func FirstColumn(cfg *policy.Config, table string, column *string) error {
 	t, found := cfg.Tables[table]
 	if !found {
@@ -41,14 +41,15 @@ func FirstColumn(cfg *policy.Config, table string, column *string) error {
 		}
 		return fmt.Errorf("the policy has no key column %s of %s: name it in --column as the policy does%s", *column, table, nearest.DidYouMean(*column, names))
 	}
-	// The other keys and tables stay: a state that they share begins above their keys too.
+	// The other keys and tables stay in the policy, since a counter that they share with
+	// this key has to start above their keys too.
 	key := t.Keys[i]
 	cfg.Tables = maps.Clone(cfg.Tables)
 	cfg.Tables[table] = policy.Table{Keys: append([]policy.Key{key}, slices.Delete(slices.Clone(t.Keys), i, i+1)...)}
 	return nil
 }
 
-// Find reads the table from the catalog, and chooses how its rows are found.
+// Find reads the table from the catalog, and chooses the column that identifies its rows.
 func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Table, error) {
 	found, err := database.ReadTable(ctx, db, d, o.Table)
 	if err != nil {
@@ -62,22 +63,22 @@ func Find(ctx context.Context, db *sql.DB, d *dialect.Dialect, o *Options) (*Tab
 	return b, b.locate(ctx)
 }
 
-// engine says how to distinguish rows that no column distinguishes.
+// engine says how an engine identifies the rows of a table that has no unique column.
 type engine struct {
-	rowIDs   []string // names of an integer that each row has, unless the table is made without; columns hide them
-	physical string   // where a row stands
-	limits   bool     // an UPDATE may be limited to a number of rows, which need not be distinguished
+	rowIDs   []string // names of the integer that SQLite gives each row; a column of the same name hides it
+	physical string   // the built-in column that holds where a row is stored
+	limits   bool     // UPDATE has LIMIT, so that rows need not be identified
 }
 
-// engines are by family. The others distinguish rows by columns alone.
+// engines is by family. An engine without an entry identifies rows by unique columns alone.
 var engines = map[dialect.Family]engine{
 	dialect.FamilyMySQL:      {limits: true},
 	dialect.FamilyPostgreSQL: {physical: ctid},
 	dialect.FamilySQLite:     {rowIDs: []string{"rowid", "_rowid_", "oid"}},
 }
 
-// locate chooses locator. On SQLite it prefers the rowid, since a column there holds values
-// of any type, whatever its declaration says.
+// locate sets b.locator, the column that identifies rows. On SQLite it prefers the rowid,
+// since any other column may hold values of any type, whatever its declaration says.
 func (b *Table) locate(ctx context.Context) error {
 	e := engines[b.dialect.Family]
 	if b.locator = b.rowID(ctx, e.rowIDs); b.locator != "" {
@@ -95,7 +96,7 @@ func (b *Table) locate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if nulls == 0 { // else these rows would not be found by it
+		if nulls == 0 { // rows that hold NULL could not be found by this column
 			b.by, b.locator, b.numbers = c, column, c.Integer
 			return nil
 		}
@@ -106,8 +107,8 @@ func (b *Table) locate(ctx context.Context) error {
 	return nil
 }
 
-// rowID returns that one of the names of SQLite's rowid that no column of the table has. It is
-// empty for a table WITHOUT ROWID.
+// rowID returns a name of SQLite's rowid that is not the name of a column of the table. It
+// is empty for a table WITHOUT ROWID.
 func (b *Table) rowID(ctx context.Context, names []string) string {
 	for _, name := range names {
 		if slices.ContainsFunc(b.found.Columns, func(c catalog.Column) bool { return strings.EqualFold(c.Name, name) }) {

@@ -18,30 +18,30 @@ import (
 	"github.com/keyfill/keyfill/internal/sqlcode"
 )
 
-// Options are which rows get keys, and how fast.
+// Options select the rows that get keys, and limit how fast.
 type Options struct {
 	Table, Column string // as the policy names them
-	Batch, Rate   int    // rows that a transaction changes, and in a second at most; 0: no limit
+	Batch, Rate   int    // the most rows that one transaction changes, and that change in a second; Rate 0 is no limit
 }
 
 // Table is a table whose rows get keys.
 type Table struct {
 	options *Options
-	db      *sql.DB // by the plain driver
+	db      *sql.DB // opened with the plain driver, without keyfill
 	dialect *dialect.Dialect
-	mount   *keyfill.Mount // which makes the keys
-	name    string         // of the table, in the policy
+	mount   *keyfill.Mount // makes the keys
+	name    string         // the table's name in the policy
 
 	found      *catalog.Table
-	Column     *catalog.Column // the keys'
-	table, key string          // as they are written in SQL
+	Column     *catalog.Column // the column that gets the keys
+	table, key string          // the names of the table and the column, as SQL writes them
 
-	// locator is the column that identifies rows: the unique column by, in whose order
-	// rows are found, or a column of the engine such as ctid. It is empty if any row
-	// without a key will do: MySQL and MariaDB change one by LIMIT 1.
+	// locator is the column that identifies rows: the unique column by, in whose order the
+	// rows are found, or a built-in column such as ctid. It is empty on MySQL and MariaDB
+	// if there is none: an UPDATE with LIMIT 1 then changes any row that has no key.
 	locator string
 	by      *catalog.Column
-	numbers bool // locator holds integers, and no texts
+	numbers bool // the values of locator are integers, not texts
 
 	progress *terminal.Progress
 }
@@ -62,8 +62,8 @@ func (b *Table) Missing(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Run gives keys to the rows that have none, total of them when it begins, and returns how
-// many have got keys and how many have none now.
+// Run gives keys to the rows that have none; total is their number at the start. It returns
+// how many rows have got keys, and how many have none now.
 func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *terminal.Progress) (filled, left int, err error) {
 	b.mount, b.progress = mount, bar
 	filled, err = b.fill(ctx)
@@ -75,17 +75,17 @@ func (b *Table) Run(ctx context.Context, mount *keyfill.Mount, total int, bar *t
 	switch {
 	case err != nil:
 		return 0, 0, err
-	case filled == 0 && left >= total: // others have given no keys meanwhile
+	case filled == 0 && left >= total: // no other program has given keys meanwhile
 		return 0, 0, errNotTaken
 	}
 	return filled, left, nil
 }
 
-// passes is how often fill goes through the table: rows may be inserted before the place
-// that a pass has reached.
+// passes is how often fill goes through the table. The second pass finds rows that were
+// inserted before the place that the first one had reached.
 const passes = 2
 
-// fill gives keys to all rows that have none, and returns to how many.
+// fill gives keys to all rows that have none, and returns the number of these rows.
 func (b *Table) fill(ctx context.Context) (filled int, err error) {
 	for range passes {
 		var last any
@@ -101,7 +101,7 @@ func (b *Table) fill(ctx context.Context) (filled int, err error) {
 			if found < b.options.Batch {
 				break
 			}
-			if changed == 0 && b.locator == ctid { // the next batch would have the same rows
+			if changed == 0 && b.locator == ctid { // the next batch would find the same rows
 				return filled, errNotTaken
 			}
 			if err := b.options.pace(ctx, changed, began); err != nil {
@@ -178,7 +178,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 		}
 		changed += int(n)
 		if n == 0 && b.locator == "" {
-			rows = rows[:i] // there are no more
+			rows = rows[:i] // no row without a key is left
 			break
 		}
 	}
@@ -191,7 +191,7 @@ func (b *Table) change(ctx context.Context, last any, keys []driver.Value) (foun
 	return len(rows), changed, at, nil
 }
 
-// verifyChunk is how many keys one query counts: Oracle takes a list of 1,000.
+// verifyChunk is how many keys one query counts: Oracle accepts 1,000 values in a list.
 const verifyChunk = 500
 
 // verify returns an error unless the table has as many of the keys as rows were changed: a
@@ -244,14 +244,14 @@ func (b *Table) rows(ctx context.Context, tx *sql.Tx, last any, n int) (all []an
 		args = append(args, last)
 	}
 	if b.by != nil {
-		query.WriteString(" AND " + b.locator + " IS NOT NULL") // a row that has come meanwhile may have none
+		query.WriteString(" AND " + b.locator + " IS NOT NULL") // a row that was inserted meanwhile may have NULL here
 	}
 	if what == b.locator {
 		query.WriteString(" ORDER BY " + b.locator)
 	}
 	query.WriteString(" " + b.dialect.FirstRows(n))
 	if what != b.locator {
-		query.WriteString(" FOR UPDATE SKIP LOCKED") // a row that is changed meanwhile is elsewhere then
+		query.WriteString(" FOR UPDATE SKIP LOCKED") // an UPDATE by another transaction gives the row another ctid
 	}
 	found, err := tx.QueryContext(ctx, query.String(), args...)
 	if err != nil {

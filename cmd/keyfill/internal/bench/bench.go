@@ -1,6 +1,6 @@
-// Package bench measures which key is fastest on a database, for keyfill bench: rows in
-// tables of its own under each kind of key, and INSERTs over several connections. It
-// reports as text, JSON and a page.
+// Package bench measures, for keyfill bench, which kind of key is fastest on a database. It
+// stores rows in tables of its own under each kind of key, and sends INSERTs over several
+// connections. It reports the results as text, JSON and an HTML page.
 package bench
 
 import (
@@ -27,23 +27,23 @@ import (
 // Options select what is measured.
 type Options struct {
 	Driver      string
-	Rows        int           // that each layout stores
-	Rounds      int           // how often each is measured
-	Time        time.Duration // how long each way inserts; 0 leaves the ways out
-	MaxRows     int           // that each way stores at most
+	Rows        int           // the rows stored under each layout, which is a kind of key in one form
+	Rounds      int           // how often each layout and way is measured
+	Time        time.Duration // how long each way to make keys inserts; 0 skips the ways
+	MaxRows     int           // the most rows that each way stores
 	Connections []int
 }
 
-// Measure measures all of it, and shows on a terminal how far it has come.
+// Measure runs the whole measurement, and shows its progress on errOut.
 func Measure(ctx context.Context, tables *Scratch, connector driver.Connector, o *Options, errOut io.Writer) (*Report, error) {
-	columns, _ := measure.ColumnsOf(tables.dialect) // the command lets no other engine through
+	columns, _ := measure.ColumnsOf(tables.dialect) // never fails: the command accepts only engines that have columns here
 	b := &bench{options: o, db: tables.db, dialect: tables.dialect, connector: connector, columns: columns, tables: tables}
 	b.begin(errOut)
 	defer b.progress.End()
 	return b.run(ctx)
 }
 
-// bench is one measurement.
+// bench is one run of the measurement.
 type bench struct {
 	options   *Options
 	db        *sql.DB
@@ -56,19 +56,19 @@ type bench struct {
 	methods []measure.Method
 
 	progress *terminal.Progress
-	rowsLeft int           // that layouts have to store
-	rowsDone int           // that they have stored
-	filling  time.Duration // how long that took
-	waysLeft int           // how often a way has to be measured
-	ways     int           // how often it has been
-	inserts  time.Duration // how long that took
+	rowsLeft int           // rows that are not stored yet under the layouts
+	rowsDone int           // rows that are stored under the layouts
+	filling  time.Duration // how long it took to store rowsDone
+	waysLeft int           // how many measurements of ways remain
+	ways     int           // how many measurements of ways are done
+	inserts  time.Duration // how long the measurements of ways took
 }
 
-// identityAgain is the way identity, measured a second time: it shows how far a way differs
-// from itself.
+// identityAgain is a second measurement of the way identity, in which the engine makes the
+// key. The difference between the two shows how much of a result is chance.
 const identityAgain = "identity-again"
 
-// Methods returns the ways that are measured over several connections.
+// Methods returns the ways to make keys that are measured over several connections.
 func Methods(layouts []measure.Layout) []measure.Method {
 	methods := measure.Methods()
 	for _, l := range layouts {
@@ -84,7 +84,7 @@ func Methods(layouts []measure.Layout) []measure.Method {
 	return methods
 }
 
-// begin sets the subjects of the measurement, and begins the bar of progress.
+// begin sets which layouts and ways are measured, and starts the progress bar.
 func (b *bench) begin(out io.Writer) {
 	b.layouts = measure.Layouts()
 	if b.options.Driver == "postgres" {
@@ -98,8 +98,8 @@ func (b *bench) begin(out io.Writer) {
 	b.progress = terminal.NewProgress(out, b.options.Rounds*len(b.layouts)+b.waysLeft)
 }
 
-// show draws the progress. It estimates the remaining time from the measurements of the
-// same kind; before the first way, from Options.Time.
+// show draws the progress bar. It estimates the remaining time from the finished
+// measurements of the same kind, and from Options.Time until the first way is measured.
 func (b *bench) show(what string) {
 	all := b.options.Rounds * len(b.layouts)
 	done := b.rowsDone/b.options.Rows + b.ways
@@ -112,7 +112,7 @@ func (b *bench) show(what string) {
 	b.progress.Draw(done, left, fmt.Sprintf("%d of %d: %s", done, all+b.ways+b.waysLeft, what))
 }
 
-// run measures all of it.
+// run runs the whole measurement and returns its report.
 func (b *bench) run(ctx context.Context) (*Report, error) {
 	r := newReport(b)
 	var version string
@@ -159,7 +159,7 @@ func (b *bench) table(ctx context.Context, create func(name string) string, f fu
 	}
 	err = f(name)
 	if ctx.Err() != nil {
-		return errors.Join(err, ctx.Err()) // scratch drops the table
+		return errors.Join(err, ctx.Err()) // Scratch.Close drops the table
 	}
 	return errors.Join(err, b.tables.drop(ctx, name))
 }
@@ -175,7 +175,7 @@ func (b *bench) open(cfg *policy.Config) (db *sql.DB, err error) {
 	return db, nil
 }
 
-// fill measures a layout.
+// fill measures layout i: it stores rows under its keys and notes the result in r.
 func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 	l, rows := b.layouts[i], b.options.Rows
 	b.show(l.Name)
@@ -186,7 +186,8 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
-		// The first row is not measured: for it keyfill asks the catalog and reserves.
+		// The first row is not measured, since keyfill reads the catalog and reserves
+		// numbers for it.
 		if err := b.tables.firstRow(ctx, db, name); err != nil {
 			return err
 		}
@@ -197,7 +198,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 			b.show(l.Name)
 		}}.Run(ctx)
 		if err != nil {
-			// The rows that are missing will not be stored.
+			// The progress counts the rows that this layout does not store as stored.
 			b.rowsLeft -= rows - (b.rowsDone - before)
 			b.rowsDone = before + rows
 			return err
@@ -207,7 +208,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 		}
 		f.table, f.indexes, err = b.columns.Size(ctx, b.db, name)
 		if err != nil && ctx.Err() == nil && b.dialect.Family == dialect.FamilySQLite {
-			err = nil // an SQLite that was built without dbstat
+			err = nil // this SQLite was built without the table dbstat
 		}
 		return err
 	})
@@ -218,7 +219,7 @@ func (b *bench) fill(ctx context.Context, r *Report, i int) error {
 	return err
 }
 
-// count compares the rows of a table with the number that was stored.
+// count returns an error unless the table has want rows with different keys.
 func (b *bench) count(ctx context.Context, table string, want int64) error {
 	var rows, different int64
 	if err := b.db.QueryRowContext(ctx, "SELECT COUNT(*), COUNT(DISTINCT id) FROM "+table).Scan(&rows, &different); err != nil {
@@ -230,7 +231,7 @@ func (b *bench) count(ctx context.Context, table string, want int64) error {
 	return nil
 }
 
-// insert measures a way over a number of connections.
+// insert measures way i over a number of connections and notes the result in r.
 func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error {
 	m := b.methods[i]
 	b.show(fmt.Sprintf("%s, %d connections", m.Title, connections))
@@ -252,9 +253,9 @@ func (b *bench) insert(ctx context.Context, r *Report, i, connections int) error
 	return err
 }
 
-// inserted is the result of a way.
+// inserted is the result of measuring a way.
 type inserted struct {
-	stored  int64   // rows, with the first one of each connection
+	stored  int64   // the rows stored, including the first one of each connection
 	rate    float64 // rows a second
 	retries int64   // INSERTs that failed because of other transactions, and were sent again
 }
@@ -267,8 +268,8 @@ type inserter struct {
 	rows, retries int64
 }
 
-// insertOver inserts over a number of connections. Each has its own database handle and
-// counters, as a process has.
+// insertOver inserts over a number of connections. Each connection has its own *sql.DB and
+// its own counters, as separate processes would.
 func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, connections int) (r inserted, err error) {
 	var all []*inserter
 	defer func() {
@@ -284,7 +285,8 @@ func (b *bench) insertOver(ctx context.Context, m measure.Method, table string, 
 		}
 		one := &inserter{db: db, number: i, duplicates: m.Duplicates}
 		all = append(all, one)
-		// The first row is not measured: for it keyfill asks the catalog and reserves.
+		// The first row is not measured, since keyfill reads the catalog and reserves
+		// numbers for it.
 		if err := b.insertRow(ctx, one, query); err != nil {
 			return r, err
 		}

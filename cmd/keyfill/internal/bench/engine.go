@@ -4,20 +4,20 @@ import "github.com/keyfill/keyfill/dialect"
 
 // engine has the statements that each engine writes in its own way.
 type engine struct {
-	version string // of the engine
+	version string // returns the engine's version
 	tables  string // lists the tables of a database: the schema and the name of each
 
-	// lockTable keeps other programs from writing into the table %s, where a transaction
-	// does not, until unlockTable.
+	// lockTable keeps other programs from writing into the table %s until unlockTable. Both
+	// are empty if a transaction can do that.
 	lockTable   []string
 	unlockTable string
 
-	// lock answers 1 unless another connection has the lock of runs, which unlock gives back.
-	// They are empty where the engine has no locks by name.
+	// lock returns 1 if it got the lock that admits one run of keyfill bench at a time;
+	// unlock releases it. Both are empty if the engine has no locks by name.
 	lock, unlock string
 }
 
-// Names of the lock of runs.
+// SQL expressions for the name of the lock that admits one run of keyfill bench at a time.
 const (
 	mysqlLock    = "CONCAT('keyfill_bench_', MD5(DATABASE()))"
 	postgresLock = "hashtext('keyfill bench'), hashtext(COALESCE(current_schema(), ''))"

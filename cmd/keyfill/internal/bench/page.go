@@ -30,8 +30,8 @@ var benchPageStyle string
 
 var benchPage = template.Must(template.New("bench").Parse(benchPageText))
 
-// PageFile is the page that --html names. It is made before anything is measured, so
-// that minutes are not lost to a wrong name. nil is no page.
+// PageFile is the HTML file that --html names. It is created before anything is measured,
+// so that a wrong name fails at once. The methods of a nil PageFile do nothing.
 type PageFile struct {
 	path string
 	file *os.File
@@ -39,7 +39,7 @@ type PageFile struct {
 
 var errNoPage = errors.New("the page cannot be written: name a file in a folder that is there, and that you may write to")
 
-// NewPageFile makes the file of a page; it returns nil if path is empty.
+// NewPageFile creates the file under a temporary name; it returns nil if path is empty.
 func NewPageFile(path string) (*PageFile, error) {
 	if path == "" {
 		return nil, nil
@@ -54,7 +54,7 @@ func NewPageFile(path string) (*PageFile, error) {
 	return &PageFile{path: path, file: file}, nil
 }
 
-// Write writes the report as a page, and gives the file its name when it is whole.
+// Write writes the report as an HTML page, and renames the complete file to its own name.
 func (p *PageFile) Write(r *Report) error {
 	if p == nil {
 		return nil
@@ -66,19 +66,19 @@ func (p *PageFile) Write(r *Report) error {
 	return os.Rename(p.file.Name(), p.path)
 }
 
-// Discard removes a file that was not given its name.
+// Discard removes the temporary file, unless Write has renamed it.
 func (p *PageFile) Discard() error {
 	if p == nil {
 		return nil
 	}
-	_ = p.file.Close() // it may be closed
+	_ = p.file.Close() // Write may have closed it already
 	if err := os.Remove(p.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-// pageTable is a table of the page.
+// pageTable is a table of the HTML page.
 type pageTable struct {
 	Head []string
 	Rows [][]string
@@ -86,7 +86,7 @@ type pageTable struct {
 
 func newPageTable(rows [][]string) pageTable { return pageTable{rows[0], rows[1:]} }
 
-// writePage writes the report as a page that asks for nothing from anywhere.
+// writePage writes the report as an HTML page that loads nothing else.
 func (r *Report) writePage(file *os.File) error {
 	style := drawing.Style + drawing.SpreadStyle + benchPageStyle
 	hash := sha256.Sum256([]byte(style))
@@ -131,11 +131,11 @@ func (r *Report) writePage(file *os.File) error {
 	return benchPage.Execute(file, view)
 }
 
-// layoutLabels are the names of layouts, short enough for a drawing.
+// layoutLabels shortens the names of layouts, so that they fit into a chart.
 var layoutLabels = strings.NewReplacer("comb, the engine's layout", "comb", "comb, the layout of SQL Server", "comb of SQL Server",
 	"the engine's own, again", "engine's own, again")
 
-// spread returns a bar with a line from the lower end of an estimate to the upper one.
+// spread returns b with a line from the lower end of the estimate e to its upper end.
 func spread(b drawing.Bar, e *stats.Estimate) drawing.Bar {
 	b.Low, b.High = e.Low, e.High
 	return b
@@ -169,7 +169,8 @@ func (r *Report) sizeBars() drawing.Bars {
 	return d
 }
 
-// wayBars draws the ways with a number of connections, in the same order for each.
+// wayBars returns a chart of the ways over a number of connections. Each chart has the ways
+// in the same order.
 func (r *Report) wayBars(connections int) drawing.Bars {
 	d := drawing.Bars{Title: "Rows a second, " + connectionsText(connections), Note: "longer is better; the line is the spread\ngrey: the engine makes the key"}
 	var g drawing.Group

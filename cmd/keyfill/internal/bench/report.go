@@ -26,14 +26,14 @@ type Report struct {
 	Layouts     []*layoutLine `json:"layouts"`
 	Ways        []*wayLine    `json:"ways"`
 
-	layouts []*layoutLine // by the layouts of the bench
+	layouts []*layoutLine // in the order of bench.layouts
 }
 
-// layoutLine is the result of a layout.
+// layoutLine is the result of measuring a layout.
 type layoutLine struct {
 	Key     string          `json:"key"`
-	Seconds *stats.Estimate `json:"seconds,omitempty"` // to store the rows
-	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // of the seconds to the engine's own, in the same round
+	Seconds *stats.Estimate `json:"seconds,omitempty"` // the time to store the rows
+	Ratio   *stats.Estimate `json:"ratio,omitempty"`   // the time divided by the time of the engine's own key in the same round
 	Slows   *stats.Estimate `json:"slows,omitempty"`   // the time of the last quarter of the rows, divided by the first quarter's
 	Table   int64           `json:"table_bytes,omitempty"`
 	Indexes int64           `json:"index_bytes,omitempty"`
@@ -43,7 +43,7 @@ type layoutLine struct {
 	refusal        error
 }
 
-// filled is the result of one table.
+// filled is the result of filling one table, with the bytes of the table and its indexes.
 type filled struct {
 	measure.Filled
 	table, indexes int64
@@ -55,12 +55,12 @@ func (l *layoutLine) add(f filled) {
 	l.Table, l.Indexes = f.table, f.indexes
 }
 
-// wayLine is the result of a way over a number of connections.
+// wayLine is the result of measuring a way over a number of connections.
 type wayLine struct {
 	Way         string          `json:"way"`
 	Connections int             `json:"connections"`
 	Rate        *stats.Estimate `json:"rows_a_second,omitempty"`
-	Ratio       *stats.Estimate `json:"ratio,omitempty"` // of the rate to identity, in the same round
+	Ratio       *stats.Estimate `json:"ratio,omitempty"` // the rate divided by the rate of identity in the same round
 	Retries     int64           `json:"retries"`
 	Refused     string          `json:"refused,omitempty"`
 
@@ -92,7 +92,7 @@ func newReport(b *bench) *Report {
 	return r
 }
 
-// way returns the line of a method, by its place among the methods.
+// way returns the result of the method with index i over a number of connections.
 func (r *Report) way(i, connections int) *wayLine {
 	return r.Ways[i*len(r.Connections)+slices.Index(r.Connections, connections)]
 }
@@ -142,7 +142,8 @@ func noise(ratio *stats.Estimate) float64 {
 	return 100 * max(ratio.High-1, 1-ratio.Low)
 }
 
-// layoutVerdict returns which keys are fastest, as far as the noise lets it.
+// layoutVerdict returns a sentence that names the fastest key, and the keys that this run
+// cannot distinguish from it.
 func (r *Report) layoutVerdict() string {
 	var best *layoutLine
 	for _, l := range r.Layouts {
@@ -168,7 +169,8 @@ func (r *Report) layoutVerdict() string {
 	return text
 }
 
-// noiseVerdict returns below which difference the figures are noise.
+// noiseVerdict returns a sentence that says which differences between keys are too small to
+// mean anything.
 func (r *Report) noiseVerdict() string {
 	text := fmt.Sprintf("The engine's own key, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.",
 		noise(r.layout(measure.OwnAgain).Ratio))
@@ -178,7 +180,8 @@ func (r *Report) noiseVerdict() string {
 	return text
 }
 
-// wayNoise returns below which difference the figures of the ways are noise.
+// wayNoise returns a sentence that says which differences between ways are too small to
+// mean anything.
 func (r *Report) wayNoise() string {
 	most := 0.0
 	for _, n := range r.Connections {
@@ -187,7 +190,7 @@ func (r *Report) wayNoise() string {
 	return fmt.Sprintf("Identity, measured twice, differs from itself by up to %.0f %%: a smaller difference says nothing.", most)
 }
 
-// times returns a ratio with its spread.
+// times returns a ratio with its spread, as text.
 func times(e *stats.Estimate) string {
 	if e == nil {
 		return "-"
@@ -205,7 +208,8 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// WriteText writes tables. w keeps the first error.
+// WriteText writes the report as tables of text. It returns no error: w has to keep the
+// first one, as a bufio.Writer does.
 func (r *Report) WriteText(w io.Writer) {
 	fmt.Fprintf(w, "%s by the driver %s, %s\n\n", r.Engine, r.Driver, r.Time.Format("2006-01-02 15:04 UTC"))
 	for _, line := range slices.Concat(terminal.Wrap(r.layoutVerdict(), terminal.LineWidth), terminal.Wrap(r.noiseVerdict(), terminal.LineWidth)) {
@@ -240,7 +244,7 @@ func rounds(n int) string {
 	return fmt.Sprintf("%d rounds", n)
 }
 
-// printColumns writes rows whose cells stand under each other; the first is the head.
+// printColumns writes rows in aligned columns; the first row is the head.
 func printColumns(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {

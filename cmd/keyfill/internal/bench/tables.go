@@ -40,15 +40,16 @@ const (
 // stateTables are the tables of keyfill's store. A run creates those that are missing.
 var stateTables = []string{"keyfill_sequences", "keyfill_workers", "keyfill_series"}
 
-// scratchName is the form of the names of tables. Nothing else is dropped, whatever the
-// ledger says.
+// scratchName matches the names of the tables of all runs. A table with another name is
+// never dropped, even if the ledger names it.
 var scratchName = regexp.MustCompile(`^keyfill_bench_([0-9a-f]{16})_[0-9]+$`)
 
-// maxWait bounds how long a run cleans up after an interrupt, and how long it tries an INSERT.
+// maxWait bounds how long a run cleans up after an interrupt, and how long it retries an
+// INSERT.
 const maxWait = time.Minute
 
-// OpenScratch drops what earlier runs have left, and notes which tables of keyfill are
-// missing.
+// OpenScratch drops the tables that earlier runs have left, and notes in the ledger which
+// tables of keyfill's store are missing.
 func OpenScratch(ctx context.Context, db *sql.DB, d *dialect.Dialect) (*Scratch, error) {
 	digits := make([]byte, 8)
 	_, _ = rand.Read(digits) // it never fails
@@ -72,7 +73,7 @@ func (s *Scratch) prepare(ctx context.Context) error {
 	if err := s.exec(ctx, createLedger); err != nil {
 		return fmt.Errorf("tables cannot be created: name a user who may create them in the DSN: %w", err)
 	}
-	if err := s.note(ctx, ledger); err != nil { // the run is known, whatever it drops
+	if err := s.note(ctx, ledger); err != nil { // the ledger now shows this run, even if it creates no other table
 		return err
 	}
 	for _, table := range stateTables {
@@ -93,7 +94,7 @@ func (s *Scratch) exists(ctx context.Context, table string) bool {
 	return err == nil
 }
 
-// note writes a table into the ledger.
+// note writes the name of a table into the ledger.
 func (s *Scratch) note(ctx context.Context, table string) error {
 	return s.exec(ctx, "INSERT INTO "+ledger+" (run, table_name) VALUES (?, ?)", s.run, table)
 }
@@ -105,7 +106,7 @@ func (s *Scratch) name(ctx context.Context) (string, error) {
 	return name, s.note(ctx, name)
 }
 
-// drop drops a table and forgets it.
+// drop drops a table and deletes its name from the ledger.
 func (s *Scratch) drop(ctx context.Context, table string) error {
 	if err := s.exec(ctx, "DROP TABLE "+table); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (s *Scratch) drop(ctx context.Context, table string) error {
 	return s.exec(ctx, "DELETE FROM "+ledger+" WHERE table_name = ?", table)
 }
 
-// Close drops all tables of the run, and lets the next run begin.
+// Close drops all tables of the run, and releases the lock, so that another run can begin.
 func (s *Scratch) Close() error {
 	ctx, stop := context.WithTimeout(context.Background(), maxWait)
 	defer stop()
@@ -126,8 +127,8 @@ func (s *Scratch) Close() error {
 	return errors.Join(err, s.unlock())
 }
 
-// clean drops the tables of all runs in the ledger. No other run is at work meanwhile: see
-// [Lock].
+// clean drops the tables of all runs in the ledger. The lock of [Lock] ensures that no
+// other run is using them.
 func (s *Scratch) clean(ctx context.Context) error {
 	noted, err := s.pairs(ctx, "SELECT run, table_name FROM "+ledger)
 	if err != nil {
@@ -151,8 +152,8 @@ func (s *Scratch) clean(ctx context.Context) error {
 	return s.exec(ctx, "DROP TABLE "+ledger)
 }
 
-// exec executes a statement, which waits for the locks of others: SQLite does not wait
-// without a busy_timeout.
+// exec executes a statement, and retries it while another connection has a lock: SQLite
+// without a busy_timeout fails at once.
 func (s *Scratch) exec(ctx context.Context, query string, args ...any) error {
 	return s.execOn(ctx, s.db, query, args...)
 }
@@ -179,8 +180,8 @@ func (s *Scratch) execOn(ctx context.Context, db *sql.DB, query string, args ...
 // isRun is the form of a run's name.
 var isRun = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// cleanStates deletes the states of runs from keyfill's tables, and drops those that
-// were made for a run, unless another program keeps states there now.
+// cleanStates deletes the rows of the runs from the tables of keyfill's store, and drops
+// the tables in made, which a run has created, unless another program has rows there now.
 func (s *Scratch) cleanStates(ctx context.Context, runs, made []string) error {
 	for _, table := range stateTables {
 		if !s.exists(ctx, table) {
@@ -190,7 +191,7 @@ func (s *Scratch) cleanStates(ctx context.Context, runs, made []string) error {
 			if !isRun.MatchString(run) {
 				continue
 			}
-			// The digits are of this run alone, whatever stands around them in the name.
+			// A name that contains the digits of a run was written by that run alone.
 			if err := s.exec(ctx, "DELETE FROM "+table+" WHERE name LIKE '%keyfill_bench_"+run+"_%'"); err != nil {
 				return err
 			}
@@ -204,7 +205,7 @@ func (s *Scratch) cleanStates(ctx context.Context, runs, made []string) error {
 	return nil
 }
 
-// dropEmpty drops a table without rows.
+// dropEmpty drops a table if it has no rows.
 func (s *Scratch) dropEmpty(ctx context.Context, table string) (err error) {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
@@ -257,7 +258,7 @@ func (s *Scratch) Used(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// pairs returns the rows of a query with two texts.
+// pairs returns the rows of a query that has two columns of text.
 func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err error) {
 	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
@@ -277,7 +278,8 @@ func (s *Scratch) pairs(ctx context.Context, query string) (all [][2]string, err
 // errBusy is returned when another run has the lock.
 var errBusy = errors.New("another keyfill bench is at work on this database: wait for its end")
 
-// Lock keeps other runs from the database until unlock is called, or the process is killed.
+// Lock keeps other runs of keyfill bench from the database until unlock is called, or the
+// process is killed.
 func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() error, err error) {
 	e := engines[d.Family]
 	if e.lock == "" {
@@ -295,8 +297,9 @@ func Lock(ctx context.Context, db *sql.DB, d *dialect.Dialect) (unlock func() er
 		return nil, errors.Join(errBusy, conn.Close())
 	}
 	return func() error {
-		// The server releases the lock of a closed connection too, but a while later: the
-		// next run could find it held. The pool does not get the connection back.
+		// If only the connection were closed, the server would release the lock a while
+		// later, and the next run could fail. The connection is closed as well, and not
+		// returned to the pool.
 		ctx, stop := context.WithTimeout(context.Background(), maxWait)
 		defer stop()
 		_, _ = conn.ExecContext(ctx, e.unlock)

@@ -46,12 +46,12 @@ func (a *Address) DataSource() (dsn string, d *dialect.Dialect, err error) {
 	return dsn, d, nil
 }
 
-// unknown returns the error of a driver that is not known.
+// unknown returns the error for a driver name that is not known.
 func (a *Address) unknown() error {
 	return usage.Errorf("say --driver, one of %s", strings.Join(Drivers(), ", "))
 }
 
-// misread returns the error of a DSN that the driver cannot read.
+// misread returns the error for a DSN that the driver cannot read.
 func (a *Address) misread() error {
 	return usage.Errorf("the driver %s cannot read the DSN: write it as that driver's documentation says", a.Driver)
 }
@@ -94,9 +94,9 @@ func (a *Address) Connect(ctx context.Context) (*sql.DB, *dialect.Dialect, error
 	return db, d, nil
 }
 
-// closing closes db and returns err, because of which it is not used.
+// closing closes db and returns err, the reason why db is not used.
 func closing(db *sql.DB, err error) error {
-	_ = db.Close() // the error before is the cause of any that follows
+	_ = db.Close() // its error would only follow from err
 	return err
 }
 
@@ -113,7 +113,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driv
 
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// OpenDriver returns the driver and the facts about it, and opens no database.
+// OpenDriver returns the driver and the facts about it. It opens no database.
 func (a *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
 	if DialectOf(a.Driver) == nil {
 		return nil, drivers.Facts{}, a.unknown()
@@ -130,13 +130,13 @@ func (a *Address) OpenDriver() (driver.Driver, drivers.Facts, error) {
 	return d, facts, nil
 }
 
-// UnreadError returns the error of a DSN that the driver cannot read.
+// UnreadError returns the error for a DSN that the driver cannot read.
 func (a *Address) UnreadError() error {
 	return fmt.Errorf("the driver %s cannot read the DSN: mend it (what the driver says is left out, since it may repeat the DSN)", a.Driver)
 }
 
-// OpenFilled opens a database of the command's own through keyfill: $KEYFILL_MODE does not
-// apply to it, and nothing is logged.
+// OpenFilled opens a database through keyfill for the command itself: $KEYFILL_MODE does
+// not apply to it, and nothing is logged.
 func OpenFilled(c driver.Connector, cfg *policy.Config) (*sql.DB, error) {
 	db, err := keyfill.OpenDB(c, keyfill.Options{Policy: cfg, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

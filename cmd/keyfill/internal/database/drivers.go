@@ -1,6 +1,6 @@
 package database
 
-// The drivers that commands open databases with: those that keyfill knows.
+// These imports register the drivers with which commands open databases.
 import (
 	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
@@ -18,7 +18,7 @@ var known = []struct {
 	dialect func() *dialect.Dialect
 }{
 	{"sqlite", dialect.SQLite},
-	{"mysql", dialect.MySQL}, // or MariaDB, which the server's version shows
+	{"mysql", dialect.MySQL}, // or MariaDB: the server's version shows which
 	{"pgx", dialect.PostgreSQL},
 	{"postgres", dialect.PostgreSQL},
 	{"sqlserver", dialect.SQLServer},

@@ -13,8 +13,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// DialectFor returns the dialect of the database, which is noted in a policy that names
-// none.
+// DialectFor returns the dialect of the database, and sets it in a policy that names no
+// dialect.
 func (a *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.Dialect, error) {
 	db, d, err := a.Open(ctx)
 	if err != nil {
@@ -27,8 +27,9 @@ func (a *Address) DialectFor(ctx context.Context, cfg *policy.Config) (*dialect.
 	return d, db.Close()
 }
 
-// Explainer returns what explains statements on the database, by a policy that names its
-// dialect. Nothing is executed but questions, which the driver would ask too.
+// Explainer returns an explainer that explains statements on the database; cfg has to name
+// the dialect. It executes only the queries that keyfill would send first, never the
+// statements.
 func (a *Address) Explainer(ctx context.Context, cfg *policy.Config) (explain.OnDatabase, error) {
 	db, _, err := a.Connect(ctx)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// errNoFile means that a database of SQLite is not there. SQLite would make an empty one,
-// in which every table is missing.
+// errNoFile is returned if the file of a SQLite database does not exist. SQLite would
+// create an empty database, in which every table is missing.
 var errNoFile = errors.New("the DSN names a file that is not there: correct it, or make the database first")
 
-// CheckFile fails where a DSN names a file of SQLite that is not there.
+// CheckFile returns an error if a DSN names a SQLite file that does not exist.
 func CheckFile(driver, dsn string) error {
 	if driver != "sqlite" {
 		return nil
@@ -28,8 +28,8 @@ func CheckFile(driver, dsn string) error {
 	return nil
 }
 
-// sqliteFile returns the file that a DSN names for modernc.org/sqlite; empty for a
-// database in memory, and if the file is not known.
+// sqliteFile returns the file that a DSN names for modernc.org/sqlite. It is empty for a
+// database in memory, and if the file cannot be known.
 func sqliteFile(dsn string) string {
 	path, query, _ := strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(query)
@@ -54,7 +54,7 @@ func sqliteFile(dsn string) string {
 	return path
 }
 
-// FileDSN returns the DSN of a file. It has to be a URL: a path may hold ? or %.
+// FileDSN returns the DSN of a SQLite file. It is a URL, since a path may contain ? or %.
 func FileDSN(path string, pragmas ...string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {

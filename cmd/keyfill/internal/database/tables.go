@@ -11,8 +11,9 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// SplitName reads the name of a table as a policy has it: table or schema.table, in the
-// quotes of SQL where a part needs them. The parts come folded.
+// SplitName splits the name of a table as a policy writes it: table or schema.table, in the
+// quotes of SQL where a part needs them. The returned parts are in the case in which the
+// engine compares names.
 func SplitName(d *dialect.Dialect, written string) (schema, table string, err error) {
 	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{written: {Column: "id"}}}
 	p, err := cfg.Compile(d)
@@ -22,8 +23,8 @@ func SplitName(d *dialect.Dialect, written string) (schema, table string, err er
 	return p.ParseName(written)
 }
 
-// ReadTable reads the catalog's facts about a table, written as in a policy. The error
-// of a table that is not there names the nearest ones.
+// ReadTable reads the catalog's facts about a table, whose name is written as in a policy.
+// If there is no such table, the error suggests similar names.
 func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written string) (*catalog.Table, error) {
 	schema, table, err := SplitName(d, written)
 	if err != nil {
@@ -40,17 +41,17 @@ func ReadTable(ctx context.Context, db *sql.DB, d *dialect.Dialect, written stri
 	}
 	all, listErr := catalog.List(ctx, d, q, schemas)
 	if listErr != nil {
-		return nil, err // which is more specific
+		return nil, err // err is more specific than listErr
 	}
 	return nil, fmt.Errorf("%w%s", err, nearest.DidYouMean(written, all.Names()))
 }
 
-// ColumnOf returns a column of a table by its name as in a policy. remedy continues the
-// error of a column that is not there.
+// ColumnOf returns a column of a table by its name in the policy. If there is no such
+// column, remedy ends the error's text.
 func ColumnOf(d *dialect.Dialect, t *catalog.Table, written, remedy string) (*catalog.Column, error) {
 	folded := d.Fold(written, false)
 	if _, name, err := SplitName(d, written); err == nil && name != written {
-		folded = d.Fold(name, true) // it was folded, or in quotes
+		folded = d.Fold(name, true) // the name is as SplitName folded it, or was in quotes
 	}
 	if c := t.Column(d, folded); c != nil {
 		return c, nil

@@ -26,17 +26,18 @@ CREATE TABLE events    (id TEXT PRIMARY KEY, kind TEXT, note TEXT);
 CREATE TABLE devices   (id BLOB PRIMARY KEY, label TEXT);
 `
 
-// statement is one INSERT of the application.
+// statement is one INSERT of the demo's application.
 type statement struct {
 	title string
 	table string
 	query string
 	args  []any
-	rows  int  // that it would store
-	gives bool // it gives rows back: it is sent by Query
+	rows  int  // how many rows it would store
+	gives bool // it returns rows, so it is sent by Query
 }
 
-// statements are the application's, in the order in which it sends them.
+// statements are the INSERTs of the demo's application, in the order in which it sends
+// them.
 var statements = []statement{
 	{
 		title: "One row",
@@ -83,7 +84,7 @@ var statements = []statement{
 // application is a program with a database that it reaches through keyfill.
 type application struct {
 	db    *sql.DB
-	wire  *recorder // below keyfill
+	wire  *recorder // records what keyfill sends to the driver
 	plain *sql.DB   // the same file without keyfill
 }
 
@@ -122,9 +123,9 @@ type performed struct {
 	refusal  error     // the error that the application got instead
 }
 
-// perform executes a statement as an application does, and looks at both ends.
-// The error comes from looking at the table; the statement's own error is the
-// refusal.
+// perform executes a statement as an application does, and returns what was sent, returned
+// and stored. Its error comes from reading the table; an error of the statement is in the
+// field refusal.
 func (a *application) perform(ctx context.Context, s statement) (performed, error) {
 	done := performed{statement: s}
 	var last int64
@@ -184,7 +185,7 @@ func literal(v any) string {
 	case nil:
 		return "NULL"
 	case string:
-		return "'" + v + "'" // the demo's own, without quotes in them
+		return "'" + v + "'" // the texts of the demo contain no quotes
 	case []byte:
 		return fmt.Sprintf("x'%x'", v)
 	}

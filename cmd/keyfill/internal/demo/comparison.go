@@ -21,8 +21,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// How all contenders are measured: the settings that servers on SQLite mostly
-// have, and the page cache that SQLite has by default.
+// comparisonPragmas are the settings of SQLite under which all contenders are measured:
+// those that servers mostly use, and SQLite's default page cache.
 var comparisonPragmas = []string{"journal_mode(WAL)", "synchronous(NORMAL)", "cache_size(-2000)"}
 
 const (
@@ -39,12 +39,12 @@ application, of v7 by keyfill on the way. "×" is the ratio to INTEGER.
 `
 )
 
-// contender is one way to key the rows.
+// contender is one kind of key in the comparison.
 type contender struct {
 	name   string
 	column string // the type of the key column
 	query  string
-	own    func() any // makes the application's own key; nil when it has none
+	own    func() any // makes a key in the application; nil if the application makes none
 	open   func(driver.Connector) (*sql.DB, error)
 }
 
@@ -53,7 +53,7 @@ const (
 	keyedInsert = "INSERT INTO orders (id, customer, total, note) VALUES (?, ?, ?, ?)"
 )
 
-// The places of the contenders in the comparison.
+// The indexes of the contenders in the comparison.
 const (
 	byInteger = iota
 	byV4
@@ -102,8 +102,8 @@ func openKeyed(l dialect.Layout) func(driver.Connector) (*sql.DB, error) {
 // measurement holds the time and the space that the rows took.
 type measurement struct {
 	time  time.Duration
-	bytes int64 // of the file
-	pages int   // that SQLite wrote
+	bytes int64 // the size of the file
+	pages int   // pages that SQLite wrote
 }
 
 // compare measures all contenders and prints the results.
@@ -112,7 +112,7 @@ func compare(ctx context.Context, w *bufio.Writer, p *terminal.Progress, folder 
 	title(w, "What the order of keys costs")
 	fmt.Fprintf(w, comparisonIntro, terminal.Grouped(rows), terminal.Grouped(batch))
 	fmt.Fprintf(w, "  %-34s%14s%7s%11s%7s%9s%7s\n", "key", "pages written", "×", "file", "×", "time", "×")
-	if err := w.Flush(); err != nil { // measuring takes its time
+	if err := w.Flush(); err != nil { // the measurement takes a while
 		return err
 	}
 	var found []measurement
@@ -156,7 +156,8 @@ func conclusion(found []measurement, rows int) string {
 	return text
 }
 
-// measure stores the rows in a new file. It calls show with the number of stored rows.
+// measure stores the rows in a new file. It calls show with the number of rows stored so
+// far.
 func (c contender) measure(ctx context.Context, path string, rows int, show func(done int)) (m measurement, err error) {
 	connector, err := sqlite.NewConnector(database.FileDSN(path, comparisonPragmas...))
 	if err != nil {
@@ -166,7 +167,7 @@ func (c contender) measure(ctx context.Context, path string, rows int, show func
 	if err != nil {
 		return m, err
 	}
-	db.SetMaxOpenConns(1) // the one whose pages are counted
+	db.SetMaxOpenConns(1) // pagesWritten counts the pages of one connection
 	_, err = db.ExecContext(ctx, "CREATE TABLE orders (id "+c.column+
 		" PRIMARY KEY, customer TEXT NOT NULL, total INTEGER NOT NULL, note TEXT NOT NULL)")
 	if err != nil {
@@ -177,7 +178,7 @@ func (c contender) measure(ctx context.Context, path string, rows int, show func
 	if err == nil {
 		m.pages, err = pagesWritten(ctx, db)
 	}
-	err = errors.Join(err, db.Close()) // moves the rest of the log into the file
+	err = errors.Join(err, db.Close()) // Close moves the rest of the write-ahead log into the file
 	m.time = time.Since(start)
 	if err != nil {
 		return m, err
@@ -192,8 +193,8 @@ func (c contender) measure(ctx context.Context, path string, rows int, show func
 
 func (c contender) store(ctx context.Context, db *sql.DB, rows int, show func(done int)) error {
 	for first := 0; first < rows; first += batch {
-		// Once a transaction, and not by passing ctx on: the driver would start
-		// a goroutine for each row.
+		// The context is checked once in each transaction. If the statements had it, the
+		// driver would start a goroutine for each row.
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -205,7 +206,7 @@ func (c contender) store(ctx context.Context, db *sql.DB, rows int, show func(do
 	return nil
 }
 
-// transaction stores the rows from first to before end.
+// transaction stores the rows from first to end-1 in one transaction.
 func (c contender) transaction(db *sql.DB, first, end int) (err error) {
 	tx, err := db.Begin()
 	if err != nil {
@@ -234,7 +235,7 @@ func (c contender) transaction(db *sql.DB, first, end int) (err error) {
 	return tx.Commit()
 }
 
-// pagesWritten returns how many pages the only connection of db has written.
+// pagesWritten returns how many pages were written over db, which has a single connection.
 func pagesWritten(ctx context.Context, db *sql.DB) (n int, err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -251,5 +252,5 @@ func pagesWritten(ctx context.Context, db *sql.DB) (n int, err error) {
 	return n, errors.Join(err, conn.Close())
 }
 
-// ratio returns a in units of b.
+// ratio returns a divided by b, or by 1 if b is smaller.
 func ratio[N ~int | ~int64](a, b N) float64 { return float64(a) / float64(max(b, 1)) }

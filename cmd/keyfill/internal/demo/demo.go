@@ -15,8 +15,8 @@ import (
 	"github.com/keyfill/keyfill/cmd/keyfill/internal/terminal"
 )
 
-// Run runs the whole demo in a temporary folder. errOut shows how far the comparison
-// has come, of so many rows under each kind of key.
+// Run runs the whole demo in a temporary folder. The comparison stores the given number of
+// rows under each kind of key, and shows its progress on errOut.
 func Run(ctx context.Context, out, errOut io.Writer, rows int) (err error) {
 	w, p := bufio.NewWriter(out), terminal.NewProgress(errOut, rows*len(contenders))
 	folder, err := os.MkdirTemp("", "keyfill-demo-")
@@ -35,11 +35,11 @@ func Run(ctx context.Context, out, errOut io.Writer, rows int) (err error) {
 	return compare(ctx, w, p, folder, rows)
 }
 
-// showApplication prints the setting, then each statement as it is executed.
+// showApplication prints the tables and the policy, then each statement as it is executed.
 func showApplication(ctx context.Context, w *bufio.Writer, app *application) error {
 	title(w, "What keyfill does to INSERTs")
 	fmt.Fprint(w, "The tables:\n\n", indent(schema), "\n")
-	_, policy, _ := strings.Cut(demoPolicy, "\n") // without the line for editors
+	_, policy, _ := strings.Cut(demoPolicy, "\n") // without the first line, which is for editors
 	fmt.Fprint(w, "The policy, which says which columns are keys and what makes them:\n\n", indent(policy), "\n")
 	fmt.Fprint(w, `"Written" is what the application passes to database/sql: SQL and arguments.
 "Sent" is what reached the SQLite driver, noted below keyfill. "Stored" is what

@@ -5,8 +5,8 @@ import (
 	"database/sql/driver"
 )
 
-// recorder is a connector that stands between keyfill and the SQLite driver and
-// notes what reaches the driver. It serves one goroutine.
+// recorder is a connector between keyfill and the SQLite driver: it records the statements
+// that reach the driver. Only one goroutine may use it.
 type recorder struct {
 	driver.Connector
 	messages []message
@@ -34,8 +34,8 @@ func (r *recorder) note(query string, args []driver.NamedValue) {
 	r.messages = append(r.messages, m)
 }
 
-// recordedConn has the methods that the demo uses and none of the driver's others: the
-// statements of its application are neither prepared nor in a transaction.
+// recordedConn has only those methods of a driver's connection that the demo uses: its
+// application prepares no statements and begins no transactions.
 type recordedConn struct {
 	driver.Conn
 	recorder *recorder

@@ -13,7 +13,8 @@ import (
 // labelWidth is the width of the labels of a transcript.
 const labelWidth = 10
 
-// printPerformed prints a statement from the application to the table and back.
+// printPerformed prints a statement as the application wrote it, as it was sent, and the
+// rows that it returned and stored.
 func printPerformed(w *bufio.Writer, number int, p performed) {
 	fmt.Fprintf(w, "%d. %s\n\n", number, p.title)
 	block(w, "written", messageLines(message{p.query, p.args}, p.rows))

@@ -14,8 +14,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// insertTarget returns the table of the first INSERT of a text, as the text writes it. It is
-// empty if the text has no INSERT, or defines or permits something.
+// insertTarget returns the table of the first INSERT of a text, as the text writes it. It
+// is empty if the text has no INSERT, or is a statement such as CREATE TRIGGER or GRANT.
 func (p *Policy) insertTarget(text string) string {
 	if words.Concerns(p.dialect, text)&words.ConcernsInsert == 0 {
 		return ""
@@ -50,7 +50,7 @@ func (p *Policy) insertTarget(text string) string {
 	return name
 }
 
-// siblings are the two engines that one driver speaks to.
+// siblings maps MySQL to MariaDB and the reverse: the same driver serves both engines.
 var siblings = map[string]*dialect.Dialect{"mysql": dialect.MariaDB(), "mariadb": dialect.MySQL()}
 
 // siblingOf returns an explainer for MariaDB if the policy is for MySQL, and for MySQL if it
@@ -69,8 +69,8 @@ func siblingOf(cfg *policy.Config) explain.Explainer {
 	return explain.By(c)
 }
 
-// onSibling returns a hint if the sibling of the engine does not refuse a text, and an
-// empty text if it does.
+// onSibling returns a hint if the other engine of MySQL and MariaDB does not refuse a text,
+// and an empty text if that engine refuses it too.
 func (p *Policy) onSibling(text string) string {
 	if p.sibling == nil {
 		return ""
@@ -83,7 +83,8 @@ func (p *Policy) onSibling(text string) string {
 	return fmt.Sprintf("on %s the outcome is %s: if that is the server, say the dialect %s", d.Title, ex.Action, d.Name)
 }
 
-// isDefinition reports whether a word begins a statement that defines or permits something.
+// isDefinition reports whether a word begins a statement that defines something or grants a
+// right, such as CREATE TABLE.
 func isDefinition(word string) bool {
 	switch strings.ToLower(word) {
 	case "create", "alter", "drop", "grant", "revoke", "comment":
@@ -102,9 +103,9 @@ func (p *Policy) isModifier(word string) bool {
 	return false
 }
 
-// near returns a hint for a table whose INSERTs are passed: the entry of the policy whose name
-// differs in case, in the schema or in one letter. It is empty if there is no such entry, or
-// if the policy has the table.
+// near returns a hint for a table that the policy does not have: the entry of the policy
+// whose name differs in case, in the schema or in one letter. It is empty if there is no
+// such entry, or if the policy has the table.
 func (p *Policy) near(written string) string {
 	schema, table, err := p.rules.ParseName(written)
 	if err != nil || p.rules.Match(schema, table) != nil {

@@ -38,7 +38,7 @@ type inputStatement struct {
 	file string
 	line int
 	text string
-	log  bool // the text is from a log, and holds what users have sent
+	log  bool // the text is from a log, and may hold users' data
 }
 
 // where returns the place of a statement.
@@ -68,7 +68,7 @@ func (i *input) size() (total int64) {
 	return total
 }
 
-// statements returns the statements of all files. An error is the last that comes.
+// statements yields the statements of all files. It stops after an error.
 func (i *input) statements() iter.Seq2[inputStatement, error] {
 	return func(yield func(inputStatement, error) bool) {
 		for _, name := range i.files {
@@ -79,7 +79,7 @@ func (i *input) statements() iter.Seq2[inputStatement, error] {
 	}
 }
 
-// file yields the statements of a file, and reports whether to go on.
+// file yields the statements of a file, and reports whether to read the next file.
 func (i *input) file(name string, yield func(inputStatement, error) bool) bool {
 	source := i.stdin
 	if name != standardInput {
@@ -122,7 +122,7 @@ func (i *input) file(name string, yield func(inputStatement, error) bool) bool {
 	return true
 }
 
-// opened returns a reader of the text of a file, and its format.
+// opened returns a reader of the text of a file, and the file's format.
 func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err error) {
 	if r, err = plainText(&countingReader{source, &i.read}); err != nil || i.format != "" {
 		return r, i.format, err
@@ -137,7 +137,7 @@ func (i *input) opened(source io.Reader) (r *bufio.Reader, format string, err er
 	return r, string(sqllog.Detect(head)), nil
 }
 
-// writers are the servers that write logs of each format.
+// writers holds the engine whose servers write logs of each format.
 var writers = map[sqllog.Format]struct {
 	dialect *dialect.Dialect
 	title   string
@@ -149,8 +149,8 @@ var writers = map[sqllog.Format]struct {
 	sqllog.Slow:    {dialect.MySQL(), "MySQL or MariaDB"},
 }
 
-// speaks returns an error if a server of another engine writes logs of the format. A
-// string of that engine may be a name in the dialect, and would be shown.
+// speaks returns an error if only servers of another engine write logs of the format: a
+// string of that engine may be a name in the policy's dialect, and would not be masked.
 func (i *input) speaks(format string) error {
 	writer, isLog := writers[sqllog.Format(format)]
 	if !isLog || writer.dialect.SharesFamily(i.dialect) {
@@ -159,7 +159,7 @@ func (i *input) speaks(format string) error {
 	return fmt.Errorf("a log of the format %s is of %s, and the dialect is %s: take the policy of that server, or say the right --format", format, writer.title, i.dialect.Name)
 }
 
-// headSize is how many bytes of an input are looked at for its format.
+// headSize is how many bytes of an input are read to detect its format.
 const headSize = 64 << 10
 
 // plainText returns a reader of the text of a file. It unpacks a file that gzip has
@@ -202,7 +202,7 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// argumentInput returns the statements of an argument: the whole of it, as it would be sent.
+// argumentInput yields the whole argument as one statement, as it would be sent.
 func argumentInput(text string) iter.Seq2[inputStatement, error] {
 	return func(yield func(inputStatement, error) bool) {
 		if strings.TrimSpace(text) != "" {

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// SQL may hold any bytes. encoding/json turns bytes that are not UTF-8 into
-// U+FFFD, so that the text sent would not be the text received. These two
-// functions let it through: a raw byte as it is, and an escaped half of a
-// surrogate pair, as Python writes an undecodable byte, as the three bytes of
-// that code point and back.
+// SQL may hold any bytes. encoding/json turns bytes that are not UTF-8 into U+FFFD, so that
+// the text sent would differ from the text received. The functions of this file keep such
+// bytes: a raw byte stays as it is, and an escaped half of a surrogate pair, as Python
+// writes a byte that it cannot decode, is read as the three bytes of that code point, and
+// written back from them.
 
 // jsonUnquote returns the text of a string of valid JSON, quotes included.
 func jsonUnquote(raw []byte) string {
@@ -68,12 +68,12 @@ func indexBackslash(b []byte) int {
 
 // hex4 returns the number that four hexadecimal digits write.
 func hex4(b []byte) rune {
-	n, _ := strconv.ParseUint(string(b[:4]), 16, 16) // checked with the line
+	n, _ := strconv.ParseUint(string(b[:4]), 16, 16) // json.Unmarshal has checked the digits
 	return rune(n)
 }
 
-// appendCodePoint appends the UTF-8 form of a code point, be it half of a
-// surrogate pair.
+// appendCodePoint appends the UTF-8 form of a code point, even if it is half of a surrogate
+// pair.
 func appendCodePoint(b []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(b, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)

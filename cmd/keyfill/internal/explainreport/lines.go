@@ -12,8 +12,8 @@ import (
 	"github.com/keyfill/keyfill/internal/explain"
 )
 
-// lineBuffer is the size of the buffers of input and output; longer lines are
-// put together from several.
+// lineBuffer is the size of the buffers of input and output. A longer line is joined from
+// several reads.
 const lineBuffer = 1 << 16
 
 // answerLines answers each line of in. It writes the answers before it waits for more input,
@@ -29,7 +29,7 @@ func answerLines(x explain.Explainer, in io.Reader, out io.Writer) error {
 type lines struct {
 	r      *bufio.Reader
 	w      *bufio.Writer
-	number int // of the line, from 1
+	number int // the number of the line, from 1
 	line   []byte
 	answer []byte
 	fields map[string]json.RawMessage
@@ -84,11 +84,12 @@ func (l *lines) next() error {
 
 var errNotRequest = errors.New(`want a JSON object {"id":...,"sql":"..."}`)
 
-// request returns the parts of the line. The error does not repeat the line.
+// request parses the line and returns its id and its query. The error does not repeat the
+// line.
 func (l *lines) request() (id json.RawMessage, query string, err error) {
 	clear(l.fields)
-	// A map and not a struct: the names of fields have to match exactly, as an
-	// unknown field "SQL" is ignored like any other.
+	// A map and not a struct: encoding/json would store a field "SQL" in the field "sql" of
+	// a struct, but an unknown field is ignored.
 	if err := json.Unmarshal(l.line, &l.fields); err != nil || l.fields == nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
@@ -107,8 +108,8 @@ func (l *lines) request() (id json.RawMessage, query string, err error) {
 	return id, jsonUnquote(text), nil
 }
 
-// appendAnswer appends the line for an explanation. encoding/json would do, but
-// for bytes that are not UTF-8, which it replaces.
+// appendAnswer appends the line that answers a request. It does not use encoding/json,
+// which replaces bytes that are not UTF-8.
 func appendAnswer(b []byte, id json.RawMessage, ex *explain.Explanation) []byte {
 	b = append(b, `{"id":`...)
 	b = append(b, id...)

@@ -7,9 +7,10 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/scan"
 )
 
-// maskedText returns a statement without what users have written into it: strings and
-// numbers are '…' and 0, comments are left out, and so is all from a string on that has
-// no end. Names of tables and columns stay. On MySQL and MariaDB "…" is a string.
+// maskedText returns a statement without the values that users have written into it.
+// Strings and numbers become '…' and 0; comments are left out, and so is a string that is
+// not closed, with all that follows. Names of tables and columns stay. On MySQL and MariaDB
+// "…" is a string.
 func maskedText(d *dialect.Dialect, text string) string {
 	var b strings.Builder
 	for at := 0; at < len(text); {
@@ -27,7 +28,7 @@ func maskedText(d *dialect.Dialect, text string) string {
 			b.WriteString(piece)
 		case scan.Word:
 			if piece[0] >= '0' && piece[0] <= '9' {
-				piece = "0" // a number of a form that this engine has not
+				piece = "0" // a number in a form that this engine does not have
 			}
 			b.WriteString(piece)
 		default:

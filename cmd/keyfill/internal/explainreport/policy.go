@@ -19,14 +19,14 @@ var Actions = []string{plans.Refuse.String(), plans.Keep.String(), plans.Fill.St
 type Policy struct {
 	explainer explain.Explainer
 	dialect   *dialect.Dialect
-	tables    []string // the names of the policy, as it has them
+	tables    []string // the names of tables, as the policy writes them
 	rules     *policy.Policy
 	sibling   explain.Explainer // for MariaDB if the policy is for MySQL, and for MySQL if it is for MariaDB; nil with a database
 	Close     func()            // closes the connections to the database
 }
 
-// NewPolicy returns a policy for a dialect. If the address names a database, it explains
-// statements on that; the caller has to call Close.
+// NewPolicy returns a policy for a dialect. If the address names a database, statements are
+// explained on that database, and the caller has to call Close.
 func NewPolicy(ctx context.Context, cfg *policy.Config, d *dialect.Dialect, database *database.Address) (*Policy, error) {
 	rules, err := cfg.Compile(d)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewPolicy(ctx context.Context, cfg *policy.Config, d *dialect.Dialect, data
 		if err != nil {
 			return nil, err
 		}
-		p.explainer, p.Close = x, func() { _ = x.Close() } // nothing was written that could fail now
+		p.explainer, p.Close = x, func() { _ = x.Close() } // nothing was written, so an error of Close loses nothing
 	}
 	for name := range cfg.Tables {
 		p.tables = append(p.tables, name)

@@ -19,11 +19,11 @@ import (
 // Options select the statements to explain, and the form of the output.
 type Options struct {
 	Arguments []string // one statement, or none where files are read
-	Files     []string // "-" is standard input, which is read where there are none
-	Format    string   // of the files, empty if they show it
+	Files     []string // "-" is standard input, which is also read if Files and Arguments are empty
+	Format    string   // the format of the files; if it is empty, it is detected
 	JSON      bool
 	Literals  bool  // the strings and numbers of a log are shown
-	Summary   *bool // whether statements are counted by group; nil: the statements of a log are
+	Summary   *bool // whether to print counts and not the statements; if nil, only a log is counted
 	In        io.Reader
 	Out       io.Writer
 	ErrOut    io.Writer // shows the progress
@@ -77,17 +77,18 @@ type explanations struct {
 	out      *bufio.Writer
 	colours  terminal.Colours
 	summary  *Summary
-	alone    bool // there is no other statement
+	alone    bool // the statement is an argument, and the only one
 
-	counts bool // the summary is printed, and no statement
+	counts bool // the counts are printed, and not the statements
 	n      int
-	first  inputStatement // which waits until there is a second
+	first  inputStatement // kept until there is a second statement
 	became explain.Explanation
 	answer []byte
 }
 
-// all explains all statements. Where summary is nil, the statements of a log are counted,
-// and a script's are printed, as all are in JSON.
+// all explains all statements, and prints or counts them as summary says. If summary is
+// nil, the statements of a log are counted, and others are printed; in JSON, all are
+// printed.
 func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary *bool, progress func(n int)) error {
 	for one, err := range statements {
 		if err != nil {
@@ -116,11 +117,11 @@ func (r *explanations) all(statements iter.Seq2[inputStatement, error], summary 
 	return nil
 }
 
-// progressEvery is after how many statements the progress is shown at most.
+// progressEvery is the number of statements after which the progress is shown again.
 const progressEvery = 512
 
-// show prints a statement. As text, it keeps the first until there is a second one, and
-// prints of several those that concern the policy.
+// show prints a statement. As text, it keeps the first statement until there is a second
+// one: of several statements, it prints only those that concern the policy.
 func (r *explanations) show(one *inputStatement, ex *explain.Explanation) error {
 	if r.asJSON {
 		r.answer = appendFileAnswer(r.answer[:0], one, r.shown(one, ex), r.summary.hint(one.text, ex))
@@ -148,7 +149,8 @@ func (r *explanations) shown(one *inputStatement, ex *explain.Explanation) *expl
 	return &masked
 }
 
-// block prints one of several statements, after its place.
+// block prints one of several statements below its file and line, unless the policy does
+// not concern it.
 func (r *explanations) block(one *inputStatement, ex *explain.Explanation) {
 	hint := r.summary.hint(one.text, ex)
 	if ex.Action == plans.Pass.String() && hint == "" {
@@ -168,7 +170,7 @@ func (r *explanations) print(one *inputStatement, ex *explain.Explanation, hint 
 	printer{r.out, r.colours}.print(one.text, at, r.shown(one, ex), hint)
 }
 
-// finish prints the only statement, the summary, or the counts.
+// finish prints the statement if it was the only one, otherwise the counts.
 func (r *explanations) finish(named bool) error {
 	switch {
 	case r.n == 0 && !named:

@@ -14,11 +14,11 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// The summary is bounded whatever the input is.
+// These limits bound the memory of a summary for any input.
 const (
-	maxGroups   = 1000  // of tables, outcomes and reasons
-	maxShapes   = 10000 // of statements, over all groups
-	maxExamples = 3     // of a group
+	maxGroups   = 1000  // groups, which are combinations of table, outcome and reason
+	maxShapes   = 10000 // shapes of statements, over all groups
+	maxExamples = 3     // examples of a group
 	maxHints    = 1000  // names of tables that hints are kept for
 )
 
@@ -43,7 +43,7 @@ type group struct {
 	more       bool // there are more shapes than were kept
 }
 
-// shape is the statements that differ in their values alone.
+// shape counts the statements that differ only in their values.
 type shape struct {
 	statements int
 	first      inputStatement
@@ -53,7 +53,7 @@ func newSummary(p *Policy) *Summary {
 	return &Summary{policy: p, groups: map[groupKey]*group{}, hints: map[string]string{}, total: map[string]int{}}
 }
 
-// add counts a statement, or each INSERT of several.
+// add counts a statement, or each INSERT of a statement that has several.
 func (s *Summary) add(one *inputStatement, ex *explain.Explanation) {
 	s.total[ex.Action]++
 	if len(ex.Inserts) == 0 {
@@ -82,7 +82,7 @@ func (s *Summary) count(one *inputStatement, key groupKey) {
 			if key.action == plans.Refuse.String() {
 				hint = s.policy.onSibling(one.text)
 			}
-			key.table = strings.Clone(key.table) // which may be a piece of a long text
+			key.table = strings.Clone(key.table) // key.table may be part of a long text, and would keep all of it in memory
 			g = &group{groupKey: key, hint: hint, shapes: map[string]*shape{}}
 			s.groups[key] = g
 		}
@@ -149,7 +149,7 @@ func (c countingExplainer) Explain(query string) (explain.Explanation, error) {
 	return ex, err
 }
 
-// Fails returns an error if a statement had one of the outcomes.
+// Fails returns an error if a statement had one of the outcomes in failOn.
 func (s *Summary) Fails(failOn []string) error {
 	var found []string
 	for _, action := range Actions {
@@ -179,7 +179,8 @@ func (s *Summary) line() string {
 	return text
 }
 
-// sorted returns the groups, the gravest outcome first, and of one the most statements.
+// sorted returns the groups in the order of their outcomes, the most serious first; of the
+// same outcome, the group with the most statements is first.
 func (s *Summary) sorted() []*group {
 	var all []*group
 	for _, g := range s.groups {
@@ -217,7 +218,7 @@ func (s *Summary) print(w *bufio.Writer, c terminal.Colours, literals bool) erro
 		if name == "" {
 			name = "other statements"
 		}
-		// The colour of a word has no width.
+		// The width is computed from the plain word: the codes for its colour take no room.
 		fmt.Fprintf(w, "%s%s %s  %s", c.Paint(terminal.ActionColours[g.action], g.action), strings.Repeat(" ", len("refuse")-len(g.action)), name, terminal.Count(g.statements, "statement"))
 		switch n := len(g.shapes); {
 		case g.more:

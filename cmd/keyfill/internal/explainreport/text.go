@@ -10,7 +10,7 @@ import (
 	"github.com/keyfill/keyfill/internal/rewrite/plans"
 )
 
-// maxPlaces is how many places of keys the readable form names.
+// maxPlaces is how many places of keys among the arguments the text form lists at most.
 const maxPlaces = 8
 
 // printer prints explanations for people. Its writer keeps the first error until it is
@@ -88,7 +88,8 @@ func (p printer) facts(query string, at *inputStatement, in explain.Insert, ex *
 	}
 }
 
-// unfilled reports whether the policy lets a statement go that is refused for a reason.
+// unfilled reports whether, for the reason, the policy sends a statement without a key and
+// does not refuse it.
 func unfilled(reason string) bool { return strings.HasPrefix(reason, "unfilled: ") }
 
 // meaning returns a sentence about the action.
@@ -142,8 +143,8 @@ func places(ex *explain.Explanation, number int) string {
 	return b.String()
 }
 
-// positionIn returns where a byte stands in a text; columns count bytes. If the text
-// stands in a file, it is the file's line.
+// positionIn returns the line and column of a byte of a text; columns count bytes. If the
+// text is from a file, it returns the file's name and the line in it.
 func positionIn(query string, offset int, at *inputStatement) string {
 	before := query[:min(max(offset, 0), len(query))]
 	line, column := strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n')

@@ -12,12 +12,12 @@ import (
 )
 
 // TellCode writes into the comments of a policy what the INSERTs in the source of an
-// application say: which tables get no key from them today, and which INSERTs would be
-// refused. It judges lines that wait for a decision as if they were entries.
+// application show: which tables get no key from them today, and which INSERTs would be
+// refused. An entry that is commented out, until the user decides, counts like any other.
 func TellCode(ctx context.Context, first *draft.Draft, patterns []string) error {
 	cfg, err := policy.Parse([]byte(first.Candidates()))
 	if err != nil {
-		return err // a fault of keyfill: each line was read before
+		return err // a bug in keyfill: each line was parsed before
 	}
 	judge, err := vet.NewJudge(cfg)
 	if err != nil {
@@ -54,7 +54,7 @@ func TellCode(ctx context.Context, first *draft.Draft, patterns []string) error 
 	return nil
 }
 
-// writtenNames returns how the policy writes each table, by the name that outcomes have.
+// writtenNames maps the names of tables in outcomes to the names that the policy writes.
 func writtenNames(cfg *policy.Config) (map[string]string, error) {
 	d, err := dialect.ByName(cfg.Dialect)
 	if err != nil {
@@ -71,8 +71,8 @@ func writtenNames(cfg *policy.Config) (map[string]string, error) {
 	return names, nil
 }
 
-// codeNote returns a sentence on which code makes the keys of a table, as far as its
-// INSERTs show.
+// codeNote returns a sentence that says how many INSERTs into a table have a key, as far as
+// the code shows.
 func codeNote(actions map[string]int) string {
 	all := 0
 	for _, n := range actions {

@@ -24,8 +24,8 @@ import (
 type Input struct {
 	Database database.Address
 	Scripts  []string // files of SQL
-	Dialect  string   // of the scripts
-	Schemas  []string // of the database, besides the current one
+	Dialect  string   // the dialect of the scripts
+	Schemas  []string // schemas of the database besides the current one
 }
 
 // Draft returns the policy for the database, or for the scripts.
@@ -48,7 +48,7 @@ func (f *Input) Draft(ctx context.Context) (*draft.Draft, error) {
 	return f.draftDatabase(ctx, db, d, dsn)
 }
 
-// draftDatabase returns the policy for a database, which it closes.
+// draftDatabase returns the policy for the database db, and closes db.
 func (f *Input) draftDatabase(ctx context.Context, db *sql.DB, d *dialect.Dialect, dsn string) (*draft.Draft, error) {
 	q := catalog.DB(db)
 	if d.Grammar.TableCase {
@@ -100,15 +100,15 @@ func (f *Input) folded(d *dialect.Dialect) []string {
 	return all
 }
 
-// compareDraft compares the policy with the database through look, and writes the findings
-// into its comments. It turns entries with an error into comments, and compares again until
-// there is none.
+// compareDraft compares the policy with the database by calling look, and writes the
+// findings into the policy's comments. It comments out entries that have an error, and
+// repeats both until no entry has one.
 func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	remarks := first.Remarks
 	for {
 		cfg, err := policy.Parse([]byte(first.Text()))
 		if err != nil {
-			return err // a fault of keyfill: each entry was read before
+			return err // a bug in keyfill: each entry was parsed before
 		}
 		findings, err := look(cfg)
 		if err != nil {
@@ -124,7 +124,7 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 				withdrawn = true
 			case one.Line > 0 && first.Note(one.Line, note):
 			case one.Rule == "no-rule" && first.Names(one.Table):
-				// The text describes it.
+				// The policy's comments describe this table already.
 			default:
 				first.Remarks = append(first.Remarks, note)
 			}
@@ -135,8 +135,8 @@ func compareDraft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.F
 	}
 }
 
-// compareLeft compares the lines in comments with the database too, so that each comment says
-// what has to be done before its line becomes an entry.
+// compareLeft compares the entries that are commented out with the database too, so that
+// their comments say what has to be done before they can be used.
 func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Finding, error)) error {
 	text := first.Left()
 	if text == "" {
@@ -144,7 +144,7 @@ func compareLeft(first *draft.Draft, look func(cfg *policy.Config) ([]keyfill.Fi
 	}
 	cfg, err := policy.Parse([]byte(text))
 	if err != nil {
-		return err // a fault of keyfill: each line was read before
+		return err // a bug in keyfill: each line was parsed before
 	}
 	findings, err := look(cfg)
 	for _, one := range findings {

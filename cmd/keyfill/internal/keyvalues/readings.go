@@ -16,13 +16,13 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// inspectedKey is a key with its possible readings.
+// inspectedKey is a key with the ways in which it can be read.
 type inspectedKey struct {
 	Key      string    `json:"key"`
 	Readings []reading `json:"readings"`
 }
 
-// reading is a keysource.Reading in words.
+// reading is a keysource.Reading (one way to read a key) in the form that is printed.
 type reading struct {
 	Kind   string `json:"kind"`
 	Layout string `json:"layout,omitempty"`
@@ -31,7 +31,7 @@ type reading struct {
 	Random string `json:"random,omitempty"`
 
 	Bits     int    `json:"bits,omitempty"`
-	Worker   *int64 `json:"worker,omitempty"` // nil where there is none: 0 is a number
+	Worker   *int64 `json:"worker,omitempty"` // nil if the key has no worker number, since 0 is one
 	Sequence *int64 `json:"sequence,omitempty"`
 
 	Length  int    `json:"length,omitempty"`
@@ -41,8 +41,9 @@ type reading struct {
 	Number int64 `json:"number,omitempty"`
 }
 
-// InspectAll reads all keys; the error names the arguments that are no keys. It
-// does not repeat them, since such an argument may be a secret that slipped in.
+// InspectAll reads all keys. Its error gives the positions of the arguments that are not
+// keys. It does not repeat them, since an argument may be a secret that was passed by
+// mistake.
 func InspectAll(texts []string, inspect func(string) ([]keysource.Reading, error)) ([]inspectedKey, error) {
 	var (
 		keys []inspectedKey
