@@ -46,8 +46,8 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// The commands are many and each has flags and help of its own; cobra gives
-// them one form, which package flag leaves to the program.
+// There are many commands, each with flags and a help text. cobra treats all of them alike,
+// which package flag would leave to this program.
 
 func main() {
 	// If the reader of the output leaves early, writing fails instead of ending the
@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	case err == nil:
 		return 0
 	case errors.Is(err, syscall.EPIPE):
-		return exitError // the reader has seen enough
+		return exitError // the reader of the output has closed it
 	case errors.As(err, &misused):
 		fmt.Fprintf(errOut, "%s %v\nSee \"%s --help\".\n", name, err, cmd.CommandPath())
 		return exitUsage
@@ -85,7 +85,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	return exitError
 }
 
-// anchored returns the text of an error with its section of docs/errors.md at the end.
+// anchored returns the text of an error, which ends with the section of docs/errors.md
+// about it.
 func anchored(err error) string {
 	text := strings.TrimPrefix(err.Error(), "keyfill: ")
 	if anchor.Marked(text) != "" || errors.Is(err, errFound) || errors.Is(err, errVet) {
@@ -103,7 +104,7 @@ func newRoot() *cobra.Command {
 		Version:           versionText(),
 		Args:              arguments(cobra.NoArgs),
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours has a shorter help
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // newCompletion has a shorter help
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// loadPolicy reads a policy file. If file is empty, it reads the one that the environment
-// names.
+// loadPolicy reads a policy file. If file is empty, it reads the policy that the
+// environment names.
 func loadPolicy(file string) (*policy.Config, error) {
 	if file == "" {
 		return policy.FromEnvironment()
@@ -17,8 +17,8 @@ func loadPolicy(file string) (*policy.Config, error) {
 	return policy.Load(file)
 }
 
-// joinDialect sets the dialect of a policy that names none to the one of the command line,
-// which may be empty, and returns the dialect of the policy.
+// joinDialect sets the dialect of a policy that names none to name, which is from the
+// command line and may be empty. It returns the dialect of the policy.
 func joinDialect(cfg *policy.Config, name string) (*dialect.Dialect, error) {
 	if name == "" && cfg.Dialect == "" {
 		return nil, usage.Errorf("the policy names no dialect: say --dialect, one of %s", dialect.Names())

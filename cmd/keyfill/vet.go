@@ -120,7 +120,8 @@ func (f *vetFlags) run(cmd *cobra.Command, patterns []string) error {
 	return nil
 }
 
-// judge returns the judge for a policy, and the database that it asks, if there is one.
+// judge returns the judge (which decides about INSERTs) for a policy, and the database that
+// it asks, if there is one.
 func (f *vetFlags) judge(ctx context.Context, cfg *policy.Config) (*vet.Judge, *vetreport.AskedDatabase, error) {
 	server, err := vet.ParseServer(f.server)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// TableKeys names a key column: the policy, and the database in which its source counts.
+// TableKeys names a key column: the policy that has it, and the database that its source
+// uses.
 type TableKeys struct {
 	Config, Dialect, Column string
 	Database                database.Address
@@ -94,10 +95,11 @@ func (k *TableKeys) Generate(ctx context.Context, out, errOut io.Writer, table s
 	return k.reserve(ctx, out, errOut, cfg, table, n)
 }
 
-// maxReserved is how many keys are asked of a mount at a time: see keyfill.Mount.Keys.
+// maxReserved is how many keys one call of keyfill.Mount.Keys is asked for at most.
 const maxReserved = 1000
 
-// reserve prints keys that it reserves in the state of the source, as any process does.
+// reserve prints keys that it reserves with the source's counter in the database, as any
+// process with keyfill does.
 func (k *TableKeys) reserve(ctx context.Context, out, errOut io.Writer, cfg *policy.Config, table string, n int) (err error) {
 	if k.Column != "" {
 		return usage.Errorf("a source that counts gives keys of the first key column: leave --column out")

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// beside returns the steps to a sequence of another name. It begins above the old one, whose
-// processes go on inserting, and sets the last number of the old one itself, so that nothing
-// has to be run beforehand.
+// beside returns the steps that replace a column's sequence by one of another name. The new
+// sequence begins above the old one, whose processes go on inserting, and sets the last
+// number of the old one itself, so that no statement has to be run first.
 func beside(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:

@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// change returns the steps from one source of a column to another, by way of the engine's own
-// counter: two sources of keyfill never number the column at the same time, and no process
-// has to stop. If the engine cannot number the column beside keyfill, all processes stop
-// using it first.
+// change returns the steps from one source of a column to another. The engine numbers the
+// column in between: two sources of keyfill never number it at the same time, and no
+// process has to stop. If the engine cannot number the column beside keyfill, all processes
+// stop using keyfill first.
 func change(f *figures) ([]Step, error) {
 	if f.Name != "" {
 		return beside(f)
@@ -31,8 +31,8 @@ func change(f *figures) ([]Step, error) {
 	return append(steps, next), nil
 }
 
-// policyNative returns the table's entry in the policy with the column's own sequence as the
-// source.
+// policyNative returns the table's entry in the policy with a source that draws from the
+// column's own sequence (kind: native).
 func (f *figures) policyNative() string {
 	key := fmt.Sprintf("{column: %s, %ssource: {kind: native}}", catalog.YAMLString(f.keyWritten), f.maxBits())
 	if f.entry != nil {
@@ -41,10 +41,10 @@ func (f *figures) policyNative() string {
 	return catalog.YAMLString(f.written) + ": " + key
 }
 
-// unbind returns the step after which no row of keyfill_sequences names the column. It keeps
-// the row of a state that numbers other columns too, without the column: if the row were
-// deleted, the processes of these columns would begin it again, below what others have
-// reserved.
+// unbind returns the step after which no row of keyfill_sequences names the column. A row
+// whose counter numbers other columns too is kept, without the column: if the row were
+// deleted, processes would create it again for these columns, and it would begin below
+// numbers that others have reserved.
 //
 // If the step runs late, it keeps the row of the new source, which begins above the numbers
 // of the engine even if it has the name of the old one.

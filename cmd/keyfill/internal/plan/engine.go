@@ -8,38 +8,39 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// engine has what the steps say for one engine. In its SQL stand {table} and {key} for the
-// table and its key as SQL writes them, {schema}, {name} and {column} for their names as
-// strings, and {new} for the column that a plan adds.
+// engine holds the SQL and the texts of the steps for one engine. In its SQL {table} and
+// {key} stand for the table and its key as SQL writes them, {schema}, {name} and {column}
+// for their names as strings, and {new} for the column that a plan adds.
 type engine struct {
-	// sequences reports whether a column which the engine numbers draws from a sequence,
-	// of which a native source can draw too.
+	// sequences reports whether the engine numbers columns from sequences, from which a
+	// source of the kind native can draw too.
 	sequences bool
 
-	widen     string // makes the key one of 64 bits; empty if it holds them always; {definition} is what MODIFY repeats
-	widened   string // what else to expect then
-	referring string // finds the foreign keys that refer to the key
+	widen     string // gives the key 64 bits; empty if every integer column has them; {definition} is what MODIFY repeats
+	widened   string // what else to expect when widen runs
+	referring string // the query for the foreign keys that refer to the key
 
 	add     string // adds a column that may be NULL
 	uuid    string // the type of a column of UUIDs
-	notNull string // lets no row be without the new column; empty if a column cannot be changed so
+	notNull string // makes the new column NOT NULL; empty if the engine cannot do that
 	index   string // makes a unique index {index} of the new column; {index schema} and {bare table} are for SQLite
 
-	// A table with partitions whose columns are not in the index gets another one: of each
-	// partition {part}, or of the whole table and not unique.
+	// If a table is partitioned by columns that the index lacks, it gets another index: a
+	// unique one of each partition {part}, or one of the whole table that is not unique.
 	partIndex, looseIndex string
 
-	otherIndex string // what to expect of it
+	otherIndex string // what to expect of partIndex or looseIndex
 
-	// prepare reads what the other statements have to repeat; nil: nothing.
+	// prepare reads what the other statements have to repeat, such as the definition of a
+	// column; nil if there is nothing to read.
 	prepare func(ctx context.Context, f *figures, db *sql.DB) error
 
-	// raise completes the step after which the next number of the engine's counter is to, or a
-	// greater one, unless it has passed latest: see figures.raise.
+	// raise completes the step that raises the next number of the engine's counter to to or
+	// above, unless the counter has passed latest: see figures.raise.
 	raise func(f *figures, s *Step, latest, to int64)
 
-	// numberAgain completes the step after which the engine numbers a column that exists; nil:
-	// it cannot.
+	// numberAgain completes the step that makes the engine number an existing column; nil
+	// if the engine cannot.
 	numberAgain func(f *figures, s *Step, to int64)
 }
 
@@ -63,7 +64,7 @@ var (
 		add:        "ALTER TABLE {table} ADD COLUMN {new} {uuid} NULL",
 		uuid:       "uuid",
 		notNull:    "ALTER TABLE {table} ALTER COLUMN {new} SET NOT NULL",
-		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // INSERTs go on
+		index:      "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {table} ({new})", // CONCURRENTLY: INSERTs go on meanwhile
 		partIndex:  "CREATE UNIQUE INDEX CONCURRENTLY {index} ON {part} ({new})",
 		otherIndex: " PostgreSQL makes no unique index over partitions without their columns: each partition has one of its own, and each new one needs one.",
 		raise:      raisePostgreSQL, numberAgain: numberAgainPostgreSQL,
@@ -80,7 +81,7 @@ var (
 		add:       "ALTER TABLE {table} ADD {new} {uuid} NULL",
 		uuid:      "uniqueidentifier",
 		notNull:   "ALTER TABLE {table} ALTER COLUMN {new} {uuid} NOT NULL",
-		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // it takes one NULL only
+		index:     "CREATE UNIQUE INDEX {index} ON {table} ({new}) WHERE {new} IS NOT NULL", // without WHERE, a unique index accepts only one NULL
 		raise:     raiseSQLServer,
 	}
 	oracle = &engine{
@@ -94,14 +95,14 @@ var (
 	}
 )
 
-// engines are by family.
+// engines holds the engines by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: mysql, dialect.FamilyPostgreSQL: postgres, dialect.FamilySQLite: sqlite,
 	dialect.FamilySQLServer: sqlserver, dialect.FamilyOracle: oracle,
 }
 
-// sql returns a text of the engine with the names of the table and its key, and with pairs of
-// a further name in braces and what stands for it.
+// sql returns a text of the engine in which the names in braces are replaced: {table},
+// {key} and so on, and the further names in pairs, each followed by its replacement.
 func (f *figures) sql(text string, pairs ...string) string {
 	names := append(pairs,
 		"{table}", f.table, "{key}", f.key, "{table name}", f.literal(f.table),

@@ -14,12 +14,12 @@ import (
 	"github.com/keyfill/keyfill/policy"
 )
 
-// entry is the entry of a table in a policy file, as it stands there: a plan with the
-// file repeats all of it, except the plan's changes.
+// entry is the entry of a table in a policy file, as the file has it: a plan for that file
+// repeats all of it, except the plan's changes.
 type entry struct {
 	dialect *dialect.Dialect
 	node    *yaml.Node            // a mapping
-	sources map[string]*yaml.Node // of the file, by name
+	sources map[string]*yaml.Node // the named sources of the file
 }
 
 // readEntry returns the entry for a table, nil where no file is named or the file has none.
@@ -64,8 +64,8 @@ func readEntry(d *dialect.Dialect, file, table string) (*entry, error) {
 	return e, nil
 }
 
-// keyOf returns the mapping in an entry that names a column, nil where none does. The
-// policy was read before, so that the mapping is there as it should be.
+// keyOf returns the mapping in an entry that names a column, nil if there is none. The
+// policy was parsed before, so that the mapping has the expected form.
 func (e *entry) keyOf(entry *yaml.Node, column string) *yaml.Node {
 	keys := []*yaml.Node{entry}
 	if list := fieldOf(entry, "keys"); list != nil {
@@ -86,8 +86,8 @@ func (e *entry) isAlone(entry *yaml.Node) bool {
 	return list == nil || len(list.Content) == 1 && fieldOf(entry, "column") == nil
 }
 
-// with returns the entry with fields set in the source of a column, which is a sequence then.
-// If the entry does not have the column, it gets the key new.
+// with returns the text of the entry with fields set in the source of a column; the source
+// is a sequence then. If the entry does not have the column, it gets the key new.
 func (e *entry) with(column, fields, new string) string {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
@@ -101,7 +101,7 @@ func (e *entry) with(column, fields, new string) string {
 		setField(source, set.Content[i].Value, set.Content[i+1])
 	}
 	if fieldOf(set, "below") != nil {
-		removeField(source, "exclusive") // one of the two: the engine numbers the column too
+		removeField(source, "exclusive") // below and exclusive exclude each other, since the engine numbers the column too
 	}
 	if fieldOf(set, "exclusive") != nil {
 		removeField(source, "below")
@@ -118,8 +118,8 @@ func (e *entry) with(column, fields, new string) string {
 	return flowText(entry)
 }
 
-// from returns the entry with another source of a column. If the entry does not have the
-// column, it gets the key new.
+// from returns the text of the entry with another source for a column. If the entry does
+// not have the column, it gets the key new.
 func (e *entry) from(column, source, new string) string {
 	entry := cloneNode(e.node)
 	if key := e.keyOf(entry, column); key != nil {
@@ -130,8 +130,8 @@ func (e *entry) from(column, source, new string) string {
 	return flowText(entry)
 }
 
-// off returns the entry that leaves a column to the engine: the column's source is identity
-// if the table has other keys; if it has this key alone, the mode is off.
+// off returns the text of an entry that leaves a column to the engine: the column's source
+// is identity if the table has other keys; if it has this key alone, the mode is off.
 func (e *entry) off(column string) (text string, alone bool) {
 	entry := cloneNode(e.node)
 	key := e.keyOf(entry, column)
@@ -146,7 +146,7 @@ func (e *entry) off(column string) (text string, alone bool) {
 		return flowText(entry), true
 	}
 	for _, name := range []string{"layout", "max_bits", "last_insert_id", "fill"} {
-		if name != "fill" || key != entry { // the table's own fill counts for the other keys
+		if name != "fill" || key != entry { // a fill: of the whole table counts for its other keys
 			removeField(key, name)
 		}
 	}
@@ -154,8 +154,9 @@ func (e *entry) off(column string) (text string, alone bool) {
 	return flowText(entry), false
 }
 
-// sourceOf returns the source of a key as a mapping in place, whose state keeps its name. It
-// replaces a source that is not a sequence by a sequence.
+// sourceOf returns the source of a key as a mapping within the entry. It gives a named
+// source the same name: there, so that the same counter is used, and replaces a source that
+// is not a sequence by a sequence.
 func (e *entry) sourceOf(key *yaml.Node) *yaml.Node {
 	source, name := fieldOf(key, "source"), ""
 	if source != nil && source.Kind == yaml.ScalarNode {
@@ -203,7 +204,7 @@ func fieldOf(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// setField sets the value of a name in a mapping, at its place or at the end.
+// setField replaces the value of a name in a mapping, or adds the name at the end.
 func setField(mapping *yaml.Node, name string, value *yaml.Node) {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
@@ -224,8 +225,8 @@ func removeField(mapping *yaml.Node, name string) {
 	}
 }
 
-// stringNode returns a text as a node, in quotes where other readers of YAML would not
-// take it for a text.
+// stringNode returns a text as a node. It is quoted if a YAML parser could take it for
+// another type.
 func stringNode(text string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text}
 	if catalog.YAMLString(text) != text {
@@ -234,7 +235,7 @@ func stringNode(text string) *yaml.Node {
 	return n
 }
 
-// parseNode returns a mapping that keyfill has written.
+// parseNode parses a mapping that keyfill has written itself.
 func parseNode(text string) *yaml.Node {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {

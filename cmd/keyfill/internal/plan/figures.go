@@ -17,7 +17,7 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// figures holds the input of a plan: a table as it is now.
+// figures holds the facts that a plan is made from: a table as it is now, and the policy.
 type figures struct {
 	Options
 	dialect *dialect.Dialect
@@ -26,23 +26,23 @@ type figures struct {
 	column  *catalog.Column
 	ref     store.Column
 
-	table, key string // as they are written in SQL
-	written    string // the table as the policy has it, and as --table does
-	keyWritten string // the column likewise
+	table, key string // the names of the table and its key, as SQL writes them
+	written    string // the table's name as the policy writes it, with a schema if --table has one
+	keyWritten string // the column's name as the policy writes it
 
-	definition *catalog.ColumnDefinition // of the column, on MySQL and MariaDB
-	split      catalog.Partitioning      // of the table
+	definition *catalog.ColumnDefinition // the column's definition, on MySQL and MariaDB
+	split      catalog.Partitioning      // how the table is partitioned
 
 	greatest  int64 // the greatest key, 0 in an empty table
 	counter   keycolumn.Counter
 	cached    int64  // numbers that sessions may hold in advance
-	room      int64  // the greatest integer that the column holds
-	numbering        // what keyfill has noted of the column
-	entry     *entry // of the table in the policy file, nil where none is known
-	end       int64  // where the plan lets the numbers of the engine begin, 0 where it has no counter
+	room      int64  // the greatest integer that fits into the column
+	numbering        // the rows of keyfill_sequences about the column
+	entry     *entry // the table's entry in the policy file, nil if it is not known
+	end       int64  // the first number that the plan leaves to the engine, 0 if the engine has no counter
 }
 
-// defaultGap is how far a counter is raised where the column has room.
+// defaultGap is by how much a counter is raised if the column has room for that.
 const defaultGap = 1_000_000_000
 
 // readFigures reads the facts about a table that the plans need.
@@ -117,7 +117,7 @@ func (f *figures) write() error {
 	return nil
 }
 
-// prepare reads what the statements of the engine have to repeat.
+// prepare reads what the engine's statements have to repeat, such as a column's definition.
 func (f *figures) prepare(ctx context.Context, db *sql.DB) error {
 	if f.engine.prepare == nil {
 		return nil
@@ -125,8 +125,8 @@ func (f *figures) prepare(ctx context.Context, db *sql.DB) error {
 	return f.engine.prepare(ctx, f, db)
 }
 
-// readDefinition reads the definition of the column of MySQL and MariaDB, on a connection
-// whose sql_mode hides nothing of it.
+// readDefinition reads the definition of the column on MySQL and MariaDB, on a connection
+// whose sql_mode lets the server show all of it.
 func readDefinition(ctx context.Context, f *figures, db *sql.DB) error {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -147,7 +147,8 @@ func readDefinition(ctx context.Context, f *figures, db *sql.DB) error {
 	return err
 }
 
-// keyColumn returns the column of a name, or the one that the engine numbers.
+// keyColumn returns the column with that name. If the name is empty, it returns the column
+// that the engine numbers.
 func (f *figures) keyColumn(name string) (*catalog.Column, error) {
 	if name != "" {
 		return database.ColumnOf(f.dialect, f.found, name, " in --column")
@@ -162,8 +163,8 @@ func (f *figures) keyColumn(name string) (*catalog.Column, error) {
 	return &f.found.Columns[i], nil
 }
 
-// used returns a number above all that are stored, that the counter has given, and that
-// a state has reserved.
+// used returns a number above all stored keys, above the numbers that the engine's counter
+// has given, and above all numbers that keyfill has reserved.
 func (f *figures) used() int64 {
 	used := max(f.greatest+min(1, math.MaxInt64-f.greatest), f.counter.Next, 1)
 	for _, s := range f.states {
@@ -172,8 +173,8 @@ func (f *figures) used() int64 {
 	return used
 }
 
-// keyBits returns max_bits of the column in the policy: the widest integer that it holds, 0
-// if it holds none.
+// keyBits returns the value of max_bits for the column in the policy: the widest integer
+// that it holds, 0 if it holds none.
 func (f *figures) keyBits() int {
 	for _, bits := range []int{63, 53, 31} {
 		if f.column.Bits >= bits {

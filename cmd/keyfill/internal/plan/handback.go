@@ -25,8 +25,9 @@ func handback(f *figures) ([]Step, error) {
 }
 
 // handbackSteps returns the steps after which the engine numbers a column again, and sets
-// end. The engine's counter begins a gap above every number that keyfill has reserved, never
-// at the greatest key: processes with keyfill hold blocks and go on for a while.
+// f.end. The engine's counter begins a gap above every number that keyfill has reserved,
+// not at the greatest key, since processes with keyfill hold reserved numbers and go on for
+// a while.
 func (f *figures) handbackSteps() ([]Step, error) {
 	if !f.column.Integer {
 		return nil, fmt.Errorf("%s is %s, and the engine numbers integer columns: add a column", f.ref, f.column.Type)
@@ -52,7 +53,7 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	if f.lowest > 0 {
 		end = min(end, f.lowest)
 	}
-	isFirst := false // the policy comes before the counter
+	isFirst := false // the step with the policy comes before the step that changes the counter
 	switch above := end - f.reserved(); {
 	case f.counter.Next > 0 && above >= (to-from)/10:
 		to = end
@@ -64,8 +65,8 @@ func (f *figures) handbackSteps() ([]Step, error) {
 	case f.column.Identity != "":
 		steps = append(steps, f.raise(to-1, to))
 	default:
-		// As soon as the engine numbers the column, a process that starts with a policy
-		// without below: is refused.
+		// As soon as the engine numbers the column, keyfill refuses to start in a process
+		// whose policy lacks below:.
 		isFirst = true
 		s, err := f.numberAgain(to)
 		if err != nil {
@@ -109,7 +110,8 @@ func (f *figures) policyOff() (title, text string) {
 	return "Let one process after the other leave the column to the engine, by this policy, by which keyfill goes on filling the other keys.", text
 }
 
-// giveBelow returns the step after which processes with keyfill stay below the counter.
+// giveBelow returns the step after which processes with keyfill use only numbers below the
+// engine's counter.
 func (f *figures) giveBelow(to int64) Step {
 	return Step{
 		Title:  "Give this policy to all processes with keyfill whose policy has no below: yet. They stay below the numbers of the engine.",
@@ -117,7 +119,7 @@ func (f *figures) giveBelow(to int64) Step {
 	}
 }
 
-// keepStates returns the steps that leave the states where they are.
+// keepStates returns the steps that keep the rows of keyfill's counters.
 func (f *figures) keepStates() (steps []Step) {
 	for _, s := range f.states {
 		steps = append(steps, Step{
@@ -133,7 +135,7 @@ func (f *figures) keepStates() (steps []Step) {
 }
 
 // handbackNative returns the steps for a column whose keys a native source draws from a
-// sequence of the engine, which is always ahead of them.
+// sequence of the engine. Such a sequence is always above the stored keys.
 func (f *figures) handbackNative() ([]Step, error) {
 	schema, name, _ := strings.Cut(f.native, ".")
 	sequence := f.dialect.QuoteIdent(schema) + "." + f.dialect.QuoteIdent(name)
@@ -185,8 +187,9 @@ func (f *figures) handbackRowID() []Step {
 	}}
 }
 
-// isRaisable reports whether a step can raise what numbers the column: its own counter, or a
-// sequence of PostgreSQL. On other engines the sequence of a default is not known.
+// isRaisable reports whether a step can raise what numbers the column: the column's own
+// counter, or a sequence of PostgreSQL. On other engines it is not known from which
+// sequence a default draws.
 func (f *figures) isRaisable() bool {
 	if f.engine.sequences {
 		return f.counter.Sequence != ""
@@ -194,10 +197,11 @@ func (f *figures) isRaisable() bool {
 	return f.column.Identity != "nextval default"
 }
 
-// policyBelow returns the policy of the processes with keyfill while they are replaced.
+// policyBelow returns the policy for the processes with keyfill until they have been
+// replaced.
 func (f *figures) policyBelow(to int64) string {
 	if f.dialect.UnreadCounter {
-		return f.policy("exclusive: true") // there is no below without the counter
+		return f.policy("exclusive: true") // below: needs a counter that can be read
 	}
 	return f.policy(fmt.Sprintf("below: %d", to))
 }
@@ -213,8 +217,9 @@ func (f *figures) numberAgain(to int64) (Step, error) {
 	return s, nil
 }
 
-// numberAgainMySQL: without the mode the server would give a new number to a row whose key is 0.
-// Without the condition the statements would lower a counter that was raised since.
+// numberAgainMySQL completes the step for MySQL and MariaDB. Without NO_AUTO_VALUE_ON_ZERO
+// the server would give a new number to a row whose key is 0. Without the condition the
+// statements would lower a counter that was raised since.
 func numberAgainMySQL(f *figures, s *Step, to int64) {
 	s.SQL = append([]string{"SET lock_wait_timeout = 1", "SET sql_mode = CONCAT(REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', ''), ',NO_AUTO_VALUE_ON_ZERO')"},
 		f.alterIf("auto_increment IS NULL", fmt.Sprintf("ALTER TABLE %s MODIFY %s %s, AUTO_INCREMENT = %d", f.table, f.key, f.definition.Numbered(), to))...)
@@ -231,7 +236,8 @@ func numberAgainPostgreSQL(f *figures, s *Step, to int64) {
 	s.Check, s.Look = "SELECT last_value FROM "+sequence, fmt.Sprintf("it is %d or more.", to)
 }
 
-// numberAgainOracle: an identity can only be given to a column that is added.
+// numberAgainOracle completes the step for Oracle. An existing column cannot get an
+// identity there, so its default draws from a new sequence.
 func numberAgainOracle(f *figures, s *Step, to int64) {
 	name := f.found.Name + "_" + f.column.Name + "_SEQ"
 	sequence := f.dialect.QuoteIdent(f.found.Schema) + "." + f.dialect.QuoteIdent(name)

@@ -2,8 +2,8 @@ package plan
 
 import "fmt"
 
-// raise returns the step after which the next number of the engine's counter is to, or a
-// greater one. Its statements do nothing if the counter has passed latest meanwhile: if they
+// raise returns the step that raises the engine's counter, so that its next number is to or
+// greater. Its statements do nothing if the counter has passed latest meanwhile: if they
 // run late, or twice, they never lower it.
 func (f *figures) raise(latest, to int64) Step {
 	s := Step{
@@ -31,7 +31,8 @@ func raiseSQLite(f *figures, s *Step, latest, to int64) {
 	s.Check = fmt.Sprintf("SELECT seq + 1 FROM %s WHERE name = %s", sequence, name)
 }
 
-// raiseSQLServer: the identity of a table without rows begins at the number itself.
+// raiseSQLServer completes the step for SQL Server. The identity of an empty table begins
+// at the given number, not after it.
 func raiseSQLServer(f *figures, s *Step, _, to int64) {
 	table := f.literal(f.table)
 	s.SQL = []string{fmt.Sprintf("IF IDENT_CURRENT(%[1]s) < %[2]d DBCC CHECKIDENT (%[1]s, RESEED, %[2]d)", table, to)}

@@ -14,35 +14,37 @@ import (
 	"github.com/keyfill/keyfill/internal/store/keycolumn"
 )
 
-// numbering holds the rows of keyfill_sequences about a column.
+// numbering holds the rows of keyfill_sequences about a column. A state is a row that holds
+// a counter.
 type numbering struct {
-	states  []state  // that count for the column
-	sharing []string // the names of states that number other columns too
+	states  []state  // the states that number the column
+	sharing []string // the names of those in states that number other columns too
 	rows    []string // the names of the rows that name the column
-	shared  []string // the states that number other columns too
+	shared  []string // the names in rows of states that number other columns too
 	foreign string   // the name of a row that belongs to another source than a sequence of this database
 	native  string   // the sequence of the engine from which a native source draws; may be empty
 	free    string   // the default name of a state, or one like it that no other state has
-	lowest  int64    // the least key that no state has reserved, 0 for none or without a state
+	lowest  int64    // the least key that no state has reserved; 0 if there is none
 }
 
-// state is a row of keyfill_sequences that counts for the column.
+// state is a row of keyfill_sequences with the counter of the column.
 type state struct {
 	name string
 	next int64
 }
 
-// sequenceRow is a row of keyfill_sequences: a state, or one that binds a state to a column.
+// sequenceRow is a row of keyfill_sequences: a state, which is a counter, or a binding,
+// which says that a state numbers a column.
 type sequenceRow struct {
 	name, parameters string
 	next             int64
-	column           store.Column // which it names
+	column           store.Column // the column that the row names
 }
 
-// isBinding reports whether the row binds a state, whose name is a part of the row's.
+// isBinding reports whether the row is a binding. Its name begins with the state's name.
 func (r *sequenceRow) isBinding() bool { return r.parameters == "binding" }
 
-// binds reports whether the row binds the state of a name.
+// binds reports whether the row is the binding of the named state to the row's column.
 func (r *sequenceRow) binds(state string) bool {
 	return r.isBinding() && binding.RowFor(state, r.column) == r.name
 }
@@ -57,7 +59,7 @@ func (f *figures) readRows(ctx context.Context, db *sql.DB) (all []sequenceRow, 
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name, table, column, parameters sql.NullString // Oracle has no empty text
+		var name, table, column, parameters sql.NullString // Oracle stores empty text as NULL
 		var next int64
 		if err := rows.Scan(&name, &next, &table, &column, &parameters); err != nil {
 			return nil, err
@@ -67,14 +69,14 @@ func (f *figures) readRows(ctx context.Context, db *sql.DB) (all []sequenceRow, 
 	return all, rows.Err()
 }
 
-// readStates reads numbering, except lowest.
+// readStates sets the fields of numbering, except lowest.
 func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 	all, err := f.readRows(ctx, db)
 	if err != nil {
 		return err
 	}
 	states := map[string]sequenceRow{}
-	var own, others []sequenceRow // that name the column, and other ones
+	var own, others []sequenceRow // the rows that name the column, and the other rows
 	for _, r := range all {
 		if !r.isBinding() {
 			states[r.name] = r
@@ -104,7 +106,7 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 				names = append(names, state)
 			}
 		}
-		if len(names) == before { // in another store, in a table of the application's, or a sequence of the engine
+		if len(names) == before { // the state is in another store or in an application's table, or is a sequence of the engine
 			f.foreign, f.native = r.name, nativeOf(&r)
 		}
 	}
@@ -112,7 +114,7 @@ func (f *figures) readStates(ctx context.Context, db *sql.DB) error {
 	slices.Sort(f.shared)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if states[name].parameters != "" || name == keycolumn.MutexName(f.ref) { // series, snowflakes, spread keys, maxplusone
+		if states[name].parameters != "" || name == keycolumn.MutexName(f.ref) { // of another kind: series, snowflakes, spread keys, maxplusone
 			f.foreign = name
 			continue
 		}
@@ -140,9 +142,9 @@ func nativeOf(r *sequenceRow) string {
 	return ""
 }
 
-// readLowest reads lowest. It reads the states again, in one statement with the keys:
-// processes with keyfill reserve and insert meanwhile, and a key of theirs would be above a
-// state that was read before.
+// readLowest sets lowest. It reads the states and the keys in one statement: processes with
+// keyfill reserve and insert meanwhile, and their keys would be above a state that was read
+// before.
 func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	if f.states == nil {
 		return nil
@@ -156,7 +158,7 @@ func (f *figures) readLowest(ctx context.Context, db *sql.DB) error {
 	return db.QueryRowContext(ctx, query).Scan(&f.lowest)
 }
 
-// reserved returns the lowest number that no state has reserved.
+// reserved returns the number after the last one that a state has reserved.
 func (f *figures) reserved() int64 {
 	var reserved int64
 	for _, s := range f.states {
@@ -165,8 +167,8 @@ func (f *figures) reserved() int64 {
 	return reserved
 }
 
-// refuseForeign returns an error if a source numbers the column that is no sequence of this
-// database: which keys its processes have reserved is not known.
+// refuseForeign returns an error if the column's numbers come from something else than a
+// sequence of this database, since it is not known which keys its processes have reserved.
 func (f *figures) refuseForeign() error {
 	if f.foreign == "" {
 		return nil

@@ -19,31 +19,31 @@ type Step struct {
 	// SQL are statements to run in this order, on one connection.
 	SQL []string `json:"sql,omitempty"`
 
-	// Again is when they are to be run again.
+	// Again says when the statements have to be run again.
 	Again string `json:"again,omitempty"`
 
-	// Policy is the content of the policy from this step on, under tables.
+	// Policy is the table's entry in the policy from this step on.
 	Policy string `json:"policy,omitempty"`
 
-	// Check is a query whose answer is to be compared with Look.
+	// Check is a query. Look says what its result has to be.
 	Check string `json:"check,omitempty"`
 	Look  string `json:"look,omitempty"`
 }
 
-// Kinds are the plans there are.
+// Kinds are the names of the plans.
 var Kinds = []string{"there", "handback", "change", "bigint", "uuid"}
 
-// Options are the subject of a plan.
+// Options say which table and column a plan is for.
 type Options struct {
 	Table, Column string
 	Config        string // the policy file; may be empty
-	Name          string // of a new state
+	Name          string // the name of a new counter
 	Gap           int64
-	Stopped       bool // of there: old programs do not go on
+	Stopped       bool // for the plan there: programs without keyfill are stopped
 }
 
-// Make returns the steps of a plan, and the figures that it is made of for people. The
-// kind is one of Kinds.
+// Make returns the steps of a plan, and a readable summary of the facts that they are made
+// from. The kind is one of Kinds.
 func Make(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *Options) (summary string, steps []Step, err error) {
 	f, err := readFigures(ctx, db, d, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func Make(ctx context.Context, db *sql.DB, d *dialect.Dialect, kind string, o *O
 func (s *Step) Print(out *bufio.Writer, number int) {
 	fmt.Fprintf(out, "\n%d. %s\n", number, s.Title)
 	for _, query := range s.SQL {
-		fmt.Fprintf(out, "\n     %s;\n", strings.TrimSuffix(query, ";")) // a block of Oracle ends in one
+		fmt.Fprintf(out, "\n     %s;\n", strings.TrimSuffix(query, ";")) // a PL/SQL block ends in a semicolon already
 	}
 	if s.Policy != "" {
 		fmt.Fprintf(out, "\n     tables:\n       %s\n", strings.ReplaceAll(s.Policy, "\n", "\n       "))

@@ -20,7 +20,7 @@ func there(f *figures) ([]Step, error) {
 	if err := f.refuseForeign(); err != nil {
 		return nil, err
 	}
-	// Of an unsigned column of 32 bits keyfill fills the lower half.
+	// keyfill uses only the lower half of an unsigned column: 31 bits of 32.
 	if f.room = min(f.room, 1<<f.keyBits()-1); f.greatest >= f.room {
 		_, err := f.raised(f.greatest)
 		return nil, err
@@ -42,8 +42,8 @@ func there(f *figures) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Programs go on inserting until the counter is raised: slack numbers are left to them,
-	// and as many to those that draw at that moment.
+	// Programs go on inserting until the counter is raised: slack numbers are left for
+	// them, and as many again for programs that draw while it is raised.
 	slack := max((below-from)/1000, 100)
 	latest := from + slack
 	start := latest + slack + f.cached
@@ -73,8 +73,8 @@ func there(f *figures) ([]Step, error) {
 	}), nil
 }
 
-// turnsLists returns the step on what the gap does to programs that order or read rows by
-// the key.
+// turnsLists returns the step that warns about programs that order or read rows by the key,
+// since the gap changes that order.
 func (f *figures) turnsLists(room int64) Step {
 	s := Step{Title: fmt.Sprintf("Look whether a program orders or reads the rows by the key. A row that an old process inserts after the next step stands above all rows of keyfill until those have used %d numbers: a list by ORDER BY %s DESC does not show the newest rows first. Where there is such a list, stop the old processes and print keyfill plan there --stopped --table %s instead",
 		room, f.column.Name, shellWord(f.written))}
@@ -85,7 +85,8 @@ func (f *figures) turnsLists(room int64) Step {
 	return s
 }
 
-// readersByKey is which sources a reader by the key needs.
+// readersByKey says which sources suit a program that reads new rows in the order of their
+// keys.
 const readersByKey = "A reader that asks for rows above the last key that it has seen, as of an outbox or a queue, passes over rows where several processes insert from blocks of numbers: it needs transaction: joined in the source, or block: 1, by which keys are as late as those of the engine."
 
 // thereStopped returns the steps by which keyfill takes over a column after all other programs
@@ -120,12 +121,12 @@ func (f *figures) thereStopped() []Step {
 	})
 }
 
-// moveState returns the statement that raises a state.
+// moveState returns the statement that raises a counter of keyfill.
 func (f *figures) moveState(s state, to int64) string {
 	return fmt.Sprintf("UPDATE keyfill_sequences SET next_value = %[1]d WHERE name = %[2]s AND next_value < %[1]d", to, f.literal(s.name))
 }
 
-// thereAlone returns the steps for a column that the engine does not count for others.
+// thereAlone returns the steps for a column that has no counter of the engine.
 func (f *figures) thereAlone() []Step {
 	var steps []Step
 	if f.column.RowID {
@@ -141,8 +142,8 @@ func (f *figures) thereAlone() []Step {
 	})
 }
 
-// defaultState returns the name of the state of an entry that gives none, empty if it is
-// not known.
+// defaultState returns the name that the counter of the column gets if the entry names
+// none. It is empty if the name is not known.
 func (f *figures) defaultState() string {
 	cfg := &policy.Config{Version: 1, Tables: map[string]policy.Table{
 		f.written: {Column: f.keyWritten, InPlace: &policy.Source{Kind: policy.KindSequence}},
@@ -162,9 +163,9 @@ func (f *figures) defaultState() string {
 	return name
 }
 
-// policy returns the table's entry in the policy, with fields of its sequence. The entry
-// names a state that does not have the default name: otherwise it would begin a second state,
-// or use one of other columns.
+// policy returns the table's entry in the policy, with the given fields in its sequence. If
+// the column's counter does not have the default name, the entry names it: otherwise
+// keyfill would begin a second counter, or use one of other columns.
 func (f *figures) policy(fields string) string {
 	name := f.free
 	if len(f.states) == 1 {
@@ -176,7 +177,8 @@ func (f *figures) policy(fields string) string {
 	return f.policyNamed(name, fields)
 }
 
-// policyNamed is policy for a state of a name, which "" leaves out.
+// policyNamed returns the table's entry for a counter with that name; an empty name is left
+// out.
 func (f *figures) policyNamed(name, fields string) string {
 	if name != "" {
 		fields = strings.TrimSuffix("name: "+catalog.YAMLString(name)+", "+fields, ", ")
@@ -192,8 +194,8 @@ func (f *figures) policyNamed(name, fields string) string {
 	return catalog.YAMLString(f.written) + ": " + key
 }
 
-// maxBits returns the field max_bits of the column in the policy, empty for one of 63
-// bits.
+// maxBits returns the field max_bits of the column for the policy, empty if the column has
+// 63 bits.
 func (f *figures) maxBits() string {
 	if n := f.keyBits(); n < 63 {
 		return fmt.Sprintf("max_bits: %d, ", n)

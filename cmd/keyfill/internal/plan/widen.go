@@ -8,7 +8,7 @@ import (
 	"github.com/keyfill/keyfill/internal/catalog"
 )
 
-// bigint returns the steps by which an integer column becomes one of 64 bits.
+// bigint returns the steps that change an integer column to 64 bits.
 func bigint(f *figures) ([]Step, error) {
 	switch {
 	case !f.column.Integer:
@@ -21,7 +21,8 @@ func bigint(f *figures) ([]Step, error) {
 		SQL:   []string{f.sql(f.engine.widen, "{definition}", f.wideDefinition())},
 	}
 	if f.definition != nil && strings.Contains(widen.SQL[0], `\`) {
-		// The definition was read as a server writes it without that mode.
+		// The server wrote the definition with backslashes as escapes, so they must be read
+		// so.
 		widen.SQL = append([]string{"SET sql_mode = REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"}, widen.SQL...)
 	}
 	if f.counter.Sequence != "" {
@@ -40,8 +41,8 @@ func bigint(f *figures) ([]Step, error) {
 	}}, nil
 }
 
-// wideDefinition returns the definition of the column with a type of 64 bits, empty if
-// the engine keeps the definition.
+// wideDefinition returns the definition of the column with a type of 64 bits. It is empty
+// if the statement does not have to repeat the definition.
 func (f *figures) wideDefinition() string {
 	if f.definition == nil {
 		return ""

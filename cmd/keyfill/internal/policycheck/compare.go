@@ -57,7 +57,8 @@ func Compare(ctx context.Context, f *database.Address, cfg *policy.Config, dsn s
 	return findings, nil
 }
 
-// dialectsFor returns the dialects that the server of a driver may have under a policy.
+// dialectsFor returns the dialects that the driver's server may have: one, if the policy
+// names it.
 func dialectsFor(cfg *policy.Config, facts drivers.Facts) ([]*dialect.Dialect, error) {
 	switch {
 	case cfg.Dialect != "":

@@ -38,7 +38,7 @@ func PrintText(out io.Writer, file string, findings []keyfill.Finding) error {
 	return err
 }
 
-// severityColours are the colours of severities on a terminal; the others have none.
+// severityColours are the colours of severities on a terminal; other severities have none.
 var severityColours = map[string]terminal.Colour{check.Error: terminal.Red, check.Warning: terminal.Yellow}
 
 // PrintScript prints the remedies as one script.

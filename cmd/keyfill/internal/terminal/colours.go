@@ -11,7 +11,7 @@ import (
 // Graphic Rendition (ECMA-48, section 8.3.117).
 type Colour string
 
-// The colours that words have.
+// The colours in which the command prints words.
 const (
 	Red    Colour = "31"
 	Green  Colour = "32"
@@ -27,7 +27,7 @@ func ColoursOf(out io.Writer) Colours {
 	return Colours(Is(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
 
-// Paint returns a word in a colour; "" is no colour.
+// Paint returns a word in a colour. If in is empty, the word has no colour.
 func (c Colours) Paint(in Colour, word string) string {
 	if !c || in == "" {
 		return word
@@ -45,5 +45,5 @@ func Is(stream any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// ActionColours are the colours of outcomes of statements; the others have none.
+// ActionColours are the colours of outcomes of statements; other outcomes have none.
 var ActionColours = map[string]Colour{"fill": Green, "refuse": Red}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Progress shows on a terminal how far a command has come. nil shows nothing.
+// Progress shows on a terminal how far a command has come. A nil Progress shows nothing.
 type Progress struct {
 	out   io.Writer
 	total int
@@ -15,8 +15,8 @@ type Progress struct {
 	shown time.Time
 }
 
-// NewProgress returns the progress of a command with so much to do; nil where out is no
-// terminal.
+// NewProgress returns the progress of a command that has total units of work; nil if out is
+// not a terminal.
 func NewProgress(out io.Writer, total int) *Progress {
 	if !Is(out) {
 		return nil
@@ -27,7 +27,7 @@ func NewProgress(out io.Writer, total int) *Progress {
 // progressWidth is how many characters the bar has.
 const progressWidth = 30
 
-// Show draws how much is done, at most five times a second.
+// Show draws how many units are done, at most five times a second.
 func (p *Progress) Show(done int) {
 	if p == nil {
 		return
@@ -37,7 +37,7 @@ func (p *Progress) Show(done int) {
 	p.Draw(done, left, fmt.Sprintf("%d of %d rows, %.0f a second", done, p.total, rate))
 }
 
-// ShowAs is Show with a text about the command's progress.
+// ShowAs does what Show does, and draws the text what beside the bar.
 func (p *Progress) ShowAs(done int, what string) {
 	if p == nil {
 		return
@@ -54,14 +54,14 @@ func (p *Progress) Clear() {
 	}
 }
 
-// Draw draws the bar, at most five times a second.
+// Draw draws the bar, the text and the remaining time, at most five times a second.
 func (p *Progress) Draw(done int, left time.Duration, text string) {
 	if p == nil || time.Since(p.shown) < 200*time.Millisecond {
 		return
 	}
 	p.shown = time.Now()
 	part := min(done*progressWidth/max(p.total, 1), progressWidth)
-	// The rest of a longer line before is cleared.
+	// The last sequence clears the rest of the line, which may have been longer before.
 	fmt.Fprintf(p.out, "\r[%s%s] %s, %s left\x1b[K", strings.Repeat("=", part), strings.Repeat(" ", progressWidth-part), text, max(left, 0).Round(time.Second))
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// LineWidth is where long prose breaks.
+// LineWidth is the width at which the command wraps long texts.
 const LineWidth = 90
 
 // Grouped returns n with a comma between thousands.

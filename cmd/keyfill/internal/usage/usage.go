@@ -1,15 +1,15 @@
-// Package usage has the error of a command line that is not understood.
+// Package usage defines the error for a command line that is not understood.
 package usage
 
 import "fmt"
 
-// Error is a command line that is not understood.
+// Error is the error for a command line that is not understood.
 type Error struct{ error }
 
-// Wrap makes an error one of the command line.
+// Wrap returns err as an [Error].
 func Wrap(err error) error { return &Error{err} }
 
-// Errorf returns an Error with a text that is formatted as by fmt.Errorf.
+// Errorf returns an [Error] with a text that is formatted as by fmt.Errorf.
 func Errorf(format string, args ...any) error {
 	return Wrap(fmt.Errorf(format, args...))
 }

@@ -23,6 +23,6 @@ func (a *AskedDatabase) Explain(query string) (explain.Explanation, error) {
 // Release closes the connections to the database.
 func (a *AskedDatabase) Release() {
 	if a.OnDatabase != nil {
-		_ = a.OnDatabase.Close() // nothing was written that could fail now
+		_ = a.OnDatabase.Close() // nothing was written, so its error loses nothing
 	}
 }

@@ -16,18 +16,19 @@ import (
 // sqlFile is a file of SQL.
 type sqlFile struct {
 	name   string
-	ofSqlc bool // a file of sqlc.yaml's queries
+	ofSqlc bool // sqlc.yaml names it as a file of queries
 }
 
 // places are the files and packages that the arguments of vet name.
 type places struct {
 	files    []sqlFile
-	packages []string // for the go command
+	packages []string // patterns for the go command
 }
 
-// sqlPlaces returns the files of SQL and the packages that patterns name. A pattern of the go
-// command that begins with a dot or a slash names a folder, and with "..." the folders below;
-// it names their files of SQL too. Folders that the go command leaves out are left out.
+// sqlPlaces returns the files of SQL and the packages that patterns name. A pattern of the
+// go command that begins with a dot or a slash names a folder, and with "..." the folders
+// below; the files of SQL there are returned too. Folders that the go command skips are
+// skipped.
 func sqlPlaces(patterns []string) (*places, error) {
 	p := &places{}
 	for _, pattern := range patterns {
@@ -57,7 +58,7 @@ func isFolder(pattern string) bool {
 		strings.HasPrefix(filepath.ToSlash(pattern), "./") || strings.HasPrefix(filepath.ToSlash(pattern), "../")
 }
 
-// add adds a file, once.
+// add adds a file, unless it was added before.
 func (p *places) add(name string, ofSqlc bool) {
 	name = filepath.Clean(name)
 	i := slices.IndexFunc(p.files, func(f sqlFile) bool { return f.name == name })
@@ -98,8 +99,8 @@ func (p *places) walk(folder string, below bool) (hasGo bool, err error) {
 	return hasGo, err
 }
 
-// isLeftOut reports whether the go command leaves a folder out of "...", as it does with
-// vendor, testdata and other modules.
+// isLeftOut reports whether the go command skips a folder for the pattern "...", as it does
+// with vendor, testdata and other modules.
 func isLeftOut(path, name string) bool {
 	if name == "vendor" || name == "testdata" || name == "node_modules" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 		return true
@@ -108,8 +109,8 @@ func isLeftOut(path, name string) bool {
 	return err == nil
 }
 
-// sqlcConfig is the part of sqlc's configuration that is read, of version 2 and 1:
-// https://docs.sqlc.dev/en/stable/reference/config.html.
+// sqlcConfig is the part of sqlc's configuration that keyfill reads, in its versions 1 and
+// 2: https://docs.sqlc.dev/en/stable/reference/config.html.
 type sqlcConfig struct {
 	SQL      []sqlcQueries `yaml:"sql"`
 	Packages []sqlcQueries `yaml:"packages"`
@@ -119,7 +120,7 @@ type sqlcQueries struct {
 	Queries sqlcPaths `yaml:"queries"`
 }
 
-// sqlcPaths are files, folders and patterns: one, or a list.
+// sqlcPaths are files, folders and patterns. The configuration has one text, or a list.
 type sqlcPaths []string
 
 // UnmarshalYAML reads one path or a list.

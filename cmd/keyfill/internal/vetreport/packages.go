@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	// It asks the go command, as the vet of Go does: a file that the command leaves out
-	// is left out.
+	// This package asks the go command which files belong to a package, as go vet does, so
+	// that both skip the same files.
 	"golang.org/x/tools/go/packages"
 )
 
@@ -21,15 +21,15 @@ type goPackage struct {
 	files  []*ast.File
 	types  *types.Package
 	info   *types.Info
-	faults []error // what could not be read of it
+	faults []error // the errors of reading the package
 }
 
-// packagesAtOnce is how many packages are in memory at a time. Their imports come from
-// the build cache.
+// packagesAtOnce is how many packages are in memory at a time. The types of their imports
+// come from the build cache.
 const packagesAtOnce = 100
 
-// eachPackage reads the packages that patterns name, in the order of their paths, and
-// calls a function for each. With tests it reads their files of tests too.
+// eachPackage reads the packages that patterns name, in the order of their paths, and calls
+// do for each. If tests is true, it reads the files of their tests too.
 func eachPackage(ctx context.Context, patterns []string, tests bool, do func(*goPackage)) error {
 	if len(patterns) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func eachPackage(ctx context.Context, patterns []string, tests bool, do func(*go
 	return nil
 }
 
-// readPackages reads some packages.
+// readPackages reads the packages of the paths, and calls do for each.
 func readPackages(ctx context.Context, paths []string, tests bool, do func(*goPackage)) error {
 	loaded, err := packages.Load(&packages.Config{
 		Context: ctx, Tests: tests,
@@ -68,7 +68,7 @@ func readPackages(ctx context.Context, paths []string, tests bool, do func(*goPa
 	}
 	for _, p := range loaded {
 		if strings.HasSuffix(p.ID, ".test") || hasTests(loaded, p) {
-			continue // the main package of a test, or one that comes with its tests again
+			continue // the generated main package of a test, or a package that is listed again with its tests
 		}
 		one := &goPackage{path: p.PkgPath, fset: p.Fset, files: p.Syntax, types: p.Types, info: p.TypesInfo}
 		if len(p.Errors) > 0 {
@@ -81,8 +81,8 @@ func readPackages(ctx context.Context, paths []string, tests bool, do func(*goPa
 	return nil
 }
 
-// firstFault returns the fault of a package, in one line: of its source, rather than the
-// go command's report.
+// firstFault returns the first error of a package, in one line. It prefers an error in the
+// source to the go command's report.
 func firstFault(p *packages.Package) string {
 	i := max(0, slices.IndexFunc(p.Errors, func(e packages.Error) bool { return e.Kind != packages.ListError }))
 	return strings.Join(strings.Fields(p.Errors[i].Error()), " ")

@@ -19,11 +19,11 @@ type Report struct {
 	Findings []vet.Finding
 	packages int
 	files    int
-	Faults   []error // what could not be read
+	Faults   []error // errors about files and packages that could not be read
 }
 
-// Read reads the packages and the files of SQL that patterns name, with tests the files
-// of tests too.
+// Read reads the packages and the files of SQL that patterns name. If tests is true, it
+// reads the files of tests too.
 func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) (*Report, error) {
 	v := &Report{}
 	places, err := sqlPlaces(patterns)
@@ -50,7 +50,8 @@ func Read(ctx context.Context, judge *vet.Judge, patterns []string, tests bool) 
 		v.packages++
 		v.Faults = append(v.Faults, p.faults...)
 		for _, one := range judge.Source(p.fset, gosql.Source{Package: p.types, Files: p.files, Info: p.info}) {
-			// sqlc has made it of a query that was read, or it embeds a file that was read.
+			// The text was read as a query before, from which sqlc has generated this one,
+			// or it is embedded from a file that was read.
 			if !queries[vet.QueryName(one.Text)] && !scripts[one.File] {
 				v.Findings = append(v.Findings, one)
 			}
@@ -75,8 +76,8 @@ func readScript(judge *vet.Judge, file sqlFile) (vet.Script, error) {
 	return judge.Script(file.name, r, file.ofSqlc)
 }
 
-// Sort sorts the findings by their places, makes names of files relative to the working
-// folder, and removes what several packages have in common.
+// Sort sorts the findings by file and line, makes names of files relative to the working
+// folder, and removes findings that several packages repeat.
 func (v *Report) Sort() {
 	here, err := os.Getwd()
 	for i := range v.Findings {

@@ -80,7 +80,7 @@ const (
 	projectURI  = "https://github.com/keyfill/keyfill"
 )
 
-// levelOf returns the level of a rule.
+// levelOf returns the level of a rule in SARIF.
 func levelOf(rule string) string {
 	switch rule {
 	case vet.RuleRefused, vet.RuleLastInsertID:
@@ -91,8 +91,8 @@ func levelOf(rule string) string {
 	return "warning"
 }
 
-// PrintSARIF prints the reported findings, and those that comments turn off. Places are
-// lines without columns, which SARIF does not count in bytes.
+// PrintSARIF prints the findings as SARIF, also the ones that a comment in the source turns
+// off. It gives lines without columns, since SARIF does not count columns in bytes.
 func (v *Report) PrintSARIF(w io.Writer, version string, f *Form) error {
 	driver := sarifDriver{Name: "keyfill vet", Version: version, InformationURI: projectURI}
 	for _, r := range vet.Rules {
@@ -127,7 +127,7 @@ func (v *Report) PrintSARIF(w io.Writer, version string, f *Form) error {
 	return encoder.Encode(SARIFLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }
 
-// fileURI returns the URI of a file: relative where its name is.
+// fileURI returns the URI of a file. It is relative if the file's name is relative.
 func fileURI(name string) string {
 	u := url.URL{Path: filepath.ToSlash(name)}
 	if filepath.IsAbs(name) {

@@ -13,7 +13,7 @@ import (
 
 // Form selects the findings that are printed.
 type Form struct {
-	All    bool     // every INSERT
+	All    bool     // print every INSERT, not only the findings
 	FailOn []string // the rules that make the exit code 1
 }
 
@@ -38,10 +38,10 @@ func (v *Report) PrintText(w io.Writer, shown terminal.Colours, f *Form) {
 	printSummary(w, v, vet.Summarize(v.Findings))
 }
 
-// ruleColours are the colours of rules on a terminal; the others have none.
+// ruleColours are the colours of rules on a terminal; other rules have none.
 var ruleColours = map[string]terminal.Colour{vet.RuleRefused: terminal.Red, vet.RuleLastInsertID: terminal.Red, vet.RuleSessionReads: terminal.Yellow, vet.RuleIgnore: terminal.Yellow, vet.RuleDynamic: terminal.Yellow}
 
-// place returns where a finding stands, as editors read it.
+// place returns the file, line and column of a finding, in the form that editors read.
 func place(one *vet.Finding) string { return one.At.String() }
 
 // intoText describes an INSERT.
@@ -100,7 +100,7 @@ func printSummary(w io.Writer, v *Report, s vet.Summary) {
 type Line struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
-	Col  int    `json:"col"` // in bytes, from 1; 0 in a file of SQL
+	Col  int    `json:"col"` // the column in bytes, from 1; 0 in a file of SQL
 	vet.Outcome
 	Rule    string `json:"rule"`
 	Message string `json:"message"`
