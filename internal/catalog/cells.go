@@ -7,9 +7,9 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// cells reads the values of a row in each driver's form: the same number is an integer
-// from one driver and its digits from another. NULL is the zero value. A value that
-// cannot be read sets an error.
+// cells reads the values of a row, whose types depend on the driver: the same number is an
+// integer from one driver and text from another. NULL is read as the zero value. A value
+// that cannot be read sets err.
 type cells struct {
 	row []any
 	err error
@@ -51,7 +51,7 @@ func (c *cells) number(i int) int {
 	return n
 }
 
-// isSet reads a boolean: true or false, 1 or 0, "t" or "f".
+// isSet returns value i as a boolean: true or false, 1 or 0, "t" or "f".
 func (c *cells) isSet(i int) bool {
 	switch c.row[i].(type) {
 	case string, []byte:

@@ -8,51 +8,52 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// Key is a key column as the policy has it.
+// Key is a key column as the policy describes it.
 type Key struct {
 	Column  string // folded
 	Integer bool   // the source makes integers
 
-	// Layout is the layout of keys that are no integers, text included. For integers
-	// it is the policy's own word, without the dialect's default:
-	// SequentialAsString for decimal text, else they are sent as numbers.
+	// Layout is how keys that are not integers are sent, text included. For integers it is
+	// the layout in the policy, without the dialect's default: SequentialAsString means
+	// decimal text, any other value means numbers.
 	Layout dialect.Layout
 
-	MaxBits int // integers are below 2^MaxBits; 0 is 63
+	MaxBits int // integers are below 2^MaxBits; zero means 63
 
-	// Length is the number of characters of keys that are sent as text and are
-	// no integers, 36 for a UUID. 0 means that the number is not known, and no
-	// column is then too short.
+	// Length is the number of characters of keys that are sent as text and are not
+	// integers, 36 for a UUID. Zero means that the number is not known; then no column is
+	// too short.
 	Length int
 
-	// State reports whether the keys come from a state which numbers one column, so that
-	// a second state of the same rows would repeat them.
+	// State reports whether the keys come from a state (a stored counter) that numbers one
+	// column, so that a second state for the same rows would repeat them.
 	State bool
 
 	Exclusive bool // no other program inserts without a key
 
-	// Below is the first integer that the engine's own counter gives, 0 for none. That
-	// the counter stands there is not looked at here.
+	// Below is the first integer that is left to the engine's own counter, zero if there is
+	// none. It is not checked here that the counter has reached it.
 	Below int64
 
 	// Counts reports whether the keys come from a sequence that may end below the numbers
 	// of the engine's own counter.
 	Counts bool
 
-	COMB bool // the source makes COMBs
+	COMB bool // the source makes COMBs, which are UUIDs with the time in them
 
 	// Native reports whether the keys are drawn from a sequence of the engine, so that a
-	// default that draws from one is no reason to refuse. Whether it is the same sequence
-	// is not checked here.
+	// default that draws from a sequence is no reason to refuse the column. It is not
+	// checked here that it is the same sequence.
 	Native bool
 
-	// Cased reports whether two keys may differ by the case of a letter alone.
+	// Cased reports whether two keys may differ only by the case of a letter.
 	Cased bool
 }
 
-// Check returns nil, or an [*Error] with the reason why the engine would refuse the keys,
-// store other keys or in another order, or make the same ones itself, and the remedy: the
-// first of [Table.Problems]. A column of a type that this package does not know passes.
+// Check returns nil, or an [*Error] with the reason and the remedy if the engine would
+// refuse the keys, change them, store them in another order, or make the same keys itself.
+// The error is the first of [Table.Problems]. A column of a type that this package does not
+// know passes.
 func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	if all := t.Problems(d, k); len(all) > 0 {
 		return all[0]
@@ -60,7 +61,7 @@ func (t *Table) Check(d *dialect.Dialect, k Key) error {
 	return nil
 }
 
-// Problems returns all that [Table.Check] would refuse in turn, each an [*Error].
+// Problems returns all errors of which [Table.Check] returns the first, each an [*Error].
 //
 // Errors: [ErrNoColumn] alone, or [ErrGenerated], [ErrIdentityAlways], [ErrType],
 // [ErrCOMB], [ErrCollation], [ErrView], [ErrPartition], [ErrChild], [ErrAttached],
@@ -102,7 +103,8 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	case k.Below > 0 && c.RowID && c.Identity == "":
 		fail(ErrLive, "SQLite gives the greatest key and one where the column has no AUTOINCREMENT, so that no counter could stand at below: leave below out")
 	case k.Below > 0 && c.Identity == "AUTO_INCREMENT" && !c.Indexes.LeadsIndex:
-		// MyISAM and Aria number each value of the columns before it, from its greatest key.
+		// In MyISAM and Aria, such a column is numbered separately for each value of the
+		// columns before it in the index.
 		fail(ErrLive, "its AUTO_INCREMENT counts within the columns that are before it in the index, so that no counter could stand at below: make an index that begins with it, or leave below out")
 	case c.Identity == "", c.IdentityAlways, k.Exclusive, k.Native && c.isSequence(), k.Below > 0 && c.hasCounter(d):
 	default:
@@ -111,8 +113,8 @@ func (t *Table) Problems(d *dialect.Dialect, k Key) (all []error) {
 	return all
 }
 
-// fittingSources returns which sources fit a column that the engine fills too, with a
-// verb for what the column has.
+// fittingSources returns which sources fit a column that the engine fills too. In the text
+// %s stands for the engine's way to fill it, such as AUTO_INCREMENT.
 func (c *Column) fittingSources(d *dialect.Dialect, k Key) string {
 	fits := "it has %s: remove that, use source identity"
 	if c.isSequence() && k.Integer && k.Layout == "" {
@@ -133,9 +135,9 @@ func (t *Table) columnNames() []string {
 	return names
 }
 
-// secondName returns why rows of the table are found under another name too, whose source
-// would number them beside this one, and the remedy. The error is nil if the catalog
-// shows no other name.
+// secondName returns an error, and a remedy, if the rows of the table are found under
+// another name too, such as a view's: a source of that name would number the rows a second
+// time. The error is nil if the catalog shows no other name.
 func (t *Table) secondName() (advice string, err error) {
 	switch {
 	case t.View:
@@ -150,10 +152,10 @@ func (t *Table) secondName() (advice string, err error) {
 	return "", nil
 }
 
-// withoutAlways returns how to make a column with an identity take keys.
+// withoutAlways returns how to make a column with an identity accept keys.
 func (c *Column) withoutAlways() string {
 	if c.Identity == "IDENTITY" {
-		return "make it a column without that" // SQL Server has no other kind
+		return "make it a column without that" // SQL Server has no identity of another kind
 	}
 	return "make it GENERATED BY DEFAULT"
 }
@@ -165,7 +167,7 @@ func (k *Key) maxBits() int {
 	return k.MaxBits
 }
 
-// narrower returns how to make keys fit into that many bits.
+// narrower returns how to make keys fit into that number of bits.
 func narrower(bits int) string {
 	for _, limit := range []int{53, 31} { // the values that the policy accepts for max_bits
 		if bits >= limit {
@@ -184,7 +186,7 @@ func (c *Column) typeProblem(k Key) string {
 	case c.lossy:
 		return c.Type + " does not hold every key as it is sent: make it a column of the key's own type"
 	case !c.Integer && !c.Text && !c.Binary && !c.UUID:
-		return "" // none that is known here
+		return "" // the type is not known here
 	case k.Integer && k.Layout == dialect.SequentialAsString:
 		return c.decimalProblem(k.maxBits())
 	case k.Integer:

@@ -7,13 +7,13 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// caseProblem returns why the column takes two keys that differ by case for equal, and
-// what to change; empty if it does not, or the catalog does not show it.
+// caseProblem returns why the column treats two keys that differ only by case as equal, and
+// what to change; empty if it distinguishes them, or the catalog does not show it.
 //
 // Names of collations end in _bin or _cs on MySQL and MariaDB ("Collation Naming
 // Conventions" of the MySQL 8.4 Reference Manual), and have _BIN, _BIN2 or _CS in them on
 // SQL Server ("Windows Collation Name"). A deterministic collation of PostgreSQL
-// distinguishes all texts; of SQLite's own only NOCASE does not
+// distinguishes all texts; of SQLite's own collations only NOCASE does not
 // (https://www.sqlite.org/datatype3.html#collation).
 func (c *Column) caseProblem(d *dialect.Dialect, k Key) string {
 	e := engines[d.Family]
@@ -41,8 +41,8 @@ func citextProblem(c *Column) string {
 	return c.Type + " is text that is compared in lower case: make it text, or say alphabet: base32"
 }
 
-// NotDeterministic follows the name of a collation of PostgreSQL that may take
-// different texts for one.
+// NotDeterministic is appended to the name of a collation of PostgreSQL that may treat
+// different texts as equal.
 const NotDeterministic = " (not deterministic)"
 
 // hasWord reports whether a name has one of the words between underscores.

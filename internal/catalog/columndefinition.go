@@ -15,15 +15,15 @@ type ColumnDefinition struct {
 	Type    string // "int(10) unsigned"
 	Charset string // "CHARACTER SET ascii COLLATE ascii_bin"; may be empty
 
-	// Attributes are the others, in order: "NOT NULL", "DEFAULT '5'", "AUTO_INCREMENT",
-	// "COMMENT 'a text'". A longer one may be in several parts.
+	// Attributes are the other parts, in order: "NOT NULL", "DEFAULT '5'",
+	// "AUTO_INCREMENT", "COMMENT 'a text'". A longer attribute may be in several elements.
 	Attributes []string
 }
 
-// ReadColumnDefinition reads the definition of a column, which the names give as found.
-// It is nil where the text of SHOW CREATE TABLE has no such column, as the text of a view.
-// Under the sql_mode NO_FIELD_OPTIONS of MariaDB, or the names of other engines in it,
-// the text leaves attributes out.
+// ReadColumnDefinition reads the definition of a column, by the names that the catalog has.
+// It returns nil if the text of SHOW CREATE TABLE has no such column, for example the text
+// of a view. The text lacks attributes if sql_mode contains NO_FIELD_OPTIONS of MariaDB, or
+// the name of another engine.
 func ReadColumnDefinition(ctx context.Context, d *dialect.Dialect, q Querier, schema, table, column string) (*ColumnDefinition, error) {
 	name := d.QuoteIdent(table)
 	if schema != "" {
@@ -38,8 +38,8 @@ func ReadColumnDefinition(ctx context.Context, d *dialect.Dialect, q Querier, sc
 	return definitionIn(text, column), c.err
 }
 
-// definitionIn finds the definition of a column in the text of SHOW CREATE TABLE, nil
-// where there is none.
+// definitionIn returns the definition of a column in the text of SHOW CREATE TABLE, nil if
+// there is none.
 func definitionIn(text, column string) *ColumnDefinition {
 	_, body, found := strings.Cut(text, "(\n")
 	if !found {
@@ -163,7 +163,7 @@ func definitionOf(words []string) *ColumnDefinition {
 	return c
 }
 
-// With returns the definition with another type, and the charset that this one says.
+// With returns the definition with another type: kind, including a charset that kind names.
 func (c *ColumnDefinition) With(kind string) *ColumnDefinition {
 	other := definitionOf(definitionParts(kind))
 	other.Attributes = c.Attributes
@@ -175,7 +175,8 @@ func (c *ColumnDefinition) NotNull() *ColumnDefinition {
 	return c.without(func(word string) bool { return word == "null" || word == "not null" || word == "default null" }, "NOT NULL")
 }
 
-// Numbered returns the definition with AUTO_INCREMENT, beside which no default stands.
+// Numbered returns the definition with AUTO_INCREMENT, and without a default, which the
+// server refuses beside it.
 func (c *ColumnDefinition) Numbered() *ColumnDefinition {
 	return c.without(func(word string) bool {
 		return word == "null" || word == "not null" || word == "auto_increment" || strings.HasPrefix(word, "default ")

@@ -13,7 +13,7 @@ type Declaration struct {
 	Schema, Name string
 	Visible      bool // a name without schema finds it
 
-	View, Partition, Child, Split bool // as in [Table] and [Listed]
+	View, Partition, Child, Split bool // as in the types [Table] and [Listed]
 
 	Columns  []Declared
 	Indexes  []DeclaredIndex
@@ -27,7 +27,7 @@ type DeclaredIndex struct {
 	Columns []string // empty for an expression
 	Unique  bool
 	Primary bool
-	Partial bool // it has some of the rows
+	Partial bool // it covers only some of the rows
 }
 
 // DeclaredReference is a foreign key.
@@ -35,19 +35,19 @@ type DeclaredReference struct {
 	Name    string
 	Columns []string
 	Parent  *Declaration
-	To      []string // the columns of the parent; none: its primary key
+	To      []string // the columns of the parent; empty for its primary key
 }
 
-// Declared is a column.
+// Declared is a column as a script declares it.
 type Declared struct {
 	Name     string
 	Type     string   // of the engine, in lower case, without sizes: "character varying"
 	Sizes    []int    // the numbers in brackets after the type
 	Words    []string // the other words of the type, in lower case: unsigned, zerofill
-	Strings  bool     // the type is one of strings that this package does not know by name
+	Strings  bool     // the type holds strings, but this package does not know its name
 	NotNull  bool
 	Default  string // the text of the expression; empty without a default
-	Computed bool   // the value is made of other columns
+	Computed bool   // the value is computed from other columns
 
 	// Numbered is "AUTO_INCREMENT", "AUTOINCREMENT", "IDENTITY", "ALWAYS" or "BY
 	// DEFAULT"; empty if the engine does not number the column.
@@ -56,7 +56,7 @@ type Declared struct {
 	Collation string
 }
 
-// Declare returns the overview of declared tables. No table but these is found in it.
+// Declare returns the overview of declared tables. Its Find knows no other tables.
 func Declare(d *dialect.Dialect, tables []*Declaration) *Overview {
 	o := &Overview{dialect: d, declared: true}
 	o.read = func(schema, table string) (*Table, error) {
@@ -126,8 +126,8 @@ func (t *Declaration) listed(d *dialect.Dialect) *Listed {
 	return l
 }
 
-// uniqueName returns the name of a unique index of t, one of keyfill's own where the script
-// gives none; empty for an index that is not unique.
+// uniqueName returns the name of a unique index of t; if the script gives no name, keyfill
+// makes one up. It is empty for an index that is not unique.
 func (i *DeclaredIndex) uniqueName(t *Declaration) string {
 	switch {
 	case !i.Unique:
@@ -138,7 +138,8 @@ func (i *DeclaredIndex) uniqueName(t *Declaration) string {
 	return i.Name
 }
 
-// completeMySQL adds the unique indexes, and those that foreign keys get where they have none.
+// completeMySQL adds the unique indexes, and the indexes that the server creates for
+// foreign keys that have none.
 func completeMySQL(l *Listed, t *Declaration) {
 	for i := range t.Indexes {
 		if index := &t.Indexes[i]; len(index.Columns) > 0 && index.Unique && !index.Partial {
@@ -192,7 +193,7 @@ func joinNumbers(all []int) string {
 	return b.String()
 }
 
-// nullable returns nil for the empty text, as a catalog has it.
+// nullable returns a text, or nil if it is empty, since a catalog has NULL there.
 func nullable(text string) any {
 	if text == "" {
 		return nil
@@ -200,7 +201,7 @@ func nullable(text string) any {
 	return text
 }
 
-// ofMySQL returns the row of describeMySQL.
+// ofMySQL returns the row that the query describeMySQL would return for the column.
 func (c *Declared) ofMySQL() []any {
 	kind := map[string]string{
 		"integer": "int", "int4": "int", "int8": "bigint", "int2": "smallint", "dec": "decimal", "numeric": "decimal", "fixed": "decimal",
@@ -239,8 +240,8 @@ func (c *Declared) ofMySQL() []any {
 // stringsOfPostgreSQL are the types of strings by their names in pg_type.
 var stringsOfPostgreSQL = []string{"text", "varchar", "bpchar", "name", "citext"}
 
-// namesOfPostgreSQL are the names in pg_type of types with several names, and
-// longOfPostgreSQL are the names from format_type.
+// namesOfPostgreSQL maps a type's other names to its name in pg_type. longOfPostgreSQL maps
+// the name in pg_type to the name that format_type returns.
 var (
 	namesOfPostgreSQL = map[string]string{
 		"smallint": "int2", "integer": "int4", "int": "int4", "bigint": "int8", "decimal": "numeric", "dec": "numeric",
@@ -258,7 +259,8 @@ var (
 	}
 )
 
-// ofPostgreSQL returns the row of columnsPostgreSQL.
+// ofPostgreSQL returns the row that the query columnsPostgreSQL would return for the
+// column.
 func (c *Declared) ofPostgreSQL() []any {
 	kind := c.Type
 	if name := namesOfPostgreSQL[kind]; name != "" {
@@ -299,13 +301,13 @@ func (c *Declared) ofPostgreSQL() []any {
 	return []any{c.Name, long, kind, int64(mod), category, identity, computed, nullable(def), nullable(collation)}
 }
 
-// ofSQLServer returns the row of columnsSQLServer.
+// ofSQLServer returns the row that the query columnsSQLServer would return for the column.
 func (c *Declared) ofSQLServer() []any {
 	kind := c.Type
 	if other := map[string]string{"integer": "int", "dec": "decimal", "character": "char", "character varying": "varchar", "rowversion": "timestamp", "national character varying": "nvarchar"}[kind]; other != "" {
 		kind = other
 	}
-	length := c.size(0, 1) // bytes; a size that is no number is max
+	length := c.size(0, 1) // in bytes; without a number the size is max
 	if len(c.Sizes) == 0 && slices.Contains(c.Words, "max") {
 		length = -1
 	}
@@ -318,7 +320,7 @@ func (c *Declared) ofSQLServer() []any {
 	}
 }
 
-// ofOracle returns the row of columnsOracle.
+// ofOracle returns the row that the query columnsOracle would return for the column.
 func (c *Declared) ofOracle() []any {
 	kind := strings.ToUpper(c.Type)
 	var precision, scale any

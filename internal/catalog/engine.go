@@ -6,15 +6,15 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// engine has what is asked of one engine's catalog, and what its answers mean. What is nil or
-// empty has nothing to ask there.
+// engine holds the queries for one engine's catalog, and what their answers mean. A field
+// that is nil or empty does not apply to the engine.
 type engine struct {
-	// list lists the tables, by a number of statements that does not depend on how many there
-	// are. Without it they are read one by one when they are looked for.
+	// list lists the tables, with a number of queries that does not depend on the number of
+	// tables. If it is nil, each table is read when it is looked for.
 	list func(ctx context.Context, q Querier, schemas []string) (*Overview, error)
 
-	// names asks for the names of the tables in a schema, or where the schema is anySchema of
-	// those that a name without schema finds.
+	// names is the query for the names of the tables in a schema. If its argument is
+	// anySchema, it returns the tables that a name without schema finds.
 	names     string
 	anySchema any
 
@@ -24,27 +24,27 @@ type engine struct {
 
 	insertRule string // see InsertRule
 
-	column   func(c *Declared) Column        // what a live catalog would say of a declared column
-	complete func(l *Listed, t *Declaration) // adds what that would say of a declared table besides
+	column   func(c *Declared) Column        // the column as a live catalog would describe it
+	complete func(l *Listed, t *Declaration) // adds the other facts that a live catalog would show
 
-	// isCaseSensitive reports whether a text column distinguishes keys that differ by case
-	// alone. If not, casing is the collation to give it, unless caseless returns another
-	// problem of the column.
+	// isCaseSensitive reports whether a text column distinguishes keys that differ only by
+	// case. If it does not, casing is the collation that the column needs, unless caseless
+	// returns another problem of the column.
 	isCaseSensitive func(c *Column) bool
 	casing          string
 	caseless        func(c *Column) string
 
-	// comb says why a COMB does not suit a column of UUIDs, whatever its layout or, where
-	// combLayout is not empty, in that layout.
+	// comb says why a COMB does not suit a column of UUIDs. It applies to every layout or,
+	// if combLayout is not empty, to that layout.
 	comb       string
 	combLayout dialect.Layout
 
-	noColumn string // what to do where the catalog does not show a column
+	noColumn string // what to do if the catalog does not show a column
 }
 
 const writeColumn = "write its name as the table has it, or add it to the table"
 
-// engines are by family.
+// engines holds the engines by family.
 var engines = map[dialect.Family]*engine{
 	dialect.FamilyMySQL: {
 		list:  listMySQL,
@@ -54,8 +54,8 @@ var engines = map[dialect.Family]*engine{
 		column: (*Declared).inMySQL, complete: completeMySQL,
 		isCaseSensitive: func(c *Column) bool { return c.Collation == "" || hasWord(c.Collation, "bin", "cs", "binary") }, casing: "ascii_bin",
 		comb: " refuses some and stores others out of order: use source uuidv7, or make it binary(16) with layout: binary",
-		// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a
-		// user sees the columns that it has some right to. Seen on MariaDB 10.11.19.
+		// "The INFORMATION_SCHEMA COLUMNS Table" of the MySQL 8.4 Reference Manual: a user
+		// sees only columns on which it has some right. Seen on MariaDB 10.11.19.
 		noColumn: "write its name as the table has it, add it to the table, or grant this user SELECT and INSERT on it, since the server hides columns to which a user has no right",
 	},
 	dialect.FamilyPostgreSQL: {
@@ -63,7 +63,7 @@ var engines = map[dialect.Family]*engine{
 		names: `SELECT CAST(c.relname AS text) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema')
 AND CASE WHEN $1 = '' THEN pg_catalog.pg_table_is_visible(c.oid) ELSE n.nspname = CAST($1 AS text) END`,
-		anySchema: "", // a NULL has no type there
+		anySchema: "", // PostgreSQL knows no type for a NULL here
 
 		temporary: temporaryInPostgreSQL, locate: locateInPostgreSQL, partitioning: partitioningPostgreSQL,
 		insertRule:      insertRulePostgreSQL,

@@ -36,24 +36,24 @@ var (
 	// ErrLive is returned when the engine fills the column too, and Exclusive is not set.
 	ErrLive = anchor.New("live-column", "the engine fills the column too")
 
-	// ErrPartition is returned for a partition: the whole table has the same
+	// ErrPartition is returned for a partition: the table that it belongs to has the same
 	// column, and numbers of its own.
 	ErrPartition = anchor.New("other-table", "the table is a partition of another one")
 
-	// ErrView is returned for a view: a state would number its keys beside the keys of
-	// its table.
+	// ErrView is returned for a view: its keys would be numbered by one state, and the keys
+	// of its table by another one.
 	ErrView = anchor.New("other-table", "it is a view, and its table may be numbered too")
 
-	// ErrChild is returned for a table that inherits from another one, which shows
-	// its rows too, and has numbers of its own.
+	// ErrChild is returned for a table that inherits from another one: the other table
+	// shows these rows too, and has numbers of its own.
 	ErrChild = anchor.New("other-table", "the table inherits from another one, which shows its rows too")
 
 	// ErrAttached is returned for a table of SQLite whose file is another database of
 	// the connection too.
 	ErrAttached = anchor.New("other-table", "the table's file is attached under two names")
 
-	// ErrCollation is returned when the column takes two keys for one that
-	// differ by the case of a letter.
+	// ErrCollation is returned when the column treats two keys as equal that differ only by
+	// the case of a letter.
 	ErrCollation = anchor.New("column-type", "the column compares without regard to case")
 
 	// ErrCOMB is returned when a COMB would be stored out of order or be
@@ -64,9 +64,9 @@ var (
 // Error is a table or column that cannot be filled as the policy says.
 // errors.Is finds Err.
 type Error struct {
-	Table  string // with its schema where that is known
-	Column string // as found, or as asked for; empty if the error concerns the table
-	Err    error  // one of this package
+	Table  string // the table's name, with its schema if that is known
+	Column string // the column's name in the catalog, or else as it was asked for; empty if the error concerns the table
+	Err    error  // one of the errors of this package
 	Detail string // the present state and the remedy; may be empty
 }
 

@@ -11,13 +11,13 @@ import (
 // Name is a table's name in an INSERT.
 type Name struct {
 	Schema, Table string // folded; Schema is empty if the text names none
-	Text          string // as it stands there, quotes included: nothing but the name
+	Text          string // the name as the INSERT writes it, with its quotes, and nothing else
 }
 
-// implier asks for the columns that one engine means without a column list.
+// implier returns the columns that one engine fills if an INSERT has no column list.
 type implier func(ctx context.Context, q Querier, n Name) ([]string, error)
 
-// impliers are by the dialect's name.
+// impliers holds the implier of each dialect, by its name.
 var impliers = map[string]implier{
 	"mysql":     impliedBy(showColumns),
 	"mariadb":   impliedBy("SET STATEMENT sql_select_limit = DEFAULT FOR " + showColumns),
@@ -56,16 +56,14 @@ func Implied(ctx context.Context, d *dialect.Dialect, q Querier, n Name) ([]stri
 	return ask(ctx, q, n)
 }
 
-// showColumns is followed by the name as the INSERT has it, so that the server
-// finds the same table: information_schema shows no temporary ones, and a
-// folded name may be another table's. MariaDB limits the rows to
-// sql_select_limit (seen on 10.11.19): a list that ends too early would be
-// taken for the whole.
+// showColumns is followed by the name as the INSERT writes it, so that the server finds the
+// same table: information_schema shows no temporary tables, and a folded name may be
+// another table's. MariaDB limits the rows to sql_select_limit (seen on 10.11.19), so the
+// limit is removed: a list that ends too early would look complete.
 const showColumns = "SHOW COLUMNS FROM "
 
-// impliedBy reads the answer of MySQL and MariaDB: "SHOW COLUMNS Statement" of
-// the MySQL 8.4 Reference Manual. A column that is INVISIBLE says so under
-// Extra, the last.
+// impliedBy reads the answer of MySQL and MariaDB: "SHOW COLUMNS Statement" of the MySQL
+// 8.4 Reference Manual. Extra, the last value, contains INVISIBLE for an invisible column.
 func impliedBy(show string) implier {
 	return func(ctx context.Context, q Querier, n Name) ([]string, error) {
 		return names(ctx, q, func(c *cells) bool {
@@ -74,7 +72,7 @@ func impliedBy(show string) implier {
 	}
 }
 
-// impliedColumnsPostgreSQL: columns that were dropped stay in the catalog.
+// impliedColumnsPostgreSQL leaves out dropped columns, which stay in the catalog.
 const impliedColumnsPostgreSQL = `SELECT CAST(a.attname AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -91,10 +89,9 @@ func impliedSQLite(ctx context.Context, q Querier, n Name) ([]string, error) {
 	return namesOf(rows, err, 1, func(c *cells) bool { return c.number(3) == 0 })
 }
 
-// impliedColumnsSQLServer: "INSERT (Transact-SQL)". A value for a column with
-// IDENTITY needs a column list, and a computed column takes none. The value
-// of a rowversion may be DEFAULT, as may the value of a period column that is not
-// hidden.
+// impliedColumnsSQLServer follows "INSERT (Transact-SQL)": a value for a column with
+// IDENTITY needs a column list, and a computed column accepts no value. The value of a
+// rowversion may be DEFAULT, as may the value of a period column that is not hidden.
 const impliedColumnsSQLServer = `SELECT c.name
 FROM sys.objects o
 JOIN sys.columns c ON c.object_id = o.object_id
@@ -106,7 +103,7 @@ func impliedSQLServer(ctx context.Context, q Querier, n Name) ([]string, error) 
 	return names(ctx, q, always, inSQLServer(n.Table, impliedColumnsSQLServer), nameOfSQLServer(n.Schema, n.Table))
 }
 
-// impliedColumnsOracle: a virtual column counts, since Oracle answers a value
+// impliedColumnsOracle includes virtual columns: Oracle counts them, and refuses a value
 // for one with ORA-54013.
 const impliedColumnsOracle = `SELECT c.column_name
 FROM all_tab_cols c
@@ -126,16 +123,16 @@ func impliedOracle(ctx context.Context, q Querier, n Name) ([]string, error) {
 	return names(ctx, q, always, impliedColumnsOracle, owner, table)
 }
 
-// always takes every row.
+// always accepts every row.
 func always(*cells) bool { return true }
 
-// names returns the first value of every row of an answer that is taken.
+// names returns the first value of each row of a query that take accepts.
 func names(ctx context.Context, q Querier, take func(*cells) bool, query string, args ...any) ([]string, error) {
 	rows, err := q.Rows(ctx, query, args...)
 	return namesOf(rows, err, 0, take)
 }
 
-// namesOf returns value i of every row that is taken.
+// namesOf returns value i of each row that take accepts.
 func namesOf(rows [][]any, err error, i int, take func(*cells) bool) ([]string, error) {
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ func decimalBits(digits int) int {
 	return n.BitLen() - 1
 }
 
-// integer marks a column as one of integers, where it has bits for any.
+// integer marks a column as an integer column of that many bits, if bits is greater than 0.
 func (c *Column) integer(bits int) {
 	c.Integer, c.Bits = bits > 0, bits
 }

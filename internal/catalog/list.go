@@ -9,17 +9,17 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// Listed is a table as [List] found it: what [Read] says of it, and more.
+// Listed is a table as [List] found it: the facts that [Read] returns, and more.
 type Listed struct {
-	// Table is the result of Read. On MySQL and MariaDB its answers about triggers are
-	// Unknown where there are none.
+	// Table holds what Read would return. On MySQL and MariaDB, its answers about triggers
+	// are Unknown if no trigger was shown.
 	*Table
 
-	Visible bool // a name without schema finds it
-	Split   bool // it has partitions
+	Visible bool // a name without schema finds the table
+	Split   bool // the table has partitions
 
 	Primary  []string        // the columns of the primary key, as found
-	Unique   [][]string      // the columns of each unique index of all rows, the primary key's too
+	Unique   [][]string      // the columns of each unique index over all rows, including the primary key
 	Nullable map[string]bool // by the names of columns
 	Default  map[string]string
 	Triggers []Trigger // those that run at an INSERT
@@ -27,7 +27,7 @@ type Listed struct {
 
 // Trigger is a trigger that runs at an INSERT.
 type Trigger struct {
-	Schema string // of a trigger of SQLite; empty for the table's
+	Schema string // the trigger's schema on SQLite; empty if it is the table's
 	Name   string
 	Before bool
 	Body   string // the trigger's source, as the catalog shows it; empty if the user may not read it
@@ -44,19 +44,19 @@ type ForeignKey struct {
 
 // Overview holds the tables of some schemas.
 type Overview struct {
-	Tables      []*Listed // views too; by schema and name
+	Tables      []*Listed // including views; in the order of schema and name
 	ForeignKeys []ForeignKey
 
 	dialect  *dialect.Dialect
-	declared bool                                       // it holds the declarations of a script
+	declared bool                                       // the tables are the declarations of a script
 	unread   bool                                       // the catalog could not be read
-	read     func(schema, table string) (*Table, error) // tables that are not listed; nil: none
+	read     func(schema, table string) (*Table, error) // reads a table that is not listed; nil if there are no others
 }
 
-// List returns the tables that a name without schema finds, and the tables of some
-// schemas, whose names are folded. It takes at most eight queries, on SQLite for each
-// attached database. The tables of an engine that it does not know are read one by one
-// when they are looked for.
+// List returns the tables that a name without schema finds, and the tables of the given
+// schemas, whose names are folded. It sends at most eight queries, on SQLite for each
+// attached database. If it does not know the engine, each table is read when it is looked
+// for.
 func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) (*Overview, error) {
 	o := &Overview{}
 	if list := engines[d.Family].list; list != nil {
@@ -70,20 +70,20 @@ func List(ctx context.Context, d *dialect.Dialect, q Querier, schemas []string) 
 	return o, nil
 }
 
-// IsComplete reports whether all tables are listed, so that a table that is not is not
-// there.
+// IsComplete reports whether all tables are listed, so that a table that is not listed does
+// not exist.
 func (o *Overview) IsComplete() bool {
 	return o.declared || engines[o.dialect.Family].list != nil && !o.unread
 }
 
-// Unlisted returns the overview of a database whose catalog could not be read, which is
-// err: it lists no table, is not complete, and finds none.
+// Unlisted returns the overview of a database whose catalog could not be read because of
+// err. It lists no table, is not complete, and its Find returns err.
 func Unlisted(d *dialect.Dialect, err error) *Overview {
 	return &Overview{dialect: d, unread: true, read: func(string, string) (*Table, error) { return nil, err }}
 }
 
-// Find returns a table of folded names; schema is empty for a bare name. It returns the
-// same errors as [Read].
+// Find returns a table by its folded names; schema is empty for a name without schema. It
+// returns the same errors as [Read].
 func (o *Overview) Find(schema, table string) (*Listed, error) {
 	var found []*Listed
 	for _, t := range o.Tables {
@@ -110,8 +110,8 @@ func (o *Overview) Find(schema, table string) (*Listed, error) {
 	return &Listed{Table: t, Visible: schema == ""}, nil
 }
 
-// Names returns the names of the tables that a bare name finds, and schema.name for each
-// other table.
+// Names returns the name of each table that a name without schema finds, and schema.name
+// for each other table.
 func (o *Overview) Names() []string {
 	var names []string
 	for _, t := range o.Tables {
@@ -127,8 +127,8 @@ func (o *Overview) Names() []string {
 // IsNoTable reports whether an error means that the table does not exist.
 func IsNoTable(err error) bool { return errors.Is(err, ErrNoTable) }
 
-// IsUniqueWith reports whether a unique index of all rows has the column and otherwise
-// only columns that with names.
+// IsUniqueWith reports whether a unique index over all rows has the column, and no other
+// columns than those in with.
 func (t *Listed) IsUniqueWith(column string, with []string) bool {
 	return slices.ContainsFunc(t.Unique, func(index []string) bool {
 		return slices.Contains(index, column) && !slices.ContainsFunc(index, func(c string) bool {
@@ -137,8 +137,8 @@ func (t *Listed) IsUniqueWith(column string, with []string) bool {
 	})
 }
 
-// MakesDefault reports whether a column has a default that makes something, and is no
-// constant.
+// MakesDefault reports whether a column has a default that the engine computes for each
+// row, not a constant.
 func (t *Listed) MakesDefault(column string) bool {
 	def := strings.ToLower(t.Default[column])
 	return strings.Contains(def, "(") || strings.Contains(def, "nextval")
@@ -154,13 +154,13 @@ func (o *Overview) Parents(t *Listed, column string) (parents []*Listed) {
 	return parents
 }
 
-// IsInUnique reports whether some unique index of all rows has the column.
+// IsInUnique reports whether a unique index over all rows has the column.
 func (t *Listed) IsInUnique(column string) bool {
 	return slices.ContainsFunc(t.Unique, func(index []string) bool { return slices.Contains(index, column) })
 }
 
-// uniqueColumn adds a column to the unique index that was listed last, or to a new one
-// where the index has another name.
+// uniqueColumn adds a column to the last unique index of t.Unique, or to a new one if index
+// is another name than *last.
 func (t *Listed) uniqueColumn(last *string, index, column string) {
 	if *last != index || len(t.Unique) == 0 {
 		t.Unique = append(t.Unique, nil)

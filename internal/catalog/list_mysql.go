@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// The columns are in the order of describeMySQL, followed by more. Each statement
-// compares table_schema with constants, so that no other schema is read. {schemas} stands
-// for the placeholders of the schemas, whose names are compared as the server compares
-// names: a folded one is found too.
+// These queries list all tables of some schemas. Their columns are in the order of the
+// query describeMySQL, followed by further ones. Each statement compares table_schema with
+// constants, so that no other schema is read. {schemas} stands for the placeholders of the
+// schemas, whose names the server compares by its own rules: a folded name is found too.
 const (
 	tablesMySQL = `SELECT CAST(table_schema AS CHAR), CAST(table_name AS CHAR), CAST(table_type AS CHAR),
 COALESCE(table_schema = DATABASE(), 0), COALESCE(create_options LIKE '%partitioned%', 0), COALESCE(engine = 'InnoDB', 0)
@@ -44,7 +44,7 @@ WHERE k.table_schema IN ({schemas}) AND k.referenced_table_name IS NOT NULL
 ORDER BY 1, 2, 3, k.ordinal_position`
 )
 
-// listMySQL lists the tables of the session's database and of others.
+// listMySQL lists the tables of the session's database and of the given schemas.
 func listMySQL(ctx context.Context, q Querier, schemas []string) (*Overview, error) {
 	home, err := one(ctx, q, "SELECT DATABASE()")
 	if err != nil {
@@ -112,10 +112,10 @@ func listMySQL(ctx context.Context, q Querier, schemas []string) (*Overview, err
 	return &l.o, l.err
 }
 
-// listing collects an overview. After an error it asks no more.
+// listing collects an overview. After an error it sends no more queries.
 type listing struct {
 	o      Overview
-	tables map[string]*Listed // by the engine's key for a table
+	tables map[string]*Listed // by the key that the engine has for a table, such as an oid
 
 	ctx  context.Context
 	q    Querier
@@ -123,7 +123,7 @@ type listing struct {
 	err  error
 }
 
-// rows asks a query, and hands each row of the answer to f.
+// rows sends a query, and calls f with each row of the answer.
 func (l *listing) rows(query string, f func(*cells)) {
 	if l.err != nil {
 		return
@@ -148,7 +148,7 @@ func (l *listing) add(key string, t *Listed) {
 	l.o.Tables = append(l.o.Tables, t)
 }
 
-// refer adds a column of a foreign key, if both tables are listed.
+// refer adds a column of a foreign key, if both of its tables are listed.
 func (l *listing) refer(name, child, column, parent, parentColumn string) {
 	from, to := l.tables[child], l.tables[parent]
 	if from != nil && to != nil {

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// The columns of each answer are in the order of the query of the same kind in
-// postgresql.go, followed by more. $1 is an array of the names of schemas.
+// These queries list all tables of some schemas. Their columns are in the order of the
+// query of the same kind in postgresql.go, followed by further ones. $1 is an array of the
+// names of schemas.
 const (
 	listedPostgreSQL = `(n.nspname = ANY (pg_catalog.current_schemas(false)) OR n.nspname = ANY (CAST(CAST($1 AS text) AS name[])))`
 
@@ -97,7 +98,7 @@ WHERE f.contype = 'f' AND ` + listedPostgreSQL + `
 ORDER BY f.conrelid, f.conname`
 )
 
-// listPostgreSQL lists the tables of the schemas in the search path and of others.
+// listPostgreSQL lists the tables of the search path's schemas and of the given schemas.
 func listPostgreSQL(ctx context.Context, q Querier, schemas []string) (*Overview, error) {
 	l := &listing{tables: map[string]*Listed{}, ctx: ctx, q: q, args: []any{arrayOf(schemas)}}
 	l.rows(tablesPostgreSQL, func(c *cells) {

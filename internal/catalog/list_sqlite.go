@@ -9,16 +9,17 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// The answers hold what the queries of sqlite.go ask for one table. The pragmas of a
-// view or virtual table fail where what it stands on is gone, and would end the whole
-// answer: such a table is read when it is looked for.
+// These queries return for all tables what the queries of sqlite.go return for one. They
+// leave out views and virtual tables: pragmas about one fail if a table that it uses is
+// gone, and would end the whole query. Such a table is read when it is looked for.
 const (
 	databasesSQLite = `SELECT d.name,
 (SELECT e.name FROM pragma_database_list AS e WHERE e.file = d.file AND e.file <> '' AND e.seq < d.seq ORDER BY e.seq LIMIT 1)
 FROM pragma_database_list AS d
 ORDER BY CASE d.seq WHEN 1 THEN -1 ELSE d.seq END`
 
-	// {schema} is the schema's name, quoted; {name} the same as a text.
+	// {schema} stands for the schema's name, quoted, and {name} for the same name as a
+	// string.
 	plainSQLite = `FROM {schema}.sqlite_master AS m, `
 	onlyPlain   = ` WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite!_%' ESCAPE '!' AND m.sql NOT LIKE 'CREATE VIRTUAL%'`
 
@@ -45,7 +46,7 @@ func listSQLite(ctx context.Context, q Querier, _ []string) (*Overview, error) {
 		return nil, err
 	}
 	all := &Overview{}
-	seen := map[string]bool{} // names that a database before has
+	seen := map[string]bool{} // the names of tables in the databases before this one
 	for _, row := range rows {
 		c := cells{row: row}
 		schema, twin := c.text(0), c.text(1)
@@ -65,7 +66,8 @@ func listSQLite(ctx context.Context, q Querier, _ []string) (*Overview, error) {
 	return all, nil
 }
 
-// listSchema lists one database. The tables are by their names in lower case.
+// listSchema lists the tables of one database. l.tables has them by their names in lower
+// case.
 func (l *listing) listSchema(schema, twin string) {
 	in := strings.NewReplacer("{schema}", dialect.SQLite().QuoteIdent(schema),
 		"{name}", "'"+strings.ReplaceAll(schema, "'", "''")+"'").Replace
@@ -82,7 +84,8 @@ func (l *listing) listSchema(schema, twin string) {
 		if hidden := c.number(3); hidden != hiddenOfVirtual {
 			col := columnOfSQLite(c.text(1), c.text(2))
 			col.Generated = hidden != 0
-			// Only a rowid, and a key of a table without one, cannot be NULL unless it says so.
+			// Without NOT NULL, any other column than a rowid, or a key WITHOUT ROWID, may
+			// be NULL.
 			t.describeColumn(col, !c.isSet(5), c.text(6))
 		}
 		if place := c.number(4); place > 0 {
@@ -111,7 +114,7 @@ func (l *listing) listSchema(schema, twin string) {
 			t.KeyTriggers = Yes
 		}
 	})
-	indexed := map[*Listed]bool{} // the primary key
+	indexed := map[*Listed]bool{} // whether the primary key has an index of its own
 	last := ""
 	l.rows(in(tableIndexesSQLite), func(c *cells) {
 		if t := table(c.text(0)); t != nil {
@@ -131,7 +134,7 @@ func (l *listing) listSchema(schema, twin string) {
 	})
 }
 
-// indexOfListed adds a column of an index.
+// indexOfListed adds a column of an index to the table.
 func (t *Listed) indexOfListed(c *cells, last *string) {
 	column, isExpression := c.text(5), c.number(8) < 0
 	if c.number(7) == 0 && !isExpression {
@@ -152,7 +155,8 @@ func (t *Listed) indexOfListed(c *cells, last *string) {
 	}
 }
 
-// keyOfListed notes the primary key, whose columns are by their places from 1.
+// keyOfListed notes the primary key. primary has the names of its columns by their
+// positions from 1.
 func (t *Listed) keyOfListed(primary map[int]string, isIndexed, isAuto, keepsNoNull bool) {
 	for place := 1; place <= len(primary); place++ {
 		t.Primary = append(t.Primary, primary[place])

@@ -8,20 +8,21 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// MySQL and MariaDB: INFORMATION_SCHEMA ("INFORMATION_SCHEMA Tables" of the
-// MySQL 8.4 Reference Manual and of the MariaDB Knowledge Base). Both read one
-// table's files only where schema and name are compared with = to a constant,
-// in the WHERE of each table and not in an ON: "Optimizing INFORMATION_SCHEMA
-// Queries"; a LEFT JOIN was seen to scan all databases on MariaDB 10.11.
+// Queries for MySQL and MariaDB, which read INFORMATION_SCHEMA ("INFORMATION_SCHEMA Tables"
+// of the MySQL 8.4 Reference Manual and of the MariaDB Knowledge Base). Both read one
+// table's files only where schema and name are compared with = to a constant, in the WHERE
+// of each table and not in an ON: "Optimizing INFORMATION_SCHEMA Queries"; a LEFT JOIN was
+// seen to scan all databases on MariaDB 10.11.
 const (
-	// findMySQL finds a table under the name's own spelling. With
+	// findMySQL finds a table whose name has exactly this spelling. With
 	// lower_case_table_names other than 0 the server compares without case.
 	findMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE table_schema = COALESCE(NULLIF(?, ''), DATABASE()) AND table_name = ?`
 
-	// searchMySQL finds it under another spelling. It reads the names of one
-	// database, or of all where there is a schema, whose spelling is lost too.
+	// searchMySQL finds a table whose name differs by case. It reads the names of one
+	// database; searchSchemaMySQL reads the names of all, since the spelling of the schema
+	// is lost too.
 	searchMySQL = `SELECT table_schema, table_name, table_type, engine
 FROM information_schema.tables
 WHERE table_schema = DATABASE() AND LOWER(table_name) = ?`
@@ -29,15 +30,14 @@ WHERE table_schema = DATABASE() AND LOWER(table_name) = ?`
 FROM information_schema.tables
 WHERE LOWER(table_schema) = ? AND LOWER(table_name) = ?`
 
-	// describeMySQL is all about a table. The casts give its parts the same
-	// types and collations, which differ between the tables of MySQL 8. No table
-	// has 10,000 columns.
+	// describeMySQL returns all facts about a table. The casts give its parts the same
+	// types and collations, which differ between the tables of MySQL 8. No table has 10,000
+	// columns.
 	//
-	// Triggers are shown to users with the TRIGGER privilege on the table
-	// only: "The INFORMATION_SCHEMA TRIGGERS Table". (MariaDB 10.11.19 was seen
-	// to show them to all users of the table.) Privileges that a user has
-	// through a role are not looked at. A schema's privilege may be for a pattern: "GRANT
-	// Statement".
+	// Triggers are shown to users with the TRIGGER privilege on the table only: "The
+	// INFORMATION_SCHEMA TRIGGERS Table". (MariaDB 10.11.19 was seen to show them to all
+	// users of the table.) Privileges that a user has through a role are not looked at. A
+	// schema's privilege may be for a pattern: "GRANT Statement".
 	describeMySQL = describeMySQLFrom + describeMySQLOrder
 
 	describeMySQLFrom = `SELECT 'column' AS part, ordinal_position AS ord, CAST(column_name AS CHAR) AS name,
@@ -70,8 +70,8 @@ WHERE grantee = CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(CURRENT_USER()) - 
 	describeMySQLOrder = `
 ORDER BY ord, a`
 
-	// readMySQLTable is describeMySQL with findMySQL, for a name that the server has in this
-	// very spelling.
+	// readMySQLTable is findMySQL and describeMySQL in one query, for a name that the
+	// server has in exactly this spelling.
 	readMySQLTable = `SELECT 'table' AS part, -1 AS ord, CAST(table_name AS CHAR) AS name,
 CAST(table_schema AS CHAR) AS a, CAST(table_type AS CHAR) AS b, CAST(engine AS CHAR) AS c,
 NULL AS d, NULL AS e, NULL AS n, NULL AS p, NULL AS s
@@ -96,11 +96,11 @@ func readMySQL(ctx context.Context, q Querier, schema, table string) (*Table, er
 	return found, found.describeMySQL(ctx, q)
 }
 
-// inSession makes a question about a schema one about the session's.
+// inSession changes a query about a schema into a query about the session's schema.
 var inSession = strings.NewReplacer("schema = ?", "schema = DATABASE()", "? LIKE table_schema", "DATABASE() LIKE table_schema")
 
-// readAtOnceMySQL asks for all about the tables that the server has under the name's own
-// spelling: several where it takes different spellings for one.
+// readAtOnceMySQL returns all facts about the tables whose names have exactly this
+// spelling: about several if the server treats different spellings as equal.
 func readAtOnceMySQL(ctx context.Context, q Querier, schema, table string) ([][]any, error) {
 	if schema == "" {
 		return q.Rows(ctx, inSession.Replace(readMySQLTable), table, table, table, table, table)
@@ -119,9 +119,9 @@ func tableRowsOf(rows [][]any) (tables [][]any) {
 	return tables
 }
 
-// readExactMySQL is readMySQL where names are compared as they are written: with
-// lower_case_table_names=0 the server opens the table of that name, and may compare
-// the column without case all the same.
+// readExactMySQL does what readMySQL does if the server compares names by case: with
+// lower_case_table_names=0 the server opens the table with exactly this name, although it
+// may compare the catalog's column without case.
 func readExactMySQL(ctx context.Context, q Querier, schema, table string) (*Table, error) {
 	rows, err := q.Rows(ctx, findMySQL, schema, table)
 	if err != nil {
@@ -149,7 +149,7 @@ func (t *Table) describeMySQL(ctx context.Context, q Querier) error {
 	return t.describedMySQL(rows)
 }
 
-// describedMySQL takes the facts of an answer to describeMySQL.
+// describedMySQL sets the facts in the rows that describeMySQL has returned.
 func (t *Table) describedMySQL(rows [][]any) error {
 	granted := false
 	for _, row := range rows {
@@ -183,7 +183,7 @@ func (t *Table) describedMySQL(rows [][]any) error {
 	return nil
 }
 
-// aloneInMySQL marks the columns that a unique index has alone.
+// aloneInMySQL marks each column that is the only column of a unique index.
 func (t *Table) aloneInMySQL() {
 	for i := range t.Columns {
 		c := &t.Columns[i]
@@ -193,8 +193,8 @@ func (t *Table) aloneInMySQL() {
 	}
 }
 
-// foundMySQL returns the names of the table in an answer to readMySQLTable, or the names
-// of a table in another spelling; nil if there is none.
+// foundMySQL returns the names of the table in an answer to readMySQLTable, or of a table
+// whose name differs by case; nil if there is none.
 func foundMySQL(ctx context.Context, q Querier, schema, table string, answer [][]any) (*Table, error) {
 	var err error
 	rows := tableRowsOf(answer)
@@ -217,7 +217,7 @@ func foundMySQL(ctx context.Context, q Querier, schema, table string, answer [][
 		if c.err != nil {
 			return nil, c.err
 		}
-		// The server's comparison may ignore accents too.
+		// The server may also have ignored accents.
 		if !isSequence && fold(t.Name, true) == table {
 			found = append(found, t)
 		}
@@ -273,7 +273,8 @@ func columnOfMySQL(c *cells) Column {
 		col.Identity = nextvalDefault
 	}
 	col.Default = c.text(7)
-	// A default that is only a text of such words costs nothing but the check.
+	// If a constant text contains these words, this costs a needless check and nothing
+	// else.
 	def := strings.ToLower(c.text(7))
 	col.LastKeyDefault = strings.Contains(def, "last_insert_id") ||
 		strings.Contains(def, "@@") && strings.Contains(def, "identity")
@@ -290,7 +291,7 @@ func (t *Table) indexOfMySQL(c *cells) {
 	if c.number(10) > 1 {
 		return
 	}
-	// A prefix of the column is not all of it, and only a B-tree has order.
+	// An index on a prefix does not hold the whole column, and only a B-tree is in order.
 	t.led(c.text(2), name, c.text(4) == "BTREE" && c.isNull(9), unknownColumns)
 }
 
@@ -303,7 +304,7 @@ func (t *Table) uniqueIndex(name string, c *cells) {
 	}
 	column := c.text(2)
 	if !c.isNull(9) {
-		column = "" // its beginning
+		column = "" // the index holds only the beginning of the column
 	}
 	t.UniqueIndexes[i].Columns = append(t.UniqueIndexes[i].Columns, column)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/keyfill/keyfill/internal/nearest"
 )
 
-// Meant adds to an [ErrNoTable] of [Read] the names of tables that were likely meant, and
-// returns any other error as it is. It asks for all names of the schema.
+// Meant adds names of tables that were probably meant to an [ErrNoTable] of [Read], and
+// returns any other error as it is. It reads all names of the schema.
 func Meant(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string, err error) error {
 	var missing *Error
 	e := engines[d.Family]
@@ -22,7 +22,7 @@ func Meant(ctx context.Context, d *dialect.Dialect, q Querier, schema, table str
 	}
 	rows, failed := q.Rows(ctx, e.names, within)
 	if failed != nil {
-		return err // that the table is not there counts
+		return err // err says more: that the table does not exist
 	}
 	var names []string
 	for _, row := range rows {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Oracle Database 12c and later: "Static Data Dictionary Views" of the
-// Database Reference. Each placeholder takes an argument of its own, also where
-// its number is not the first. The empty text is NULL. Numbers come as their
-// digits, the same from every driver.
+// Queries for Oracle Database 12c and later: "Static Data Dictionary Views" of the Database
+// Reference. Each placeholder needs an argument of its own, even if its number repeats.
+// Empty text is NULL. Numbers are read as text, which is the same from every driver.
 const (
 	// A name that is no table of the schema may be a synonym of the schema, or
 	// a public one ("Database Object Names and Qualifiers" of the SQL Language
@@ -30,7 +29,7 @@ JOIN all_objects o ON o.owner = w.owner AND o.object_name = w.name
 WHERE o.object_type IN ('TABLE', 'VIEW', 'MATERIALIZED VIEW')
 ORDER BY w.place, o.object_type`
 
-	// DATA_DEFAULT is a LONG, and so no expression can use it.
+	// DATA_DEFAULT is a LONG, which no expression may use.
 	columnsOracle = `SELECT c.column_name, c.data_type, TO_CHAR(c.data_length), TO_CHAR(c.char_length),
 TO_CHAR(c.data_precision), TO_CHAR(c.data_scale), c.virtual_column, i.generation_type, c.data_default
 FROM all_tab_cols c
@@ -95,7 +94,7 @@ func readOracle(ctx context.Context, q Querier, schema, table string) (*Table, e
 	return t, nil
 }
 
-// numberDigits is how many digits every NUMBER without a precision holds.
+// numberDigits is how many digits every NUMBER without a precision holds at least.
 const numberDigits = 38
 
 func columnOfOracle(c *cells) Column {

@@ -11,13 +11,13 @@ import (
 // Partitioning describes how a table is partitioned. The zero value means a table without
 // partitions.
 type Partitioning struct {
-	// Columns are the partitioning columns of all levels of partitions, as found.
-	// Computed reports that there is an expression besides, or instead.
+	// Columns are the partitioning columns of all levels of partitions, as the catalog has
+	// them. Computed reports whether an expression partitions the table too, or alone.
 	Columns  []string
 	Computed bool
 
-	// Parts are the partitions that hold rows, on PostgreSQL alone: elsewhere no index is of
-	// one partition.
+	// Parts are the partitions that hold rows. They are read on PostgreSQL only: on other
+	// engines, no index belongs to a single partition.
 	Parts []PartName
 }
 
@@ -51,8 +51,8 @@ FROM information_schema.partitions
 WHERE table_schema = ? AND table_name = ? AND partition_name IS NOT NULL`
 )
 
-// ReadPartitioning reads how a table of PostgreSQL, MySQL or MariaDB is partitioned. Its names
-// are as found.
+// ReadPartitioning reads how a table of PostgreSQL, MySQL or MariaDB is partitioned. Its
+// names are as the catalog has them.
 func ReadPartitioning(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (p Partitioning, err error) {
 	if read := engines[d.Family].partitioning; read != nil {
 		return read(ctx, d, q, schema, table)
@@ -103,7 +103,7 @@ func partitioningMySQL(ctx context.Context, _ *dialect.Dialect, q Querier, schem
 	return p, c.err
 }
 
-// add adds a column; empty means an expression.
+// add adds a partitioning column; an empty name means an expression.
 func (p *Partitioning) add(column string) {
 	switch {
 	case column == "":

@@ -37,7 +37,7 @@ func policyPart(d *dialect.Dialect, name string, fold func(name string, quoted b
 // isPlainScalar matches texts that are strings in YAML without quotes, except yamlWords.
 var isPlainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// yamlWords are no strings in YAML 1.1 or 1.2.
+// yamlWords are words that YAML 1.1 or 1.2 does not read as strings.
 var yamlWords = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 // YAMLString returns a text as a string of YAML, in quotes where it needs them.
@@ -46,7 +46,7 @@ func YAMLString(text string) string {
 		return text
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(text) // single quotes fold the end of a line
+		return strconv.Quote(text) // in single quotes, YAML would turn the end of a line into a space
 	}
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }

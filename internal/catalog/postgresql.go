@@ -5,26 +5,27 @@ import (
 	"context"
 )
 
-// PostgreSQL 12 and later: "System Catalogs" of its manual, which every user
+// Queries for PostgreSQL 12 and later: "System Catalogs" of its manual, which every user
 // may read. Names are compared with the names in the catalog and not resolved by
-// to_regclass, which fails, and ends the transaction, in a schema that the
-// user may not use.
+// to_regclass, which fails, and ends the transaction, in a schema that the user may not
+// use.
 const (
-	// meantPostgreSQL finds the table c in the schema n by its name and its schema's.
-	// Visible is the table that the search_path finds under the bare name. A name is cut
-	// as the engine cuts it (type name).
+	// meantPostgreSQL is the condition that finds the table c in the schema n by the names
+	// in $1 and $2. An empty $2 means the table that the search_path finds. A name is cut
+	// to the length at which the engine cuts it (type name).
 	meantPostgreSQL = `c.relname = CAST(CAST($1 AS text) AS name) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
 AND CASE CAST($2 AS text) WHEN '' THEN pg_catalog.pg_table_is_visible(c.oid)
 WHEN 'pg_temp' THEN n.oid = pg_catalog.pg_my_temp_schema()
 ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
 
-	// readPostgreSQLTable is all about a table: a row about itself, one of each column, and
-	// one of each index. The cells of the first begin after the part and the place.
+	// readPostgreSQLTable returns all facts about a table: a row about the table, a row for
+	// each column, and a row for each index. The first two values of each row say which it
+	// is.
 	//
-	// Partitions and foreign tables have triggers of their own. A domain is followed to the
-	// type that it stands on. A collation that is not deterministic may take different texts
-	// for one ("Collation Support"). Errors about a row of a partition name the partition's
-	// index.
+	// Partitions and foreign tables have triggers of their own. For a domain, the type that
+	// it is based on counts. A collation that is not deterministic may treat different
+	// texts as equal ("Collation Support"). Errors about a row of a partition name the
+	// partition's index.
 	readPostgreSQLTable = `WITH RECURSIVE found AS (
 SELECT c.oid, n.nspname, c.relname, c.relkind IN ('v', 'm') AS is_view,
 EXISTS (SELECT 1 FROM pg_catalog.pg_trigger g WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgtype & 4 <> 0 AND g.tgenabled <> 'D')
@@ -171,8 +172,8 @@ func columnOfPostgreSQL(c *cells) Column {
 	return col
 }
 
-// drawingColumnOfPostgreSQL is columnOfPostgreSQL with the column's sequence and the default
-// of its domain.
+// drawingColumnOfPostgreSQL does what columnOfPostgreSQL does, and sets the column's
+// sequence and the default of its domain too.
 func drawingColumnOfPostgreSQL(c *cells) Column {
 	col := columnOfPostgreSQL(c)
 	if len(c.row) > 10 {

@@ -19,7 +19,7 @@ type Querier interface {
 // session are seen through [Conn] only.
 func DB(db *sql.DB) Querier { return pool{db} }
 
-// Conn returns a Querier on a connection of a driver, of any strength.
+// Conn returns a Querier on a connection of a driver, whichever optional interfaces it has.
 // It is used by one goroutine at a time, as the connection is.
 func Conn(c driver.Conn) Querier { return conn{c} }
 

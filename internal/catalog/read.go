@@ -8,10 +8,10 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// reader reads a table of one engine. It returns nil where there is none.
+// reader reads a table of one engine. It returns nil if there is no such table.
 type reader func(ctx context.Context, q Querier, schema, table string) (*Table, error)
 
-// readers are by the dialect's name.
+// readers holds the reader of each dialect, by its name.
 var readers = map[string]reader{
 	"mysql":     readMySQL,
 	"mariadb":   readMySQL,
@@ -21,12 +21,11 @@ var readers = map[string]reader{
 	"oracle":    readOracle,
 }
 
-// Read returns the catalog's facts about a table or view. The names are
-// folded as the dialect folds them; without a schema, the table is looked for
-// where the session would find it.
+// Read returns the catalog's facts about a table or view. The names are folded as the
+// dialect folds them; without a schema, the table is looked for where the session would
+// find it.
 //
-// Errors: [ErrNoTable] and [ErrAmbiguous] in an [*Error], the driver's own as
-// they are.
+// Errors: [ErrNoTable] and [ErrAmbiguous] in an [*Error], the driver's errors unchanged.
 func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table string) (*Table, error) {
 	read, ok := readers[d.Name]
 	if !ok {
@@ -46,7 +45,7 @@ func Read(ctx context.Context, d *dialect.Dialect, q Querier, schema, table stri
 	return t, nil
 }
 
-// qualified returns a name for messages.
+// qualified returns the name of a table for messages, with its schema if it has one.
 func qualified(schema, table string) string {
 	if schema == "" {
 		return table
@@ -54,36 +53,37 @@ func qualified(schema, table string) string {
 	return schema + "." + table
 }
 
-// unknownColumns stands for the number of columns of an index whose other columns are
-// read by another query.
+// unknownColumns is passed as the number of columns of an index if another query reads its
+// further columns.
 const unknownColumns = 0
 
-// led adds an index, complete or not, that begins with a column, of which it has
-// columns. The name of one that is not unique is "".
+// led notes for a column that an index begins with it. complete reports whether the index
+// has all rows, and columns is the number of its columns. name is its name, empty if the
+// index is not unique.
 func (t *Table) led(column, name string, complete bool, columns int) {
 	c := t.named(column)
 	if c == nil {
-		return // an expression, or a column that is hidden
+		return // an expression, or a hidden column
 	}
 	c.Indexes.LeadsIndex = c.Indexes.LeadsIndex || complete
 	if name != "" {
-		if !slices.Contains(c.Indexes.Unique, name) { // another index, the same message
+		if !slices.Contains(c.Indexes.Unique, name) { // names of two indexes may be equal in the engine's messages
 			c.Indexes.Unique = append(c.Indexes.Unique, name)
 		}
 		c.Indexes.UniqueAlone = c.Indexes.UniqueAlone || complete && columns == 1
 	}
 }
 
-// description is how an engine describes a table's columns, and the indexes that begin
-// with each: column, name, whether the index is of all rows, and how many columns its
-// keys have.
+// description holds the queries for a table's columns, and for the indexes that begin with
+// each column. A row of indexes has the column, the index's name, whether the index has all
+// rows, and how many columns it has.
 type description struct {
 	columns string
 	column  func(*cells) Column
 	indexes string
 }
 
-// describe reads the columns and indexes of the table of an identifier.
+// describe reads the columns and indexes of the table that has the identifier id.
 func (t *Table) describe(ctx context.Context, q Querier, d description, id any) error {
 	rows, err := q.Rows(ctx, d.columns, id)
 	if err != nil {

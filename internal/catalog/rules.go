@@ -11,18 +11,18 @@ import (
 // manual.
 type Rule struct {
 	Name  string
-	Table string // that it is on: the table that was asked for, or one below a view
+	Table string // the table of the rule: the one that was asked for, or one that a view uses
 }
 
 // String returns the rule for an error: rule "audit" of "orders".
 func (r Rule) String() string { return fmt.Sprintf("rule %q of %q", r.Name, r.Table) }
 
-// insertRulePostgreSQL finds rules that the engine applies to an INSERT under the session's
-// session_replication_role. The view that an INSERT goes through hands it on to the tables
-// that it is made of, unless a trigger takes it: what such a view depends on is looked at
-// too. A rule that does nothing, or only notifies, on no condition reads no row. In the
-// tree of a rule an action is a command, of which 1 to 4 are SELECT, UPDATE, INSERT and
-// DELETE: CmdType in src/include/nodes/nodes.h.
+// insertRulePostgreSQL finds the rules that the engine applies to an INSERT under the
+// session's session_replication_role. An INSERT into a view goes on to the tables that the
+// view is made of, unless a trigger handles it, so that the rules of these tables are found
+// too. A rule that does nothing, or only notifies, and has no condition, reads no row. In
+// the stored tree of a rule, an action is a command, of which 1 to 4 are SELECT, UPDATE,
+// INSERT and DELETE: CmdType in src/include/nodes/nodes.h.
 const insertRulePostgreSQL = `WITH RECURSIVE meant AS (
 SELECT c.oid
 FROM pg_catalog.pg_class c

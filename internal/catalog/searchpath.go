@@ -8,34 +8,34 @@ import (
 	"github.com/keyfill/keyfill/internal/anchor"
 )
 
-// ErrPlace is returned by [Place] for an answer that cannot be read.
+// ErrPlace is returned by [Place] if the session's answer cannot be read.
 var ErrPlace = anchor.New("answer", "the session does not say where it looks for tables")
 
-// Where is a session's answer to the question where it looks for tables.
+// Where says where a session looks for tables whose names have no schema.
 type Where struct {
-	Place string // its first text, which says that: see [dialect.Place].Query
-	User  string // whose rights hold; empty if a session has one user
+	Place string // the schema or the search path: the first value of [dialect.Place].Query
+	User  string // the user whose rights apply; empty if a session has only one user
 
-	// Temporary are the names of its temporary tables that hide another table, where
-	// these were asked for.
+	// Temporary are the names of the session's temporary tables that hide another table, if
+	// the query asked for them.
 	Temporary []string
 }
 
-// Place asks a session where it looks for tables without a schema.
+// Place returns where a session looks for tables without a schema.
 func Place(ctx context.Context, d *dialect.Dialect, q Querier) (Where, error) {
 	texts, err := placeBy(ctx, q, d.Place.Query)
 	return Where{Place: texts[0], User: texts[1]}, err
 }
 
-// PlaceBeside is [Place] in a session that may have made temporary tables, and asks for
-// their names too. It needs [dialect.Place].Tables.
+// PlaceBeside does what [Place] does in a session that may have made temporary tables, and
+// returns their names too. It needs [dialect.Place].Tables.
 func PlaceBeside(ctx context.Context, d *dialect.Dialect, q Querier) (Where, error) {
 	texts, err := placeBy(ctx, q, d.Place.Tables)
 	names := strings.FieldsFunc(texts[2], func(r rune) bool { return r == '\n' })
 	return Where{Place: texts[0], User: texts[1], Temporary: names}, err
 }
 
-// placeBy returns the texts of the one row of an answer.
+// placeBy returns the texts of the only row of a query.
 func placeBy(ctx context.Context, q Querier, query string) (texts [3]string, err error) {
 	rows, err := q.Rows(ctx, query)
 	switch {
@@ -51,8 +51,8 @@ func placeBy(ctx context.Context, q Querier, query string) (texts [3]string, err
 	return texts, c.err
 }
 
-// pathPostgreSQL is the answer that [dialect.Place].Query would give under a search path:
-// its schemas that are there and that the user may use, each once.
+// pathPostgreSQL returns what [dialect.Place].Query would return under the search path $1:
+// those of its schemas that exist and that the user may use, each once.
 const pathPostgreSQL = `SELECT CAST(ARRAY(
 SELECT n.nspname FROM pg_catalog.unnest(CAST(CAST($1 AS text) AS text[])) WITH ORDINALITY AS w (name, place)
 JOIN pg_catalog.pg_namespace n ON n.nspname = CASE w.name WHEN '$user' THEN current_user ELSE CAST(w.name AS name) END
@@ -91,21 +91,22 @@ AND n.nspname = ANY (CAST(CAST($2 AS text) AS name[]))
 ORDER BY pg_catalog.array_position(CAST(CAST($2 AS text) AS name[]), n.nspname)
 LIMIT 1`
 
-	// firstPostgreSQL asks in which schema a table without a schema is made.
+	// firstPostgreSQL returns the schema in which a table without a schema would be
+	// created.
 	firstPostgreSQL = `SELECT CAST((CAST(CAST($1 AS text) AS name[]))[1] AS text)`
 
-	// locateSQLite is homeSQLite without temporary tables.
+	// locateSQLite finds the database of a table as homeSQLite does, but not among
+	// temporary tables.
 	locateSQLite = `SELECT CASE WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'main')) THEN 'main'
 ELSE (SELECT d.name FROM pragma_database_list AS d WHERE d.seq > 1 AND EXISTS (SELECT 1 FROM pragma_table_xinfo(?, d.name)) LIMIT 1) END`
 
 	locateSQLServer = `SELECT OBJECT_SCHEMA_NAME(o.object_id) FROM sys.objects o WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
 )
 
-// Locate returns the schema of the table that a name without a schema means to a
-// session, and whether there is such a table. answer is the session's answer to
-// [Place]; temporary tables are left out. Of a table that is not there it
-// returns the schema that it would be made in. On SQLite and SQL Server q asks
-// that session.
+// Locate returns the schema of the table that a name without a schema means to a session,
+// and whether there is such a table. answer is the session's answer to [Place]; temporary
+// tables are left out. If there is no such table, Locate returns the schema in which it
+// would be created. On SQLite and SQL Server, q has to query that session.
 func Locate(ctx context.Context, d *dialect.Dialect, q Querier, answer, table string) (schema string, found bool, err error) {
 	if locate := engines[d.Family].locate; locate != nil {
 		return locate(ctx, d, q, answer, table)

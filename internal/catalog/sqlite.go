@@ -8,24 +8,25 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// SQLite 3.31 and later: https://www.sqlite.org/pragma.html (table_xinfo,
+// Queries for SQLite 3.31 and later: https://www.sqlite.org/pragma.html (table_xinfo,
 // index_list and index_xinfo as table-valued functions) and
 // https://www.sqlite.org/schematab.html.
 const (
-	// homeSQLite is the database in which a name without schema is found: NULL where it is
-	// in none. The databases are temp, main, then the attached ones in the order of the
-	// list: https://www.sqlite.org/lang_naming.html. A pragma takes the read lock of the
-	// database that it asks, which a transaction keeps, so none is asked after the first
+	// homeSQLite is the database in which a name without schema is found, NULL if there is
+	// none. The databases are temp, main, then the attached ones in the order of the list:
+	// https://www.sqlite.org/lang_naming.html. A pragma takes the read lock of the database
+	// that it reads, which a transaction keeps, so no database is read after the first one
 	// that has the name: CASE and LIMIT evaluate no more than they need, and an ORDER BY
 	// would evaluate all. Parameters: the name, three times.
 	homeSQLite = `CASE WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'temp')) THEN 'temp'
 WHEN EXISTS (SELECT 1 FROM pragma_table_xinfo(?, 'main')) THEN 'main'
 ELSE (SELECT d.name FROM pragma_database_list AS d WHERE d.seq > 1 AND EXISTS (SELECT 1 FROM pragma_table_xinfo(?, d.name)) LIMIT 1) END`
 
-	// The argument of a pragma is no column of a joined table: before 3.46 the planner
+	// The argument of the pragma is not a column of a joined table: before 3.46 the planner
 	// may then ignore it, and the answer is empty. Without the name of a database a pragma
-	// asks all of them: 'temp' stands in for one that is not there, and the condition drops
-	// its answer. The last column is an earlier database that is the same file.
+	// reads all of them: so 'temp' replaces the name of a database that does not exist, and
+	// the condition drops these rows. The last column is an earlier database that is the
+	// same file.
 	columnsSQLite = `SELECT c.schema, c.name, c.type, c.hidden, c.pk,
 (SELECT e.name FROM pragma_database_list AS d JOIN pragma_database_list AS e ON e.file = d.file AND e.seq < d.seq
 WHERE d.name = c.schema AND e.file <> '' ORDER BY e.seq LIMIT 1)
@@ -34,8 +35,8 @@ ELSE ` + homeSQLite + ` END, 'temp')) AS c
 WHERE ? = '' OR c.schema = ? COLLATE NOCASE
 ORDER BY c.cid`
 
-	// {schema} is the schema's name, quoted. A temporary trigger may be on a
-	// table of any schema. The rows of indexes come last, in the order of the list.
+	// {schema} stands for the schema's name, quoted. A temporary trigger may be on a table
+	// of any schema. The rows of indexes come last, in the order of the list.
 	schemaSQLite = `SELECT type, name, sql, NULL, NULL, NULL, NULL FROM {schema}.sqlite_master WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE
 UNION ALL
 SELECT type, name, sql, NULL, NULL, NULL, NULL FROM {schema}.sqlite_master WHERE type = 'trigger' AND tbl_name = ? COLLATE NOCASE
@@ -60,7 +61,7 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 		if t.Schema == "" {
 			t.Schema, t.Twin = c.text(0), c.text(5)
 		}
-		const hiddenOfVirtual = 1 // 2 and 3 are generated, virtual and stored
+		const hiddenOfVirtual = 1 // 2 and 3 are generated columns, virtual and stored
 		if hidden := c.number(3); hidden != hiddenOfVirtual {
 			col := columnOfSQLite(c.text(1), c.text(2))
 			col.Generated = hidden != 0
@@ -84,13 +85,13 @@ func readSQLite(ctx context.Context, q Querier, schema, table string) (*Table, e
 	return t, t.indexesOfSQLite(rows, primary, isAuto)
 }
 
-// askColumnsSQLite returns the answer to columnsSQLite, about a table of one database.
+// askColumnsSQLite returns the rows of columnsSQLite for a table of one database.
 func askColumnsSQLite(ctx context.Context, q Querier, schema, table string) ([][]any, error) {
 	return q.Rows(ctx, columnsSQLite, table, schema, schema, table, table, table, schema, schema)
 }
 
-// schemaOfSQLite reads the facts that the pragmas do not show. It reports whether there
-// is a table or view, and whether it has AUTOINCREMENT.
+// schemaOfSQLite reads the facts that the pragmas do not show. It reports whether there is
+// such a table or view, and whether it has AUTOINCREMENT.
 func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 	for _, row := range rows {
 		c := cells{row: row}
@@ -100,7 +101,7 @@ func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 		words := wordsOfSQLite(c.text(2))
 		switch c.text(0) {
 		case "trigger":
-			// None of the three can be a name without quotes.
+			// None of the three words can be a name without quotes.
 			event := slices.IndexFunc(words, func(w string) bool { return w == "insert" || w == "update" || w == "delete" })
 			if event >= 0 && words[event] == "insert" {
 				t.InsertTriggers = Yes
@@ -123,12 +124,12 @@ func (t *Table) schemaOfSQLite(rows [][]any) (found, isAuto bool, err error) {
 	return found, isAuto, nil
 }
 
-// indexesOfSQLite reads the indexes, and finds the rowid: the only column of a
-// primary key, declared INTEGER, whose key has no index of its own. It has one
-// in a table WITHOUT ROWID and with INTEGER PRIMARY KEY DESC
+// indexesOfSQLite reads the indexes, and finds the column that is the rowid: the only
+// column of a primary key, declared INTEGER, if the key has no index of its own. The key
+// has an index in a table WITHOUT ROWID, and as INTEGER PRIMARY KEY DESC
 // (https://www.sqlite.org/lang_createtable.html#rowid).
 func (t *Table) indexesOfSQLite(rows [][]any, primary []string, isAuto bool) error {
-	indexed := false // the primary key
+	indexed := false // the primary key has an index of its own
 	for _, row := range rows {
 		c := cells{row: row}
 		if c.text(0) != "index" {
@@ -162,9 +163,9 @@ func (t *Table) indexesOfSQLite(rows [][]any, primary []string, isAuto bool) err
 	return nil
 }
 
-// columnOfSQLite knows a column by its declared type's affinity:
-// https://www.sqlite.org/datatype3.html#determination_of_column_affinity. A
-// length is not enforced.
+// columnOfSQLite describes a column by the affinity of its declared type:
+// https://www.sqlite.org/datatype3.html#determination_of_column_affinity. SQLite does not
+// enforce a length.
 func columnOfSQLite(name, declared string) Column {
 	col := Column{Name: name, Type: declared}
 	upper := strings.ToUpper(declared)
@@ -181,7 +182,7 @@ func columnOfSQLite(name, declared string) Column {
 	case has("REAL", "FLOA", "DOUB"):
 		col.rounds = true
 	default:
-		// NUMERIC, or no type: a value that is no number is kept as it is.
+		// NUMERIC, or no type: a value that is not a number is kept as it is.
 		col.integer(63)
 		col.Text, col.Binary, col.numeric = true, true, declared != ""
 	}
@@ -196,7 +197,7 @@ func wordsOfSQLite(sql string) []string {
 	for sql != "" {
 		switch c := sql[0]; {
 		case c == '\'' || c == '"' || c == '`':
-			sql = after(sql[1:], string(c)) // a doubled one opens the next
+			sql = after(sql[1:], string(c)) // a doubled quote begins the next string
 		case c == '[':
 			sql = after(sql, "]")
 		case strings.HasPrefix(sql, "--"):

@@ -8,19 +8,19 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// SQL Server 2016 and later: "System Catalog Views (Transact-SQL)". They show
-// the objects that the user may see ("Metadata Visibility Configuration").
+// Queries for SQL Server 2016 and later: "System Catalog Views (Transact-SQL)". The views
+// show the objects that the user may see ("Metadata Visibility Configuration").
 const (
-	// OBJECT_ID finds a name of one part where a statement would.
-	// HasInsertTrigger is NULL where the user may not see the object
-	// ("OBJECTPROPERTY (Transact-SQL)"); it counts disabled triggers too.
+	// OBJECT_ID finds a name without a schema where a statement would find it.
+	// HasInsertTrigger is NULL if the user may not see the object ("OBJECTPROPERTY
+	// (Transact-SQL)"); it counts disabled triggers too.
 	findSQLServer = `SELECT CAST(o.object_id AS bigint), s.name, o.name, CASE o.type WHEN 'V' THEN 1 ELSE 0 END,
 OBJECTPROPERTY(o.object_id, 'HasInsertTrigger')
 FROM sys.objects o
 JOIN sys.schemas s ON s.schema_id = o.schema_id
 WHERE o.object_id = OBJECT_ID(@p1) AND o.type IN ('U', 'V')`
 
-	// An alias type is followed to the system's type that it stands on.
+	// For an alias type, the system type that it is based on counts.
 	columnsSQLServer = `SELECT c.name, b.name, c.max_length, c.precision, c.scale, c.is_identity,
 CASE WHEN c.is_computed = 1 OR c.generated_always_type <> 0 THEN 1 ELSE 0 END, d.definition, c.collation_name
 FROM sys.columns c
@@ -55,7 +55,7 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 		t.InsertTriggers = No
 	}
 	if isTemporarySQLServer(table) {
-		t.Name = table // found is one with a number after it
+		t.Name = table // the catalog's name has a number appended
 	}
 	if c.err != nil {
 		return nil, c.err
@@ -63,13 +63,12 @@ func readSQLServer(ctx context.Context, q Querier, schema, table string) (*Table
 	return t, t.describe(ctx, q, description{inSQLServer(table, columnsSQLServer), columnOfSQLServer, inSQLServer(table, indexesSQLServer)}, id)
 }
 
-// isTemporarySQLServer reports whether a name belongs to a temporary table, of the
-// session (#t) or of all sessions (##t). Those are in tempdb, whatever the current
-// database is, and have no triggers: "CREATE TABLE (Transact-SQL)", "Temporary
-// tables".
+// isTemporarySQLServer reports whether a name belongs to a temporary table, of the session
+// (#t) or of all sessions (##t). Temporary tables are in tempdb, whatever the current
+// database is, and have no triggers: "CREATE TABLE (Transact-SQL)", "Temporary tables".
 func isTemporarySQLServer(table string) bool { return strings.HasPrefix(table, "#") }
 
-// inSQLServer returns a query for the catalog that a table is in.
+// inSQLServer returns a query that reads the catalog of the database that the table is in.
 func inSQLServer(table, query string) string {
 	if !isTemporarySQLServer(table) {
 		return query
@@ -80,12 +79,12 @@ func inSQLServer(table, query string) string {
 	return strings.ReplaceAll(query, "JOIN sys.", "JOIN tempdb.sys.")
 }
 
-// nameOfSQLServer returns a name as OBJECT_ID takes it.
+// nameOfSQLServer returns a name in the form that OBJECT_ID accepts.
 func nameOfSQLServer(schema, table string) string {
 	quote := dialect.SQLServer().QuoteIdent
 	switch {
 	case isTemporarySQLServer(table):
-		return "tempdb.." + quote(table) // its schema counts for nothing
+		return "tempdb.." + quote(table) // OBJECT_ID ignores the schema here
 	case schema == "":
 		return quote(table)
 	}
@@ -95,7 +94,7 @@ func nameOfSQLServer(schema, table string) string {
 func columnOfSQLServer(c *cells) Column {
 	kind := c.text(1)
 	col := Column{Name: c.text(0), Type: kind, Collation: c.text(8), Generated: c.isSet(6)}
-	length := max(c.number(2), 0) // bytes; −1 is max
+	length := max(c.number(2), 0) // in bytes; −1 means max
 	sized := func() {
 		col.Length = length
 		col.Type += "(max)"

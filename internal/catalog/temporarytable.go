@@ -7,15 +7,15 @@ import (
 	"github.com/keyfill/keyfill/dialect"
 )
 
-// showTable is followed by the name as the text has it. The answer holds
-// the statement of the table that the session means: "SHOW CREATE TABLE
-// Statement" of the MySQL 8.4 Reference Manual.
+// showTable is followed by the name as the INSERT writes it. The answer holds the CREATE
+// statement of the table that the session means: "SHOW CREATE TABLE Statement" of the MySQL
+// 8.4 Reference Manual.
 const (
 	showTable     = "SHOW CREATE TABLE "
 	showTemporary = "CREATE TEMPORARY TABLE"
 )
 
-// temporaryPostgreSQL finds the table as impliedColumnsPostgreSQL does.
+// temporaryPostgreSQL finds the table by the same conditions as impliedColumnsPostgreSQL.
 const temporaryPostgreSQL = `SELECT CAST(c.relpersistence AS text)
 FROM pg_catalog.pg_class c
 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -29,11 +29,11 @@ ELSE n.nspname = CAST(CAST($2 AS text) AS name) END`
 const temporarySQLite = `SELECT 1 FROM sqlite_temp_master
 WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE AND ? IN ('', 'temp')`
 
-// Temporary reports whether a name means a temporary table of the session; false
-// where there is no such table. It sends one query, on the connection whose
-// temporary tables are asked for; on MySQL and MariaDB an error of the server is
-// the answer for a name that means nothing. Other engines than MySQL, MariaDB,
-// PostgreSQL and SQLite have no temporary table of another table's name.
+// Temporary reports whether a name means a temporary table of the session; false if there
+// is no such table. It sends one query, on the connection whose temporary tables are meant.
+// On MySQL and MariaDB, the server's error is returned for a name that means nothing.
+// Engines other than MySQL, MariaDB, PostgreSQL and SQLite have no temporary table with
+// another table's name.
 func Temporary(ctx context.Context, d *dialect.Dialect, q Querier, n Name) (bool, error) {
 	if ask := engines[d.Family].temporary; ask != nil {
 		return ask(ctx, q, n)

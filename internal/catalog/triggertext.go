@@ -26,16 +26,16 @@ func (t *Listed) TriggerOn(column string) *Trigger {
 	return nil
 }
 
-// SetsOnlyNull reports whether the trigger asks whether the column has no value, and so
-// probably sets it only then.
+// SetsOnlyNull reports whether the trigger tests the column for NULL, and so probably sets
+// it only then.
 func (t *Trigger) SetsOnlyNull(column string) bool {
 	name := patternOf(column)
 	asks := regexp.MustCompile(`(?i)\b(new\s*\.\s*["` + "`" + `\[]?` + name + `["` + "`" + `\]]?\s+is\s+null|coalesce\s*\(\s*new\s*\.\s*["` + "`" + `]?` + name + `)`)
 	return asks.MatchString(t.Body)
 }
 
-// patternOf returns the name of a column as a pattern. SQLite keeps a name in any bytes,
-// and no pattern has some that are no text.
+// patternOf returns a pattern that matches the name of a column. SQLite allows any bytes in
+// a name; those that are not UTF-8 are replaced, since a pattern cannot contain them.
 func patternOf(column string) string {
 	return regexp.QuoteMeta(strings.ToValidUTF8(column, "\uFFFD"))
 }
